@@ -1,0 +1,44 @@
+// Shorthand for the arrays that cross the boundary, and the checks made there.
+//
+// Arguments are C-contiguous and of the exact type (`.noconvert()` at the binding), so a kernel works on plain
+// pointers and sizes. Results own their memory. What a kernel assumes is checked here, once, with a message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+namespace steelyard {
+
+namespace nb = nanobind;
+
+template <typename T>
+using In1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Out = nb::ndarray<nb::numpy, T, nb::c_contig>;
+
+// A new array of the given shape; `data` points to its zeroed memory.
+template <typename T>
+Out<T> make_array(std::initializer_list<std::size_t> shape, T*& data) {
+  std::size_t size = 1;
+  for (std::size_t n : shape) size *= n;
+  auto memory = std::make_unique<T[]>(size ? size : 1);
+  data = memory.get();
+  nb::capsule owner(memory.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  memory.release();
+  return Out<T>(data, shape, owner);
+}
+
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,11 @@
+// The module steelyard._native: one line for each kernel.
+#include <nanobind/nanobind.h>
+
+namespace steelyard {
+void bind_draws(nanobind::module_& m);
+}
+
+NB_MODULE(_native, m) {
+  m.doc() = "The compiled core of Steelyard: flat arrays in, flat arrays out.";
+  steelyard::bind_draws(m);
+}

@@ -1,0 +1,1 @@
+"""Joining truth and predictions by id. Nothing is dropped in silence."""

@@ -1,0 +1,111 @@
+"""Join rows of truth and predictions by their key: the unit's id, or the unit's and the item's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.pairs import Array, Coverage, Pairs
+from steelyard.core.records import Records, factorize
+from steelyard.core.task import Policy
+
+MISSING = ("error", "worst", "skip")
+EXTRA = ("error", "skip")
+
+
+def check_policy(policy: Policy) -> None:
+    """Raise where a policy has a name that does not exist."""
+    for name, value, allowed in (("missing", policy.missing, MISSING), ("extra", policy.extra, EXTRA)):
+        if value not in allowed:
+            raise InputError(f"{name}='{value}' is no policy", remedy=nearest(str(value), allowed))
+
+
+def join(truth: Records, prediction: Records, key: tuple[str, ...], policy: Policy) -> Pairs:
+    """Join by key. Units and rows come out in the order of their ids, whatever order they came in."""
+    check_policy(policy)
+    key = _common_key(truth, prediction, key)
+    units, (truth_unit, prediction_unit) = factorize(truth[key[0]], prediction[key[0]])
+    truth_code, prediction_code = truth_unit, prediction_unit
+    for name in key[1:]:
+        distinct, (t, p) = factorize(truth[name], prediction[name])
+        truth_code, prediction_code = truth_code * len(distinct) + t, prediction_code * len(distinct) + p
+
+    truth_order = np.argsort(truth_code, kind="stable")
+    prediction_order = np.argsort(prediction_code, kind="stable")
+    _refuse_duplicates(truth, key, truth_code, truth_order)
+    _refuse_duplicates(prediction, key, prediction_code, prediction_order)
+
+    sorted_predictions = prediction_code[prediction_order]
+    place = np.searchsorted(sorted_predictions, truth_code[truth_order])
+    found = np.zeros(len(truth_order), dtype=bool)
+    inside = place < len(sorted_predictions)
+    found[inside] = sorted_predictions[place[inside]] == truth_code[truth_order][inside]
+    prediction_row = np.full(len(truth_order), -1, dtype=np.int64)
+    prediction_row[found] = prediction_order[place[found]]
+
+    used = np.zeros(len(prediction), dtype=bool)
+    used[prediction_row[found]] = True
+    missing, extra = truth_order[~found], np.flatnonzero(~used)
+    if len(missing) and policy.missing == "error":
+        raise _one_sided(truth, key, missing, "truth", "prediction", prediction.source, "missing", "worst or skip")
+    if len(extra) and policy.extra == "error":
+        raise _one_sided(prediction, key, extra, "predictions", "truth", truth.source, "extra", "skip")
+
+    kept = np.unique(truth_unit)
+    renumber = np.full(len(units), -1, dtype=np.int64)
+    renumber[kept] = np.arange(len(kept))
+    pairs = Pairs(
+        truth,
+        prediction,
+        units[kept],
+        renumber[truth_unit[truth_order]],
+        truth_order,
+        prediction_row,
+        np.zeros(len(kept), dtype=bool),
+        Coverage(len(truth), len(prediction), int(found.sum()), len(missing), len(extra), policy.missing),
+    )
+    return pairs.where(found) if policy.missing == "skip" else pairs
+
+
+def _common_key(truth: Records, prediction: Records, key: tuple[str, ...]) -> tuple[str, ...]:
+    common = tuple(name for name in key if name in truth and name in prediction)
+    for name in key:
+        if (name in truth) != (name in prediction):
+            has, lacks = (truth, prediction) if name in truth else (prediction, truth)
+            raise InputError(
+                f"column '{name}' is missing, which {has.source} has",
+                where=lacks.source,
+                remedy=f"Both sides need '{name}' to be joined by it, or neither may have it.",
+            )
+    return common
+
+
+def _refuse_duplicates(records: Records, key: tuple[str, ...], code: Array, order: Array) -> None:
+    ordered = code[order]
+    repeated = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if not len(repeated):
+        return
+    second = int(order[repeated + 1].min())
+    first = int(np.flatnonzero(code == code[second])[0])
+    raise InputError(
+        f"{_named(records, key, second)} stands twice, first at {records.place(first)}"
+        + (f" ({len(repeated)} rows repeat a key)" if len(repeated) > 1 else ""),
+        where=records.place(second),
+        remedy="Each may stand once.",
+    )
+
+
+def _one_sided(
+    records: Records, key: tuple[str, ...], rows: Array, here: str, there: str, other: str, option: str, choice: str
+) -> InputError:
+    row = int(rows.min())
+    share = f"{len(rows)} of {len(records)} rows of the {here} have no {there}"
+    return InputError(
+        f"{share} in {other}; the first is {_named(records, key, row)}",
+        where=records.place(row),
+        remedy=f"Add them, or choose --{option} {choice}.",
+    )
+
+
+def _named(records: Records, key: tuple[str, ...], row: int) -> str:
+    return ", ".join(f"{records.names.get(name, name)} '{records[name][row]}'" for name in key)

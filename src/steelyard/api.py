@@ -1,0 +1,197 @@
+"""The public functions: evaluate, compare, metrics. They tie the rooms together and hold no logic of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Coverage
+from steelyard.core.records import Records
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy, Task
+from steelyard.core.weights import EachUnit
+from steelyard.io.read import check_mapping, read_table, to_records
+from steelyard.metrics import catalogue
+from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
+from steelyard.stats import compare as comparing
+from steelyard.stats.bootstrap import Resampling, score
+from steelyard.stats.intervals import FEW_UNITS
+from steelyard.stats.slices import slices
+
+By = Sequence[str | Sequence[str]]
+
+
+def evaluate(
+    task: str,
+    truth: Any,
+    predictions: Any = None,
+    metrics: Sequence[str | Metric] | str | None = None,
+    *,
+    by: By = (),
+    confidence: float | None = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+    missing: str = "error",
+    extra: str = "error",
+    columns: Mapping[str, str] | None = None,
+) -> Report:
+    """Score predictions against truth.
+
+    `truth` and `predictions` are paths, data frames (pandas, polars, pyarrow) or dicts of arrays; without `predictions`
+    the truth holds both sides. `by` names columns to slice by; an inner tuple crosses several. `confidence=None` makes
+    no intervals. `missing` says what to do with truth that has no prediction: "error", "worst" or "skip"; `extra`
+    likewise for predictions without truth: "error" or "skip". `columns` renames: {"weight": "grams"}.
+    """
+    kind = catalogue.find_task(task)
+    chosen = _metrics(kind, metrics)
+    how = Resampling(confidence, draws, seed)
+    how.check()
+    policy = Policy(missing, extra)
+    crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
+
+    measured = _measure(kind, truth, predictions, columns or {}, policy)
+    parts = {
+        ",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed
+    }
+    return Report(
+        task=kind.name,
+        unit=kind.unit,
+        item=kind.item,
+        scores=score(measured.stats, chosen, how),
+        slices={
+            name: {value: score(part, chosen, how) for value, part in by_value.items()}
+            for name, by_value in parts.items()
+        },
+        coverage=measured.coverage,
+        provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
+        notes=_notes(kind, measured.stats, how),
+        unit_table=lambda: _unit_table(kind, measured.stats, chosen),
+    )
+
+
+def compare(
+    task: str,
+    truth: Any,
+    predictions_a: Any,
+    predictions_b: Any,
+    metrics: Sequence[str | Metric] | str | None = None,
+    *,
+    confidence: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+    missing: str = "error",
+    extra: str = "error",
+    columns: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Compare two models on the same truth, paired by unit. Differences are B minus A: A is the one to beat."""
+    kind = catalogue.find_task(task)
+    chosen = _metrics(kind, metrics)
+    how = Resampling(confidence, draws, seed)
+    how.check()
+    policy = Policy(missing, extra)
+    a, b = (_measure(kind, truth, p, columns or {}, policy) for p in (predictions_a, predictions_b))
+    return Comparison(
+        task=kind.name,
+        unit=kind.unit,
+        differences=comparing.compare(a.stats, b.stats, chosen, how),
+        coverage_a=a.coverage,
+        coverage_b=b.coverage,
+        provenance_a=_provenance(a, chosen, how, policy, (), columns or {}),
+        provenance_b=_provenance(b, chosen, how, policy, (), columns or {}),
+        notes=_notes(kind, a.stats, how),
+    )
+
+
+def metrics(task: str) -> tuple[Metric, ...]:
+    """The catalogue of a task, as values."""
+    return catalogue.metrics(task)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    truth: Records
+    prediction: Records
+    pairs: Any
+    stats: Stats
+    coverage: Coverage
+
+
+def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Metric]:
+    if wanted is None:
+        wanted = kind.defaults
+    elif isinstance(wanted, str | Metric):
+        wanted = [wanted]
+    chosen = [m if isinstance(m, Metric) else catalogue.parse(m, kind.name) for m in wanted]
+    if not chosen:
+        raise InputError("no metric is asked for", remedy=f"Leave it out for the default set of '{kind.name}'.")
+    return list(dict.fromkeys(chosen))
+
+
+def _measure(kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy) -> _Measured:
+    truth_table = read_table(truth, "truth")
+    if predictions is None:
+        truth_records, prediction_records = _one_source(kind, truth_table, columns)
+    else:
+        prediction_table = read_table(predictions, "predictions")
+        check_mapping(
+            columns,
+            {"truth": kind.truth, "prediction": kind.prediction},
+            {"truth": truth_table, "prediction": prediction_table},
+        )
+        truth_records = to_records(truth_table, kind.truth, columns, "truth")
+        prediction_records = to_records(prediction_table, kind.prediction, columns, "prediction")
+    if not len(truth_records):
+        raise InputError("there are no rows", where=truth_records.source, remedy="The truth needs at least one.")
+    pairs = kind.pair(truth_records, prediction_records, policy)
+    return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage)
+
+
+def _one_source(kind: Task, table: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
+    if not kind.joined:
+        raise InputError(f"task '{kind.name}' needs truth and predictions", remedy="Give both.")
+    schema = kind.both_sides()
+    check_mapping(columns, {"truth": schema}, {"truth": table})
+    truth = to_records(table, kind.truth, columns, "truth")
+    prediction = to_records(table, kind.both_sides(), columns, "prediction")
+    return truth, kind.split(prediction)
+
+
+def _provenance(
+    measured: _Measured,
+    chosen: Sequence[Metric],
+    how: Resampling,
+    policy: Policy,
+    by: tuple[str, ...],
+    columns: Mapping[str, str],
+) -> Provenance:
+    return Provenance(
+        truth=Side(measured.truth.source, len(measured.truth), measured.truth.digest()),
+        predictions=Side(measured.prediction.source, len(measured.prediction), measured.prediction.digest()),
+        metrics=tuple(str(metric) for metric in chosen),
+        by=by,
+        confidence=how.confidence,
+        draws=how.draws if how.confidence is not None else 0,
+        seed=how.seed,
+        missing=policy.missing,
+        extra=policy.extra,
+        columns=dict(columns),
+    )
+
+
+def _notes(kind: Task, stats: Stats, how: Resampling) -> tuple[str, ...]:
+    units = int(np.count_nonzero(stats.weight > 0))
+    if how.confidence is None or units >= FEW_UNITS:
+        return ()
+    if units < 2:
+        return (f"An interval needs at least two units; there is {units} {kind.unit}.",)
+    return (f"Only {units} units ({kind.unit}): below {FEW_UNITS} an interval is rough and tends to be too narrow.",)
+
+
+def _unit_table(kind: Task, stats: Stats, chosen: Sequence[Metric]) -> UnitTable:
+    each = EachUnit(len(stats))
+    return UnitTable(kind.unit, stats.units, {str(metric): metric.reduce(stats, each) for metric in chosen})

@@ -1,0 +1,1 @@
+"""The types that every other room speaks in. Imports numpy and nothing of ours."""

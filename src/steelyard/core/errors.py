@@ -1,0 +1,48 @@
+"""Errors that a user can cause, and how they read.
+
+Every message says what is wrong, where (file, line or row, column, id), and the remedy. A programming mistake of
+our own is not an `InputError`: it raises whatever Python raises.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SteelyardError(Exception):
+    """Base of the errors that Steelyard raises on purpose."""
+
+
+class InputError(SteelyardError, ValueError):
+    """The user's input is wrong: data, a setting or a spec. The CLI prints it and exits with 2."""
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        self.what, self.where, self.remedy = what, where, remedy
+        text = f"{where}: {what}" if where else what
+        if remedy:
+            text = f"{text.rstrip('.')}. {remedy}"
+        super().__init__(text)
+
+
+class MissingExtra(SteelyardError, ImportError):
+    """An optional part is needed and not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part: pip install 'steelyard[{extra}]'")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A sentence that names the nearest known word, or lists the known ones."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if close:
+        return f"Did you mean '{close[0]}'?"
+    return f"Known: {', '.join(known)}." if known else ""
+
+
+def some(values: Iterable[object], limit: int = 3) -> str:
+    """The first few values, quoted, and how many more there are."""
+    values = list(values)
+    text = ", ".join(f"'{v}'" for v in values[:limit])
+    return text if len(values) <= limit else f"{text} and {len(values) - limit} more"

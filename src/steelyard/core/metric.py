@@ -1,0 +1,138 @@
+"""Metric: a value whose fields are its settings and whose text is its spec."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from steelyard.core.errors import InputError
+from steelyard.core.spec import render_value
+from steelyard.core.stats import Stats
+from steelyard.core.weights import Floats, Weights
+
+
+@dataclass(frozen=True)
+class Metric(ABC):
+    """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
+
+    The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher" or "zero"), `range`, `measure`
+    (the unit of measure), `at` (the field that stands behind `@` in the spec), `reference` (an implementation that
+    the parity tests hold it against). Its docstring is the catalogue's text, in parts: see `Description`.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    better: ClassVar[str] = "higher"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    measure: ClassVar[str] = ""
+    at: ClassVar[str | None] = None
+    reference: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """The value for each row of weights; nan where undefined."""
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Metrics of this class that stand for it in the catalogue and in the law tests."""
+        return (cls(),)
+
+    @property
+    def label(self) -> str:
+        """What a table calls it."""
+        return self.title
+
+    def why(self, stats: Stats, weights: Weights) -> str:
+        """The reason, where the value for plain weights is nan."""
+        return describe(type(self)).undefined.removeprefix("when ").rstrip(".")
+
+    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+        """How much the metric had to leave out, and what that is."""
+        return 0, ""
+
+    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+        """What a reader must know to read the number rightly."""
+        return ()
+
+    def check(self) -> None:
+        """Raise InputError where a setting is out of its range."""
+
+    def __str__(self) -> str:
+        text = self.name
+        parts = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name == self.at:
+                text += f"@{render_value(value)}"
+            elif isinstance(value, Metric):
+                parts.append(str(value))
+            elif value != field.default:
+                parts.append(f"{field.name}={render_value(value)}")
+        return f"{text}({', '.join(parts)})" if parts else text
+
+
+@dataclass(frozen=True)
+class Description:
+    """The parts of a metric's docstring."""
+
+    summary: str
+    formula: str
+    meaning: str
+    undefined: str
+    pros: tuple[str, ...]
+    cons: tuple[str, ...]
+
+
+def describe(cls: type[Metric]) -> Description:
+    """Take a metric's docstring apart.
+
+    The first paragraph is the summary; a paragraph between dollar signs the formula; "Undefined when ..." says when
+    there is no number; lists under "Pros:" and "Cons:" are what the metric is good and bad at; the rest is meaning.
+    """
+    text = re.sub(r"(?m)^ {4,8}", "", cls.__doc__ or "").strip()
+    summary, formula, undefined = "", "", ""
+    meaning: list[str] = []
+    lists: dict[str, list[str]] = {"Pros:": [], "Cons:": []}
+    for paragraph in re.split(r"\n\s*\n", text):
+        lines = paragraph.strip().splitlines()
+        flat = " ".join(line.strip() for line in lines)
+        if lines and lines[0] in lists:
+            items = " ".join(line.strip() for line in lines[1:])
+            lists[lines[0]] += [item.strip() for item in re.split(r"(?:^|\s)- ", items) if item.strip()]
+        elif flat.startswith(">>>"):
+            continue
+        elif not summary:
+            summary = flat
+        elif flat.startswith("$") and flat.endswith("$"):
+            formula = f"{formula} {flat.strip('$')}".strip()
+        elif flat.startswith("Undefined "):
+            undefined = flat.removeprefix("Undefined ")
+        else:
+            meaning.append(flat)
+    return Description(summary, formula, "\n\n".join(meaning), undefined, tuple(lists["Pros:"]), tuple(lists["Cons:"]))
+
+
+def one_of(metric: Metric, field: str, *allowed: Any) -> None:
+    """Check that a setting has one of the allowed values."""
+    value = getattr(metric, field)
+    if value not in allowed:
+        known = ", ".join(render_value(a) for a in allowed)
+        raise InputError(
+            f"metric '{metric.name}': {field} cannot be {render_value(value)}", remedy=f"Choose one of: {known}."
+        )
+
+
+def within_range(metric: Metric, field: str, low: float, high: float, *, open_low: bool = False) -> None:
+    """Check that a setting is a number between two ends."""
+    value = getattr(metric, field)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not low <= value <= high or (open_low and value == low):
+        bracket = "more than" if open_low else "from"
+        raise InputError(
+            f"metric '{metric.name}': {field} cannot be {render_value(value)}",
+            remedy=f"It must be a number {bracket} {low:g}" + (f" to {high:g}." if high != float("inf") else " up."),
+        )

@@ -1,0 +1,102 @@
+"""Pairs: truth joined with predictions by id, with counts of what did not join."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.records import Records
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of the truth has a prediction, and what the policy did with the rest."""
+
+    truth: int
+    predictions: int
+    matched: int
+    missing: int
+    extra: int
+    policy: str = "error"
+
+    @property
+    def share(self) -> float:
+        """Matched rows of the truth, 0..1."""
+        return self.matched / self.truth if self.truth else float("nan")
+
+
+class Paired(Protocol):
+    """What every task's pairs must answer, whatever their shape."""
+
+    @property
+    def units(self) -> Array:
+        """Ids of the units, in the order that their ids give."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """What joined and what did not."""
+
+    def by(self, name: str) -> tuple[Array, Array]:
+        """A column to slice by: its values, and the unit that each belongs to. Raises where there is none."""
+
+    def where(self, keep: Array) -> Self:
+        """The part whose values (as `by` gives them) a mask keeps. All units stay."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Rows of truth, each with its prediction, in an order that depends on the ids alone.
+
+    `owner` is a row's unit, `truth_row` and `prediction_row` its places in the records; `prediction_row` is -1 where
+    the prediction is missing and the policy keeps the row. `partial` marks units that lost rows to the policy or to
+    a slice.
+    """
+
+    truth: Records
+    prediction: Records
+    units: Array
+    owner: Array
+    truth_row: Array
+    prediction_row: Array
+    partial: Array
+    coverage: Coverage
+
+    def truth_column(self, name: str) -> Array:
+        """A truth column, one value a pair."""
+        return self.truth[name][self.truth_row]
+
+    def prediction_column(self, name: str, missing: float) -> Array:
+        """A prediction column, one value a pair; `missing` stands where there is no prediction."""
+        if len(self.prediction) == 0:
+            return np.full(len(self.prediction_row), missing)
+        values = self.prediction[name][self.prediction_row]
+        return np.where(self.prediction_row >= 0, values, missing)
+
+    def by(self, name: str) -> tuple[Array, Array]:
+        """A column of the truth, or else of the predictions, one value a pair."""
+        for records, rows in ((self.truth, self.truth_row), (self.prediction, self.prediction_row)):
+            values = records.find(name)
+            if values is not None and (len(rows) == 0 or rows.min() >= 0):
+                return values[rows], self.owner
+        known = [*self.truth.columns, *self.truth.other]
+        raise InputError(
+            f"column '{name}' is missing, which the slices are by", where=self.truth.source, remedy=nearest(name, known)
+        )
+
+    def where(self, keep: Array) -> Pairs:
+        """The pairs that a mask keeps. All units stay; those that lose rows are partial."""
+        lost = np.zeros(len(self.units), dtype=bool)
+        lost[self.owner[~keep]] = True
+        return replace(
+            self,
+            owner=self.owner[keep],
+            truth_row=self.truth_row[keep],
+            prediction_row=self.prediction_row[keep],
+            partial=self.partial | lost,
+        )

@@ -1,0 +1,155 @@
+"""Records: one side (truth or predictions), columnar, with the place of each row in its source.
+
+A `Schema` says which columns a side has, of which kind, and what is wrong with a value. It is the task's; reading
+files into records by it is `io`'s.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import InputError
+
+Array = NDArray[Any]
+Kind = Literal["id", "number", "integer", "flag", "text"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a side.
+
+    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`.
+    """
+
+    name: str
+    kind: Kind
+    required: bool = True
+    minimum: float | None = None
+    maximum: float | None = None
+    empty: bool = False
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of one side; `key` names the columns that identify a row, the first being the unit."""
+
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, if the schema has one."""
+        return next((c for c in self.columns if c.name == name), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(c.name for c in self.columns)
+
+
+@dataclass(frozen=True)
+class Records:
+    """Columns of equal length; `place(i)` says where row i stands: `truth.csv, line 7`."""
+
+    source: str
+    columns: Mapping[str, Array]
+    other: Mapping[str, Array] = field(default_factory=dict)
+    place: Callable[[int], str] = field(default=lambda row: f"row {row}")
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, name: str) -> Array:
+        return self.columns[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def where(self, row: int, column: str) -> str:
+        """Where a value stands, for a message."""
+        return f"{self.place(int(row))}, column '{self.names.get(column, column)}'"
+
+    def find(self, name: str) -> Array | None:
+        """A column of the schema or another one of the source."""
+        if name in self.columns:
+            return self.columns[name]
+        return self.other.get(name)
+
+    def take(self, rows: Array) -> Records:
+        """Some of the rows, each still knowing where it stands."""
+        place = self.place
+        return Records(
+            self.source,
+            {name: column[rows] for name, column in self.columns.items()},
+            {name: column[rows] for name, column in self.other.items()},
+            lambda row: place(int(rows[row])),
+            self.names,
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of the contents that were scored: the same whatever the file's format."""
+        total = hashlib.sha256()
+        for name in sorted(self.columns):
+            column = self.columns[name]
+            total.update(f"{name}:{len(column)}:".encode())
+            if column.dtype == object or column.dtype.kind == "U":
+                total.update("\x1f".join(map(str, column)).encode("utf-8", "surrogatepass"))
+            else:
+                total.update(f"{column.dtype.kind}{column.dtype.itemsize}".encode())
+                total.update(np.ascontiguousarray(column).data)
+        return f"sha256:{total.hexdigest()}"
+
+
+def factorize(*columns: Array) -> tuple[Array, list[Array]]:
+    """Codes of ids that columns share: the sorted distinct ids, and each column as positions in them.
+
+    Integers stay integers where all columns hold integers; else ids are compared as text, so that 7 of a data frame
+    is "7" of a file.
+    """
+    if all(c.dtype.kind in "iu" for c in columns):
+        distinct, inverse = np.unique(np.concatenate(columns), return_inverse=True)
+    else:
+        place: dict[str, int] = {}
+        code = [place.setdefault(str(x), len(place)) for c in columns for x in c.tolist()]
+        names = np.array(list(place), dtype=object)
+        order = np.argsort(names, kind="stable") if len(names) else np.zeros(0, np.int64)
+        rank = np.empty(len(names), dtype=np.int64)
+        rank[order] = np.arange(len(names))
+        distinct, inverse = names[order], rank[np.asarray(code, dtype=np.int64)]
+    ends = np.cumsum([len(c) for c in columns])[:-1]
+    return distinct, np.split(inverse.astype(np.int64), ends)
+
+
+def constant_in_unit(records: Records, name: str, owner: Array, rows: Array, units: int) -> Array:
+    """The value that a column has in each unit; an error where it has two."""
+    values = records[name][rows]
+    result: Array = np.full(units, np.nan)
+    first = np.full(units, -1, dtype=np.int64)
+    first[owner[::-1]] = np.arange(len(owner))[::-1]
+    seen = first >= 0
+    result[seen] = values[first[seen]]
+    expected = result[owner]
+    differs = np.flatnonzero((values != expected) & ~(np.isnan(values) & np.isnan(expected)))
+    if len(differs):
+        row = int(differs[0])
+        a, b = expected[row], values[row]
+        raise InputError(
+            f"{b:g} differs from {a:g}, which the same unit has at {records.place(int(rows[first[owner[row]]]))}",
+            where=records.where(int(rows[row]), name),
+            remedy=f"'{records.names.get(name, name)}' must be the same in all rows of a unit.",
+        )
+    return result
+
+
+def as_object(values: Sequence[str]) -> Array:
+    """Texts as an array of Python strings (numpy's own text type pads every row to the longest)."""
+    array: Array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -1,0 +1,58 @@
+"""Score: a number that says how sure it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric's value with its interval, on how many units it stands, and what was left out.
+
+    `value` is nan where undefined, and then `why` says the reason. `interval` is None when it was not asked for or
+    cannot be had; `undefined` counts what the metric had to leave out, and `left_out` says what that was.
+    """
+
+    spec: str
+    label: str
+    value: float
+    interval: tuple[float, float] | None = None
+    units: int = 0
+    undefined: int = 0
+    left_out: str = ""
+    why: str = ""
+    notes: tuple[str, ...] = ()
+    better: str = "higher"
+    measure: str = ""
+
+    @property
+    def defined(self) -> bool:
+        """Whether there is a number."""
+        return not math.isnan(self.value)
+
+    def __float__(self) -> float:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Model B against model A on the same units: `difference` is B minus A.
+
+    For a metric whose best value is zero (bias) the difference is that of the distances from zero. `p` is the
+    two-sided p-value of a paired randomisation over units, `p_holm` the same corrected for all metrics shown.
+    """
+
+    spec: str
+    label: str
+    a: Score
+    b: Score
+    difference: float
+    interval: tuple[float, float] | None
+    p: float
+    p_holm: float
+    verdict: str
+    units: int
+    why: str = ""
+    better: str = "higher"
+    measure: str = ""

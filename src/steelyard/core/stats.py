@@ -1,0 +1,109 @@
+"""Stats: what was measured, one row a unit. Everything behind the matching sees only this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import InputError, some
+
+Array = NDArray[Any]
+
+
+class Stats:
+    """Rows by unit: dense columns (one row a unit) and ragged events (each with its owner unit).
+
+    `stats["items"]` is a dense column, `stats.events["truth"]` an event column, `stats.owner` the row of the unit
+    that an event belongs to. `facts` are what holds for the whole measurement (the class names, say) and must be
+    equal in stats that are joined. `weight` is the user's own weight of a unit, 1 by default.
+    """
+
+    def __init__(
+        self,
+        units: Array,
+        columns: Mapping[str, Array],
+        *,
+        events: Mapping[str, Array] | None = None,
+        owner: Array | None = None,
+        facts: Mapping[str, Any] | None = None,
+        weight: Array | None = None,
+    ) -> None:
+        self.units = units
+        self.columns = dict(columns)
+        self.events = dict(events or {})
+        self.owner: Array = np.zeros(0, np.int64) if owner is None else owner
+        self.facts = dict(facts or {})
+        self.weight: Array = np.ones(len(units)) if weight is None else np.asarray(weight, dtype=np.float64)
+        self._derived: dict[object, Array] = {}
+        for name, column in self.columns.items():
+            if len(column) != len(units):
+                raise ValueError(f"column '{name}' has {len(column)} rows for {len(units)} units")
+        for name, column in self.events.items():
+            if len(column) != len(self.owner):
+                raise ValueError(f"event column '{name}' has {len(column)} rows for {len(self.owner)} owners")
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def __getitem__(self, name: str) -> Array:
+        return self.columns[name]
+
+    def per_unit(self, key: object, make: Callable[[], Array]) -> Array:
+        """A dense column that depends on a metric's settings, made once."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
+
+    def sum_events(self, values: Array) -> Array:
+        """Sum a value of each event into its unit."""
+        return np.bincount(self.owner, weights=values, minlength=len(self.units))
+
+    def take(self, index: Array) -> Stats:
+        """The given units, in the given order. No unit may be named twice."""
+        index = np.asarray(index, dtype=np.int64)
+        place = np.full(len(self.units), -1, dtype=np.int64)
+        place[index] = np.arange(len(index))
+        owner = place[self.owner]
+        kept = np.flatnonzero(owner >= 0)
+        kept = kept[np.argsort(owner[kept], kind="stable")]
+        return Stats(
+            self.units[index],
+            {name: column[index] for name, column in self.columns.items()},
+            events={name: column[kept] for name, column in self.events.items()},
+            owner=owner[kept],
+            facts=self.facts,
+            weight=self.weight[index],
+        )
+
+    @staticmethod
+    def stack(parts: Sequence[Stats]) -> Stats:
+        """Rows of several stats one after the other; a unit may stand in more than one of them."""
+        first = parts[0]
+        for part in parts[1:]:
+            if part.columns.keys() != first.columns.keys() or part.events.keys() != first.events.keys():
+                raise ValueError("stats of different tasks cannot be joined")
+            if part.facts != first.facts:
+                raise ValueError("stats measured with different settings cannot be joined")
+        starts = np.cumsum([0] + [len(part) for part in parts])
+        return Stats(
+            np.concatenate([part.units for part in parts]),
+            {name: np.concatenate([part.columns[name] for part in parts]) for name in first.columns},
+            events={name: np.concatenate([part.events[name] for part in parts]) for name in first.events},
+            owner=np.concatenate([part.owner + start for part, start in zip(parts, starts, strict=False)]),
+            facts=first.facts,
+            weight=np.concatenate([part.weight for part in parts]),
+        )
+
+    @staticmethod
+    def concat(parts: Sequence[Stats]) -> Stats:
+        """Join stats of different units; the result does not depend on the order of the parts."""
+        stacked = Stats.stack(parts)
+        order = np.argsort(stacked.units, kind="stable")
+        ordered = stacked.units[order]
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(twice):
+            raise InputError(f"{len(twice)} units stand in more than one part: {some(twice)}")
+        return stacked.take(order)

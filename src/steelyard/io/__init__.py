@@ -1,0 +1,1 @@
+"""Files and frames in, records out; results out to disk. One file a format."""

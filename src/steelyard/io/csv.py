@@ -1,0 +1,54 @@
+"""Comma- and tab-separated text."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.records import as_object
+from steelyard.io.table import Table
+from steelyard.io.text import open_text
+
+
+def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
+    """Read a file with a header line; rows may not be shorter or longer than it."""
+    with open_text(path, source) as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        try:
+            header = next((row for row in reader if row), None)
+            if header is None:
+                raise InputError("the file is empty", where=source, remedy="It needs a header line and rows.")
+            names = [name.strip() for name in header]
+            _check_header(names, source)
+            rows: list[list[str]] = []
+            lines: list[int] = []
+            for row in reader:
+                if not row:
+                    continue
+                if len(row) != len(names):
+                    raise InputError(
+                        f"the row has {len(row)} fields and the header {len(names)}",
+                        where=f"{source}, line {reader.line_num}",
+                        remedy="Quote fields that hold the separator.",
+                    )
+                rows.append(row)
+                lines.append(reader.line_num)
+        except csv.Error as error:
+            raise InputError(f"not readable as CSV: {error}", where=f"{source}, line {reader.line_num}") from None
+    columns = list(zip(*rows, strict=True)) if rows else [() for _ in names]
+    return Table(
+        source,
+        {name: as_object(column) for name, column in zip(names, columns, strict=True)},
+        np.array(lines, dtype=np.int64),
+    )
+
+
+def _check_header(names: list[str], source: str) -> None:
+    for i, name in enumerate(names):
+        if not name:
+            raise InputError(f"column {i + 1} has no name", where=f"{source}, line 1", remedy="Name every column.")
+        if name in names[:i]:
+            raise InputError(f"column '{name}' stands twice", where=f"{source}, line 1", remedy="Rename one of them.")

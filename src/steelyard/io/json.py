@@ -1,0 +1,70 @@
+"""JSON lines, and a JSON array of objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.records import as_object
+from steelyard.io.table import Table
+from steelyard.io.text import open_text
+
+
+def read_json_lines(path: Path, source: str) -> Table:
+    """Read one object a line; a key that a line lacks is an empty cell."""
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    with open_text(path, source) as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            rows.append(_object(_loads(line, f"{source}, line {number}"), f"{source}, line {number}"))
+            lines.append(number)
+    if not rows:
+        raise InputError("the file is empty", where=source, remedy="It needs one JSON object a line.")
+    return Table(source, _columns(rows), np.array(lines, dtype=np.int64))
+
+
+def read_json(path: Path, source: str) -> Table:
+    """Read an array of objects."""
+    with open_text(path, source) as file:
+        text = file.read()
+    if not text.strip():
+        raise InputError("the file is empty", where=source, remedy="It needs a JSON array of objects.")
+    data = _loads(text, source)
+    if not isinstance(data, list):
+        raise InputError(
+            f"holds {_kind(data)}", where=source, remedy="A JSON array of objects is expected, or JSON lines (.jsonl)."
+        )
+    return Table(source, _columns([_object(row, f"{source}, row {i}") for i, row in enumerate(data)]))
+
+
+def _loads(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"character {error.pos}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"not valid JSON at {place}: {error.msg}", where=where) from None
+    except RecursionError:
+        raise InputError("the JSON is nested too deeply", where=where) from None
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{_kind(value)} where an object is expected", where=where, remedy='Example: {"dish": "A"}.')
+    return value
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "an array", str: "a text", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    names: Iterable[str] = dict.fromkeys(name for row in rows for name in row)
+    return {name: as_object([row.get(name) for row in rows]) for name in names}

@@ -1,0 +1,192 @@
+"""From whatever the user has to a table, and from a table to records by a schema."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.records import Array, Column, Records, Schema, as_object
+from steelyard.io.csv import read_csv
+from steelyard.io.frames import from_memory
+from steelyard.io.json import read_json, read_json_lines
+from steelyard.io.parquet import read_parquet
+from steelyard.io.table import Table
+
+READERS: dict[str, Callable[[Path, str], Table]] = {
+    ".csv": read_csv,
+    ".tsv": lambda path, source: read_csv(path, source, "\t"),
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json,
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+}
+
+
+def read_table(data: Any, side: str) -> Table:
+    """Read a path, a data frame or a mapping; `side` names data without a path in messages."""
+    if not isinstance(data, str | PathLike):
+        return from_memory(data, side)
+    path = Path(data)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        known = ", ".join(READERS)
+        raise InputError(f"'{path.suffix}' is no format that can be read", where=str(data), remedy=f"Known: {known}.")
+    return reader(path, str(data))
+
+
+def check_mapping(mapping: Mapping[str, str], sides: Mapping[str, Schema], tables: Mapping[str, Table]) -> None:
+    """Every renamed column must be one that a schema has, and stand in at least one of the files."""
+    known = [name for schema in sides.values() for name in schema.names]
+    for target, given in mapping.items():
+        side, dot, name = target.rpartition(".")
+        if (dot and side not in sides) or name not in known:
+            raise InputError(
+                f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known))
+            )
+        looked = [tables[side]] if dot else list(tables.values())
+        if not any(given in table.columns for table in looked):
+            has = dict.fromkeys(name for table in looked for name in table.columns)
+            raise InputError(
+                f"column '{given}' is missing, which '{target}' is mapped to",
+                where=looked[0].source,
+                remedy=nearest(given, has),
+            )
+
+
+def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: str) -> Records:
+    """Convert a table's columns as the schema says; the rest is kept as it is, for slices."""
+    columns: dict[str, Array] = {}
+    names: dict[str, str] = {}
+    for column in schema.columns:
+        given = mapping.get(f"{side}.{column.name}") or mapping.get(column.name, column.name)
+        name = given if given in table.columns else column.name
+        if name not in table.columns:
+            if not column.required:
+                continue
+            raise _missing(table, name)
+        names[column.name] = name
+        columns[column.name] = _convert(table, name, column)
+    used = set(names.values())
+    other = {name: values for name, values in table.columns.items() if name not in used}
+    return Records(table.source, columns, other, table.place, names)
+
+
+def _missing(table: Table, name: str) -> InputError:
+    has = ", ".join(f"'{c}'" for c in table.columns) or "none"
+    return InputError(
+        f"column '{name}' is missing; the columns are {has}",
+        where=table.source,
+        remedy=f"Rename the column, or map it: --map {name}=YOUR_COLUMN.",
+    )
+
+
+def _convert(table: Table, name: str, column: Column) -> Array:
+    values = table.columns[name]
+    if column.kind == "id":
+        return _ids(table, name, values)
+    if column.kind == "text":
+        return as_object(["" if _is_empty(v) else str(v) for v in values.tolist()])
+    if column.kind == "flag":
+        return _flags(table, name, values)
+    return _numbers(table, name, values, column)
+
+
+def _is_empty(value: Any) -> bool:
+    if value is None or value == "":
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA has no truth value
+        return True
+
+
+def _problem(table: Table, name: str, row: int, what: str, remedy: str) -> InputError:
+    return InputError(what, where=f"{table.place(row)}, column '{name}'", remedy=remedy)
+
+
+def _ids(table: Table, name: str, values: Array) -> Array:
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():
+        return values.astype(np.int64)
+    raw = values.tolist()
+    if raw and all(type(v) is int for v in raw):
+        return np.array(raw, dtype=np.int64)
+    texts = [v.strip() if isinstance(v, str) else v for v in raw]
+    for row, value in enumerate(texts):
+        if _is_empty(value):
+            raise _problem(table, name, row, "the id is empty", "Give every row an id.")
+    return as_object([str(v) for v in texts])
+
+
+_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "1.0": True, "0.0": False}
+
+
+def _flags(table: Table, name: str, values: Array) -> Array:
+    if values.dtype.kind == "b":
+        return values
+    flags = [_FLAGS.get(str(v).strip().lower()) for v in values.tolist()]
+    for row, flag in enumerate(flags):
+        if flag is None:
+            raise _problem(table, name, row, f"'{values[row]}' is neither true nor false", "Write true or false.")
+    return np.array(flags, dtype=bool)
+
+
+def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
+    if values.dtype.kind in "iufb":
+        numbers = values.astype(np.float64)
+    else:
+        numbers = _parse_numbers(table, name, values, column)
+    empty = np.isnan(numbers) if column.empty else np.zeros(len(numbers), dtype=bool)
+    wrong = ~np.isfinite(numbers) & ~empty
+    remedy = "It must be a finite number."
+    if column.minimum is not None:
+        wrong |= numbers < column.minimum
+        remedy = f"It must be at least {column.minimum:g}."
+    if column.maximum is not None:
+        wrong |= numbers > column.maximum
+        remedy = f"It must be from {column.minimum or 0:g} to {column.maximum:g}."
+    if column.kind == "integer":
+        with np.errstate(invalid="ignore"):
+            wrong |= (numbers != np.floor(numbers)) & ~empty
+        remedy = f"It must be a whole number{'' if column.minimum is None else f' from {column.minimum:g} up'}."
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise _problem(table, name, row, f"{_shown(values[row])} is not allowed here", remedy)
+    return numbers.astype(np.int64) if column.kind == "integer" and not empty.any() else numbers
+
+
+def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Array:
+    raw = values.tolist()
+    try:
+        return np.array([float(v) for v in raw], dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    numbers = np.empty(len(raw))
+    for row, value in enumerate(raw):
+        if _is_empty(value):
+            if not column.empty:
+                raise _problem(table, name, row, "the cell is empty", "Give a number in every row.")
+            numbers[row] = math.nan
+            continue
+        try:
+            numbers[row] = float(value)
+        except (TypeError, ValueError):
+            raise _problem(
+                table, name, row, f"{_shown(value)} is not a number", "Write digits with a decimal point."
+            ) from None
+    return numbers
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return f"'{text if len(text) <= 40 else text[:37] + '...'}'"

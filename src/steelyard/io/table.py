@@ -1,0 +1,29 @@
+"""Table: named columns as a source gave them, before any meaning. Every reader ends here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length and where their rows stand: `lines` for a text file, else rows counted from 0."""
+
+    source: str
+    columns: Mapping[str, Array]
+    lines: Array | None = None
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def place(self, row: int) -> str:
+        """Where a row stands, for a message."""
+        if self.lines is None:
+            return f"{self.source}, row {row}"
+        return f"{self.source}, line {self.lines[row]}"

@@ -1,0 +1,44 @@
+"""Writing results: whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from steelyard.core.errors import InputError
+
+
+def write_text(path: str | PathLike[str], text: str) -> None:
+    """Write a file through a temporary one beside it, so that a reader never sees half of it."""
+    target = Path(path)
+    temporary = ""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        with contextlib.suppress(OSError):
+            os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        raise InputError(f"cannot be written: {error.strerror}", where=str(path)) from None
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table as CSV text; nan is an empty cell."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow(["" if isinstance(v, float) and v != v else v for v in row])
+    return buffer.getvalue()

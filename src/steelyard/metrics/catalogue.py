@@ -1,0 +1,64 @@
+"""The catalogue: every task and its metrics, by an explicit list. Gives the words of a spec their meaning."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.metric import Metric
+from steelyard.core.spec import Call, parse_spec
+from steelyard.core.task import Task
+from steelyard.metrics import sequences, weights
+
+TASKS: dict[str, Task] = {module.TASK.name: module.TASK for module in (weights, sequences)}
+
+
+def find_task(name: str) -> Task:
+    """The task of that name."""
+    if name not in TASKS:
+        raise InputError(f"there is no task '{name}'", remedy=nearest(str(name), TASKS))
+    return TASKS[name]
+
+
+def metrics(task: str) -> tuple[Metric, ...]:
+    """The metrics of a task, each with its default settings."""
+    return tuple(metric for cls in find_task(task).metrics for metric in cls.examples())
+
+
+def parse(spec: str, task: str) -> Metric:
+    """The metric that a spec names: `parse(str(m), task) == m`."""
+    return _build(parse_spec(spec), find_task(task))
+
+
+def _build(call: Call, task: Task) -> Metric:
+    classes = {name: cls for cls in task.metrics for name in (cls.name, *cls.aliases)}
+    cls = classes.get(call.name)
+    if cls is None:
+        raise InputError(f"task '{task.name}' has no metric '{call.name}'", remedy=nearest(call.name, classes))
+    fields = {field.name: field for field in dataclasses.fields(cls)}
+    settings: dict[str, Any] = {}
+    if call.at is not None:
+        if cls.at is None:
+            raise InputError(f"metric '{call.name}' takes no '@'", remedy=_settings_of(cls))
+        settings[cls.at] = call.at
+    wrapped = [name for name, field in fields.items() if field.type in ("Metric", Metric)]
+    if len(call.values) > len(wrapped):
+        raise InputError(f"metric '{call.name}' takes settings by name only", remedy=_settings_of(cls))
+    for name, value in zip(wrapped, call.values, strict=False):
+        settings[name] = _build(value if isinstance(value, Call) else Call(str(value)), task)
+    for name, value in call.settings.items():
+        if name not in fields or name in settings:
+            raise InputError(f"metric '{call.name}' has no setting '{name}'", remedy=_settings_of(cls))
+        settings[name] = value
+    lacking = [name for name in wrapped if name not in settings]
+    if lacking:
+        raise InputError(f"metric '{call.name}' wraps another metric", remedy=f"Example: {call.name}({task.defaults[0]}).")
+    metric = cls(**settings)
+    metric.check()
+    return metric
+
+
+def _settings_of(cls: type[Metric]) -> str:
+    names = [field.name for field in dataclasses.fields(cls)]
+    return f"Its settings: {', '.join(names)}." if names else "It has no settings."

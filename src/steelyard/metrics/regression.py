@@ -1,0 +1,359 @@
+"""Metrics of a predicted number against a true one, shared by the tasks that weigh things.
+
+Conventions: `rows` are the items or frames that were weighed, `y` the true and `ŷ` the predicted number of grams,
+`w` the weight of a row's unit. Every metric here weighs rows equally inside a unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.pairs import Array
+from steelyard.core.stats import Stats
+from steelyard.core.weights import Floats, Weights, ratio
+
+INFINITY = float("inf")
+
+
+def regression_columns(truth: Array, prediction: Array, owner: Array, units: int) -> dict[str, Array]:
+    """Sums by unit that the metrics below reduce."""
+
+    def total(values: Array) -> Array:
+        return np.bincount(owner, weights=values, minlength=units)
+
+    error = prediction - truth
+    positive = truth > 0
+    relative = np.zeros(len(truth))
+    relative[positive] = np.abs(error[positive]) / truth[positive]
+    return {
+        "rows": total(np.ones(len(truth))),
+        "zero_rows": total((~positive).astype(float)),
+        "error": total(error),
+        "abs_error": total(np.abs(error)),
+        "squared_error": total(error * error),
+        "relative_error": total(relative),
+        "truth": total(truth),
+        "prediction": total(prediction),
+    }
+
+
+@dataclass(frozen=True)
+class MeanAbsoluteError(Metric):
+    r"""Mean absolute error: how far off a prediction is, on average.
+
+    $\mathrm{MAE} = \sum_i w_i\,|\hat y_i - y_i| \;/\; \sum_i w_i$
+
+    Every row counts the same, however heavy it is.
+
+    Undefined when nothing was weighed.
+
+    Pros:
+    - Intuitive and easy to interpret: grams.
+
+    Cons:
+    - Treats all errors equally regardless of context: 10 g off on a 20 g food is as bad as on a 200 g food.
+    """
+
+    name = "mae"
+    title = "Mean absolute error"
+    better = "lower"
+    range = (0, INFINITY)
+    measure = "g"
+    reference = "sklearn.metrics.mean_absolute_error"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Sum of absolute errors over number of rows."""
+        return ratio(weights @ stats["abs_error"], weights @ stats["rows"])
+
+
+@dataclass(frozen=True)
+class MeanAbsolutePercentageError(Metric):
+    r"""Mean absolute percentage error: how far off a prediction is, relative to the true weight.
+
+    $\mathrm{MAPE} = 100 \sum_i w_i\,|\hat y_i - y_i| / y_i \;/\; \sum_i w_i$
+
+    A row whose true weight is 0 has no relative error: it is left out and counted. `zero=error` refuses such data,
+    `zero=eps` divides by the machine epsilon instead, as scikit-learn does.
+
+    Undefined when no row has a positive true weight.
+
+    Pros:
+    - Normalizes errors by food size, enabling fairer comparison across items of varying weights.
+    - Highlights large relative errors on small foods.
+
+    Cons:
+    - Unstable when the true weight is close to zero.
+    - Overly penalizes small absolute errors on small items: a 3 g error on a 1 g item is 300 %.
+    """
+
+    name = "mape"
+    title = "Mean absolute percentage error"
+    better = "lower"
+    range = (0, INFINITY)
+    measure = "%"
+    reference = "sklearn.metrics.mean_absolute_percentage_error"
+
+    zero: Literal["skip", "error", "eps"] = "skip"
+
+    def check(self) -> None:
+        """Check the policy for a true weight of 0."""
+        one_of(self, "zero", "skip", "error", "eps")
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Sum of relative errors over the rows that have one."""
+        if self.zero == "eps":
+            column = stats.per_unit("relative_error_eps", lambda: _relative_to_epsilon(stats))
+            return 100 * ratio(weights @ column, weights @ stats["rows"])
+        if self.zero == "error" and stats["zero_rows"].any():
+            raise InputError(
+                f"metric '{self}': {stats['zero_rows'].sum():.0f} rows have a true weight of 0",
+                remedy="Remove them, or use mape, which leaves them out and counts them.",
+            )
+        rows = stats.per_unit("positive_rows", lambda: stats["rows"] - stats["zero_rows"])
+        return 100 * ratio(weights @ stats["relative_error"], weights @ rows)
+
+    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+        """Rows without a relative error."""
+        if self.zero == "eps":
+            return 0, ""
+        return float((weights @ stats["zero_rows"])[0]), "rows with a true weight of 0"
+
+
+def _relative_to_epsilon(stats: Stats) -> Array:
+    truth, error = stats.events["truth"], stats.events["prediction"] - stats.events["truth"]
+    return stats.sum_events(np.abs(error) / np.maximum(np.abs(truth), np.finfo(np.float64).eps))
+
+
+@dataclass(frozen=True)
+class WeightedAbsolutePercentageError(Metric):
+    r"""Weighted absolute percentage error: all grams off over all grams there are.
+
+    $\mathrm{WAPE} = 100 \sum_i w_i\,|\hat y_i - y_i| \;/\; \sum_i w_i\,y_i$
+
+    The ratio of means, so a tiny food cannot dominate as it does in MAPE.
+
+    Undefined when the true weights add up to 0.
+
+    Pros:
+    - Relative, and stable where a true weight is close to zero.
+
+    Cons:
+    - Says little about small foods.
+    """
+
+    name = "wape"
+    title = "Weighted absolute percentage error"
+    better = "lower"
+    range = (0, INFINITY)
+    measure = "%"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Sum of absolute errors over sum of true weights."""
+        return 100 * ratio(weights @ stats["abs_error"], weights @ stats["truth"])
+
+
+@dataclass(frozen=True)
+class Bias(Metric):
+    r"""Bias: the mean signed error; above 0 the model predicts too much.
+
+    $\mathrm{bias} = \sum_i w_i\,(\hat y_i - y_i) \;/\; \sum_i w_i$
+
+    Undefined when nothing was weighed.
+
+    Pros:
+    - Shows a systematic error, which calibration can remove.
+
+    Cons:
+    - Errors of opposite sign cancel: 0 does not mean right.
+    """
+
+    name = "bias"
+    title = "Bias (mean signed error)"
+    better = "zero"
+    range = (-INFINITY, INFINITY)
+    measure = "g"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Sum of errors over number of rows."""
+        return ratio(weights @ stats["error"], weights @ stats["rows"])
+
+
+@dataclass(frozen=True)
+class RootMeanSquaredError(Metric):
+    r"""Root mean squared error: the typical error, large ones weighing more.
+
+    $\mathrm{RMSE} = \sqrt{\sum_i w_i\,(\hat y_i - y_i)^2 \;/\; \sum_i w_i}$
+
+    Undefined when nothing was weighed.
+
+    Pros:
+    - In grams, and what least squares minimises.
+
+    Cons:
+    - One wild prediction can dominate it.
+    """
+
+    name = "rmse"
+    title = "Root mean squared error"
+    better = "lower"
+    range = (0, INFINITY)
+    measure = "g"
+    reference = "sklearn.metrics.root_mean_squared_error"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Root of the sum of squared errors over number of rows."""
+        return np.sqrt(ratio(weights @ stats["squared_error"], weights @ stats["rows"]))
+
+
+@dataclass(frozen=True)
+class Within(Metric):
+    r"""Within p percent: the share of rows whose prediction is at most p % off.
+
+    $\mathrm{within}_p = 100 \sum_i w_i\,[\,100\,|\hat y_i - y_i| \le p\,y_i\,] \;/\; \sum_i w_i$
+
+    A row whose true weight is 0 is within only if 0 was predicted.
+
+    Undefined when nothing was weighed.
+
+    Pros:
+    - Reads as a promise: so many of a hundred foods are right to p %.
+
+    Cons:
+    - Does not see how far off the others are.
+    """
+
+    name = "within"
+    title = "Within p percent"
+    better = "higher"
+    range = (0, 100)
+    measure = "%"
+    at = "percent"
+
+    percent: float = 10
+
+    def check(self) -> None:
+        """Check that the percentage is a positive number."""
+        within_range(self, "percent", 0, INFINITY, open_low=True)
+
+    @property
+    def label(self) -> str:
+        """Name the percentage."""
+        return f"Within {self.percent:g} percent"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Number of rows within over number of rows."""
+        column = stats.per_unit(("within", self.percent), lambda: self._count(stats))
+        return 100 * ratio(weights @ column, weights @ stats["rows"])
+
+    def _count(self, stats: Stats) -> Array:
+        truth, prediction = stats.events["truth"], stats.events["prediction"]
+        return stats.sum_events((100 * np.abs(prediction - truth) <= self.percent * truth).astype(float))
+
+
+# Sums of squares lose their digits when the mean is large, so both sides are first shifted by their overall mean.
+# A remainder below this share of what was subtracted is rounding, not variance.
+_ROUNDING = 1e-12
+
+
+def _shifted(stats: Stats, side: str) -> Array:
+    values = stats.events[side]
+    return values - values.mean() if len(values) else values
+
+
+def _moment(stats: Stats, a: str, b: str = "") -> Array:
+    """Sums by unit of a shifted side, or of the product of two."""
+
+    def make() -> Array:
+        product = _shifted(stats, a) * (_shifted(stats, b) if b else 1.0)
+        return stats.sum_events(product)
+
+    return stats.per_unit(("moment", a, b), make)
+
+
+def _covariance(stats: Stats, weights: Weights, a: str, b: str) -> tuple[Floats, Floats]:
+    """Sum of products around the weighted means, and the size that its rounding error is relative to."""
+    rows = weights @ stats["rows"]
+    raw = weights @ _moment(stats, a, b)
+    sums = (weights @ _moment(stats, a)) * (weights @ _moment(stats, b))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correction = np.where(rows > 0, sums / rows, np.nan)
+    return raw - correction, np.abs(raw) + np.abs(correction)
+
+
+def _variance(stats: Stats, weights: Weights, side: str) -> Floats:
+    """Sum of squares around the weighted mean; nan where there is none but rounding."""
+    value, scale = _covariance(stats, weights, side, side)
+    return np.where(value > _ROUNDING * scale, value, np.nan)
+
+
+@dataclass(frozen=True)
+class CoefficientOfDetermination(Metric):
+    r"""Coefficient of determination: the share of the truth's variance that the prediction explains.
+
+    $R^2 = 1 - \sum_i w_i\,(\hat y_i - y_i)^2 \;/\; \sum_i w_i\,(y_i - \bar y)^2$
+
+    0 is what always predicting the mean reaches; a worse model is below 0.
+
+    Undefined when the true weights do not vary.
+
+    Pros:
+    - Shows whether the model does better than a constant guess.
+
+    Cons:
+    - Depends on how much the foods vary: not comparable between data sets.
+    """
+
+    name = "r2"
+    title = "Coefficient of determination R²"
+    better = "higher"
+    range = (-INFINITY, 1)
+    reference = "sklearn.metrics.r2_score"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """One minus squared error over squared deviation from the mean."""
+        return 1 - (weights @ stats["squared_error"]) / _variance(stats, weights, "truth")
+
+
+@dataclass(frozen=True)
+class PearsonCorrelation(Metric):
+    r"""Pearson correlation: how linearly prediction and truth go together.
+
+    $r = \sum_i w_i (y_i - \bar y)(\hat y_i - \bar{\hat y}) \;/\; \sqrt{\sum_i w_i (y_i - \bar y)^2 \sum_i w_i (\hat y_i - \bar{\hat y})^2}$
+
+    Undefined when the true or the predicted weights do not vary.
+
+    Pros:
+    - Shows whether the order and spacing of the foods is seen at all.
+
+    Cons:
+    - Blind to bias and to scale: twice the weight everywhere is a perfect 1.
+    """
+
+    name = "pearson"
+    title = "Pearson correlation"
+    better = "higher"
+    range = (-1, 1)
+    reference = "scipy.stats.pearsonr"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Covariance over the product of the deviations."""
+        covariance, _ = _covariance(stats, weights, "truth", "prediction")
+        scale = np.sqrt(_variance(stats, weights, "truth") * _variance(stats, weights, "prediction"))
+        return np.clip(covariance / scale, -1.0, 1.0)
+
+
+ROW_METRICS: tuple[type[Metric], ...] = (
+    MeanAbsolutePercentageError,
+    WeightedAbsolutePercentageError,
+    Bias,
+    RootMeanSquaredError,
+    Within,
+    CoefficientOfDetermination,
+    PearsonCorrelation,
+)
+

@@ -1,0 +1,204 @@
+"""Task `weights`: the grams of each food item, dish by dish.
+
+Conventions
+    The unit is the dish: dishes are drawn independently, items inside one are not.
+    Columns: `dish`, `item`, `weight` in grams. Without an `item` column each dish is one row.
+    `complete` (truth, optional) is false where a dish is only partly annotated; `sample_weight` (truth, optional) is
+    the user's own weight of a dish.
+
+Metrics
+    `mae`, `mape`, `wmae_total` and `wmae_sample` are the four of the specification; `wape`, `bias`, `rmse`,
+    `within@10`, `r2` and `pearson` stand beside them. The weighted MAE of each single dish is in the table of units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from steelyard.align.join import join
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.pairs import Pairs
+from steelyard.core.records import Column, Records, Schema, constant_in_unit
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy, Task
+from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.metrics.regression import INFINITY, ROW_METRICS, MeanAbsoluteError, regression_columns
+
+TRUTH = Schema(
+    key=("dish", "item"),
+    columns=(
+        Column("dish", "id", meaning="the dish, which is the unit"),
+        Column("item", "id", required=False, meaning="the food item inside the dish"),
+        Column("weight", "number", minimum=0, meaning="grams"),
+        Column("complete", "flag", required=False, meaning="false where items of the dish are not annotated"),
+        Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the dish"),
+    ),
+)
+PREDICTION = Schema(
+    key=("dish", "item"),
+    columns=(
+        Column("dish", "id", meaning="as in the truth"),
+        Column("item", "id", required=False, meaning="as in the truth"),
+        Column("weight", "number", meaning="predicted grams"),
+    ),
+)
+
+
+def pair(truth: Records, prediction: Records, policy: Policy) -> Pairs:
+    """Join items by dish and item."""
+    return join(truth, prediction, TRUTH.key, policy)
+
+
+def measure(pairs: Pairs) -> Stats:
+    """Sums by dish. A missing prediction that the policy keeps counts as 0 g."""
+    truth, prediction = pairs.truth_column("weight"), pairs.prediction_column("weight", missing=0.0)
+    units, owner = len(pairs.units), pairs.owner
+    columns = regression_columns(truth, prediction, owner, units)
+    columns["weighted_error"] = np.bincount(owner, weights=np.abs(prediction - truth) * truth, minlength=units)
+    columns["weighable"] = (columns["truth"] > 0).astype(float)
+    columns["dish_error"] = np.divide(
+        columns["weighted_error"], columns["truth"], out=np.zeros(units), where=columns["truth"] > 0
+    )
+    columns["dishes"] = (columns["rows"] > 0).astype(float)
+    partial = pairs.partial.copy()
+    if "complete" in pairs.truth:
+        partial[owner[~pairs.truth_column("complete")]] = True
+    columns["partial"] = (partial & (columns["rows"] > 0)).astype(float)
+    weight = None
+    if "sample_weight" in pairs.truth:
+        weight = constant_in_unit(pairs.truth, "sample_weight", owner, pairs.truth_row, units)
+        weight = np.nan_to_num(weight)
+    return Stats(
+        pairs.units, columns, events={"truth": truth, "prediction": prediction}, owner=owner, weight=weight
+    )
+
+
+def _free_items(stats: Stats, weights: Weights) -> tuple[str, ...]:
+    count = float((weights @ stats["zero_rows"])[0])
+    if not count:
+        return ()
+    return (
+        f"{count:g} items have a true weight of 0 g and weigh nothing in weighted MAE: "
+        "a hallucinated food is free there. MAE still charges it.",
+    )
+
+
+@dataclass(frozen=True)
+class TotalWeightedError(Metric):
+    r"""Total weighted MAE: the mean over dishes of each dish's weighted MAE.
+
+    $\mathrm{WMAE}_{\mathrm{total}} = \frac{1}{D} \sum_d \frac{\sum_{i \in d} |\hat y_i - y_i|\,y_i}{\sum_{i \in d} y_i}$
+
+    Inside a dish an error weighs as much as the item does; every dish counts the same. A dish whose total is 0 is left
+    out and counted. The mean is meant for whole dishes: where a dish is incomplete (a slice of items, a skipped
+    prediction, `complete` false) it is refused; `partial=allow` takes the items at hand.
+
+    Undefined when no dish has a positive total, or a dish is incomplete.
+
+    Pros:
+    - Gives more importance to errors on larger items.
+    - Reflects meal-level impact.
+
+    Cons:
+    - Treats all dishes equally, regardless of how many food items they contain or how large they are.
+    - An item of 0 g weighs nothing: a hallucinated food is free.
+    """
+
+    name = "wmae_total"
+    title = "Total weighted MAE"
+    better = "lower"
+    range = (0, INFINITY)
+    measure = "g"
+
+    partial: Literal["refuse", "allow"] = "refuse"
+
+    def check(self) -> None:
+        """Check the policy for incomplete dishes."""
+        one_of(self, "partial", "refuse", "allow")
+
+    @property
+    def label(self) -> str:
+        """Say when incomplete dishes are in it."""
+        return self.title if self.partial == "refuse" else f"{self.title}, with incomplete dishes"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Mean of the dishes' weighted errors."""
+        value = ratio(weights @ stats["dish_error"], weights @ stats["weighable"])
+        if self.partial == "refuse":
+            value = np.where(weights @ stats["partial"] > 0, np.nan, value)
+        return value
+
+    def why(self, stats: Stats, weights: Weights) -> str:
+        """Name the incomplete dishes' number."""
+        incomplete = int(np.count_nonzero(stats["partial"]))
+        if self.partial == "refuse" and incomplete:
+            return (
+                f"{incomplete} of {int(stats['dishes'].sum())} dishes are incomplete; "
+                "wmae_sample takes the items at hand, and so does wmae_total(partial=allow)"
+            )
+        return "no dish has a positive total"
+
+    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+        """Dishes that weigh nothing."""
+        empty = weights @ stats["dishes"] - weights @ stats["weighable"]
+        return float(empty[0]), "dishes whose true weights add up to 0"
+
+    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+        """Warn of items that are free."""
+        return _free_items(stats, weights)
+
+
+@dataclass(frozen=True)
+class SampleWeightedError(Metric):
+    r"""Weighted MAE of the items at hand: one formula over all items, whatever dish they come from.
+
+    $\mathrm{WMAE}_{\mathrm{sample}} = \sum_i w_i\,|\hat y_i - y_i|\,y_i \;/\; \sum_i w_i\,y_i$
+
+    The form for a subset of the data, where dishes are not complete. For one dish it is that dish's weighted MAE.
+
+    Undefined when the true weights add up to 0.
+
+    Pros:
+    - Gives more importance to errors on larger items.
+    - Meaningful even when dishes are only partially annotated or evaluated.
+
+    Cons:
+    - Heavy dishes dominate.
+    - An item of 0 g weighs nothing: a hallucinated food is free.
+    """
+
+    name = "wmae_sample"
+    title = "Weighted MAE of the sample"
+    better = "lower"
+    range = (0, INFINITY)
+    measure = "g"
+    reference = "sklearn.metrics.mean_absolute_error(sample_weight=truth)"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Sum of weighted errors over sum of true weights."""
+        return ratio(weights @ stats["weighted_error"], weights @ stats["truth"])
+
+    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+        """Warn of items that are free."""
+        return _free_items(stats, weights)
+
+
+TASK = Task(
+    name="weights",
+    title="Food weights, dish by dish",
+    unit="dish",
+    item="item",
+    truth=TRUTH,
+    prediction=PREDICTION,
+    pair=pair,
+    measure=measure,
+    metrics=(MeanAbsoluteError, *ROW_METRICS, TotalWeightedError, SampleWeightedError),
+    defaults=(
+        "mae", "mape", "wape", "wmae_total", "wmae_sample",
+        "bias", "rmse", "within@10", "within@20", "r2", "pearson",
+    ),  # fmt: skip
+    joined={"weight": "prediction"},
+)

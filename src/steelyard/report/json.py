@@ -1,0 +1,126 @@
+"""Results that last: the versioned JSON form. `schema/` holds its description."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from steelyard.core.pairs import Coverage
+from steelyard.core.score import Difference, Score
+from steelyard.report.model import Comparison, Provenance, Report, Side
+from steelyard.version import __version__
+
+REPORT_SCHEMA = "steelyard/report/1"
+COMPARISON_SCHEMA = "steelyard/comparison/1"
+
+
+def report_dict(report: Report) -> dict[str, Any]:
+    """A report as plain values. Undefined is null, with its reason beside it."""
+    return {
+        "schema": REPORT_SCHEMA,
+        "task": report.task,
+        "unit": report.unit,
+        "scores": [_score(score) for score in report.scores.values()],
+        "slices": [
+            {"by": by.split(","), "value": value, "scores": [_score(score) for score in scores.values()]}
+            for by, parts in report.slices.items()
+            for value, scores in parts.items()
+        ],
+        "counts": _counts(report.coverage),
+        "notes": list(report.notes),
+        "provenance": _provenance(report.provenance),
+    }
+
+
+def comparison_dict(comparison: Comparison) -> dict[str, Any]:
+    """A comparison as plain values; differences are B minus A."""
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "task": comparison.task,
+        "unit": comparison.unit,
+        "differences": [_difference(d) for d in comparison.differences.values()],
+        "counts": {"a": _counts(comparison.coverage_a), "b": _counts(comparison.coverage_b)},
+        "notes": list(comparison.notes),
+        "provenance": {"a": _provenance(comparison.provenance_a), "b": _provenance(comparison.provenance_b)},
+    }
+
+
+def dumps(data: dict[str, Any]) -> str:
+    """JSON text that any strict reader takes: no NaN, no Infinity."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _interval(interval: tuple[float, float] | None) -> list[float | None] | None:
+    return None if interval is None else [_number(end) for end in interval]
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {
+        "metric": score.spec,
+        "label": score.label,
+        "value": _number(score.value),
+        "interval": _interval(score.interval),
+        "why": score.why or None,
+        "units": score.units,
+        "undefined": score.undefined,
+        "left_out": score.left_out or None,
+        "notes": list(score.notes),
+        "better": score.better,
+        "measure": score.measure or None,
+    }
+
+
+def _difference(d: Difference) -> dict[str, Any]:
+    return {
+        "metric": d.spec,
+        "label": d.label,
+        "a": _score(d.a),
+        "b": _score(d.b),
+        "difference": _number(d.difference),
+        "interval": _interval(d.interval),
+        "p": _number(d.p),
+        "p_holm": _number(d.p_holm),
+        "verdict": d.verdict,
+        "units": d.units,
+        "why": d.why or None,
+        "better": d.better,
+        "measure": d.measure or None,
+    }
+
+
+def _counts(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "truth": coverage.truth,
+        "predictions": coverage.predictions,
+        "matched": coverage.matched,
+        "missing": coverage.missing,
+        "extra": coverage.extra,
+        "coverage": _number(coverage.share),
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"source": side.source, "rows": side.rows, "digest": side.digest}
+
+
+def _provenance(p: Provenance) -> dict[str, Any]:
+    return {
+        "steelyard": __version__,
+        "truth": _side(p.truth),
+        "predictions": _side(p.predictions),
+        "settings": {
+            "metrics": list(p.metrics),
+            "by": [by.split(",") for by in p.by],
+            "confidence": p.confidence,
+            "draws": p.draws,
+            "seed": p.seed,
+            "missing": p.missing,
+            "extra": p.extra,
+            "columns": dict(p.columns),
+        },
+    }

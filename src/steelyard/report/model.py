@@ -1,0 +1,184 @@
+"""Report and Comparison: scores with where they come from. What they look like is the other modules' business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from numpy.typing import NDArray
+
+from steelyard.core.errors import nearest
+from steelyard.core.pairs import Coverage
+from steelyard.core.score import Difference, Score
+from steelyard.io.write import csv_text, write_text
+
+Path = str | PathLike[str]
+
+
+@dataclass(frozen=True)
+class Side:
+    """What was read for one side."""
+
+    source: str
+    rows: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Everything that the numbers depend on."""
+
+    truth: Side
+    predictions: Side
+    metrics: tuple[str, ...]
+    by: tuple[str, ...]
+    confidence: float | None
+    draws: int
+    seed: int
+    missing: str
+    extra: str
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class UnitTable:
+    """Every metric for each unit alone; nan where a unit has none."""
+
+    unit: str
+    units: NDArray[Any]
+    values: Mapping[str, NDArray[Any]]
+
+    def to_csv(self, path: Path) -> None:
+        """Write it, one row a unit."""
+        rows = zip(self.units.tolist(), *(column.tolist() for column in self.values.values()), strict=True)
+        write_text(path, csv_text([self.unit, *self.values], rows))
+
+
+class _Scores(dict[str, Any]):
+    """Scores by spec; asking for one that is not there names the nearest."""
+
+    def __missing__(self, spec: str) -> Any:
+        raise KeyError(f"'{spec}' is not in this report. {nearest(spec, self)}")
+
+
+@dataclass(frozen=True)
+class Report:
+    """Scores of one model: `report["mae"]`, and by slice: `report.slices["food"]["rice"]["mae"]`."""
+
+    task: str
+    unit: str
+    item: str
+    scores: Mapping[str, Score]
+    slices: Mapping[str, Mapping[str, Mapping[str, Score]]]
+    coverage: Coverage
+    provenance: Provenance
+    notes: tuple[str, ...] = ()
+    unit_table: Callable[[], UnitTable] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", _Scores(self.scores))
+        wrapped = {by: {value: _Scores(s) for value, s in parts.items()} for by, parts in self.slices.items()}
+        object.__setattr__(self, "slices", wrapped)
+
+    def __getitem__(self, spec: str) -> Score:
+        return self.scores[spec]
+
+    def units(self) -> UnitTable:
+        """Every metric for each unit alone."""
+        if self.unit_table is None:
+            raise ValueError("this report was read from a file, which does not hold the units")
+        return self.unit_table()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values, as the JSON schema describes it."""
+        from steelyard.report.json import report_dict
+
+        return report_dict(self)
+
+    def to_json(self, path: Path | None = None) -> str:
+        """The report as JSON text, written to `path` where one is given."""
+        from steelyard.report.json import dumps
+
+        return _written(dumps(self.to_dict()), path)
+
+    def to_markdown(self, path: Path | None = None) -> str:
+        """The report as Markdown, written to `path` where one is given."""
+        from steelyard.report.markdown import report_markdown
+
+        return _written(report_markdown(self), path)
+
+    def to_html(self, path: Path | None = None) -> str:
+        """The report as one self-contained page, written to `path` where one is given."""
+        from steelyard.report.html import report_html
+
+        return _written(report_html(self), path)
+
+    def to_text(self, width: int = 80) -> str:
+        """The report as a table for a terminal."""
+        from steelyard.report.text import report_text
+
+        return report_text(self, width)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Model B against model A: `comparison["mae"].difference`, `.interval`, `.p`, `.verdict`."""
+
+    task: str
+    unit: str
+    differences: Mapping[str, Difference]
+    coverage_a: Coverage
+    coverage_b: Coverage
+    provenance_a: Provenance
+    provenance_b: Provenance
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "differences", _Scores(self.differences))
+
+    def __getitem__(self, spec: str) -> Difference:
+        return self.differences[spec]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain values, as the JSON schema describes it."""
+        from steelyard.report.json import comparison_dict
+
+        return comparison_dict(self)
+
+    def to_json(self, path: Path | None = None) -> str:
+        """The comparison as JSON text, written to `path` where one is given."""
+        from steelyard.report.json import dumps
+
+        return _written(dumps(self.to_dict()), path)
+
+    def to_markdown(self, path: Path | None = None) -> str:
+        """The comparison as Markdown, written to `path` where one is given."""
+        from steelyard.report.markdown import comparison_markdown
+
+        return _written(comparison_markdown(self), path)
+
+    def to_html(self, path: Path | None = None) -> str:
+        """The comparison as one self-contained page, written to `path` where one is given."""
+        from steelyard.report.html import comparison_html
+
+        return _written(comparison_html(self), path)
+
+    def to_text(self, width: int = 80) -> str:
+        """The comparison as a table for a terminal."""
+        from steelyard.report.text import comparison_text
+
+        return comparison_text(self, width)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def _written(text: str, path: Path | None) -> str:
+    if path is not None:
+        write_text(path, text)
+    return text

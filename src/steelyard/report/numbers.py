@@ -1,0 +1,75 @@
+"""How a number is written. Every table, page and message that shows a score goes through here."""
+
+from __future__ import annotations
+
+import math
+
+Interval = tuple[float, float]
+
+
+def decimals_for(value: float, interval: Interval | None) -> int:
+    """Digits behind the point: three significant ones of the interval's half width, or five of the value."""
+    if interval is not None:
+        half = (interval[1] - interval[0]) / 2
+        if half > 0 and math.isfinite(half):
+            return max(0, min(8, 2 - math.floor(math.log10(half))))
+    if value == 0 or not math.isfinite(value):
+        return 1
+    return max(0, min(8, 4 - math.floor(math.log10(abs(value)))))
+
+
+def number(value: float, decimals: int) -> str:
+    """A fixed number of decimals; no minus sign on zero."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if abs(value) >= 1e15:
+        return f"{value:.4g}".replace("-", "−")
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def value_text(value: float, interval: Interval | None = None) -> str:
+    """A value with the digits that its interval justifies."""
+    text = number(value, decimals_for(value, interval))
+    if interval is None and "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text
+
+
+def interval_text(value: float, interval: Interval | None) -> str:
+    """An interval with the same digits as its value."""
+    if interval is None:
+        return ""
+    decimals = decimals_for(value, interval)
+    return f"[{number(interval[0], decimals)}, {number(interval[1], decimals)}]"
+
+
+def signed(value: float, interval: Interval | None = None) -> str:
+    """A difference, always with its sign."""
+    text = value_text(value, interval)
+    return f"+{text}" if value > 0 and float(text.replace("−", "-")) != 0 else text
+
+
+def p_text(p: float) -> str:
+    """A p-value: three decimals, and never 0."""
+    if math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def percent_text(share: float) -> str:
+    """A share as a percentage without needless digits: 95 %, 99.5 %."""
+    return f"{100 * share:.4g} %"
+
+
+def count_text(count: int, word: str) -> str:
+    """A count with its word in the right number: 1 dish, 1,200 dishes."""
+    if count != 1:
+        word += "es" if word.endswith(("s", "sh", "ch", "x")) else "s"
+        if word.endswith("ys"):
+            word = word[:-2] + "ies"
+    return f"{count:,} {word}"

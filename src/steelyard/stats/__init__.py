@@ -1,0 +1,1 @@
+"""Intervals, slices and comparisons for every metric at once. Knows Stats and Metric, no task."""

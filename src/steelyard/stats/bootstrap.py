@@ -1,0 +1,89 @@
+"""Scores with intervals: the plain value, then the same reduction under bootstrap draws of units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric
+from steelyard.core.score import Score
+from steelyard.core.stats import Stats
+from steelyard.core.weights import LeaveOneOut, Plain
+from steelyard.stats.draws import BootstrapDraws, unit_keys
+from steelyard.stats.intervals import BCA_BELOW, Interval, bca_interval, percentile_interval
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How intervals are made. `confidence` None makes none."""
+
+    confidence: float | None = 0.95
+    draws: int = 1000
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise InputError where a setting is out of its range."""
+        if self.confidence is not None and not 0 < self.confidence < 1:
+            raise InputError(
+                f"a confidence of {self.confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95."
+            )
+        if self.confidence is not None and not 100 <= self.draws <= 1_000_000:
+            raise InputError(f"{self.draws} draws are too few or too many", remedy="Choose from 100 to 1,000,000.")
+        if self.seed < 0:
+            raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
+
+
+def score(stats: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str, Score]:
+    """Score every metric; all share the draws, and one pass over them."""
+    plain = Plain(stats.weight)
+    values = [float(metric.reduce(stats, plain)[0]) for metric in metrics]
+    units = int(np.count_nonzero(stats.weight > 0))
+    intervals = _intervals(stats, metrics, values, plain, how) if units > 1 else [None] * len(metrics)
+    return {
+        str(metric): _score(metric, stats, plain, value, interval, units)
+        for metric, value, interval in zip(metrics, values, intervals, strict=True)
+    }
+
+
+def _intervals(
+    stats: Stats, metrics: Sequence[Metric], values: Sequence[float], plain: Plain, how: Resampling
+) -> list[Interval | None]:
+    if how.confidence is None:
+        return [None] * len(metrics)
+    drawn = BootstrapDraws(unit_keys(stats.units), plain.array, how.seed, how.draws)
+    drawn.prefetch(plain.seen.values())
+    left_out = LeaveOneOut(plain.array)
+    found: list[Interval | None] = []
+    for metric, value in zip(metrics, values, strict=True):
+        if np.isnan(value):
+            found.append(None)
+            continue
+        draws = metric.reduce(stats, drawn)
+        if len(stats) < BCA_BELOW:
+            found.append(bca_interval(draws, value, metric.reduce(stats, left_out), how.confidence))
+        else:
+            found.append(percentile_interval(draws, how.confidence))
+    return found
+
+
+def _score(
+    metric: Metric, stats: Stats, plain: Plain, value: float, interval: Interval | None, units: int
+) -> Score:
+    undefined = np.isnan(value)
+    count, what = metric.left_out(stats, Plain((plain.array > 0).astype(float)))
+    return Score(
+        spec=str(metric),
+        label=metric.label,
+        value=value,
+        interval=interval,
+        units=units,
+        undefined=round(count),
+        left_out=what if count else "",
+        why=metric.why(stats, plain) if undefined else "",
+        notes=() if undefined else metric.notes(stats, Plain((plain.array > 0).astype(float))),
+        better=metric.better,
+        measure=metric.measure,
+    )

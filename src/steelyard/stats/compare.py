@@ -1,0 +1,120 @@
+"""Two models on the same units: the difference, how sure it is, and whether chance could have made it.
+
+The interval is a paired bootstrap: both models are weighed with the same draws. The p-value is a paired randomisation
+over units: each unit's two results are swapped or not by a coin, and p is the share of such worlds with a difference
+at least as large. Holm's correction holds the chance of any false claim over all metrics shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric
+from steelyard.core.score import Difference
+from steelyard.core.stats import Stats
+from steelyard.core.weights import Floats, LeaveOneOut, Plain, Weights
+from steelyard.stats.bootstrap import Resampling, score
+from steelyard.stats.draws import BootstrapDraws, SwapDraws, unit_keys
+from steelyard.stats.intervals import BCA_BELOW, bca_interval, percentile_interval
+
+NO_DIFFERENCE = "no difference shown"
+
+
+def compare(a: Stats, b: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str, Difference]:
+    """B against A, metric by metric."""
+    if len(a) != len(b) or (a.units != b.units).any() or (a.weight != b.weight).any():
+        raise InputError("the two predictions were not scored on the same units", remedy="Use the same truth for both.")
+    plain = Plain(a.weight)
+    for metric in metrics:  # makes the derived columns, so that one pass serves all
+        metric.reduce(a, plain)
+        metric.reduce(b, plain)
+    stacked = Stats.stack([a, b])
+    both = Plain(stacked.weight)
+    for metric in metrics:
+        metric.reduce(stacked, both)
+
+    keys = unit_keys(a.units)
+    drawn = BootstrapDraws(keys, plain.array, how.seed, how.draws)
+    drawn.prefetch(plain.seen.values())
+    swaps = [SwapDraws(keys, plain.array, how.seed, how.draws, other=other) for other in (False, True)]
+    for swap in swaps:
+        swap.prefetch(both.seen.values())
+
+    scores_a, scores_b = score(a, metrics, how), score(b, metrics, how)
+    confidence = 0.95 if how.confidence is None else how.confidence
+    found: list[Difference] = []
+    for metric in metrics:
+        spec = str(metric)
+        value = float(_difference(metric, a, b, plain)[0])
+        interval, p = None, float("nan")
+        if not np.isnan(value) and len(a) > 1:
+            draws = _difference(metric, a, b, drawn)
+            if len(a) < BCA_BELOW:
+                jackknife = _difference(metric, a, b, LeaveOneOut(plain.array))
+                interval = bca_interval(draws, value, jackknife, confidence)
+            else:
+                interval = percentile_interval(draws, confidence)
+            p = _p_value(value, _goodness(metric, stacked, swaps[1]) - _goodness(metric, stacked, swaps[0]))
+        found.append(
+            Difference(
+                spec=spec,
+                label=metric.label,
+                a=scores_a[spec],
+                b=scores_b[spec],
+                difference=value,
+                interval=interval,
+                p=p,
+                p_holm=float("nan"),
+                verdict="",
+                units=scores_a[spec].units,
+                why=scores_a[spec].why or scores_b[spec].why,
+                better=metric.better,
+                measure=metric.measure,
+            )
+        )
+    return {d.spec: d for d in _judged(found, 1 - confidence)}
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction. nan stays nan and does not count."""
+    order = sorted((i for i, p in enumerate(p_values) if p == p), key=lambda i: p_values[i])
+    corrected = [float("nan")] * len(p_values)
+    largest = 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p_values[i]))
+        corrected[i] = largest
+    return corrected
+
+
+def _goodness(metric: Metric, stats: Stats, weights: Weights) -> Floats:
+    """The value, or its distance from zero for a metric that is best at zero."""
+    value = metric.reduce(stats, weights)
+    return np.abs(value) if metric.better == "zero" else value
+
+
+def _difference(metric: Metric, a: Stats, b: Stats, weights: Weights) -> Floats:
+    return _goodness(metric, b, weights) - _goodness(metric, a, weights)
+
+
+def _p_value(value: float, worlds: Floats) -> float:
+    worlds = worlds[~np.isnan(worlds)]
+    # A world equal to the observed one up to rounding is as extreme as it.
+    as_extreme = np.count_nonzero(np.abs(worlds) >= abs(value) * (1 - 1e-12))
+    return (1 + as_extreme) / (1 + len(worlds))
+
+
+def _judged(differences: list[Difference], alpha: float) -> list[Difference]:
+    corrected = holm([d.p for d in differences])
+    judged = []
+    for d, p in zip(differences, corrected, strict=True):
+        if d.p != d.p:
+            verdict = "undefined"
+        elif p >= alpha or d.difference == 0:
+            verdict = NO_DIFFERENCE
+        else:
+            verdict = "better" if (d.difference > 0) == (d.better == "higher") else "worse"
+        judged.append(Difference(**{**d.__dict__, "p_holm": p, "verdict": verdict}))
+    return judged

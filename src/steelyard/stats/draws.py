@@ -1,0 +1,103 @@
+"""Random weights of units: bootstrap draws and the coin flips of the randomisation test.
+
+A draw's weight is a function of (seed, unit id, draw) alone, made in the native core. Two models, two slices or two
+machines that see the same unit give it the same weight in the same draw.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.weights import Array, Floats, Weights
+
+
+def unit_keys(units: Array) -> Array:
+    """64-bit keys of unit ids. The id 7 and the id "7" have the same key."""
+    texts = [str(unit).encode("utf-8", "surrogatepass") for unit in units.tolist()]
+    ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
+    return _native.unit_keys(b"".join(texts), ends)
+
+
+class _Drawn(Weights, ABC):
+    """Totals are computed for many columns at once where they are announced by `prefetch`."""
+
+    def __init__(self, keys: Array, seed: int, draws: int) -> None:
+        self.keys, self.seed, self.rows = keys, seed & (2**64 - 1), draws
+        self.units = len(keys)
+        self._totals: dict[int, tuple[Array, Floats]] = {}  # holds the column too, so that its id stays taken
+
+    def __matmul__(self, column: Array) -> Floats:
+        if id(column) not in self._totals:
+            self.prefetch([column])
+        return self._totals[id(column)][1]
+
+    def prefetch(self, columns: Iterable[Array]) -> None:
+        """Compute the totals of these columns in one pass over the weights."""
+        new = [column for column in columns if id(column) not in self._totals]
+        if not new:
+            return
+        wide = [column.reshape(len(column), -1).astype(np.float64, copy=False) for column in new]
+        totals = self._pass(np.ascontiguousarray(np.concatenate(wide, axis=1)))
+        start = 0
+        for column, flat in zip(new, wide, strict=True):
+            part = totals[:, start : start + flat.shape[1]]
+            self._totals[id(column)] = (column, part.reshape((self.rows, *column.shape[1:])))
+            start += flat.shape[1]
+
+    @abstractmethod
+    def _pass(self, matrix: Floats) -> Floats:
+        """Totals of the matrix's columns, one row a draw."""
+
+
+class BootstrapDraws(_Drawn):
+    """Poisson(1) weights, times the units' own weights: one row a draw."""
+
+    def __init__(self, keys: Array, base: Floats, seed: int, draws: int) -> None:
+        super().__init__(keys, seed, draws)
+        self.base = base
+
+    def _pass(self, matrix: Floats) -> Floats:
+        weighted = np.ascontiguousarray(matrix * self.base[:, np.newaxis])
+        return _native.poisson_totals(self.keys, weighted, self.seed, 0, self.rows)
+
+    def blocks(self) -> Iterator[Floats]:
+        """Give the drawn weights in blocks of draws."""
+        step = self._rows_a_block()
+        for start in range(0, self.rows, step):
+            count = min(step, self.rows - start)
+            yield _native.poisson_weights(self.keys, self.seed, start, count) * self.base
+
+
+class SwapDraws(_Drawn):
+    """Coin flips over the rows of two models stacked: a unit's rows count for A, or for B.
+
+    For stats A and B of the same units, stacked, a row of weights takes each unit from A where its coin shows heads
+    and from B where tails; `other=True` is the complement. Under the hypothesis that the models do not differ, the
+    two are exchangeable.
+    """
+
+    def __init__(self, keys: Array, base: Floats, seed: int, draws: int, *, other: bool = False) -> None:
+        super().__init__(keys, seed, draws)
+        self.base, self.other = base, other
+        self.units = 2 * len(keys)
+
+    def _pass(self, matrix: Floats) -> Floats:
+        n = len(self.keys)
+        weighted = matrix * np.concatenate([self.base, self.base])[:, np.newaxis]
+        heads, tails = (weighted[n:], weighted[:n]) if self.other else (weighted[:n], weighted[n:])
+        flipped = _native.flip_totals(self.keys, np.ascontiguousarray(heads - tails), self.seed, 0, self.rows)
+        return flipped + tails.sum(axis=0)
+
+    def blocks(self) -> Iterator[Floats]:
+        """Give the flips of both models' units in blocks of draws."""
+        step = self._rows_a_block()
+        for start in range(0, self.rows, step):
+            count = min(step, self.rows - start)
+            flips = _native.flip_weights(self.keys, self.seed, start, count)
+            first = 1 - flips if self.other else flips
+            yield np.concatenate([first * self.base, (1 - first) * self.base], axis=1)
