@@ -17,8 +17,8 @@ from steelyard.core.task import Policy, Task
 from steelyard.core.weights import EachUnit
 from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.metrics import catalogue
-from steelyard.report.numbers import count_text
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
+from steelyard.report.numbers import count_text
 from steelyard.stats import compare as comparing
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
@@ -56,9 +56,7 @@ def evaluate(
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
 
     measured = _measure(kind, truth, predictions, columns or {}, policy)
-    parts = {
-        ",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed
-    }
+    parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
     return Report(
         task=kind.name,
         unit=kind.unit,

@@ -21,7 +21,14 @@ SAMPLES: dict[str, dict[str, str]] = {
 
 @click.command()
 @click.argument("task", default="weights", shell_complete=complete_task)
-@click.option("-o", "--output", default="steelyard-demo", show_default=True, metavar="DIR", help="Where the report goes.")
+@click.option(
+    "-o",
+    "--output",
+    default="steelyard-demo",
+    show_default=True,
+    metavar="DIR",
+    help="Where the report goes.",
+)
 def demo(task: str, output: str) -> None:
     """Score sample data: print the table, write the report, compare two models."""
     sample = SAMPLES.get(task)

@@ -23,7 +23,12 @@ from steelyard.cli.options import (
     "--by", multiple=True, metavar="COLUMN",
     help="Slice by a column; several joined by commas are crossed. May be given several times.",
 )  # fmt: skip
-@click.option("--units", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a CSV with every unit's own scores.")
+@click.option(
+    "--units",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Also write a CSV with every unit's own scores.",
+)
 @shared_options
 def evaluate(
     task: str,

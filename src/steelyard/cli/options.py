@@ -89,7 +89,8 @@ def check_outputs(outputs: Sequence[str]) -> None:
     for output in outputs:
         if Path(output).suffix.lower() not in WRITERS:
             raise InputError(
-                f"cannot write '{output}': the ending names no format", remedy=f"Use one of {', '.join(WRITERS)}."
+                f"cannot write '{output}': the ending names no format",
+                remedy=f"Use one of {', '.join(WRITERS)}.",
             )
 
 

@@ -22,7 +22,10 @@ def list_text(tasks: Mapping[Task, Sequence[Metric]], width: int) -> str:
     parts = []
     for task, members in tasks.items():
         rows = [[ARROWS[m.better], str(m), m.measure, describe(type(m)).summary] for m in members]
-        parts.append(f"{task.name}: {task.title} (unit: {task.unit})\n" + grid(["", "metric", "in", "what it says"], rows, "llll", width, shrink=3))
+        parts.append(
+            f"{task.name}: {task.title} (unit: {task.unit})\n"
+            + grid(["", "metric", "in", "what it says"], rows, "llll", width, shrink=3)
+        )
     return "\n\n".join(parts) + f"\n{LEGEND}\n\nsteelyard metrics SPEC explains one."
 
 
@@ -43,7 +46,13 @@ def metric_text(metric: Metric, tasks: Sequence[str], width: int) -> str:
         ("checked with", metric.reference or "hand-calculated values"),
     ]
     for name, value in facts:
-        lines += textwrap.wrap(value, width, initial_indent=f"{name + ':':<14}", subsequent_indent=" " * 14, break_on_hyphens=False)
+        lines += textwrap.wrap(
+            value,
+            width,
+            initial_indent=f"{name + ':':<14}",
+            subsequent_indent=" " * 14,
+            break_on_hyphens=False,
+        )
     for name, items in (("good for", about.pros), ("beware", about.cons)):
         if items:
             lines += ["", f"{name}:"]
@@ -82,10 +91,10 @@ def range_text(metric: Metric) -> str:
 
 def settings_text(metric: Metric) -> str:
     """The settings with their values here."""
-    parts = [
-        f"{field.name} ({'behind @, ' if field.name == metric.at else ''}here {render_value(getattr(metric, field.name))})"
-        for field in dataclasses.fields(metric)
-    ]
+    parts = []
+    for field in dataclasses.fields(metric):
+        behind = "behind @, " if field.name == metric.at else ""
+        parts.append(f"{field.name} ({behind}here {render_value(getattr(metric, field.name))})")
     return ", ".join(parts) or "none"
 
 

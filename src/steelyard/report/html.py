@@ -133,12 +133,20 @@ def _list(items: Iterable[str]) -> str:
 
 def _provenance(sides: Sequence[tuple[str, Provenance]]) -> str:
     first = sides[0][1]
-    facts = [("Steelyard", __version__), ("truth", _source(first.truth.source, first.truth.rows, first.truth.digest))]
+    facts = [
+        ("Steelyard", __version__),
+        ("truth", _source(first.truth.source, first.truth.rows, first.truth.digest)),
+    ]
     for prefix, p in sides:
         shown = _source(p.predictions.source, p.predictions.rows, p.predictions.digest)
         facts.append((f"{prefix}predictions", shown))
     if first.confidence is not None:
-        facts.append(("intervals", f"{percent_text(first.confidence)}, {first.draws:,} draws of units, seed {first.seed}"))
+        facts.append(
+            (
+                "intervals",
+                f"{percent_text(first.confidence)}, {first.draws:,} draws of units, seed {first.seed}",
+            )
+        )
     facts.append(("missing predictions", first.missing))
     facts.append(("predictions without truth", first.extra))
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
