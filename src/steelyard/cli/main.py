@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -57,9 +56,10 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.Abort:
         _fail("interrupted", 130)
-    except BrokenPipeError:  # the reader, `head` say, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # the reader, `head` say, has seen enough
+            sys.exit(0)
+        raise
     sys.exit(status if isinstance(status, int) else 0)
 
 
