@@ -18,6 +18,7 @@ from steelyard.core.weights import EachUnit
 from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
+from steelyard.report.numbers import count_text
 from steelyard.stats import compare as comparing
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
@@ -55,9 +56,7 @@ def evaluate(
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
 
     measured = _measure(kind, truth, predictions, columns or {}, policy)
-    parts = {
-        ",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed
-    }
+    parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
     return Report(
         task=kind.name,
         unit=kind.unit,
@@ -69,7 +68,7 @@ def evaluate(
         },
         coverage=measured.coverage,
         provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
-        notes=_notes(kind, measured.stats, how),
+        notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
     )
 
@@ -183,13 +182,17 @@ def _provenance(
     )
 
 
-def _notes(kind: Task, stats: Stats, how: Resampling) -> tuple[str, ...]:
+def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
     units = int(np.count_nonzero(stats.weight > 0))
-    if how.confidence is None or units >= FEW_UNITS:
+    if how.confidence is None:
         return ()
     if units < 2:
         return (f"An interval needs at least two units; there is {units} {kind.unit}.",)
-    return (f"Only {units} units ({kind.unit}): below {FEW_UNITS} an interval is rough and tends to be too narrow.",)
+    rough = f"below {FEW_UNITS} units an interval is rough and tends to be too narrow."
+    if units < FEW_UNITS:
+        return (f"Only {count_text(units, kind.unit)}: {rough}",)
+    few = sum(len(part) < FEW_UNITS for part in parts)
+    return (f"{few} of {count_text(len(parts), 'slice')} have few units: {rough}",) if few else ()
 
 
 def _unit_table(kind: Task, stats: Stats, chosen: Sequence[Metric]) -> UnitTable:

@@ -63,7 +63,10 @@ class Task:
             kept &= ~np.isnan(both[name])
         rows = np.flatnonzero(kept)
         part = both.take(rows)
-        columns = {c.name: part[renamed.get(c.name, c.name)] for c in self.prediction.columns
-                   if renamed.get(c.name, c.name) in part}
+        columns = {
+            c.name: part[renamed.get(c.name, c.name)]
+            for c in self.prediction.columns
+            if renamed.get(c.name, c.name) in part
+        }
         names = {c: part.names.get(renamed.get(c, c), c) for c in columns}
         return replace(part, columns=columns, names=names)

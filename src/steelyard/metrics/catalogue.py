@@ -53,7 +53,9 @@ def _build(call: Call, task: Task) -> Metric:
         settings[name] = value
     lacking = [name for name in wrapped if name not in settings]
     if lacking:
-        raise InputError(f"metric '{call.name}' wraps another metric", remedy=f"Example: {call.name}({task.defaults[0]}).")
+        raise InputError(
+            f"metric '{call.name}' wraps another metric", remedy=f"Example: {call.name}({task.defaults[0]})."
+        )
     metric = cls(**settings)
     metric.check()
     return metric
