@@ -21,7 +21,7 @@ Tile = tuple[Any, ...]
 REDUCTIONS = ("none", "sum", "mean", "positives")
 
 # Temporaries of a tile of this many elements stay in the cache of a CPU core; a GPU wants fewer, larger launches.
-HOST_TILE, DEVICE_TILE = 1 << 19, 1 << 23
+HOST_TILE, DEVICE_TILE = 1 << 20, 1 << 23
 
 
 def is_torch(array: Array) -> bool:
@@ -38,13 +38,13 @@ def namespace(**arrays: Array) -> Namespace:
                 f"{name} is a {type(array).__name__}, not an array",
                 remedy="Give an array of NumPy, PyTorch, JAX or another library of the array API standard.",
             )
-    if all(isinstance(array, np.ndarray | np.generic) for array in given.values()):
-        return np
     torches = [is_torch(array) for array in given.values()]
+    if all(torches):
+        return torch_namespace()
     if any(torches):
-        if not all(torches):
-            raise _mixed(given)
-        return _torch_namespace()
+        raise _mixed(given)
+    if all(isinstance(array, (np.ndarray, np.generic)) for array in given.values()):
+        return np
     try:
         import array_api_compat
     except ImportError:
@@ -55,7 +55,8 @@ def namespace(**arrays: Array) -> Namespace:
         raise _mixed(given) from None
 
 
-def _torch_namespace() -> Namespace:
+def torch_namespace() -> Namespace:
+    """PyTorch as the standard has it."""
     try:
         import array_api_compat.torch
     except ImportError:
@@ -65,9 +66,7 @@ def _torch_namespace() -> Namespace:
 
 def _mixed(given: dict[str, Array]) -> InputError:
     kinds = ", ".join(f"{name} is {type(a).__module__}.{type(a).__name__}" for name, a in given.items())
-    return InputError(
-        f"the arrays are of different libraries: {kinds}", remedy="Convert them to one library."
-    )
+    return InputError(f"the arrays are of different libraries: {kinds}", remedy="Convert them to one library.")
 
 
 def cast(xp: Namespace, array: Array, dtype: Any) -> Array:
@@ -95,6 +94,13 @@ def computing_type(xp: Namespace, array: Array) -> Any:
 def indices(xp: Namespace, array: Array, count: int) -> Array:
     """The numbers 0..count-1 where the array is."""
     return xp.arange(count, device=array.device) if is_torch(array) else xp.arange(count)
+
+
+def scalar(xp: Namespace, like: Array, value: float) -> Array:
+    """A number as an array without axes, of the type of another array and where that is."""
+    if is_torch(like):
+        return xp.asarray(value, dtype=like.dtype, device=like.device)
+    return xp.asarray(value, dtype=like.dtype)
 
 
 def size(array: Array) -> int:
@@ -141,21 +147,11 @@ def tiles(shape: tuple[int, ...], limit: int) -> Iterator[Tile]:
             yield (*outer, slice(start, start + step))
 
 
-def check_number(
-    name: str, value: float, low: float, high: float = math.inf, *, open_low: bool = False
-) -> None:
+def check_number(name: str, value: float, low: float, high: float = math.inf, *, open_low: bool = False) -> None:
     """Raise where a setting is not a number in its range."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if (
-        not number
-        or math.isnan(value)
-        or not low <= value <= high
-        or (open_low and value == low)
-        or value == math.inf
-    ):
-        ends = f"{'more than' if open_low else 'from'} {low:g}" + (
-            " up" if high == math.inf else f" to {high:g}"
-        )
+    if not number or math.isnan(value) or not low <= value <= high or (open_low and value == low) or value == math.inf:
+        ends = f"{'more than' if open_low else 'from'} {low:g}" + (" up" if high == math.inf else f" to {high:g}")
         raise InputError(f"{name}={value!r} is not allowed", remedy=f"{name} must be a number {ends}.")
 
 
@@ -175,15 +171,11 @@ def check_shape(name: str, array: Array, allowed: tuple[tuple[int, ...], ...], o
     """Raise where an array has none of the shapes it may have."""
     if tuple(array.shape) not in allowed:
         known = " or ".join(str(shape) for shape in dict.fromkeys(allowed))
-        raise InputError(
-            f"{name} has the shape {tuple(array.shape)}", remedy=f"It must be {known}, to go with {of}."
-        )
+        raise InputError(f"{name} has the shape {tuple(array.shape)}", remedy=f"It must be {known}, to go with {of}.")
 
 
 def check_mask(xp: Namespace, name: str, array: Array, allowed: tuple[tuple[int, ...], ...], of: str) -> None:
     """Raise where a mask is not of booleans or has another shape."""
     if kind(xp, array) != "bool":
-        raise InputError(
-            f"{name} has the type {array.dtype}", remedy=f"{name} must be of booleans, true = left out."
-        )
+        raise InputError(f"{name} has the type {array.dtype}", remedy=f"{name} must be of booleans, true = left out.")
     check_shape(name, array, allowed, of)

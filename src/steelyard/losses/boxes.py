@@ -72,9 +72,7 @@ def _loss(
 ) -> Array:
     check_choice("reduction", reduction, REDUCTIONS)
     if reduction == "positives" and positives is None:
-        raise InputError(
-            "positives is missing", remedy="reduction='positives' of a box loss needs their number."
-        )
+        raise InputError("positives is missing", remedy="reduction='positives' of a box loss needs their number.")
     formula = Quadratic.checked(delta, huber)
     xp, prediction, parts = prepare(prediction, target, ignore)
     if reduction == "none":
@@ -119,12 +117,8 @@ class Quadratic:
         """The loss of each element."""
         return self._value(xp, self._error(xp, x, parts))
 
-    def slope(self, xp: Namespace, x: Array, parts: Parts) -> Array:
-        """Its derivative."""
-        return self._slope(xp, self._error(xp, x, parts))
-
     def value_and_slope(self, xp: Namespace, x: Array, parts: Parts) -> tuple[Array, Array]:
-        """Both."""
+        """The loss and its derivative."""
         error = self._error(xp, x, parts)
         return self._value(xp, error), self._slope(xp, error)
 

@@ -118,7 +118,8 @@ class DetectionLoss:
         if self.box_terms == "nonzero":
             skipped = box_target == 0
             return skipped if ignore is None else skipped | ignore[..., None]
-        skipped = parts.labels < 0 if parts.labels is not None else ~xp.any(parts.dense > 0, axis=-1)
+        labels: Any = parts.labels
+        skipped = labels < 0 if labels is not None else ~xp.any(parts.dense > 0, axis=-1)
         return skipped if ignore is None else skipped | ignore
 
 
@@ -186,9 +187,7 @@ def _levels(**arguments: Any) -> list[tuple[Any, ...]]:
     first = arguments["logits"]
     number = len(first) if isinstance(first, list | tuple) else None
     if number == 0:
-        raise InputError(
-            "logits has no level", remedy="Give an array, or a list with one array for each level."
-        )
+        raise InputError("logits has no level", remedy="Give an array, or a list with one array for each level.")
     columns: list[Sequence[Any]] = []
     for name, value in arguments.items():
         listed = len(value) if isinstance(value, list | tuple) else None

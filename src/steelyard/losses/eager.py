@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from steelyard.losses.arrays import Array, _torch_namespace, computing_type
+from steelyard.losses.arrays import Array, computing_type, torch_namespace
 from steelyard.losses.formula import Formula, tiles_of
 
 
@@ -29,14 +29,14 @@ def each(formula: Formula, x: Array, parts: Any) -> Array:
 
 def _slope(formula: Formula, x: Array, parts: Any, scale: Array) -> Array:
     """The derivative times what comes from above, in the type of x."""
-    xp = _torch_namespace()
+    xp = torch_namespace()
     if torch.is_grad_enabled():  # a gradient of the gradient is wanted
         value = formula.value(xp, x, parts)
         return torch.autograd.grad(value, x, scale.expand(value.shape), create_graph=True)[0]
     result = torch.empty_like(x)
     for tile in tiles_of(x):
         above = scale[tile] if scale.ndim else scale
-        result[tile] = formula.slope(xp, x[tile], parts[tile]) * above
+        result[tile] = formula.value_and_slope(xp, x[tile].contiguous(), parts[tile])[1] * above
     return result
 
 
@@ -45,14 +45,14 @@ class _Total(torch.autograd.Function):
 
     @staticmethod
     def forward(formula: Formula, x: Array, parts: Any, keep: bool) -> tuple[Array, Array | None]:
-        xp = _torch_namespace()
+        xp = torch_namespace()
         slope = torch.empty_like(x) if keep else None
         sums = []
         for tile in tiles_of(x):
             if slope is None:
-                value = formula.value(xp, x[tile], parts[tile])
+                value = formula.value(xp, x[tile].contiguous(), parts[tile])
             else:
-                value, slope[tile] = formula.value_and_slope(xp, x[tile], parts[tile])
+                value, slope[tile] = formula.value_and_slope(xp, x[tile].contiguous(), parts[tile])
             sums.append(value.sum())
         return torch.stack(sums).sum(), slope
 
@@ -77,10 +77,10 @@ class _Total(torch.autograd.Function):
 class _Each(torch.autograd.Function):
     @staticmethod
     def forward(formula: Formula, x: Array, parts: Any) -> Array:
-        xp = _torch_namespace()
+        xp = torch_namespace()
         result = torch.empty_like(x, dtype=computing_type(xp, x))
         for tile in tiles_of(x):
-            result[tile] = formula.value(xp, x[tile], parts[tile])
+            result[tile] = formula.value(xp, x[tile].contiguous(), parts[tile])
         return result
 
     @staticmethod

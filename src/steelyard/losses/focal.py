@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from steelyard.core.errors import InputError
 from steelyard.losses.arrays import (
     REDUCTIONS,
@@ -22,6 +24,7 @@ from steelyard.losses.arrays import (
     kind,
     namespace,
     readable,
+    scalar,
     size,
 )
 from steelyard.losses.formula import count, divide, each, total
@@ -91,10 +94,10 @@ class Parts:
 
 @dataclass(frozen=True)
 class Focal:
-    """The formula. Targets may be soft, so the modulating factor is of q = 1 - p_t = t (1 - p) + (1 - t) p.
+    """The formula, with e = exp(-|x|), so that nothing overflows and 1 - p is e / (1 + e), never 1 minus p.
 
-    With e = exp(-|x|) nothing overflows, and no difference of nearly equal numbers is taken: 1 - p is e / (1 + e), not
-    1 minus p. Every branch is analytic in x on its side of 0 and the two sides meet, so its derivatives are right at 0.
+    Every branch is analytic in x on its side of 0 and the two sides meet, so that automatic differentiation is right
+    at 0 too.
     """
 
     alpha: float
@@ -112,58 +115,87 @@ class Focal:
 
     def value(self, xp: Namespace, x: Array, parts: Parts) -> Array:
         """The loss of each element."""
-        return self._both(xp, x, parts, value=True, slope=False)[0]
-
-    def slope(self, xp: Namespace, x: Array, parts: Parts) -> Array:
-        """Its derivative."""
-        return self._both(xp, x, parts, value=False, slope=True)[1]
+        return self._evaluate(xp, x, parts, slope=False)[0]
 
     def value_and_slope(self, xp: Namespace, x: Array, parts: Parts) -> tuple[Array, Array]:
-        """Both."""
-        return self._both(xp, x, parts, value=True, slope=True)
+        """The loss and its derivative."""
+        return self._evaluate(xp, x, parts, slope=True)
 
-    def _both(self, xp: Namespace, x: Array, parts: Parts, *, value: bool, slope: bool) -> tuple[Any, Any]:
+    def _evaluate(self, xp: Namespace, x: Array, parts: Parts, slope: bool) -> tuple[Array, Any]:
         dtype = computing_type(xp, x)
-        keep = (
-            None if parts.keep is None else parts.keep if parts.keep.ndim == x.ndim else parts.keep[..., None]
-        )
-        x, t = cast(xp, x, dtype), cast(xp, _dense(parts), dtype)
+        x = cast(xp, x, dtype)
+        keep = parts.keep
         if keep is not None:  # what does not count may be anything, also nan
-            x = xp.where(keep, x, xp.zeros_like(x))
-        smooth = t if not self.label_smoothing else t * (1 - self.label_smoothing) + self.label_smoothing / 2
-        right = x >= 0
-        e = xp.exp(xp.where(right, -x, x))
-        large = 1 / (1 + e)
-        small = e * large
-        p, not_p = xp.where(right, large, small), xp.where(right, small, large)
-        q = t * not_p + (1 - t) * p
-        zero = xp.zeros_like(x)
-        entropy = xp.log1p(e) + xp.where(right, (1 - smooth) * x, -smooth * x)
-        factor = _power(xp, q, self.gamma)
-        factor = factor * (self.alpha if self.constant_alpha else (1 - self.alpha) + (2 * self.alpha - 1) * t)
+            keep = keep if keep.ndim == x.ndim else keep[..., None]
+            x = xp.where(keep, x, scalar(xp, x, 0))
+        if parts.dense is None or kind(xp, parts.dense) != "floating":
+            target = _is_target(xp, parts)
+            factor, entropy, derivative = self._hard(xp, x, target, slope)
+        else:
+            target = cast(xp, parts.dense, dtype)
+            factor, entropy, derivative = self._soft(xp, x, target, slope)
         if parts.weight is not None:
             factor = factor * cast(xp, parts.weight, dtype)
         if keep is not None:
-            factor = xp.where(keep, factor, zero)
-        loss = factor * entropy if value else None
+            factor = factor * cast(xp, keep, dtype)
+        return factor * entropy, factor * derivative if slope else None
+
+    def _hard(self, xp: Namespace, x: Array, target: Array, slope: bool) -> tuple[Array, Array, Any]:
+        """Targets true or false. Of z = -x where true, else x, the loss is α_t sigmoid(z)^γ softplus(z)."""
+        half = self.label_smoothing / 2
+        z = xp.where(target, -x, x)
+        right = z >= 0
+        e, large, small = _sigmoids(xp, z, right)
+        q = xp.where(right, large, small)  # 1 - p_t
+        entropy = xp.log1p(e) + xp.where(right, z, scalar(xp, z, 0))
+        entropy = entropy - half * z if half else entropy
+        factor = _power(xp, q, self.gamma)
+        if self.constant_alpha:
+            factor = factor * self.alpha
+        else:
+            factor = factor * xp.where(target, scalar(xp, x, self.alpha), scalar(xp, x, 1 - self.alpha))
         if not slope:
-            return loss, None
+            return factor, entropy, None
+        derivative = q - half if half else q
+        if self.gamma:
+            derivative = derivative + self.gamma * xp.where(right, small, large) * entropy
+        return factor, entropy, xp.where(target, -derivative, derivative)
+
+    def _soft(self, xp: Namespace, x: Array, t: Array, slope: bool) -> tuple[Array, Array, Any]:
+        """Targets from 0 to 1. The modulating factor is of 1 - p_t = t (1 - p) + (1 - t) p."""
+        smooth = t * (1 - self.label_smoothing) + self.label_smoothing / 2 if self.label_smoothing else t
+        right = x >= 0
+        e, large, small = _sigmoids(xp, x, right)
+        p, not_p = xp.where(right, large, small), xp.where(right, small, large)
+        q = t * not_p + (1 - t) * p
+        entropy = xp.log1p(e) + xp.where(right, (1 - smooth) * x, -smooth * x)
+        factor = _power(xp, q, self.gamma)
+        factor = factor * (self.alpha if self.constant_alpha else (2 * self.alpha - 1) * t + (1 - self.alpha))
+        if not slope:
+            return factor, entropy, None
         derivative = (1 - smooth) * p - smooth * not_p
         if self.gamma:
-            derivative = derivative + self.gamma * (1 - 2 * t) * (p * not_p / _positive(xp, q)) * entropy
-        return loss, factor * derivative
+            derivative = derivative + self.gamma * (1 - 2 * t) * (large * small / _above_zero(xp, q)) * entropy
+        return factor, entropy, derivative
 
 
-def _dense(parts: Parts) -> Array:
-    if parts.labels is None:
-        return parts.dense
-    return parts.labels[..., None] == parts.classes
+def _is_target(xp: Namespace, parts: Parts) -> Array:
+    if parts.dense is not None:
+        return cast(xp, parts.dense, xp.bool if hasattr(xp, "bool") else np.bool_)
+    labels: Any = parts.labels
+    return labels[..., None] == parts.classes
 
 
-def _positive(xp: Namespace, q: Array) -> Array:
-    """At least the smallest normal number, so that no derivative of a power is asked at 0."""
-    tiny = xp.finfo(q.dtype).smallest_normal
-    return xp.where(q > tiny, q, xp.full_like(q, float(tiny)))
+def _sigmoids(xp: Namespace, z: Array, right: Array) -> tuple[Array, Array, Array]:
+    """exp(-|z|), and the sigmoid of |z| and of -|z|."""
+    e = xp.exp(xp.where(right, -z, z))
+    large = 1 / (1 + e)
+    return e, large, e * large
+
+
+def _above_zero(xp: Namespace, q: Array) -> Array:
+    """Moves q away from 0 by what changes no other value, so that no derivative of a power is asked there."""
+    return q + float(xp.finfo(q.dtype).smallest_normal)
 
 
 def _power(xp: Namespace, q: Array, gamma: float) -> Array:
@@ -173,7 +205,7 @@ def _power(xp: Namespace, q: Array, gamma: float) -> Array:
         return q
     if gamma == 2:
         return q * q
-    q = _positive(xp, q)
+    q = _above_zero(xp, q)
     return q * xp.sqrt(q) if gamma == 1.5 else q**gamma
 
 
@@ -195,9 +227,7 @@ def prepare(
         remedy = f"targets must be {wanted if has_labels else 'numbers from 0 to 1 or booleans'}."
         raise InputError(f"targets has the type {targets.dtype}", remedy=remedy)
     if getattr(targets, "requires_grad", False):
-        raise InputError(
-            "targets requires a gradient", remedy="Gradients go to logits alone: detach targets."
-        )
+        raise InputError("targets requires a gradient", remedy="Gradients go to logits alone: detach targets.")
     if weight_by_class is not None:
         check_floating(xp, "weight_by_class", weight_by_class)
         check_shape("weight_by_class", weight_by_class, (shape[-1:],), of)
@@ -223,9 +253,7 @@ def _check_values(xp: Namespace, targets: Array, classes: int, has_labels: bool)
     first, last = (IGNORED, classes - 1) if has_labels else (0, 1)
     if not (first <= low and high <= last):
         meaning = f"a class from 0 to {last}, -1 for background or -2" if has_labels else "from 0 to 1"
-        raise InputError(
-            f"targets has the value {high if first <= low else low:g}", remedy=f"It must be {meaning}."
-        )
+        raise InputError(f"targets has the value {high if first <= low else low:g}", remedy=f"It must be {meaning}.")
     return has_labels and low == IGNORED
 
 

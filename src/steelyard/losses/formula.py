@@ -3,7 +3,7 @@
 A formula is elementwise in the prediction, so it can be evaluated tile by tile: temporaries stay in the cache and the
 peak of memory is the gradient itself. Where a library compiles (JAX, torch.compile) the whole array goes through at
 once and the compiler does the same. Values are written so that automatic differentiation of them is right everywhere;
-`slope` is the same derivative in closed form, for eager PyTorch.
+the slope is the same derivative in closed form, for eager PyTorch.
 """
 
 from __future__ import annotations
@@ -34,11 +34,8 @@ class Formula(Protocol):
     def value(self, xp: Namespace, x: Array, parts: Any) -> Array:
         """The loss of each element."""
 
-    def slope(self, xp: Namespace, x: Array, parts: Any) -> Array:
-        """Its derivative."""
-
     def value_and_slope(self, xp: Namespace, x: Array, parts: Any) -> tuple[Array, Array]:
-        """Both, sharing what they have in common."""
+        """The loss and its derivative, sharing what they have in common."""
 
 
 def tiles_of(x: Array) -> list[Tile]:
