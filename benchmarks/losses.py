@@ -101,9 +101,7 @@ def contender(name: str, data: Data, effdet_path: str) -> tuple[Callable[[], Any
         return lambda: function(*data.levels(), positives=data.positives)[0], data.logits + data.boxes
 
     labels = torch.cat([label.flatten(1) for label in data.labels], 1)
-    logits = torch.cat([level.detach().flatten(2, 3) for level in data.levels()[0]][:0] or [
-        level.detach().reshape(level.shape[0], -1, CLASSES) for level in data.levels()[0]
-    ], 1).requires_grad_()  # fmt: skip
+    logits = torch.cat([level.detach().flatten(1, 3) for level in data.levels()[0]], 1).requires_grad_()
     data.logits, data.boxes = [], []
     if name == "steelyard, focal of labels":
         return lambda: losses.focal_loss(logits, labels, gamma=2.0, reduction="sum"), [logits]
@@ -224,7 +222,7 @@ def main() -> int:
                 if name == "torchvision" and importlib.util.find_spec("torchvision") is None:
                     print(f"{name:34}skipped: not installed")
                     continue
-                command = [sys.executable, *sys.orig_argv[1 : sys.orig_argv.index(sys.argv[0])], sys.argv[0]]
+                command = [sys.executable, __file__]
                 command += ["--worker", name, "--device", device, "--batch", str(arguments.batch)]
                 command += ["--repeats", str(repeats), "--effdet", effdet]
                 run = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -37,8 +37,8 @@ def smooth_l1_loss(
     $\ell = e^2 / (2\delta)$ where $|e| < \delta$, else $|e| - \delta/2$, with $e$ the prediction minus the target.
 
     `ignore` is true where a row (...) or an element of `prediction` (..., coordinates) does not count. `reduction`:
-    "none", "sum", "mean" (over the elements that count), or "positives": the sum over (`positives` + 1) times the number
-    of coordinates; `positives` is a number, or an array that adds up to it.
+    "none", "sum", "mean" (over the elements that count), or "positives": the sum over (`positives` + 1) times the
+    number of coordinates; `positives` is a number, or an array that adds up to it.
     """
     return _loss(prediction, target, delta, False, ignore, reduction, positives)
 

@@ -118,8 +118,8 @@ class DetectionLoss:
         if self.box_terms == "nonzero":
             skipped = box_target == 0
             return skipped if ignore is None else skipped | ignore[..., None]
-        labels: Any = parts.labels
-        skipped = labels < 0 if labels is not None else ~xp.any(parts.dense > 0, axis=-1)
+        targets: Any = parts.dense if parts.labels is None else parts.labels
+        skipped = targets < 0 if parts.dense is None else ~xp.any(targets > 0, axis=-1)
         return skipped if ignore is None else skipped | ignore
 
 

@@ -6,8 +6,8 @@ Conventions
     and class. A row of box has `value` on both sides: one row for each coordinate that is to be learnt. Where a row is
     of one kind only, the cell of the other is empty. `item` names a row inside its image.
     `ignore` (truth, optional) is true where a row does not count.
-    The losses are those of `steelyard.losses`, in float64. Over many images the "+ 1" by which training guards against a
-    batch without positives is left out: `per=positive` divides by the positives there are.
+    The losses are those of `steelyard.losses`, in float64. Over many images the "+ 1" by which training guards against
+    a batch without positives is left out: `per=positive` divides by the positives there are.
 
 Metrics
     `focal`, `smooth_l1`, `huber`, and `detection`, their weighted sum.
@@ -180,7 +180,8 @@ class FocalLoss(_Loss):
 
     $p_t$ is the probability given to what is true: the sigmoid of the logit where the target is 1, one minus it where
     the target is 0. $\alpha_t$ is $\alpha$ for a positive and $1 - \alpha$ for a negative; `constant_alpha` takes
-    $\alpha$ for both. `per=positive` divides the sum by the number of positives, as training does, instead of by the number of rows.
+    $\alpha$ for both. `per=positive` divides the sum by the number of positives, as training does, instead
+    of by the number of rows.
 
     Undefined when no row has a class target (`per=positive`: when there is no positive).
 
@@ -296,7 +297,7 @@ class HuberLoss(_BoxLoss):
 class DetectionLossMetric(_Loss):
     r"""Detection loss: the weighted sum of the focal loss and of the box loss.
 
-    $L = w_{\mathrm{class}} \sum \mathrm{FL} / n_{\mathrm{positives}} + w_{\mathrm{box}} \sum \ell / n_{\mathrm{coordinates}}$
+    $L = w_{\mathrm{class}} \sum \mathrm{FL} / n_{\mathrm{positive}} + w_{\mathrm{box}} \sum \ell / n_{\mathrm{coordinate}}$
 
     The focal loss is per positive, the box loss ("smooth_l1" or "huber") per coordinate.
     `detection(box_weight=50.0, box_loss=huber, delta=0.1)` is what EfficientDet is trained with, but for the 1 that
