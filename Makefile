@@ -30,7 +30,7 @@ lint: $(VENV)/lint
 	$(BIN)/mypy
 
 bench: $(VENV)/bench
-	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
 
 docs: $(VENV)/docs
 	$(PY) tools/build_docs.py
