@@ -199,8 +199,8 @@ def _unequal(kind: Task, a: Coverage, b: Coverage) -> tuple[str, ...]:
     if a.policy != "skip" or not (a.missing or b.missing):
         return ()
     return (
-        f"A has no prediction for {count_text(a.missing, kind.item)}, B for {b.missing:,}; each model's score leaves out "
-        "its own, so the two do not stand on the same data.",
+        f"A has no prediction for {count_text(a.missing, kind.item)}, B for {b.missing:,}; each model's score leaves "
+        "out its own, so the two do not stand on the same data.",
     )
 
 
