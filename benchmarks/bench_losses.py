@@ -1,6 +1,6 @@
 """Losses, forward and backward: seconds and peak memory beside effdet's and torchvision's own, in the same run.
 
-    python benchmarks/losses.py [--device cpu|cuda] [--batch 16] [--effdet path/to/effdet/loss.py]
+    python benchmarks/bench_losses.py [--device cpu|cuda] [--batch 16] [--effdet path/to/effdet/loss.py]
 
 The shape is EfficientDet's at 512 pixels: 49,104 anchors on five levels, 90 classes. Each contender runs in a process
 of its own, on the same drawn tensors, and its peak of memory is counted from where the tensors stand ready. On a CPU
