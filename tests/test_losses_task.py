@@ -82,11 +82,11 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], list[str]]]
     "target range": ({"image": [1], "target": [2]}, {"image": [1], "logit": [1]}, {}, ["'2'", "from 0 to 1", "target"]),
     "logit empty": (
         {**BOTH, "target": [1, 0]}, {**BOTH, "logit": [1, None]}, {},
-        ["row 2", "column 'target'", "'logit'", "is empty"],
+        ["row 1", "column 'target'", "'logit'", "is empty"],
     ),
     "target empty": (
         {**BOTH, "target": [1, None]}, {**BOTH, "logit": [1, 3]}, {},
-        ["row 2", "the cell is empty", "has a number"],
+        ["row 1", "the cell is empty", "has a number"],
     ),
     "infinite": ({"image": [1], "target": [1]}, {"image": [1], "logit": [np.inf]}, {}, ["'inf'", "logit", "finite"]),
     "missing": ({**BOTH, "target": [1, 0]}, {"image": [1], "item": ["a"], "logit": [1]}, {}, ["1 of 2 rows", "'b'"]),
