@@ -297,9 +297,9 @@ class HuberLoss(_BoxLoss):
 class DetectionLossMetric(_Loss):
     r"""Detection loss: the weighted sum of the focal loss and of the box loss.
 
-    $L = w_{\mathrm{class}} \sum \mathrm{FL} / n_{\mathrm{positive}} + w_{\mathrm{box}} \sum \ell / n_{\mathrm{coordinate}}$
+    $L = w_c \sum \mathrm{FL} / n_{\mathrm{positives}} + w_b \sum \ell / n_{\mathrm{coordinates}}$
 
-    The focal loss is per positive, the box loss ("smooth_l1" or "huber") per coordinate.
+    $w_c$ is `class_weight`, $w_b$ is `box_weight`. The focal loss is per positive, the box loss ("smooth_l1" or "huber") per coordinate.
     `detection(box_weight=50.0, box_loss=huber, delta=0.1)` is what EfficientDet is trained with, but for the 1 that
     training adds to the number of positives.
 
