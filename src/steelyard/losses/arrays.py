@@ -21,7 +21,7 @@ Tile = tuple[Any, ...]
 REDUCTIONS = ("none", "sum", "mean", "positives")
 
 # Temporaries of a tile of this many elements stay in the cache of a CPU core; a GPU wants fewer, larger launches.
-HOST_TILE, DEVICE_TILE = 1 << 20, 1 << 23
+HOST_TILE, DEVICE_TILE = 1 << 20, 1 << 22
 
 
 def is_torch(array: Array) -> bool:
@@ -98,9 +98,9 @@ def indices(xp: Namespace, array: Array, count: int) -> Array:
 
 def scalar(xp: Namespace, like: Array, value: float) -> Array:
     """A number as an array without axes, of the type of another array and where that is."""
-    if is_torch(like):
-        return xp.asarray(value, dtype=like.dtype, device=like.device)
-    return xp.asarray(value, dtype=like.dtype)
+    if is_torch(like):  # filled where it is: a copy from the host would make a GPU wait
+        return xp.full((), value, dtype=like.dtype, device=like.device)
+    return xp.full((), value, dtype=like.dtype)
 
 
 def size(array: Array) -> int:

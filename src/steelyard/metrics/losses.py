@@ -299,9 +299,9 @@ class DetectionLossMetric(_Loss):
 
     $L = w_c \sum \mathrm{FL} / n_{\mathrm{positives}} + w_b \sum \ell / n_{\mathrm{coordinates}}$
 
-    $w_c$ is `class_weight`, $w_b$ is `box_weight`. The focal loss is per positive, the box loss ("smooth_l1" or "huber") per coordinate.
-    `detection(box_weight=50.0, box_loss=huber, delta=0.1)` is what EfficientDet is trained with, but for the 1 that
-    training adds to the number of positives.
+    $w_c$ is `class_weight` and $w_b$ is `box_weight`. The focal loss is per positive, the box loss ("smooth_l1" or
+    "huber") per coordinate. `detection(box_weight=50.0, box_loss=huber, delta=0.1)` is what EfficientDet is
+    trained with, but for the 1 that training adds to the number of positives.
 
     Undefined when there is no positive, or no row has a value.
 
