@@ -179,8 +179,8 @@ class FocalLoss(_Loss):
     $\mathrm{FL} = -\sum_i w_i\,\alpha_{t,i}\,(1 - p_{t,i})^\gamma \log p_{t,i} \;/\; \sum_i w_i$
 
     p_t is the probability given to what is true: the sigmoid of the logit where the target is 1, one minus it where
-    the target is 0. α_t is α for a positive and 1 − α for a negative; `constant_alpha` takes α for both. `per=positive` divides the sum by the number of positives, as training does, instead
-    of by the number of rows.
+    the target is 0. α_t is α for a positive and 1 − α for a negative; `constant_alpha` takes α for both.
+    `per=positive` divides the sum by the number of positives, as training does, instead of by the number of rows.
 
     Undefined when no row has a class target (`per=positive`: when there is no positive).
 
@@ -300,7 +300,7 @@ class DetectionLossMetric(_Loss):
 
     $L = w_c \sum \mathrm{FL} / n_{\mathrm{positives}} + w_b \sum \ell / n_{\mathrm{coordinates}}$
 
-    w_c is `class_weight` and w_b is `box_weight`; ℓ is the box loss. The focal loss is per positive, the box loss ("smooth_l1" or
+    w_c is `class_weight` and w_b is `box_weight`. The focal loss FL is per positive, the box loss ℓ ("smooth_l1" or
     "huber") per coordinate. `detection(box_weight=50.0, box_loss=huber, delta=0.1)` is what EfficientDet is
     trained with, but for the 1 that training adds to the number of positives.
 
