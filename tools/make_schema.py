@@ -76,6 +76,9 @@ PROVENANCE = closed(
                 "missing": {"enum": ["error", "worst", "skip"]},
                 "extra": {"enum": ["error", "skip"]},
                 "columns": {"type": "object", "additionalProperties": TEXT},
+                "options": {
+                    "type": "object", "additionalProperties": TEXT, "description": "What was said about the data.",
+                },
             }
         ),
     },

@@ -156,10 +156,7 @@ def _measure(
         prediction_records = to_records(prediction_table, kind.prediction, columns, "prediction")
     if not len(truth_records):
         raise InputError("there are no rows", where=truth_records.source, remedy="The truth needs at least one.")
-    prepared = (truth_records, prediction_records)
-    if kind.prepare is not None:
-        prepared = kind.prepare(*prepared, options)
-    pairs = kind.pair(*prepared, policy)
+    pairs = kind.join(truth_records, prediction_records, policy, options)
     return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 
 

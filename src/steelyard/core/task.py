@@ -46,6 +46,12 @@ class Task:
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
 
+    def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
+        """Prepare records by the options, then pair them: the whole way from what was read to pairs."""
+        if self.prepare is not None:
+            truth, prediction = self.prepare(truth, prediction, options or Options(self.options))
+        return self.pair(truth, prediction, policy)
+
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.
 
