@@ -4,6 +4,7 @@
 // hundred thousand small images cost no allocation there, and memory holds one image a thread. Large matrices are
 // filled by rows in parallel. The rows that cross the boundary are x, y, degrees, a, b with a >= b and the angle in
 // [0, 180): the reader of the data brings them into this form, and it is checked here.
+#include <limits>
 #include <vector>
 
 #include "arrays.hpp"
@@ -156,6 +157,57 @@ nb::tuple match(In2<double> truth, In2<double> detected, In1<std::int64_t> truth
   return nb::make_tuple(partners, found);
 }
 
+// The rule of detection benchmarks: highest score first, the free truth with the largest IoU, if it reaches the one
+// asked for. The IoU matrix is made once for all that are asked for.
+Out<std::uint8_t> match_by_score(In2<double> truth, In2<double> detected, In1<std::int64_t> truth_ends,
+                                 In1<std::int64_t> detected_ends, In1<double> scores, In1<double> ious, long threads) {
+  const auto t = ellipses(truth), d = ellipses(detected);
+  require(truth_ends.shape(0) == detected_ends.shape(0), "both sides must have as many images");
+  require(scores.shape(0) == d.size(), "every detection needs a score");
+  for (std::size_t i = 0; i < d.size(); ++i) require(std::isfinite(scores.data()[i]), "scores must be finite");
+  check_ends(truth_ends, t.size());
+  check_ends(detected_ends, d.size());
+  const std::size_t levels = ious.shape(0), images = truth_ends.shape(0);
+  std::uint8_t* hit;
+  auto result = make_array<std::uint8_t>({d.size(), levels}, hit);
+  const double *score = scores.data(), *wanted = ious.data();
+  const std::int64_t *ends = truth_ends.data(), *other_ends = detected_ends.data();
+  nb::gil_scoped_release release;
+  const IouDistance distance;
+  constexpr std::size_t kChunk = 64;
+  parallel_for((images + kChunk - 1) / kChunk, thread_count(threads), [&](std::size_t chunk) {
+    std::vector<double> cost;
+    std::vector<std::size_t> order;
+    std::vector<std::uint8_t> used;
+    for (std::size_t image = chunk * kChunk; image < std::min(images, (chunk + 1) * kChunk); ++image) {
+      const std::size_t first = image ? static_cast<std::size_t>(ends[image - 1]) : 0;
+      const std::size_t start = image ? static_cast<std::size_t>(other_ends[image - 1]) : 0;
+      const std::size_t n = static_cast<std::size_t>(ends[image]) - first;
+      const std::size_t m = static_cast<std::size_t>(other_ends[image]) - start;
+      cost.resize(std::max(cost.size(), n * m));
+      fill(d.data() + start, m, t.data() + first, n, distance, cost.data(), 1);
+      order.resize(m);
+      for (std::size_t j = 0; j < m; ++j) order[j] = j;
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t x, std::size_t y) { return score[start + x] > score[start + y]; });
+      for (std::size_t level = 0; level < levels; ++level) {
+        used.assign(n, 0);
+        for (std::size_t j : order) {
+          double lowest = std::numeric_limits<double>::infinity();
+          std::size_t found = n;
+          for (std::size_t i = 0; i < n; ++i) {
+            if (!used[i] && cost[j * n + i] < lowest) lowest = cost[j * n + i], found = i;
+          }
+          if (found == n || !(lowest <= 1.0 - wanted[level])) continue;
+          used[found] = 1;
+          hit[(start + j) * levels + level] = 1;
+        }
+      }
+    }
+  });
+  return result;
+}
+
 Out<std::int64_t> assign_matrix(In2<double> cost, bool optimal) {
   const std::size_t n = cost.shape(0), m = cost.shape(1);
   for (std::size_t i = 0; i < n * m; ++i) require(std::fabs(cost.data()[i]) <= 1e300, "costs must be finite");
@@ -180,6 +232,10 @@ void bind_ellipses(nb::module_& m) {
         nb::arg("truth_ends").noconvert(), nb::arg("detected_ends").noconvert(), nb::arg("kind"),
         nb::arg("weights").noconvert(), nb::arg("optimal"), nb::arg("threads") = 0,
         "Pair truths with detections image by image: the detection of each truth (-1 for none) and its distance.");
+  m.def("ellipse_match_by_score", &match_by_score, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),
+        nb::arg("truth_ends").noconvert(), nb::arg("detected_ends").noconvert(), nb::arg("scores").noconvert(),
+        nb::arg("ious").noconvert(), nb::arg("threads") = 0,
+        "Which detections find a truth, highest score first: one row a detection, one column an IoU.");
   m.def("assign", &assign_matrix, nb::arg("cost").noconvert(), nb::arg("optimal"),
         "Pair rows with columns, each used once: the column of each row, or -1.");
 }

@@ -26,4 +26,5 @@ def assign(cost: ArrayLike, matching: Matching = "greedy") -> Array:
     if matching not in MATCHINGS:
         raise ValueError(f"there is no matching '{matching}'")
     matrix = np.ascontiguousarray(cost, dtype=np.float64)
-    return _native.assign(matrix, matching == "optimal")
+    column: Array = _native.assign(matrix, matching == "optimal")
+    return column

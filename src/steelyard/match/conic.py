@@ -1,9 +1,9 @@
 """Ellipses fitted to points by least squares.
 
-The direct fit of Fitzgibbon, Pilu and Fisher (1999): among the conics that are ellipses (4ac − b² = 1) the one with the
-smallest algebraic distance to the points. Solved as Halíř and Flusser (1998) do: the quadratic and the linear part of the
-design are kept apart, so that a 3 × 3 eigenproblem remains which is stable when the points lie on an ellipse exactly.
-Points are centred and scaled first; the fit does not depend on where they lie.
+The direct fit of Fitzgibbon, Pilu and Fisher (1999): among the conics that are ellipses (4ac − b² = 1) the one with
+the smallest algebraic distance to the points. Solved as Halíř and Flusser (1998) do: the quadratic and the linear
+part of the design are kept apart, so that a 3 × 3 eigenproblem remains which is stable when the points lie on an
+ellipse exactly. Points are centred and scaled first; the fit does not depend on where they lie.
 """
 
 from __future__ import annotations

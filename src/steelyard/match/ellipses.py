@@ -6,19 +6,20 @@ Conventions
     axes with θ + 90° are the same row.
 
 Distances
-    `param`        Σ w |Δ| over x, y, angle (modulo 180°, so at most 90), a, b. 0 to ∞. Mixes pixels and degrees; is not
-                   invariant under rotation; jumps for near circles, whose angle is noise (an exact circle has none: 0).
+    `param`        Σ w |Δ| over x, y, angle (modulo 180°, so at most 90), a, b. 0 to ∞. Mixes pixels and degrees; is
+                   not invariant under rotation; jumps for near circles, whose angle is noise (an exact circle has
+                   none: its angle counts 0).
     `center`       |c₁ − c₂|. 0 to ∞. Blind to size and shape: 0 for concentric ellipses.
     `wasserstein`  W₂ of Gaussians with the half axes as standard deviations: √(|c₁ − c₂|² + tr(Σ₁ + Σ₂ −
-                   2(Σ₁^½ Σ₂ Σ₁^½)^½)). 0 to ∞, in pixels; smooth also for circles. Not a distance of areas: two circles of
-                   one centre are √2 |r₁ − r₂| apart.
-    `iou`          1 − |E₁ ∩ E₂| / |E₁ ∪ E₂|, the areas exact. 0 to 1. All ellipses that do not touch are at 1, however far,
-                   so greedy pairing of those goes by index.
-    `hausdorff`    The largest distance from a point of either contour to the other contour. 0 to ∞, in pixels. For convex
-                   shapes it is max over directions u of |⟨c₁ − c₂, u⟩ + h₁(u) − h₂(u)|, h(u) = √(uᵀΣu); the maximum is found
-                   to 1e-6 of the largest half axis or better. The worst point decides.
-    `probiou`      √(1 − exp(−BD)), the Hellinger distance of Gaussians with the covariances of uniform ellipses (Σ/4), BD
-                   being Bhattacharyya's; 1 − ProbIoU. 0 to 1. Never quite 1, so it ranks ellipses that do not touch.
+                   2(Σ₁^½ Σ₂ Σ₁^½)^½)). 0 to ∞, in pixels; smooth also for circles. Not a distance of areas: two
+                   circles of one centre are √2 |r₁ − r₂| apart.
+    `iou`          1 − |E₁ ∩ E₂| / |E₁ ∪ E₂|, the areas exact. 0 to 1. All ellipses that do not touch are at 1, however
+                   far, so greedy pairing of those goes by index.
+    `hausdorff`    The largest distance from a point of either contour to the other contour. 0 to ∞, in pixels. For
+                   convex shapes it is the maximum over directions u of |⟨c₁ − c₂, u⟩ + h₁(u) − h₂(u)|, h(u) = √(uᵀΣu),
+                   found to 1e-6 of the largest half axis or better. The worst point decides.
+    `probiou`      √(1 − exp(−BD)), the Hellinger distance of Gaussians with the covariances of uniform ellipses (Σ/4),
+                   BD being Bhattacharyya's; 1 − ProbIoU. 0 to 1. It still ranks ellipses that do not touch.
 """
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ def distance_matrix(
     truth: ArrayLike, detected: ArrayLike, distance: str = "param", weights: tuple[float, ...] = WEIGHTS
 ) -> Array:
     """Distances of every truth (rows) to every detection (columns)."""
-    return _native.ellipse_matrix(canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights))
+    found: Array = _native.ellipse_matrix(
+        canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights)
+    )
+    return found
 
 
 def distances(
@@ -85,12 +89,16 @@ def distances(
     >>> distances([[150, 100, 45, 40, 20]], [[138, 112, 55, 40, 20]]).tolist()
     [14.0]
     """
-    return _native.ellipse_pairwise(canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights))
+    found: Array = _native.ellipse_pairwise(
+        canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights)
+    )
+    return found
 
 
 def overlap_area(truth: ArrayLike, detected: ArrayLike) -> Array:
     """The exact area that each truth shares with the detection of the same row."""
-    return _native.ellipse_overlap(canonical(truth), canonical(detected))
+    area: Array = _native.ellipse_overlap(canonical(truth), canonical(detected))
+    return area
 
 
 def match(
@@ -122,4 +130,5 @@ def match_by_score(
     The highest score first (ties by index); a detection takes the still free truth with the largest IoU, if that is at
     least the one asked for.
     """
-    return _native.ellipse_match_by_score(truth, detected, truth_ends, detected_ends, score, np.array(ious))
+    hit: Array = _native.ellipse_match_by_score(truth, detected, truth_ends, detected_ends, score, np.array(ious))
+    return hit

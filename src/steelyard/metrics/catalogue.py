@@ -10,8 +10,9 @@ from steelyard.core.metric import Metric
 from steelyard.core.spec import Call, parse_spec
 from steelyard.core.task import Task
 from steelyard.metrics import sequences, weights
+from steelyard.metrics.ellipses import task as ellipses
 
-TASKS: dict[str, Task] = {module.TASK.name: module.TASK for module in (weights, sequences)}
+TASKS: dict[str, Task] = {module.TASK.name: module.TASK for module in (weights, sequences, ellipses)}
 
 
 def find_task(name: str) -> Task:
