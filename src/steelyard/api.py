@@ -109,7 +109,7 @@ def compare(
         coverage_b=b.coverage,
         provenance_a=_provenance(a, chosen, how, policy, (), columns or {}),
         provenance_b=_provenance(b, chosen, how, policy, (), columns or {}),
-        notes=_notes(kind, a.stats, how),
+        notes=(*_notes(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
     )
 
 
@@ -204,6 +204,15 @@ def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = (
         return (f"Only {count_text(units, kind.unit)}: {rough}",)
     few = sum(len(part) < FEW_UNITS for part in parts)
     return (f"{few} of {count_text(len(parts), 'slice')} have few units: {rough}",) if few else ()
+
+
+def _unequal(kind: Task, a: Coverage, b: Coverage) -> tuple[str, ...]:
+    if a.policy != "skip" or not (a.missing or b.missing):
+        return ()
+    return (
+        f"A has no prediction for {count_text(a.missing, kind.item)}, B for {b.missing:,}; each model's score leaves "
+        "out its own, so the two do not stand on the same data.",
+    )
 
 
 def _unit_table(kind: Task, stats: Stats, chosen: Sequence[Metric]) -> UnitTable:

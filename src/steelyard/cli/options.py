@@ -28,7 +28,7 @@ def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Specs of the chosen task's metrics, or of all, that begin so."""
-    chosen = ctx.params.get("task")
+    chosen = str(ctx.params.get("task"))
     tasks = [chosen] if chosen in catalogue.TASKS else list(catalogue.TASKS)
     specs = dict.fromkeys(str(metric) for task in tasks for metric in catalogue.metrics(task))
     return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
