@@ -34,7 +34,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
 
 
-_GIVEN = "steelyard.options"
+_GIVEN, _TASK = "steelyard.options", "steelyard.task"
 
 
 def keep_option(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -64,23 +64,43 @@ def given_options() -> dict[str, str]:
     return dict(click.get_current_context().meta.get(_GIVEN, {}))
 
 
-def _of_tasks() -> list[Callable[[Any], Any]]:
+class TaskCommand(click.Command):
+    """A command whose first argument is a task: it takes the options that the task declares, by their names.
+
+    They are looked up when the command line is read, so that only the task asked for is loaded. Help without a task
+    shows those of all.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note which task is asked for before its options are needed."""
+        ctx.meta[_TASK] = next((arg for arg in args if arg in catalogue.TASKS), None)
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Give the command's own options, then those of the task."""
+        task = ctx.meta.get(_TASK)
+        *own, help_option = super().get_params(ctx)
+        return [*own, *_options_of([task] if task else list(catalogue.TASKS)), help_option]
+
+
+def _options_of(tasks: Sequence[str]) -> list[click.Option]:
     """One option of the command line for each that a task declares; tasks may share a name."""
-    users: dict[str, list[tuple[str, Option]]] = {}
-    for task in catalogue.TASKS.values():
-        for option in task.options:
-            users.setdefault(option.name, []).append((task.name, option))
-    made = []
-    for name, found in users.items():
-        tasks, option = ", ".join(task for task, _ in found), found[0][1]
-        made.append(
-            click.option(
-                f"--{name.replace('_', '-')}", name, expose_value=False, callback=keep_option,
-                metavar=option.metavar or "|".join(option.choices) or name.upper(),
-                help=f"{option.meaning} ({tasks})",
-            )
-        )  # fmt: skip
-    return made
+    users: dict[str, list[str]] = {}
+    declared: dict[str, Option] = {}
+    for task in tasks:
+        for option in catalogue.TASKS[task].options:
+            users.setdefault(option.name, []).append(task)
+            declared.setdefault(option.name, option)
+    return [
+        click.Option(
+            [f"--{name.replace('_', '-')}", name],
+            expose_value=False,
+            callback=keep_option,
+            metavar=option.metavar or "|".join(option.choices) or name.upper(),
+            help=f"{option.meaning} ({', '.join(users[name])})",
+        )
+        for name, option in declared.items()
+    ]
 
 
 _SHARED: Sequence[Callable[[Any], Any]] = (
@@ -108,7 +128,7 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
 
 def shared_options(function: Any) -> Any:
     """Give a command the options that evaluate and compare have in common."""
-    for option in reversed([*_SHARED, *_of_tasks()]):
+    for option in reversed(_SHARED):
         function = option(function)
     return function
 
