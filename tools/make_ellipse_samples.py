@@ -26,7 +26,9 @@ def draw(rng: np.random.Generator) -> tuple[Rows, Rows, Rows]:
         own = []
         for _ in range(many):
             major = float(rng.uniform(8, 60))
-            own.append([*rng.uniform([60, 60], [580, 420]), major, major * float(rng.uniform(0.35, 1)), rng.uniform(0, 180)])
+            own.append(
+                [*rng.uniform([60, 60], [580, 420]), major, major * float(rng.uniform(0.35, 1)), rng.uniform(0, 180)]
+            )
         truth += [[image, *(round(float(v), 1) for v in row), scene] for row in own] or [[image, *[""] * 5, scene]]
         blur = {"table": 1.0, "street": 1.8, "lab": 0.6}[scene]
         a += seen(rng, image, own, blur * 1.6, 0.97, lambda major: True)
@@ -45,7 +47,9 @@ def seen(rng: np.random.Generator, image: str, own: list, blur: float, false_rat
         rows.append([image, *(round(float(v), 1) for v in found), round(float(np.clip(rng.normal(0.8, 0.1), 0, 1)), 3)])
     if rng.random() < 0.3 * false_rate:
         ghost = [*rng.uniform([60, 60], [580, 420]), *rng.uniform(6, 30, 2), rng.uniform(0, 180)]
-        rows.append([image, *(round(float(v), 1) for v in ghost), round(float(np.clip(rng.normal(0.5, 0.15), 0, 1)), 3)])
+        rows.append(
+            [image, *(round(float(v), 1) for v in ghost), round(float(np.clip(rng.normal(0.5, 0.15), 0, 1)), 3)]
+        )
     return rows or [[image, *[""] * 6]]
 
 

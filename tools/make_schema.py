@@ -77,7 +77,9 @@ PROVENANCE = closed(
                 "extra": {"enum": ["error", "skip"]},
                 "columns": {"type": "object", "additionalProperties": TEXT},
                 "options": {
-                    "type": "object", "additionalProperties": TEXT, "description": "What was said about the data.",
+                    "type": "object",
+                    "additionalProperties": TEXT,
+                    "description": "What was said about the data.",
                 },
             }
         ),

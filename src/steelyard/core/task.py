@@ -12,6 +12,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
+from steelyard.core.scene import Scene
 from steelyard.core.stats import Stats
 
 
@@ -30,6 +31,7 @@ class Task:
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
     units. `defaults` are the specs that a report shows when none is asked for. `options` are what the user may say
     about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes.
+    `scene(pairs, unit, metric)` is a picture of one unit.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Task:
     joined: Mapping[str, str] | None = None
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
+    scene: Callable[[Any, int, Metric], Scene] | None = None
 
     def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
         """Prepare records by the options, then pair them: the whole way from what was read to pairs."""

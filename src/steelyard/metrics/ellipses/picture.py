@@ -1,0 +1,46 @@
+"""What a picture of one image shows: truths, detections, and the pairs with their distances."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.align.sets import SetPairs
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric
+from steelyard.core.scene import EllipseShape, LineShape, Scene
+from steelyard.core.weights import EachUnit
+from steelyard.match.ellipses import match
+from steelyard.metrics.ellipses.data import measure
+from steelyard.metrics.ellipses.matched import Paired, sides
+
+
+def scene(pairs: SetPairs, unit: int, metric: Metric) -> Scene:
+    """The image at place `unit`, paired as the metric pairs."""
+    if not isinstance(metric, Paired):
+        raise InputError(
+            f"metric '{metric}' makes no pairs with distances",
+            remedy="Draw by score or score_truths, such as score(distance=wasserstein).",
+        )
+    stats = measure(pairs).take(np.array([unit]))
+    both = sides(stats)
+    partner, found = match(
+        both.truth, both.detected, both.truth_ends, both.detected_ends,
+        metric.distance, metric.matching, metric.factors,
+    )  # fmt: skip
+    taken = set(partner.tolist())
+    shapes: list[EllipseShape | LineShape] = []
+    for i, (x, y, degrees, a, b) in enumerate(both.truth.tolist()):
+        shapes.append(EllipseShape("truth", x, y, degrees, a, b, f"T{i + 1}", bool(partner[i] >= 0)))
+    for j, (x, y, degrees, a, b) in enumerate(both.detected.tolist()):
+        shapes.append(EllipseShape("prediction", x, y, degrees, a, b, f"D{j + 1}", j in taken))
+    for i in np.flatnonzero(partner >= 0):
+        (x1, y1), (x2, y2) = both.truth[i, :2].tolist(), both.detected[partner[i], :2].tolist()
+        shapes.append(LineShape("pair", x1, y1, x2, y2, f"{found[i]:.4g}"))
+    value = float(metric.reduce(stats, EachUnit(1))[0])
+    truths, detections = len(both.truth), len(both.detected)
+    said = "undefined" if np.isnan(value) else f"{value:.4f}"
+    return Scene(
+        title=f"Image {pairs.units[unit]}: {metric.label} = {said}",
+        summary=f"{truths} true, {detections} detected, {int((partner >= 0).sum())} pairs ({metric.matching})",
+        shapes=tuple(shapes),
+    )
