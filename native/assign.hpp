@@ -20,10 +20,28 @@
 
 namespace steelyard {
 
+// The definition itself, for matrices so small that looking through all of it is cheaper than any order.
+inline void assign_greedy_small(const double* cost, std::size_t n, std::size_t m, std::int64_t* partner) {
+  std::uint64_t taken = 0;  // columns
+  for (std::size_t left = std::min(n, m); left; --left) {
+    double lowest = std::numeric_limits<double>::infinity();
+    std::size_t row = 0, column = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (partner[i] >= 0) continue;
+      for (std::size_t j = 0; j < m; ++j) {
+        if (cost[i * m + j] < lowest && !(taken >> j & 1)) lowest = cost[i * m + j], row = i, column = j;
+      }
+    }
+    partner[row] = static_cast<std::int64_t>(column);
+    taken |= std::uint64_t{1} << column;
+  }
+}
+
 // `partner[i]` is the column of row i, or -1. Costs are finite.
 inline void assign_greedy(const double* cost, std::size_t n, std::size_t m, std::int64_t* partner) {
   std::fill_n(partner, n, std::int64_t{-1});
   if (n == 0 || m == 0) return;
+  if (n <= 16 && m <= 16) return assign_greedy_small(cost, n, m, partner);
   constexpr std::uint32_t kNone = 0xFFFFFFFFu, kPatience = 24;
   std::vector<std::uint32_t> best(n), looks(n, 0);
   std::vector<std::uint32_t> free_columns(m);
@@ -87,16 +105,21 @@ inline void assign_greedy(const double* cost, std::size_t n, std::size_t m, std:
 // For n <= m: the assignment of every row with the smallest total.
 inline void assign_rows(const double* cost, std::size_t n, std::size_t m, std::int64_t* partner) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  std::vector<double> u(n), v(m, 0.0), shortest(m);
+  std::vector<double> u(n);
   std::vector<std::int64_t> owner(m, -1);
-  std::vector<std::uint32_t> from(m), open(m);
   std::fill_n(partner, n, std::int64_t{-1});
+  std::size_t paired = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const double* row = cost + i * m;
     const std::size_t j = static_cast<std::size_t>(std::min_element(row, row + m) - row);
     u[i] = row[j];
-    if (owner[j] < 0) owner[j] = static_cast<std::int64_t>(i), partner[i] = static_cast<std::int64_t>(j);
+    if (owner[j] >= 0) continue;
+    owner[j] = static_cast<std::int64_t>(i), partner[i] = static_cast<std::int64_t>(j);
+    ++paired;
   }
+  if (paired == n) return;
+  std::vector<double> v(m, 0.0), shortest(m);
+  std::vector<std::uint32_t> from(m), open(m);
   std::vector<std::uint32_t> closed;
   for (std::size_t start = 0; start < n; ++start) {
     if (partner[start] >= 0) continue;

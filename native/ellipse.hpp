@@ -30,11 +30,12 @@ struct Ellipse {
   double p, q, g;              // (a^2 + b^2) / 2, (a^2 - b^2) / 2, a b
 };
 
-inline Ellipse make_ellipse(const double* row) {
+// `turned` false leaves out the sine and cosine, for distances that do not look at them.
+inline Ellipse make_ellipse(const double* row, bool turned = true) {
   Ellipse e;
   e.x = row[0], e.y = row[1], e.degrees = row[2], e.a = row[3], e.b = row[4];
   const double t = e.degrees * (kPi / 180.0);
-  e.c = std::cos(t), e.s = std::sin(t);
+  e.c = turned ? std::cos(t) : 1.0, e.s = turned ? std::sin(t) : 0.0;
   e.p = 0.5 * (e.a * e.a + e.b * e.b);
   e.q = 0.5 * (e.a - e.b) * (e.a + e.b);
   e.g = e.a * e.b;

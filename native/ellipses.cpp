@@ -20,17 +20,26 @@ enum Kind : int { kParam = 0, kCenter = 1, kWasserstein = 2, kIou = 3, kHausdorf
 constexpr double kLargest = 1e12, kSmallest = 1e-12;
 constexpr std::size_t kLargeMatrix = 1 << 15;
 
-std::vector<Ellipse> ellipses(In2<double> rows) {
+void check_rows(In2<double> rows) {
   require(rows.shape(1) == 5, "an ellipse is x, y, degrees, a, b");
-  std::vector<Ellipse> result(rows.shape(0));
-  for (std::size_t i = 0; i < result.size(); ++i) {
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
     const double* r = rows.data() + 5 * i;
     // Written so that nan fails.
     require(std::fabs(r[0]) <= kLargest && std::fabs(r[1]) <= kLargest, "a centre must be finite, up to 1e12");
     require(r[2] >= 0.0 && r[2] < 180.0, "an angle must be in [0, 180) degrees");
     require(r[3] >= r[4] && r[4] >= kSmallest && r[3] <= kLargest, "half axes must be a >= b, from 1e-12 to 1e12");
-    result[i] = make_ellipse(r);
   }
+}
+
+void make_ellipses(const double* rows, std::size_t count, bool turned, std::vector<Ellipse>& out) {
+  out.resize(count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = make_ellipse(rows + 5 * i, turned);
+}
+
+std::vector<Ellipse> ellipses(In2<double> rows) {
+  check_rows(rows);
+  std::vector<Ellipse> result;
+  make_ellipses(rows.data(), rows.shape(0), true, result);
   return result;
 }
 
@@ -118,43 +127,74 @@ void assign(const double* cost, std::size_t n, std::size_t m, bool optimal, std:
   }
 }
 
+// The pairs of all images: by image, inside one by distance (ties by truth), so that sums over them do not depend on
+// the order in which an image lists its ellipses.
 nb::tuple match(In2<double> truth, In2<double> detected, In1<std::int64_t> truth_ends, In1<std::int64_t> detected_ends,
                 int kind, In1<double> weights, bool optimal, long threads) {
-  const auto t = ellipses(truth), d = ellipses(detected);
+  check_rows(truth);
+  check_rows(detected);
   const ParamDistance weighted = param(weights);
   require(truth_ends.shape(0) == detected_ends.shape(0), "both sides must have as many images");
-  check_ends(truth_ends, t.size());
-  check_ends(detected_ends, d.size());
-  std::int64_t* partner;
+  check_ends(truth_ends, truth.shape(0));
+  check_ends(detected_ends, detected.shape(0));
+  const std::size_t images = truth_ends.shape(0);
+  const std::int64_t *ends = truth_ends.data(), *other_ends = detected_ends.data();
+  auto begin_of = [](const std::int64_t* of, std::size_t image) {
+    return image ? static_cast<std::size_t>(of[image - 1]) : std::size_t{0};
+  };
+  std::vector<std::size_t> place(images + 1, 0);
+  for (std::size_t i = 0; i < images; ++i) {
+    const std::size_t n = static_cast<std::size_t>(ends[i]) - begin_of(ends, i);
+    const std::size_t m = static_cast<std::size_t>(other_ends[i]) - begin_of(other_ends, i);
+    place[i + 1] = place[i] + std::min(n, m);
+  }
+  std::int64_t *truth_of, *detected_of, *image_of;
   double* distances;
-  auto partners = make_array<std::int64_t>({t.size()}, partner);
-  auto found = make_array<double>({t.size()}, distances);
+  auto images_out = make_array<std::int64_t>({place[images]}, image_of);
+  auto truths_out = make_array<std::int64_t>({place[images]}, truth_of);
+  auto detected_out = make_array<std::int64_t>({place[images]}, detected_of);
+  auto distances_out = make_array<double>({place[images]}, distances);
   {
     nb::gil_scoped_release release;
-    const std::size_t images = truth_ends.shape(0), workers = thread_count(threads);
-    const std::int64_t *ends = truth_ends.data(), *other_ends = detected_ends.data();
+    const std::size_t workers = thread_count(threads);
     constexpr std::size_t kChunk = 64;
+    const bool turned = kind != kParam && kind != kCenter;
+    const double *true_rows = truth.data(), *found_rows = detected.data();
     with_distance(kind, weighted, [&](const auto& distance) {
       parallel_for((images + kChunk - 1) / kChunk, workers, [&](std::size_t chunk) {
+        std::vector<Ellipse> t, d;
         std::vector<double> cost;
+        std::vector<std::int64_t> partner, order;
         for (std::size_t image = chunk * kChunk; image < std::min(images, (chunk + 1) * kChunk); ++image) {
-          const std::size_t first = image ? static_cast<std::size_t>(ends[image - 1]) : 0;
-          const std::size_t start = image ? static_cast<std::size_t>(other_ends[image - 1]) : 0;
+          const std::size_t first = begin_of(ends, image), start = begin_of(other_ends, image);
           const std::size_t n = static_cast<std::size_t>(ends[image]) - first;
           const std::size_t m = static_cast<std::size_t>(other_ends[image]) - start;
           cost.resize(std::max(cost.size(), n * m));
-          fill(t.data() + first, n, d.data() + start, m, distance, cost.data(), workers);
-          assign(cost.data(), n, m, optimal, partner + first);
+          partner.resize(std::max(partner.size(), n));
+          make_ellipses(true_rows + 5 * first, n, turned, t);
+          make_ellipses(found_rows + 5 * start, m, turned, d);
+          fill(t.data(), n, d.data(), m, distance, cost.data(), workers);
+          assign(cost.data(), n, m, optimal, partner.data());
+          order.clear();
           for (std::size_t i = 0; i < n; ++i) {
-            if (partner[first + i] < 0) continue;
-            distances[first + i] = cost[i * m + static_cast<std::size_t>(partner[first + i])];
-            partner[first + i] += static_cast<std::int64_t>(start);
+            if (partner[i] >= 0) order.push_back(static_cast<std::int64_t>(i));
+          }
+          auto length = [&](std::int64_t i) { return cost[static_cast<std::size_t>(i) * m + partner[i]]; };
+          std::sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) {
+            return length(x) < length(y) || (length(x) == length(y) && x < y);
+          });
+          std::size_t at = place[image];
+          for (std::int64_t i : order) {
+            image_of[at] = static_cast<std::int64_t>(image);
+            truth_of[at] = static_cast<std::int64_t>(first) + i;
+            detected_of[at] = static_cast<std::int64_t>(start) + partner[i];
+            distances[at++] = length(i);
           }
         }
       });
     });
   }
-  return nb::make_tuple(partners, found);
+  return nb::make_tuple(images_out, truths_out, detected_out, distances_out);
 }
 
 // The rule of detection benchmarks: highest score first, the free truth with the largest IoU, if it reaches the one
@@ -231,7 +271,7 @@ void bind_ellipses(nb::module_& m) {
   m.def("ellipse_match", &match, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),
         nb::arg("truth_ends").noconvert(), nb::arg("detected_ends").noconvert(), nb::arg("kind"),
         nb::arg("weights").noconvert(), nb::arg("optimal"), nb::arg("threads") = 0,
-        "Pair truths with detections image by image: the detection of each truth (-1 for none) and its distance.");
+        "Pair truths with detections image by image: for each pair its image, truth, detection and distance.");
   m.def("ellipse_match_by_score", &match_by_score, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),
         nb::arg("truth_ends").noconvert(), nb::arg("detected_ends").noconvert(), nb::arg("scores").noconvert(),
         nb::arg("ious").noconvert(), nb::arg("threads") = 0,

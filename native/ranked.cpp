@@ -2,8 +2,8 @@
 //
 // Events come sorted by falling score, once; a row of weights does not change their order. So a bootstrap draw is one
 // pass that adds up the weights of hits and of all, and closes a step where the score changes: equal scores form one
-// step, so the order of units does not matter. Steps without a hit cannot raise recall and are kept only as part of
-// the precision of later ones. Rows of weights are tasks of their own; results do not depend on the threads.
+// step, so the order of units does not matter. Several rows go through the events together, their weights side by side in
+// memory. Results do not depend on the threads.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,6 +17,9 @@ namespace {
 
 enum Rule : int { kStep = 0, kEnvelope = 1, kElevenPoints = 2, kHundredOnePoints = 3 };
 
+constexpr std::size_t kLanes = 8;  // rows of weights that go through the events together
+
+// The points of the curves at which recall rises, for each lane.
 struct Curve {
   std::vector<double> recall, precision;
 };
@@ -35,10 +38,8 @@ double sampled(const Curve& curve, int points) {
 }
 
 double average(Curve& curve, int rule) {
-  if (rule != kStep) {
-    for (std::size_t i = curve.precision.size(); i-- > 1;) {
-      curve.precision[i - 1] = std::max(curve.precision[i - 1], curve.precision[i]);
-    }
+  for (std::size_t i = curve.precision.size(); i-- > 1;) {
+    curve.precision[i - 1] = std::max(curve.precision[i - 1], curve.precision[i]);
   }
   if (rule == kElevenPoints) return sampled(curve, 10);
   if (rule == kHundredOnePoints) return sampled(curve, 100);
@@ -50,25 +51,45 @@ double average(Curve& curve, int rule) {
   return sum;
 }
 
-// `weight(e)` is the weight of event e, for e in [begin, end).
+// Average precision of `lanes` rows at once over the events [begin, end). `weight(e)` points to the weights of the
+// event's unit, one a lane: a step of the walk reads one line of memory, whatever the number of units.
 template <typename Weight>
-double area(std::size_t begin, std::size_t end, const std::uint8_t* hit, const std::uint8_t* closes, double truths,
-            int rule, Weight weight, Curve& curve) {
-  if (!(truths > 0.0)) return std::numeric_limits<double>::quiet_NaN();
-  curve.recall.clear();
-  curve.precision.clear();
-  double hits = 0.0, all = 0.0, before = 0.0;
+void areas(std::size_t begin, std::size_t end, const std::uint8_t* hit, const std::uint8_t* closes,
+           const double* truths, std::size_t lanes, int rule, Weight weight, Curve* curve, double* out) {
+  double hits[kLanes] = {}, all[kLanes] = {}, before[kLanes] = {}, sum[kLanes] = {};
+  for (std::size_t r = 0; r < lanes; ++r) curve[r].recall.clear(), curve[r].precision.clear();
+  bool found = false;  // a hit since the last step
   for (std::size_t e = begin; e < end; ++e) {
-    const double w = weight(e);
-    all += w;
-    if (hit[e]) hits += w;
-    if ((closes[e] || e + 1 == end) && hits > before) {
-      curve.recall.push_back(hits / truths);
-      curve.precision.push_back(hits / all);
-      before = hits;
+    const double* w = weight(e);
+    for (std::size_t r = 0; r < kLanes; ++r) all[r] += w[r];
+    if (hit[e]) {
+      for (std::size_t r = 0; r < kLanes; ++r) hits[r] += w[r];
+      found = true;
+    }
+    if (!found || !(closes[e] || e + 1 == end)) continue;
+    found = false;
+    if (rule == kStep) {
+      // Where nothing was added, hits == before: the step is nothing, and the divisor must only not be 0.
+      for (std::size_t r = 0; r < kLanes; ++r) {
+        sum[r] += (hits[r] - before[r]) * (hits[r] / (all[r] > 0.0 ? all[r] : 1.0));
+        before[r] = hits[r];
+      }
+      continue;
+    }
+    for (std::size_t r = 0; r < lanes; ++r) {
+      if (!(hits[r] > before[r])) continue;
+      curve[r].recall.push_back(hits[r] / truths[r]);
+      curve[r].precision.push_back(hits[r] / all[r]);
+      before[r] = hits[r];
     }
   }
-  return average(curve, rule);
+  for (std::size_t r = 0; r < lanes; ++r) {
+    if (!(truths[r] > 0.0)) {
+      out[r] = std::numeric_limits<double>::quiet_NaN();
+    } else {
+      out[r] = rule == kStep ? sum[r] / truths[r] : average(curve[r], rule);
+    }
+  }
 }
 
 void check(In1<std::int64_t> owner, In1<std::uint8_t> hit, In1<std::uint8_t> closes, std::size_t units, int rule) {
@@ -90,12 +111,18 @@ Out<double> ranked_ap(In2<double> weights, In1<double> truths, In1<std::int64_t>
   const std::int64_t* unit = owner.data();
   const std::uint8_t *hits = hit.data(), *ends = closes.data();
   nb::gil_scoped_release release;
-  parallel_for(rows, rows * (events + units) < 20000 ? 1 : thread_count(threads), [&](std::size_t row) {
-    const double* w = all_weights + row * units;
-    double total = 0.0;
-    for (std::size_t u = 0; u < units; ++u) total += w[u] * truth[u];
-    Curve curve;
-    out[row] = area(0, events, hits, ends, total, rule, [&](std::size_t e) { return w[unit[e]]; }, curve);
+  const std::size_t blocks = (rows + kLanes - 1) / kLanes;
+  parallel_for(blocks, rows * (events + units) < 20000 ? 1 : thread_count(threads), [&](std::size_t block) {
+    const std::size_t first = block * kLanes, lanes = std::min(kLanes, rows - first);
+    std::vector<double> turned(units * kLanes, 0.0);
+    double total[kLanes] = {};
+    for (std::size_t r = 0; r < lanes; ++r) {
+      const double* w = all_weights + (first + r) * units;
+      for (std::size_t u = 0; u < units; ++u) turned[u * kLanes + r] = w[u], total[r] += w[u] * truth[u];
+    }
+    Curve curve[kLanes];
+    areas(0, events, hits, ends, total, lanes, rule,
+          [&](std::size_t e) { return turned.data() + static_cast<std::size_t>(unit[e]) * kLanes; }, curve, out + first);
   });
   return result;
 }
@@ -108,12 +135,14 @@ Out<double> ranked_ap_by_unit(In1<double> truths, In1<std::int64_t> owner, In1<s
   double* out;
   auto result = make_array<double>({units}, out);
   nb::gil_scoped_release release;
-  Curve curve;
+  Curve curve[kLanes];
+  const double one[kLanes] = {1.0};
   std::size_t end = 0;
   for (std::size_t u = 0; u < units; ++u) {
     const std::size_t begin = end;
     while (end < events && owner.data()[end] == static_cast<std::int64_t>(u)) ++end;
-    out[u] = area(begin, end, hit.data(), closes.data(), truths.data()[u], rule, [](std::size_t) { return 1.0; }, curve);
+    areas(begin, end, hit.data(), closes.data(), truths.data() + u, 1, rule, [&](std::size_t) { return one; }, curve,
+          out + u);
   }
   return result;
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-FOLDER = Path(__file__).parent.parent / "src" / "steelyard" / "samples" / "ellipses"
+SAMPLES = Path(__file__).parent.parent / "src" / "steelyard" / "samples"
 SCENES = ("table", "street", "lab")
 Rows = list[list[object]]
 
@@ -31,21 +31,23 @@ def draw(rng: np.random.Generator) -> tuple[Rows, Rows, Rows]:
             )
         truth += [[image, *(round(float(v), 1) for v in row), scene] for row in own] or [[image, *[""] * 5, scene]]
         blur = {"table": 1.0, "street": 1.8, "lab": 0.6}[scene]
-        a += seen(rng, image, own, blur * 1.6, 0.97, lambda major: True)
-        b += seen(rng, image, own, blur * 0.8, 0.6, lambda major: major > 14)
+        a += seen(rng, image, own, blur * 1.6, 0.29, 0.0)
+        b += seen(rng, image, own, blur * 0.8, 0.18, 14.0)
     return truth, a, b
 
 
-def seen(rng: np.random.Generator, image: str, own: list, blur: float, false_rate: float, sees: object) -> Rows:
+def seen(
+    rng: np.random.Generator, image: str, own: list[list[float]], blur: float, ghosts: float, smallest: float
+) -> Rows:
     rows: Rows = []
     for row in own:
-        if not sees(row[2]) or rng.random() < 0.05:  # type: ignore[operator]
+        if row[2] < smallest or rng.random() < 0.05:
             continue
         noise = rng.normal(0, [1.5, 1.5, 1.2, 1.2, 4.0]) * blur
         found = np.array(row, dtype=float) + noise
         found[2:4] = np.maximum(found[2:4], 2)
         rows.append([image, *(round(float(v), 1) for v in found), round(float(np.clip(rng.normal(0.8, 0.1), 0, 1)), 3)])
-    if rng.random() < 0.3 * false_rate:
+    if rng.random() < ghosts:
         ghost = [*rng.uniform([60, 60], [580, 420]), *rng.uniform(6, 30, 2), rng.uniform(0, 180)]
         rows.append(
             [image, *(round(float(v), 1) for v in ghost), round(float(np.clip(rng.normal(0.5, 0.15), 0, 1)), 3)]
@@ -54,16 +56,21 @@ def seen(rng: np.random.Generator, image: str, own: list, blur: float, false_rat
 
 
 def write(name: str, header: list[str], rows: Rows) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / name).open("w", newline="", encoding="utf-8") as file:
+    folder = SAMPLES / "ellipses"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / name).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)
 
 
-if __name__ == "__main__":
+def main() -> None:
     ellipse = ["image", "xc", "yc", "a", "b", "theta"]
     truth, a, b = draw(np.random.default_rng(20260703))
     write("truth.csv", [*ellipse, "scene"], truth)
     write("model_a.csv", [*ellipse, "score"], a)
     write("model_b.csv", [*ellipse, "score"], b)
+
+
+if __name__ == "__main__":
+    main()

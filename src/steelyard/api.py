@@ -129,7 +129,7 @@ def draw(
     if kind.scene is None:
         drawn = [name for name in catalogue.TASKS if catalogue.TASKS[name].scene is not None]
         raise InputError(f"task '{task}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
-    chosen = _metrics(kind, metric or kind.defaults[0])[0]
+    chosen = _metrics(kind, [metric or kind.defaults[0]])[0]
     said = resolve_options(kind, options or {})
     pairs = _measure(kind, truth, predictions, columns or {}, Policy("worst", "skip"), said).pairs
     place = {str(found): i for i, found in enumerate(pairs.units.tolist())}

@@ -109,17 +109,17 @@ def match(
     distance: str,
     matching: Matching = "greedy",
     weights: tuple[float, ...] = WEIGHTS,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     """Pair canonical rows image by image; an image's rows end where `truth_ends` and `detected_ends` say.
 
-    Gives each truth's detection, -1 for none, and the distance to it.
+    Gives for each pair its image, its truth, its detection and their distance: by image, inside one by distance.
     """
     if matching not in MATCHINGS:
         raise ValueError(f"there is no matching '{matching}'")
-    partner, found = _native.ellipse_match(
+    image, true, found, length = _native.ellipse_match(
         truth, detected, truth_ends, detected_ends, DISTANCES[distance].code, np.array(weights), matching == "optimal"
     )
-    return partner, found
+    return image, true, found, length
 
 
 def match_by_score(

@@ -13,20 +13,10 @@ from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.spec import render_value
 from steelyard.core.stats import Stats
-from steelyard.match.assign import MATCHINGS
+from steelyard.match.assign import MATCHINGS, Matching
 from steelyard.match.ellipses import DISTANCES, WEIGHTS, distances, match, match_by_score
 
 DistanceName = Literal["param", "center", "wasserstein", "iou", "hausdorff", "probiou"]
-
-
-@dataclass(frozen=True)
-class Matches:
-    """The pairs of all images, by image and inside one by distance: `owner` is a pair's image."""
-
-    owner: Array
-    truth: Array
-    detected: Array
-    distance: Array
 
 
 @dataclass(frozen=True)
@@ -39,6 +29,30 @@ class Sides:
     detected_owner: Array
     truth_ends: Array
     detected_ends: Array
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The pairs of all images, by image and inside one by distance: `owner` is a pair's image.
+
+    `truth_row` and `detected_row` are the pair's places in the sides.
+    """
+
+    sides: Sides
+    owner: Array
+    truth_row: Array
+    detected_row: Array
+    distance: Array
+
+    @property
+    def truth(self) -> Array:
+        """The true ellipse of each pair."""
+        return self.sides.truth[self.truth_row]
+
+    @property
+    def detected(self) -> Array:
+        """The detected ellipse of each pair."""
+        return self.sides.detected[self.detected_row]
 
 
 def sides(stats: Stats) -> Sides:
@@ -63,15 +77,9 @@ def matches(stats: Stats, distance: str, matching: str = "greedy", weights: tupl
 
     def make() -> Matches:
         both = sides(stats)
-        partner, found = match(
-            both.truth, both.detected, both.truth_ends, both.detected_ends,
-            distance, "optimal" if matching == "optimal" else "greedy", weights,
-        )  # fmt: skip
-        paired = np.flatnonzero(partner >= 0)
-        paired = paired[np.lexsort((found[paired], both.truth_owner[paired]))]
-        return Matches(
-            both.truth_owner[paired], both.truth[paired], both.detected[partner[paired]], found[paired]
-        )  # fmt: skip
+        how: Matching = "optimal" if matching == "optimal" else "greedy"
+        ends = both.truth_ends, both.detected_ends
+        return Matches(both, *match(both.truth, both.detected, *ends, distance, how, weights))
 
     return stats.once(("matches", distance, matching, weights), make)
 
