@@ -284,6 +284,10 @@ inline double with_disc(const Contour& k) {
 inline double intersection_area(const Ellipse& first, const Ellipse& second) {
   const double reach = first.a + second.a;
   if (squared_centers(first, second) >= reach * reach) return 0.0;
+  if (first.x == second.x && first.y == second.y && first.a == second.a && first.b == second.b &&
+      (first.degrees == second.degrees || first.a == first.b)) {
+    return kPi * first.g;  // the same ellipse, to the bit
+  }
   // The larger one becomes the disc; between equal areas, the order of the numbers decides.
   auto key = [](const Ellipse& e) { return std::array<double, 6>{e.g, e.a, e.x, e.y, e.degrees, e.b}; };
   const bool swap = key(first) < key(second);
@@ -328,85 +332,101 @@ struct IouDistance {
 //
 // For convex bodies the Hausdorff distance of the contours is that of the bodies, and that is the largest difference
 // of the support functions: max over directions f of |<dc, f> + h1(f) - h2(f)|, h(f) = sqrt(f^T S f). One function of
-// one angle, instead of a nearest point on a contour for each point of the other. Sampled at `kDirections` angles and
-// at the axes of both ellipses (where a thin one has its kinks), then every local maximum is refined.
-
-constexpr int kDirections = 64;
+// one angle, instead of a nearest point on a contour for each point of the other.
+//
+// A thin ellipse has a kink in h, of width b / a, at its minor axis. So the directions that are looked at are the
+// normals at evenly spaced parameters of both ellipses, which crowd there, and an even grid: between neighbours the
+// function is plain, and where its slope changes sign the extreme is found by bisection-guarded Newton steps.
 
 struct HausdorffDistance {
-  double cosine[kDirections], sine[kDirections];
+  static constexpr int kOwn = 16, kEven = 16, kNodes = 2 * kOwn + kEven;
 
-  HausdorffDistance() {
-    for (int i = 0; i < kDirections; ++i) {
-      cosine[i] = std::cos(kPi * i / kDirections), sine[i] = std::sin(kPi * i / kDirections);
-    }
+  // Value and slope, along the angle, of the support function in the direction (c, s).
+  static void support(const Ellipse& e, double c, double s, double& value, double& slope, double& bend) {
+    const double along = c * e.c + s * e.s, across = s * e.c - c * e.s;
+    const double u = e.a * along, v = e.b * across;
+    value = std::sqrt(u * u + v * v);
+    slope = -2.0 * e.q * along * across / value;
+    const double radius = e.g / value * (e.g / value) / value;  // of curvature: h + h''
+    bend = radius - value;
   }
 
-  static double support(const Ellipse& e, double c, double s) {
-    const double along = e.a * (c * e.c + s * e.s), across = e.b * (s * e.c - c * e.s);
-    return std::sqrt(along * along + across * across);
-  }
-
-  // The larger of the differences in a direction and in its opposite: |<dc, f>| + |h1 - h2|, of period 180 degrees.
-  static double gap(const Ellipse& u, const Ellipse& v, double c, double s) {
-    return std::fabs((u.x - v.x) * c + (u.y - v.y) * s) + std::fabs(support(u, c, s) - support(v, c, s));
-  }
+  struct Node {
+    double angle, c, s, difference, slope, offset, offset_slope;  // of h1 - h2, and of <dc, f>
+  };
 
   double operator()(const Ellipse& u, const Ellipse& v) const {
-    constexpr int kMost = kDirections + 5;
-    double angle[kMost], value[kMost];
-    double extra[5] = {u.degrees, u.degrees + 90.0, v.degrees, v.degrees + 90.0, 0.0};
-    extra[4] = std::atan2(u.y - v.y, u.x - v.x) * (180.0 / kPi);
-    for (double& d : extra) {
-      d = std::fmod(d, 180.0);
-      if (d < 0.0) d += 180.0;
-    }
-    std::sort(extra, extra + 5);
+    const double dx = u.x - v.x, dy = u.y - v.y;
+    double angles[kNodes];
     int count = 0;
-    for (int i = 0, j = 0; i < kDirections || j < 5;) {
-      const double grid = i < kDirections ? kPi * i / kDirections : 4.0;
-      const double own = j < 5 ? extra[j] * (kPi / 180.0) : 4.0;
-      if (grid <= own) {
-        angle[count] = grid, value[count++] = gap(u, v, cosine[i], sine[i]);
-        ++i;
-      } else {
-        angle[count] = own, value[count++] = gap(u, v, std::cos(own), std::sin(own));
-        ++j;
+    for (const Ellipse* e : {&u, &v}) {
+      for (int i = 0; i < kOwn; ++i) {
+        // The normal at parameter t is (b cos t, a sin t) in the ellipse's own frame.
+        const double nx = e->b * cosine[i], ny = e->a * sine[i];
+        double angle = std::atan2(e->s * nx + e->c * ny, e->c * nx - e->s * ny);
+        if (angle < 0.0) angle += kPi;
+        angles[count++] = angle;
       }
     }
+    for (int i = 0; i < kEven; ++i) angles[count++] = kPi * i / kEven;
+    std::sort(angles, angles + count);
+
+    auto look = [&](double angle) {
+      Node n;
+      n.angle = angle, n.c = std::cos(angle), n.s = std::sin(angle);
+      double h1, h2, d1, d2, bend;
+      support(u, n.c, n.s, h1, d1, bend);
+      support(v, n.c, n.s, h2, d2, bend);
+      n.difference = h1 - h2, n.slope = d1 - d2;
+      n.offset = dx * n.c + dy * n.s, n.offset_slope = dy * n.c - dx * n.s;
+      return n;
+    };
     double best = 0.0;
-    for (int i = 0; i < count; ++i) best = std::max(best, value[i]);
-    // No faster than this does the gap change: a support function's slope is at most a - b.
-    const double slope = std::sqrt(squared_centers(u, v)) + (u.a - u.b) + (v.a - v.b);
+    const Node first = look(angles[0]);
+    Node left = first;
     for (int i = 0; i < count; ++i) {
-      const int before = i ? i - 1 : count - 1, after = i + 1 < count ? i + 1 : 0;
-      if (value[i] < value[before] || value[i] < value[after]) continue;
-      const double low = i ? angle[before] : angle[before] - kPi;
-      const double high = after ? angle[after] : angle[after] + kPi;
-      if (value[i] + slope * std::max(high - angle[i], angle[i] - low) <= best) continue;
-      best = std::max(best, refine(u, v, low, high));
+      Node right;
+      if (i + 1 < count) {
+        right = look(angles[i + 1]);
+      } else {  // half a turn on, the offset has the other sign
+        right = first, right.angle += kPi, right.offset = -first.offset, right.offset_slope = -first.offset_slope;
+      }
+      best = std::max(best, std::fabs(left.offset) + std::fabs(left.difference));
+      for (double sign : {1.0, -1.0}) {
+        const double from = sign * left.offset_slope + left.slope, to = sign * right.offset_slope + right.slope;
+        if ((from < 0.0) == (to < 0.0) && from != 0.0 && to != 0.0) continue;
+        best = std::max(best, extreme(u, v, sign * dx, sign * dy, left.angle, right.angle, from < 0.0));
+      }
+      left = right;
     }
     return best;
   }
 
-  // Golden section: the maximum is flat or a kink, so 40 steps leave less than 1e-8 of the span.
-  static double refine(const Ellipse& u, const Ellipse& v, double low, double high) {
-    constexpr double kGoldenRatio = 0.6180339887498949;
-    auto f = [&](double t) { return gap(u, v, std::cos(t), std::sin(t)); };
-    double left = high - kGoldenRatio * (high - low), right = low + kGoldenRatio * (high - low);
-    double at_left = f(left), at_right = f(right), best = std::max(at_left, at_right);
-    for (int i = 0; i < 40; ++i) {
-      if (at_left >= at_right) {
-        high = right, right = left, at_right = at_left;
-        left = high - kGoldenRatio * (high - low), at_left = f(left);
-        best = std::max(best, at_left);
-      } else {
-        low = left, left = right, at_left = at_right;
-        right = low + kGoldenRatio * (high - low), at_right = f(right);
-        best = std::max(best, at_right);
-      }
+  // |<d, f> + h1 - h2| where its slope is 0, between two angles.
+  static double extreme(const Ellipse& u, const Ellipse& v, double dx, double dy, double low, double high, bool rising) {
+    double angle = 0.5 * (low + high), value = 0.0;
+    for (int i = 0; i < 60; ++i) {
+      const double c = std::cos(angle), s = std::sin(angle);
+      double h1, h2, d1, d2, b1, b2;
+      support(u, c, s, h1, d1, b1);
+      support(v, c, s, h2, d2, b2);
+      value = dx * c + dy * s + h1 - h2;
+      const double slope = dy * c - dx * s + d1 - d2, bend = -(dx * c + dy * s) + b1 - b2;
+      if (slope == 0.0) break;
+      ((slope < 0.0) == rising ? low : high) = angle;
+      double next = angle - slope / bend;
+      if (!(next > low && next < high)) next = 0.5 * (low + high);
+      const double moved = std::fabs(next - angle);
+      angle = next;
+      if (moved < 1e-9) break;  // the value is flat there
     }
-    return best;
+    return std::fabs(value);
+  }
+
+  double cosine[kOwn], sine[kOwn];
+
+  HausdorffDistance() {
+    for (int i = 0; i < kOwn; ++i) cosine[i] = std::cos(kPi * i / kOwn), sine[i] = std::sin(kPi * i / kOwn);
   }
 };
 

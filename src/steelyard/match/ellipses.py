@@ -76,7 +76,7 @@ def distance_matrix(
 ) -> Array:
     """Distances of every truth (rows) to every detection (columns)."""
     found: Array = _native.ellipse_matrix(
-        canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights)
+        canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights, dtype=np.float64)
     )
     return found
 
@@ -90,7 +90,7 @@ def distances(
     [14.0]
     """
     found: Array = _native.ellipse_pairwise(
-        canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights)
+        canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights, dtype=np.float64)
     )
     return found
 
@@ -117,7 +117,13 @@ def match(
     if matching not in MATCHINGS:
         raise ValueError(f"there is no matching '{matching}'")
     image, true, found, length = _native.ellipse_match(
-        truth, detected, truth_ends, detected_ends, DISTANCES[distance].code, np.array(weights), matching == "optimal"
+        truth,
+        detected,
+        truth_ends,
+        detected_ends,
+        DISTANCES[distance].code,
+        np.array(weights, dtype=np.float64),
+        matching == "optimal",
     )
     return image, true, found, length
 
@@ -130,5 +136,7 @@ def match_by_score(
     The highest score first (ties by index); a detection takes the still free truth with the largest IoU, if that is at
     least the one asked for.
     """
-    hit: Array = _native.ellipse_match_by_score(truth, detected, truth_ends, detected_ends, score, np.array(ious))
+    hit: Array = _native.ellipse_match_by_score(
+        truth, detected, truth_ends, detected_ends, score, np.array(ious, dtype=np.float64)
+    )
     return hit
