@@ -18,6 +18,7 @@ namespace {
 enum Kind : int { kParam = 0, kCenter = 1, kWasserstein = 2, kIou = 3, kHausdorff = 4, kProbIou = 5 };
 
 constexpr double kLargest = 1e12, kSmallest = 1e-12;
+constexpr double kRounding = 1e-12;  // of an IoU: a pair at the one asked for counts
 constexpr std::size_t kLargeMatrix = 1 << 15;
 
 void check_rows(In2<double> rows) {
@@ -238,7 +239,7 @@ Out<std::uint8_t> match_by_score(In2<double> truth, In2<double> detected, In1<st
           for (std::size_t i = 0; i < n; ++i) {
             if (!used[i] && cost[j * n + i] < lowest) lowest = cost[j * n + i], found = i;
           }
-          if (found == n || !(lowest <= 1.0 - wanted[level])) continue;
+          if (found == n || !(lowest <= 1.0 - wanted[level] + kRounding)) continue;
           used[found] = 1;
           hit[(start + j) * levels + level] = 1;
         }

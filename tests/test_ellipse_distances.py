@@ -292,7 +292,13 @@ def test_the_native_core_checks_what_it_is_given() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(*[st.floats(-1e12, 1e12)] * 2, st.floats(0, 179.999), *[st.floats(1e-12, 1e12)] * 2), min_size=2, max_size=4))
+@given(
+    st.lists(
+        st.tuples(*[st.floats(-1e12, 1e12)] * 2, st.floats(0, 179.999), *[st.floats(1e-12, 1e12)] * 2),
+        min_size=2,
+        max_size=4,
+    )
+)
 def test_no_ellipse_breaks_a_distance(rows: list[tuple[float, ...]]) -> None:
     """Whatever the sizes, a number in range comes out."""
     for name, distance in DISTANCES.items():

@@ -34,7 +34,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
 
 
-_GIVEN, _TASK = "steelyard.options", "steelyard.task"
+_GIVEN, _DECLARED = "steelyard.options.given", "steelyard.options.declared"
 
 
 def keep_option(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -65,42 +65,33 @@ def given_options() -> dict[str, str]:
 
 
 class TaskCommand(click.Command):
-    """A command whose first argument is a task: it takes the options that the task declares, by their names.
+    """A command whose first argument is a task, and that takes the options which that task declares.
 
-    They are looked up when the command line is read, so that only the task asked for is loaded. Help without a task
-    shows those of all.
+    Only the named task is loaded. `steelyard evaluate TASK --help` shows its options; without a task, only the common
+    ones are shown.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Note which task is asked for before its options are needed."""
-        ctx.meta[_TASK] = next((arg for arg in args if arg in catalogue.TASKS), None)
+        """Take in the named task's options, then parse."""
+        named = next((arg for arg in args if arg in catalogue.TASKS), None)
+        if named is not None:
+            ctx.meta[_DECLARED] = [_option(option) for option in catalogue.TASKS[named].options]
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Give the command's own options, then those of the task."""
-        task = ctx.meta.get(_TASK)
-        *own, help_option = super().get_params(ctx)
-        return [*own, *_options_of([task] if task else list(catalogue.TASKS)), help_option]
+        """The common parameters, then those of the task."""
+        *common, last = super().get_params(ctx)
+        return [*common, *ctx.meta.get(_DECLARED, []), last]
 
 
-def _options_of(tasks: Sequence[str]) -> list[click.Option]:
-    """One option of the command line for each that a task declares; tasks may share a name."""
-    users: dict[str, list[str]] = {}
-    declared: dict[str, Option] = {}
-    for task in tasks:
-        for option in catalogue.TASKS[task].options:
-            users.setdefault(option.name, []).append(task)
-            declared.setdefault(option.name, option)
-    return [
-        click.Option(
-            [f"--{name.replace('_', '-')}", name],
-            expose_value=False,
-            callback=keep_option,
-            metavar=option.metavar or "|".join(option.choices) or name.upper(),
-            help=f"{option.meaning} ({', '.join(users[name])})",
-        )
-        for name, option in declared.items()
-    ]
+def _option(option: Option) -> click.Option:
+    return click.Option(
+        [f"--{option.name.replace('_', '-')}", option.name],
+        expose_value=False,
+        callback=keep_option,
+        metavar=option.metavar or "|".join(option.choices) or option.name.upper(),
+        help=option.meaning,
+    )
 
 
 _SHARED: Sequence[Callable[[Any], Any]] = (

@@ -30,7 +30,8 @@ class Task:
 
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
     units. `defaults` are the specs that a report shows when none is asked for. `options` are what the user may say
-    about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes.
+    about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes. `shape`
+    names the reader of its data in `io.sources`.
     `scene(pairs, unit, metric)` is a picture of one unit.
     """
 
@@ -47,6 +48,7 @@ class Task:
     joined: Mapping[str, str] | None = None
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
+    shape: str = "rows"
     scene: Callable[[Any, int, Metric], Scene] | None = None
 
     def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:

@@ -25,6 +25,7 @@ from steelyard.metrics.ellipses.matched import (
     ranked,
 )
 
+ROUNDING = 1e-12  # of an exact area: a pair at the IoU asked for counts
 KINDS = ("step", "voc", "voc11", "coco")
 
 
@@ -60,7 +61,7 @@ class _Counted(Metric):
     def limit(self) -> float:
         """The largest distance of a true positive."""
         if self.distance == "iou":
-            return 1 - self.iou
+            return 1 - self.iou + ROUNDING
         return DISTANCES[self.distance].threshold if self.t is None else float(self.t)
 
     @property
