@@ -31,8 +31,7 @@ class Task:
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
     units. `defaults` are the specs that a report shows when none is asked for. `options` are what the user may say
     about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes. `shape`
-    names the reader of its data in `io.sources`.
-    `scene(pairs, unit, metric)` is a picture of one unit.
+    names the reader of its data in `io.sources`. `scene(pairs, unit, metric)` is a picture of one unit.
     """
 
     name: str

@@ -12,6 +12,9 @@ from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.metrics.ellipses.matched import Matches, Paired
 
 
+MOST_WORK = 2e10  # about one image of 2,700 truths and detections: some seconds of optimal pairing
+
+
 def closeness(distance: Array, t: float) -> Array:
     """f(d) = 1 up to the threshold, t / d beyond it. No division by zero."""
     return np.divide(t, distance, out=np.ones(len(distance)), where=distance > t)
@@ -52,6 +55,9 @@ class _Scored(Paired):
     def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
         """Say where greedy and optimal pairing differ, and by how much."""
         other = "optimal" if self.matching == "greedy" else "greedy"
+        truths, found = stats["truths"], stats["detections"]
+        if float((truths * found * np.minimum(truths, found)).sum()) > MOST_WORK:
+            return ("Greedy and optimal pairing were not compared: there are too many ellipses in one image.",)
         mine, theirs = (
             np.bincount(found.owner, weights=found.distance, minlength=len(stats))
             for found in (self.matches(stats), self.matches(stats, other))
