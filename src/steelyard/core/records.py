@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError
 
 Array = NDArray[Any]
-Kind = Literal["id", "number", "integer", "flag", "text"]
+Kind = Literal["id", "number", "integer", "flag", "text", "points"]
 
 
 @dataclass(frozen=True)
 class Column:
     """One column of a side.
 
-    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`.
+    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`,
+    `points` (an array of x and y, or None).
     """
 
     name: str
@@ -99,7 +100,10 @@ class Records:
         for name in sorted(self.columns):
             column = self.columns[name]
             total.update(f"{name}:{len(column)}:".encode())
-            if column.dtype == object or column.dtype.kind == "U":
+            if column.dtype == object and any(isinstance(v, np.ndarray) for v in column):
+                for value in column:
+                    total.update(b"-" if value is None else f"{value.shape}".encode() + value.tobytes())
+            elif column.dtype == object or column.dtype.kind == "U":
                 total.update("\x1f".join(map(str, column)).encode("utf-8", "surrogatepass"))
             else:
                 total.update(f"{column.dtype.kind}{column.dtype.itemsize}".encode())

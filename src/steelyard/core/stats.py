@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError, some
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 
 class Stats:
@@ -37,7 +38,7 @@ class Stats:
         self.owner: Array = np.zeros(0, np.int64) if owner is None else owner
         self.facts = dict(facts or {})
         self.weight: Array = np.ones(len(units)) if weight is None else np.asarray(weight, dtype=np.float64)
-        self._derived: dict[object, Array] = {}
+        self._derived: dict[object, Any] = {}
         for name, column in self.columns.items():
             if len(column) != len(units):
                 raise ValueError(f"column '{name}' has {len(column)} rows for {len(units)} units")
@@ -51,11 +52,16 @@ class Stats:
     def __getitem__(self, name: str) -> Array:
         return self.columns[name]
 
-    def per_unit(self, key: object, make: Callable[[], Array]) -> Array:
-        """A dense column that depends on a metric's settings, made once."""
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """What follows from the columns and events by a metric's settings (matches, say), made once."""
         if key not in self._derived:
             self._derived[key] = make()
-        return self._derived[key]
+        found: T = self._derived[key]
+        return found
+
+    def per_unit(self, key: object, make: Callable[[], Array]) -> Array:
+        """A dense column that depends on a metric's settings, made once."""
+        return self.once(key, make)
 
     def sum_events(self, values: Array) -> Array:
         """Sum a value of each event into its unit."""

@@ -12,6 +12,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
+from steelyard.core.scene import Scene
 from steelyard.core.stats import Stats
 
 
@@ -30,7 +31,7 @@ class Task:
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
     units. `defaults` are the specs that a report shows when none is asked for. `options` are what the user may say
     about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes. `shape`
-    names the reader of its data in `io.sources`.
+    names the reader of its data in `io.sources`. `scene(pairs, unit, metric)` is a picture of one unit.
     """
 
     name: str
@@ -47,6 +48,13 @@ class Task:
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
     shape: str = "rows"
+    scene: Callable[[Any, int, Metric], Scene] | None = None
+
+    def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
+        """Prepare records by the options, then pair them: the whole way from what was read to pairs."""
+        if self.prepare is not None:
+            truth, prediction = self.prepare(truth, prediction, options or Options(self.options))
+        return self.pair(truth, prediction, policy)
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.
