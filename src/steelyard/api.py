@@ -183,7 +183,7 @@ def _provenance(
 
 
 def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
-    units = int(np.count_nonzero(stats.weight > 0))
+    units = stats.unit_count
     if how.confidence is None:
         return ()
     if units < 2:
@@ -191,10 +191,11 @@ def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = (
     rough = f"below {FEW_UNITS} units an interval is rough and tends to be too narrow."
     if units < FEW_UNITS:
         return (f"Only {count_text(units, kind.unit)}: {rough}",)
-    few = sum(len(part) < FEW_UNITS for part in parts)
+    few = sum(part.unit_count < FEW_UNITS for part in parts)
     return (f"{few} of {count_text(len(parts), 'slice')} have few units: {rough}",) if few else ()
 
 
 def _unit_table(kind: Task, stats: Stats, chosen: Sequence[Metric]) -> UnitTable:
+    stats = stats.by_unit()
     each = EachUnit(len(stats))
     return UnitTable(kind.unit, stats.units, {str(metric): metric.reduce(stats, each) for metric in chosen})

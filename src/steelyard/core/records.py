@@ -14,17 +14,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard import _native
 from steelyard.core.errors import InputError
 
 Array = NDArray[Any]
-Kind = Literal["id", "number", "integer", "flag", "text"]
+Kind = Literal["id", "number", "integer", "flag", "text", "label", "labels"]
+
+LARGE_COLUMN = 64 << 20
 
 
 @dataclass(frozen=True)
 class Column:
     """One column of a side.
 
-    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`.
+    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `label`
+    (text or integers, as the source gives them), `labels` (a tuple of texts). `many` is the kind of the columns
+    `name:class`, one a class, where there may be such.
     """
 
     name: str
@@ -34,6 +39,7 @@ class Column:
     maximum: float | None = None
     empty: bool = False
     meaning: str = ""
+    many: Kind | None = None
 
 
 @dataclass(frozen=True)
@@ -94,13 +100,18 @@ class Records:
         )
 
     def digest(self) -> str:
-        """SHA-256 of the contents that were scored: the same whatever the file's format."""
+        """SHA-256 of the contents that were scored: the same whatever the file's format.
+
+        A column above 64 MiB enters by a 256-bit fingerprint that is made at the speed of memory.
+        """
         total = hashlib.sha256()
         for name in sorted(self.columns):
             column = self.columns[name]
             total.update(f"{name}:{len(column)}:".encode())
             if column.dtype == object or column.dtype.kind == "U":
-                total.update("\x1f".join(map(str, column)).encode("utf-8", "surrogatepass"))
+                total.update("\x1f".join(map(str, column.tolist())).encode("utf-8", "surrogatepass"))
+            elif column.nbytes > LARGE_COLUMN:
+                total.update(_native.fingerprint(np.ascontiguousarray(column).view(np.uint8)))
             else:
                 total.update(f"{column.dtype.kind}{column.dtype.itemsize}".encode())
                 total.update(np.ascontiguousarray(column).data)
@@ -114,17 +125,59 @@ def factorize(*columns: Array) -> tuple[Array, list[Array]]:
     is "7" of a file.
     """
     if all(c.dtype.kind in "iu" for c in columns):
-        distinct, inverse = np.unique(np.concatenate(columns), return_inverse=True)
-    else:
-        place: dict[str, int] = {}
-        code = [place.setdefault(str(x), len(place)) for c in columns for x in c.tolist()]
-        names = np.array(list(place), dtype=object)
-        order = np.argsort(names, kind="stable") if len(names) else np.zeros(0, np.int64)
-        rank = np.empty(len(names), dtype=np.int64)
-        rank[order] = np.arange(len(names))
-        distinct, inverse = names[order], rank[np.asarray(code, dtype=np.int64)]
-    ends = np.cumsum([len(c) for c in columns])[:-1]
-    return distinct, np.split(inverse.astype(np.int64), ends)
+        return _factorize_integers(columns)
+    if all(c.dtype.kind == "U" for c in columns):
+        return _factorize_fixed(columns)
+    place: dict[str, int] = {}
+    codes = []
+    for column in columns:
+        texts = column.tolist() if column.dtype.kind == "U" else list(map(str, column.tolist()))
+        for text in dict.fromkeys(texts):
+            place.setdefault(text, len(place))
+        codes.append(np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts)))
+    return _in_order(as_object(list(place)), codes)
+
+
+def _in_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]:
+    order = np.argsort(names, kind="stable") if len(names) else np.zeros(0, np.int64)
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[order] = np.arange(len(names))
+    return names[order], [rank[code] for code in codes]
+
+
+def _factorize_integers(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """By a table of the values between the lowest and the highest where that is no longer than the data."""
+    filled = [np.ascontiguousarray(c, dtype=np.int64) for c in columns if len(c)]
+    if filled:
+        ends = [_native.extent(c) for c in filled]
+        low, high = min(a for a, _ in ends), max(b for _, b in ends)
+        if high - low < max(1 << 16, 4 * sum(map(len, filled))):
+            seen = np.zeros(high - low + 1, dtype=bool)
+            for column in filled:
+                seen[column - low] = True
+            rank = np.cumsum(seen) - 1
+            return np.flatnonzero(seen) + low, [rank[c.astype(np.int64, copy=False) - low] for c in columns]
+    distinct, inverse = np.unique(np.concatenate(columns), return_inverse=True)
+    return distinct, np.split(inverse.astype(np.int64), np.cumsum([len(c) for c in columns])[:-1])
+
+
+def _factorize_fixed(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """numpy's fixed-width texts: only the distinct ones become Python strings."""
+    found, codes = [], []
+    for column in columns:
+        wide = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("=") if len(column) else "U1")
+        code, first = _native.factor_rows(wide.view(np.uint32).reshape(len(wide), wide.dtype.itemsize // 4))
+        found.append(as_object(column[first].tolist()))
+        codes.append(code)
+    names, local = factorize(*found)
+    return names, [place[code] for place, code in zip(local, codes, strict=True)]
+
+
+def as_object(values: Sequence[str]) -> Array:
+    """Texts as an array of Python strings (numpy's own text type pads every row to the longest)."""
+    array: Array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def constant_in_unit(records: Records, name: str, owner: Array, rows: Array, units: int) -> Array:
@@ -146,10 +199,3 @@ def constant_in_unit(records: Records, name: str, owner: Array, rows: Array, uni
             remedy=f"'{records.names.get(name, name)}' must be the same in all rows of a unit.",
         )
     return result
-
-
-def as_object(values: Sequence[Any]) -> Array:
-    """Values as an array of Python objects (numpy's own text type pads every row to the longest)."""
-    array: Array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

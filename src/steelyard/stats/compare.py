@@ -25,6 +25,7 @@ NO_DIFFERENCE = "no difference shown"
 
 def compare(a: Stats, b: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str, Difference]:
     """B against A, metric by metric."""
+    a, b = Stats.unified([a.by_unit(), b.by_unit()])
     if len(a) != len(b) or (a.units != b.units).any() or (a.weight != b.weight).any():
         raise InputError("the two predictions were not scored on the same units", remedy="Use the same truth for both.")
     plain = Plain(a.weight)

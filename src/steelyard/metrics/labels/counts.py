@@ -1,0 +1,161 @@
+"""Weighted counts by class, and the base of the metrics that are made of them.
+
+Conventions: for a class, `TP` rows have it on both sides, `FN` only in the truth, `FP` only in the prediction, `TN` on
+neither; each row counts with the weight of its unit times its own. A class that stands on neither side (TP = FP =
+FN = 0) is absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Array
+from steelyard.core.stats import Stats
+from steelyard.core.weights import Entries, Floats, Weights
+
+_HELD = 1 << 23  # numbers that one part of the weights may give
+NO_LABELS = "the predictions hold scores and no labels"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """True and false positives and negatives: (rows of weights,) or (rows, classes)."""
+
+    tp: Floats
+    fp: Floats
+    fn: Floats
+    tn: Floats
+
+    @property
+    def present(self) -> Floats:
+        """Where the class stands on at least one side."""
+        return self.tp + self.fp + self.fn > 0
+
+    def of(self, place: int) -> Counts:
+        """One class."""
+        return Counts(self.tp[:, place], self.fp[:, place], self.fn[:, place], self.tn[:, place])
+
+    def pooled(self) -> Counts:
+        """All classes together."""
+        return Counts(self.tp.sum(axis=1), self.fp.sum(axis=1), self.fn.sum(axis=1), self.tn.sum(axis=1))
+
+
+def class_counts(stats: Stats, weights: Weights) -> Counts:
+    """Counts of every class, for each row of weights."""
+    classes = len(stats.facts["classes"])
+    totals = weights.scatter(stats.derived("entries", lambda: _entries(stats)))
+    tp, fn, fp = totals[:, :classes], totals[:, classes : 2 * classes], totals[:, 2 * classes :]
+    rows = (weights @ stats["rows"])[:, np.newaxis]
+    return Counts(tp, fp, fn, np.maximum(rows - tp - fp - fn, 0.0))
+
+
+def _entries(stats: Stats) -> Entries:
+    """An entry for each true and false positive and each false negative of a row: codes k, 2K + k and K + k."""
+    truth, predicted, classes = stats.events["truth"], stats.events["predicted"], len(stats.facts["classes"])
+    weight = stats.events.get("weight")
+    if stats.facts["several"]:
+        row, place = np.nonzero(truth | predicted)
+        is_true, is_predicted = truth[row, place] > 0, predicted[row, place] > 0
+        code = place + np.where(is_true & is_predicted, 0, np.where(is_true, classes, 2 * classes))
+    else:
+        right = truth == predicted
+        pairs = np.empty((len(truth), 2), dtype=np.int64)
+        pairs[:, 0] = np.where(right, truth, truth + classes)
+        pairs[:, 1] = np.where(right | (predicted < 0), -1, predicted + 2 * classes)
+        flat = np.flatnonzero(pairs.ravel() >= 0)
+        row, code = flat // 2, pairs.ravel()[flat]
+    return Entries(
+        np.ascontiguousarray(stats.owner[row], dtype=np.int64),
+        np.ascontiguousarray(code, dtype=np.int32),
+        None if weight is None else np.ascontiguousarray(weight[row]),
+        3 * classes,
+    )
+
+
+def row_sums(stats: Stats, key: object, values: Callable[[], Array]) -> Array:
+    """A dense column: a value of each row, times its weight, summed into its unit. Made once."""
+
+    def make() -> Array:
+        weight = stats.events.get("weight")
+        each = np.asarray(values(), dtype=np.float64)
+        return stats.sum_events(each if weight is None else each * weight)
+
+    return stats.per_unit(key, make)
+
+
+def in_parts(stats: Stats, weights: Weights, value: Callable[[Weights], Floats]) -> Floats:
+    """The value for each row of weights, so many rows at a time that counts by class can be held."""
+    most = max(1, _HELD // max(1, 3 * len(stats.facts["classes"])))
+    parts = [value(part) for part in weights.parts(most)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def place_of(metric: Metric, label: str | int | None, stats: Stats) -> int:
+    """The class that a metric is asked of: the named one, or the positive one of two; -1 where there is none."""
+    classes: tuple[str, ...] = stats.facts["classes"]
+    if label is None:
+        return int(stats.facts["positive"])
+    if str(label) not in classes:
+        raise InputError(f"metric '{metric}': there is no class '{label}'", remedy=nearest(str(label), classes))
+    return classes.index(str(label))
+
+
+def undefined(weights: Weights) -> Floats:
+    """No number, for each row of weights."""
+    return np.full(weights.rows, np.nan)
+
+
+def which_class(metric: Metric, stats: Stats) -> str:
+    """The reason why a metric of one class has no number where none is named."""
+    classes = stats.facts["classes"]
+    number = "rows may have several labels" if stats.facts["several"] else f"there are {len(classes)} classes"
+    example = str(classes[0]) if classes else "CLASS"
+    return f"{number}: name one, {metric.name}(label={example}), or wrap it, macro({metric.name})"
+
+
+@dataclass(frozen=True)
+class ClassMetric(Metric):
+    """Base of the metrics of one class's counts: `value` is the formula.
+
+    With `label` it is that class's, one against the rest; without, that of the positive one of two classes.
+    """
+
+    label: str | int | None = None
+
+    from_counts: ClassVar[bool] = True
+
+    def value(self, counts: Counts) -> Floats:
+        """The formula, for counts of any shape; nan where undefined."""
+        raise NotImplementedError
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """The formula, of the one class's counts."""
+        place = place_of(self, self.label, stats)
+        if place < 0 or "predicted" not in stats.events:
+            return undefined(weights)
+        return in_parts(stats, weights, lambda part: self.value(class_counts(stats, part).of(place)))
+
+    def why(self, stats: Stats, weights: Weights) -> str:
+        """Say what lacks: labels, the name of a class, or rows of it."""
+        if "predicted" not in stats.events:
+            return NO_LABELS
+        if place_of(self, self.label, stats) < 0:
+            return which_class(self, stats)
+        return super().why(stats, weights)
+
+    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+        """Say which class is the positive one."""
+        return positive_note(self.label, stats)
+
+
+def positive_note(label: str | int | None, stats: Stats) -> tuple[str, ...]:
+    """Which class a metric without a label took for the positive one."""
+    if label is not None or stats.facts["positive"] < 0:
+        return ()
+    return (f"The positive class is '{stats.facts['classes'][stats.facts['positive']]}'.",)
