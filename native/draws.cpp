@@ -194,28 +194,6 @@ Out<double> scatter(In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::i
   return result;
 }
 
-// The same under weights that are given.
-Out<double> given_scatter(In2<double> weights, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value,
-                          std::size_t size, long threads) {
-  const std::size_t rows = weights.shape(0), n = weights.shape(1), m = owner.shape(0);
-  require(code.shape(0) == m, "each entry needs an owner and a code");
-  require(value.shape(0) == m || value.shape(0) == 0, "each entry needs a value, or none has one");
-  for (std::size_t e = 0; e < m; ++e) {
-    require(owner.data()[e] >= 0 && static_cast<std::size_t>(owner.data()[e]) < n, "an owner is out of range");
-    require(code.data()[e] >= 0 && static_cast<std::size_t>(code.data()[e]) < size, "a code is out of range");
-  }
-  double* out;
-  auto result = make_array<double>({rows, size}, out);
-  const double* x = value.shape(0) ? value.data() : nullptr;
-  nb::gil_scoped_release release;
-  parallel_for(rows, thread_count(threads), [&](std::size_t r) {
-    const double* w = weights.data() + r * n;
-    double* sum = out + r * size;
-    for (std::size_t e = 0; e < m; ++e) sum[code.data()[e]] += x ? w[owner.data()[e]] * x[e] : w[owner.data()[e]];
-  });
-  return result;
-}
-
 template <typename Maker>
 Out<double> dense(In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count,
                   const Maker& make_block) {
@@ -327,9 +305,6 @@ void bind_draws(nb::module_& m) {
       nb::arg("keys").noconvert(), nb::arg("owner").noconvert(), nb::arg("code").noconvert(),
       nb::arg("value").noconvert(), nb::arg("size"), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
       nb::arg("threads") = 0, "Totals of entries by their code, one row a draw, under fair coin flips of the units.");
-  m.def("scatter_totals", &given_scatter, nb::arg("weights").noconvert(), nb::arg("owner").noconvert(),
-        nb::arg("code").noconvert(), nb::arg("value").noconvert(), nb::arg("size"), nb::arg("threads") = 0,
-        "Totals of entries by their code, one row for each row of weights.");
   m.def(
       "poisson_weights",
       [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count,

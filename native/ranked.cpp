@@ -154,6 +154,34 @@ Out<double> ranked(In2<double> weights, In1<std::int64_t> owner, In1<std::uint8_
   return result;
 }
 
+// The same for each unit alone, its events standing together: those of unit u from starts[u] to starts[u + 1].
+Out<double> ranked_each(In1<std::int64_t> starts, In1<std::uint8_t> positive, In1<std::uint8_t> last,
+                        In1<double> value, int kind, double limit) {
+  require(starts.shape(0) >= 1, "there must be one start more than units");
+  const std::size_t units = starts.shape(0) - 1, n = positive.shape(0);
+  require(last.shape(0) == n, "events must be as many in every column");
+  require(value.shape(0) == n || value.shape(0) == 0, "each event needs a value, or none has one");
+  require(kind >= 0 && kind <= static_cast<int>(Kind::tpr), "there is no such kind");
+  const std::int64_t* start = starts.data();
+  for (std::size_t u = 0; u < units; ++u) {
+    require(start[u] >= 0 && start[u] <= start[u + 1] && static_cast<std::size_t>(start[u + 1]) <= n,
+            "starts must rise and stay inside the events");
+  }
+  double* out;
+  auto result = make_array<double>({units}, out);
+  nb::gil_scoped_release release;
+  std::vector<std::int64_t> owner;
+  const double one = 1.0;
+  for (std::size_t u = 0; u < units; ++u) {
+    const std::size_t first = static_cast<std::size_t>(start[u]), size = static_cast<std::size_t>(start[u + 1]) - first;
+    if (owner.size() < size) owner.resize(size, 0);
+    const Events events{size, owner.data(), positive.data() + first, last.data() + first,
+                        value.shape(0) ? value.data() + first : nullptr};
+    out[u] = walk(events, &one, static_cast<Kind>(kind), limit);
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind_ranked(nb::module_& m) {
@@ -163,6 +191,9 @@ void bind_ranked(nb::module_& m) {
         nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("value").noconvert(), nb::arg("kind"),
         nb::arg("limit") = 0.0, nb::arg("threads") = 0,
         "One value for each row of weights; kind: 0 AP, 1 ROC AUC, 2 best F1, 3 its rank, 4 TPR at an FPR.");
+  m.def("ranked_each", &ranked_each, nb::arg("starts").noconvert(), nb::arg("positive").noconvert(),
+        nb::arg("last").noconvert(), nb::arg("value").noconvert(), nb::arg("kind"), nb::arg("limit") = 0.0,
+        "The same for each unit alone, whose events stand together.");
 }
 
 }  // namespace steelyard

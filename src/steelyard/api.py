@@ -15,6 +15,7 @@ from steelyard.core.records import Records
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import EachUnit
+from steelyard.io.digest import digest
 from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
@@ -56,6 +57,7 @@ def evaluate(
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
 
     measured = _measure(kind, truth, predictions, columns or {}, policy)
+    chosen = _expanded(kind, chosen, metrics is None, measured.stats)
     parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
     return Report(
         task=kind.name,
@@ -70,6 +72,7 @@ def evaluate(
         provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
         notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
+        table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
     )
 
 
@@ -94,6 +97,7 @@ def compare(
     how.check()
     policy = Policy(missing, extra)
     a, b = (_measure(kind, truth, p, columns or {}, policy) for p in (predictions_a, predictions_b))
+    chosen = _expanded(kind, chosen, metrics is None, a.stats)
     return Comparison(
         task=kind.name,
         unit=kind.unit,
@@ -129,6 +133,13 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
     if not chosen:
         raise InputError("no metric is asked for", remedy=f"Leave it out for the default set of '{kind.name}'.")
     return list(dict.fromkeys(chosen))
+
+
+def _expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
+    """What the choice comes to for these data."""
+    if by_default and kind.defaults_for is not None:
+        chosen = _metrics(kind, kind.defaults_for(stats))
+    return list(dict.fromkeys(metric for one in chosen for metric in one.expand(stats)))
 
 
 def _measure(kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy) -> _Measured:
@@ -169,8 +180,8 @@ def _provenance(
     columns: Mapping[str, str],
 ) -> Provenance:
     return Provenance(
-        truth=Side(measured.truth.source, len(measured.truth), measured.truth.digest()),
-        predictions=Side(measured.prediction.source, len(measured.prediction), measured.prediction.digest()),
+        truth=Side(measured.truth.source, len(measured.truth), digest(measured.truth)),
+        predictions=Side(measured.prediction.source, len(measured.prediction), digest(measured.prediction)),
         metrics=tuple(str(metric) for metric in chosen),
         by=by,
         confidence=how.confidence,

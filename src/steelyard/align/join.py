@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.align.codes import codes
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.pairs import Array, Coverage, Pairs
-from steelyard.core.records import Records, factorize
+from steelyard.core.records import Records
 from steelyard.core.task import Policy
 
 MISSING = ("error", "worst", "skip")
@@ -26,10 +27,10 @@ def join(truth: Records, prediction: Records, key: tuple[str, ...], policy: Poli
     key = _common_key(truth, prediction, key)
     if len(key) == 1 and _same_and_rising(truth[key[0]], prediction[key[0]]):
         return in_order(truth, prediction, truth[key[0]], policy)
-    units, (truth_unit, prediction_unit) = factorize(truth[key[0]], prediction[key[0]])
+    units, (truth_unit, prediction_unit) = codes(truth[key[0]], prediction[key[0]])
     truth_code, prediction_code = truth_unit, prediction_unit
     for name in key[1:]:
-        distinct, (t, p) = factorize(truth[name], prediction[name])
+        distinct, (t, p) = codes(truth[name], prediction[name])
         truth_code, prediction_code = truth_code * len(distinct) + t, prediction_code * len(distinct) + p
 
     truth_order = np.argsort(truth_code, kind="stable")

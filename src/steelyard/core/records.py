@@ -6,7 +6,6 @@ files into records by it is `io`'s.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,13 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard import _native
 from steelyard.core.errors import InputError
 
 Array = NDArray[Any]
 Kind = Literal["id", "number", "integer", "flag", "text", "label", "labels"]
-
-LARGE_COLUMN = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -99,24 +95,6 @@ class Records:
             self.names,
         )
 
-    def digest(self) -> str:
-        """SHA-256 of the contents that were scored: the same whatever the file's format.
-
-        A column above 64 MiB enters by a 256-bit fingerprint that is made at the speed of memory.
-        """
-        total = hashlib.sha256()
-        for name in sorted(self.columns):
-            column = self.columns[name]
-            total.update(f"{name}:{len(column)}:".encode())
-            if column.dtype == object or column.dtype.kind == "U":
-                total.update("\x1f".join(map(str, column.tolist())).encode("utf-8", "surrogatepass"))
-            elif column.nbytes > LARGE_COLUMN:
-                total.update(_native.fingerprint(np.ascontiguousarray(column).view(np.uint8)))
-            else:
-                total.update(f"{column.dtype.kind}{column.dtype.itemsize}".encode())
-                total.update(np.ascontiguousarray(column).data)
-        return f"sha256:{total.hexdigest()}"
-
 
 def factorize(*columns: Array) -> tuple[Array, list[Array]]:
     """Codes of ids that columns share: the sorted distinct ids, and each column as positions in them.
@@ -126,8 +104,6 @@ def factorize(*columns: Array) -> tuple[Array, list[Array]]:
     """
     if all(c.dtype.kind in "iu" for c in columns):
         return _factorize_integers(columns)
-    if all(c.dtype.kind == "U" for c in columns):
-        return _factorize_fixed(columns)
     place: dict[str, int] = {}
     codes = []
     for column in columns:
@@ -149,8 +125,7 @@ def _factorize_integers(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
     """By a table of the values between the lowest and the highest where that is no longer than the data."""
     filled = [np.ascontiguousarray(c, dtype=np.int64) for c in columns if len(c)]
     if filled:
-        ends = [_native.extent(c) for c in filled]
-        low, high = min(a for a, _ in ends), max(b for _, b in ends)
+        low, high = min(int(c.min()) for c in filled), max(int(c.max()) for c in filled)
         if high - low < max(1 << 16, 4 * sum(map(len, filled))):
             seen = np.zeros(high - low + 1, dtype=bool)
             for column in filled:
@@ -159,18 +134,6 @@ def _factorize_integers(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
             return np.flatnonzero(seen) + low, [rank[c.astype(np.int64, copy=False) - low] for c in columns]
     distinct, inverse = np.unique(np.concatenate(columns), return_inverse=True)
     return distinct, np.split(inverse.astype(np.int64), np.cumsum([len(c) for c in columns])[:-1])
-
-
-def _factorize_fixed(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
-    """numpy's fixed-width texts: only the distinct ones become Python strings."""
-    found, codes = [], []
-    for column in columns:
-        wide = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("=") if len(column) else "U1")
-        code, first = _native.factor_rows(wide.view(np.uint32).reshape(len(wide), wide.dtype.itemsize // 4))
-        found.append(as_object(column[first].tolist()))
-        codes.append(code)
-    names, local = factorize(*found)
-    return names, [place[code] for place, code in zip(local, codes, strict=True)]
 
 
 def as_object(values: Sequence[str]) -> Array:

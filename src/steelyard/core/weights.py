@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard import _native
-
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
@@ -40,11 +38,6 @@ class Entries:
         taken: Floats = factor[self.owner]
         return taken if self.value is None else taken * self.value
 
-    @property
-    def values(self) -> Floats:
-        """The values for a kernel: empty where all are 1."""
-        return np.zeros(0) if self.value is None else self.value
-
 
 class Weights(ABC):
     """Rows of unit weights. `rows` is how many values a metric gives for them."""
@@ -58,11 +51,12 @@ class Weights(ABC):
 
     def scatter(self, entries: Entries) -> Floats:
         """Weighted totals of the columns that entries add up to: (rows, size)."""
-        parts = [
-            _native.scatter_totals(np.ascontiguousarray(block), entries.owner, entries.code, entries.values, entries.size)
+        totals = [
+            np.bincount(entries.code, weights=entries.times(row), minlength=entries.size)
             for block in self.blocks()
+            for row in block
         ]
-        return np.concatenate(parts) if parts else np.zeros((0, entries.size))
+        return np.array(totals).reshape(self.rows, entries.size)
 
     @abstractmethod
     def blocks(self) -> Iterator[Floats]:

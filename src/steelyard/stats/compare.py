@@ -115,6 +115,8 @@ def _judged(differences: list[Difference], alpha: float) -> list[Difference]:
             verdict = "undefined"
         elif p >= alpha or d.difference == 0:
             verdict = NO_DIFFERENCE
+        elif d.better == "none":
+            verdict = "differs"
         else:
             verdict = "better" if (d.difference > 0) == (d.better == "higher") else "worse"
         judged.append(Difference(**{**d.__dict__, "p_holm": p, "verdict": verdict}))

@@ -80,7 +80,14 @@ class BootstrapDraws(_Drawn):
 
     def _pass(self, matrix: Floats) -> Floats:
         weighted = np.ascontiguousarray(matrix * self.base[:, np.newaxis])
-        totals: Floats = _native.poisson_totals(self.keys, weighted, self.seed, 0, self.rows)
+        totals: Floats = _native.poisson_totals(self.keys, weighted, self.seed, 0, self.rows, copies=self.copies)
+        return totals
+
+    def _scatter(self, entries: Entries) -> Floats:
+        value = np.zeros(0) if entries.value is None and (self.base == 1).all() else entries.times(self.base)
+        totals: Floats = _native.poisson_scatter(
+            self.keys, entries.owner, entries.code, value, entries.size, self.seed, 0, self.rows, copies=self.copies
+        )
         return totals
 
     def blocks(self) -> Iterator[Floats]:
@@ -110,6 +117,24 @@ class SwapDraws(_Drawn):
         heads, tails = (weighted[n:], weighted[:n]) if self.other else (weighted[:n], weighted[n:])
         flipped: Floats = _native.flip_totals(self.keys, np.ascontiguousarray(heads - tails), self.seed, 0, self.rows)
         return np.asarray(flipped + tails.sum(axis=0))
+
+    def _scatter(self, entries: Entries) -> Floats:
+        n = len(self.keys)
+        split = int(np.searchsorted(entries.owner, n))
+        value = entries.times(np.concatenate([self.base, self.base]))
+        first, second = slice(0, split), slice(split, None)
+        heads, tails = (second, first) if self.other else (first, second)
+
+        def flipped(part: slice) -> Floats:
+            owner = np.ascontiguousarray(entries.owner[part] % n)
+            code, weight = np.ascontiguousarray(entries.code[part]), np.ascontiguousarray(value[part])
+            totals: Floats = _native.flip_scatter(
+                self.keys, owner, code, weight, entries.size, self.seed, 0, self.rows
+            )
+            return totals
+
+        always = np.bincount(entries.code[tails], weights=value[tails], minlength=entries.size)
+        return np.asarray(flipped(heads) - flipped(tails) + always)
 
     def blocks(self) -> Iterator[Floats]:
         """Give the flips of both models' units in blocks of draws."""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.align.codes import codes
 from steelyard.core.errors import InputError, nearest, some
 from steelyard.core.pairs import Array
-from steelyard.core.records import Records, factorize
+from steelyard.core.records import Records
 
 if TYPE_CHECKING:
     from steelyard.metrics.labels.data import LabelPairs
@@ -74,18 +75,18 @@ def code_single(pairs: LabelPairs) -> Coded:
     """Codes of one label a row; a missing prediction is -1."""
     hard = pairs.prediction["label"] if "label" in pairs.prediction else None
     columns = [pairs.truth["label"]] + ([] if hard is None else [hard])
-    found, codes = factorize(*columns)
+    found, given = codes(*columns)
     sides = [pairs.truth, pairs.prediction]
     names = [str(name).strip() for name in found.tolist()]
-    for side, code in zip(sides, codes, strict=False):
+    for side, code in zip(sides, given, strict=False):
         _refuse_empty(side, names, code)
     classes = pairs.declared or declared_by_columns(pairs) or _all_classes(pairs, names)
     place = {name: i for i, name in enumerate(classes)}
     recode = np.array([place.get(name, -1) for name in names], dtype=np.int64)
-    for side, code in zip(sides, codes, strict=False):
+    for side, code in zip(sides, given, strict=False):
         _refuse_undeclared(side, names, recode, code, classes)
     straight = len(recode) == len(classes) and (recode == np.arange(len(recode))).all()
-    coded = [code if straight else recode[code] for code in codes]
+    coded = [code if straight else recode[code] for code in given]
     truth = coded[0] if pairs.truth_row is None else coded[0][pairs.rows]
     predicted = None
     if hard is not None and pairs.prediction_row is None:

@@ -8,8 +8,7 @@ FN = 0) is absent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -114,48 +113,113 @@ def undefined(weights: Weights) -> Floats:
 def which_class(metric: Metric, stats: Stats) -> str:
     """The reason why a metric of one class has no number where none is named."""
     classes = stats.facts["classes"]
-    number = "rows may have several labels" if stats.facts["several"] else f"there are {len(classes)} classes"
+    number = "a row may have several labels" if stats.facts["several"] else f"there are {len(classes)} classes"
     example = str(classes[0]) if classes else "CLASS"
     return f"{number}: name one, {metric.name}(label={example}), or wrap it, macro({metric.name})"
 
 
 @dataclass(frozen=True)
-class ClassMetric(Metric):
-    """Base of the metrics of one class's counts: `value` is the formula.
+class PerClass(Metric):
+    """Base of the metrics that a class has: with `label` that class's, against all others.
 
-    With `label` it is that class's, one against the rest; without, that of the positive one of two classes.
+    Without it, the metric of all classes together where there is one (`overall`), else that of the positive class of
+    two. The wrappers `macro`, `weighted`, `micro` and `per_class` take any of these.
     """
 
-    label: str | int | None = None
+    only: str | int | None = field(default=None, metadata={"spec": "label"})
 
-    from_counts: ClassVar[bool] = True
+    @property
+    def label(self) -> str:
+        """Name the class."""
+        return self.title if self.only is None else f"{self.title} of '{self.only}'"
+
+    def lacks(self, stats: Stats) -> str:
+        """What the data would have to hold; empty where they do."""
+        raise NotImplementedError
+
+    def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
+        """The value of one class."""
+        raise NotImplementedError
+
+    def each(self, stats: Stats, weights: Weights) -> Floats:
+        """The values of all classes: (rows, classes)."""
+        values = [self.of(stats, weights, place) for place in range(len(stats.facts["classes"]))]
+        return np.stack(values, axis=1) if values else np.zeros((weights.rows, 0))
+
+    def pooled(self, stats: Stats, weights: Weights) -> Floats:
+        """The value of all classes' decisions in one."""
+        raise NotImplementedError
+
+    def overall(self, stats: Stats, weights: Weights) -> Floats | None:
+        """The value of all classes together, where the metric has such a form."""
+        return None
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """The value of the one class, or of all together."""
+        if self.lacks(stats):
+            return undefined(weights)
+        if self.only is None:
+            together = self.overall(stats, weights)
+            if together is not None:
+                return together
+        place = place_of(self, self.only, stats)
+        return undefined(weights) if place < 0 else self.of(stats, weights, place)
+
+    def why(self, stats: Stats, weights: Weights) -> str:
+        """Say what lacks: labels, the name of a class, or rows of it."""
+        lacking = self.lacks(stats)
+        if lacking:
+            return lacking
+        if place_of(self, self.only, stats) < 0 and self.overall(stats, weights) is None:
+            return which_class(self, stats)
+        return super().why(stats, weights)
+
+    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+        """Say which class was taken for the positive one."""
+        if self.only is not None or stats.facts["positive"] < 0 or self.overall(stats, weights) is not None:
+            return ()
+        return (f"The positive class is '{stats.facts['classes'][stats.facts['positive']]}'.",)
+
+
+@dataclass(frozen=True)
+class CountMetric(PerClass):
+    """Base of the metrics that are a formula of a class's counts."""
 
     def value(self, counts: Counts) -> Floats:
         """The formula, for counts of any shape; nan where undefined."""
         raise NotImplementedError
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """The formula, of the one class's counts."""
-        place = place_of(self, self.label, stats)
-        if place < 0 or "predicted" not in stats.events:
-            return undefined(weights)
+    def lacks(self, stats: Stats) -> str:
+        """Labels are needed."""
+        return "" if "predicted" in stats.events else NO_LABELS
+
+    def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
+        """The formula of one class's counts."""
         return in_parts(stats, weights, lambda part: self.value(class_counts(stats, part).of(place)))
 
-    def why(self, stats: Stats, weights: Weights) -> str:
-        """Say what lacks: labels, the name of a class, or rows of it."""
-        if "predicted" not in stats.events:
-            return NO_LABELS
-        if place_of(self, self.label, stats) < 0:
-            return which_class(self, stats)
-        return super().why(stats, weights)
+    def each(self, stats: Stats, weights: Weights) -> Floats:
+        """The formula of every class's counts."""
+        return self.value(class_counts(stats, weights))
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
-        """Say which class is the positive one."""
-        return positive_note(self.label, stats)
+    def pooled(self, stats: Stats, weights: Weights) -> Floats:
+        """The formula of the counts of all classes."""
+        return in_parts(stats, weights, lambda part: self.value(class_counts(stats, part).pooled()))
 
 
-def positive_note(label: str | int | None, stats: Stats) -> tuple[str, ...]:
-    """Which class a metric without a label took for the positive one."""
-    if label is not None or stats.facts["positive"] < 0:
-        return ()
-    return (f"The positive class is '{stats.facts['classes'][stats.facts['positive']]}'.",)
+def class_support(stats: Stats, weights: Weights) -> Floats:
+    """Weighted rows whose truth is each class: (rows, classes)."""
+    if "predicted" in stats.events:
+        counts = class_counts(stats, weights)
+        return counts.tp + counts.fn
+    return weights.scatter(stats.derived("support", lambda: _support(stats)))
+
+
+def _support(stats: Stats) -> Entries:
+    truth, weight = stats.events["truth"], stats.events.get("weight")
+    row, code = np.nonzero(truth) if stats.facts["several"] else (np.arange(len(truth)), truth)
+    return Entries(
+        np.ascontiguousarray(stats.owner[row], dtype=np.int64),
+        np.ascontiguousarray(code, dtype=np.int32),
+        None if weight is None else np.ascontiguousarray(weight[row]),
+        len(stats.facts["classes"]),
+    )

@@ -18,10 +18,11 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.align.codes import codes
 from steelyard.align.join import check_policy, join
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.pairs import Array, Coverage
-from steelyard.core.records import Column, Records, Schema, factorize
+from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
 from steelyard.metrics.labels.codes import Coded, Scored, class_columns, code_several, code_single, scored
 
@@ -99,12 +100,12 @@ class LabelPairs:
     def owned(self) -> tuple[Array, Array]:
         """Ids of the units, and the unit of each pair."""
         if self.grouped:
-            units, (code,) = factorize(self.truth["group"])
+            units, (code,) = codes(self.truth["group"])
             return units, code[self.rows]
         ids = self.truth["id"] if "id" in self.truth else np.arange(len(self.truth))
         if self.truth_row is None:
             return ids, np.arange(len(ids))
-        units, (code,) = factorize(ids)
+        units, (code,) = codes(ids)
         return units, code[self.rows]
 
     def by(self, name: str) -> tuple[Array, Array]:
