@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.metric import Metric
+from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
@@ -30,6 +31,8 @@ class Task:
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
     units. `defaults` are the specs that a report shows when none is asked for; `defaults_for` chooses them where they
     depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
+    `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
+    form that `pair` takes.
     """
 
     name: str
@@ -45,6 +48,8 @@ class Task:
     joined: Mapping[str, str] | None = None
     defaults_for: Callable[[Stats], tuple[str, ...]] | None = None
     tables: Callable[[Stats], Mapping[str, Callable[[], Table]]] | None = None
+    options: tuple[Option, ...] = ()
+    prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.

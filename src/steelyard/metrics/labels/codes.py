@@ -125,7 +125,7 @@ def _refuse_undeclared(
     if len(wrong):
         label = names[int(code[wrong[0]])]
         raise InputError(
-            f"label '{label}' was never declared: the predictions have columns for {some(classes, 5)}",
+            f"label '{label}' was never declared; the classes are {some(classes, 5)}",
             where=side.where(int(wrong[0]), "label"),
             remedy=nearest(label, classes),
         )
@@ -160,7 +160,7 @@ def _indicators(side: Records, classes: tuple[str, ...]) -> Array | None:
         for name in labels:
             if name not in place:
                 raise InputError(
-                    f"label '{name}' was never declared: there are columns for {some(classes, 5)}",
+                    f"label '{name}' was never declared; the classes are {some(classes, 5)}",
                     where=side.where(row, "labels"),
                     remedy=nearest(name, classes),
                 )

@@ -21,6 +21,7 @@ import numpy as np
 from steelyard.align.codes import codes
 from steelyard.align.join import check_policy, join
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
@@ -52,6 +53,33 @@ PREDICTION = Schema(
         ),  # fmt: skip
     ),
 )  # fmt: skip
+
+
+OPTIONS = (
+    Option(
+        "classes", "ids", "the classes that there are, in their order; any other label is an error",
+        sides=False, column="label", metavar="FILE",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DeclaredRecords(Records):
+    """Records of truth with the classes that the user declared."""
+
+    classes: tuple[str, ...] = ()
+
+
+def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
+    """Give the truth the classes that were declared."""
+    given = options.of("classes")
+    if given is None:
+        return truth, prediction
+    classes = tuple(dict.fromkeys(str(name) for name in given["label"].tolist()))
+    if not classes:
+        raise InputError("no class is declared", where=given.source, remedy="Name at least one.")
+    declared = DeclaredRecords(truth.source, truth.columns, truth.other, truth.place, truth.names, classes)
+    return declared, prediction
 
 
 @dataclass(frozen=True)
@@ -169,6 +197,8 @@ def pair(truth: Records, prediction: Records, policy: Policy) -> LabelPairs:
         pairs = LabelPairs(
             truth, prediction, None, None, Coverage(len(truth), len(truth), len(truth), 0, 0, policy.missing)
         )
+    if isinstance(truth, DeclaredRecords):
+        pairs = replace(pairs, declared=truth.classes)
     if pairs.grouped:  # the rows of a group stand together
         order = np.argsort(pairs.owned[1], kind="stable")
         pairs = replace(pairs, truth_row=pairs.rows[order], prediction_row=pairs.prediction_rows[order])

@@ -7,7 +7,7 @@ from steelyard.core.task import Task
 from steelyard.metrics.labels.agreement import AGREEMENT
 from steelyard.metrics.labels.averages import AVERAGES
 from steelyard.metrics.labels.calibration import CALIBRATION
-from steelyard.metrics.labels.data import PREDICTION, TRUTH, pair
+from steelyard.metrics.labels.data import OPTIONS, PREDICTION, TRUTH, pair, prepare
 from steelyard.metrics.labels.hard import HARD
 from steelyard.metrics.labels.measure import measure
 from steelyard.metrics.labels.ranked import RANKED
@@ -48,5 +48,7 @@ TASK = Task(
     defaults=("accuracy", *_AVERAGED, "balanced_accuracy", "mcc", "kappa"),
     joined={"label": "prediction", "score": "score", "probability": "probability"},
     defaults_for=defaults_for,
+    options=OPTIONS,
+    prepare=prepare,
     tables=tables,
 )
