@@ -34,12 +34,18 @@ struct PoissonMaker {
   PoissonTables tables;  // empty where every unit is a row of its own
   void operator()(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
                   WeightBlock& out) const;
+  // The same as [unit][draw].
+  void by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+               double* out) const;
 };
 
 struct FlipMaker {
   static constexpr Purpose purpose = Purpose::flip;
   void operator()(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
                   WeightBlock& out) const;
+  // The same as [unit][draw].
+  void by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+               double* out) const;
 };
 
 void poisson_block(const std::uint64_t* streams, std::size_t units, std::size_t first, WeightBlock& out) {
@@ -80,6 +86,31 @@ void FlipMaker::operator()(const std::uint64_t* streams, std::size_t, std::size_
     const std::uint64_t bits = mix64(streams[u] + kGolden * (first / 64 + 1)) >> (first % 64);
     for (std::size_t d = 0; d < kDrawBlock; ++d) out[d][u] = static_cast<double>((bits >> d) & 1u);
   }
+}
+
+void turn(const WeightBlock& block, std::size_t units, double* out) {
+  for (std::size_t d = 0; d < kDrawBlock; ++d) {
+    for (std::size_t u = 0; u < units; ++u) out[u * kDrawBlock + d] = block[d][u];
+  }
+}
+
+void PoissonMaker::by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+                           double* out) const {
+  if (tables.empty()) {
+    auto block = std::make_unique<WeightBlock>();
+    poisson_block(streams, units, first, *block);
+    return turn(*block, units, out);
+  }
+  for (std::size_t u = 0; u < units; ++u) {
+    tables.draw(start + u, streams[u], first, out + u * kDrawBlock, kDrawBlock);
+  }
+}
+
+void FlipMaker::by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+                        double* out) const {
+  auto block = std::make_unique<WeightBlock>();
+  (*this)(streams, start, units, first, *block);
+  turn(*block, units, out);
 }
 
 template <typename Maker>
@@ -161,7 +192,6 @@ Out<double> scatter(In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::i
   const std::size_t blocks = (count + kDrawBlock - 1) / kDrawBlock;
   nb::gil_scoped_release release;
   parallel_for(blocks, thread_count(threads), [&](std::size_t block) {
-    auto weights = std::make_unique<WeightBlock>();
     std::array<std::uint64_t, kUnitBlock> streams;
     std::vector<double> turned(kUnitBlock * kDrawBlock), sums(size * kDrawBlock, 0.0);
     std::size_t e = 0;
@@ -170,10 +200,7 @@ Out<double> scatter(In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::i
       for (std::size_t u = 0; u < units; ++u) {
         streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
       }
-      make_block(streams.data(), start, units, first + block * kDrawBlock, *weights);
-      for (std::size_t d = 0; d < kDrawBlock; ++d) {
-        for (std::size_t u = 0; u < units; ++u) turned[u * kDrawBlock + d] = (*weights)[d][u];
-      }
+      make_block.by_unit(streams.data(), start, units, first + block * kDrawBlock, turned.data());
       for (; e < m && static_cast<std::size_t>(unit[e]) < start + units; ++e) {
         const double* w = turned.data() + (static_cast<std::size_t>(unit[e]) - start) * kDrawBlock;
         double* sum = sums.data() + static_cast<std::size_t>(column[e]) * kDrawBlock;

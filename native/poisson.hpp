@@ -1,7 +1,7 @@
 // Poisson(n) for units that are counted, not listed: n alike units together weigh what n Poisson(1) weights add up to.
 //
 // Counts repeat (most cells of a confusion matrix hold a few rows), so there is one alias table for each distinct n,
-// and a draw costs one hash and one lookup whatever n is. A table is made by multiplication and division alone, from
+// and a draw costs half a hash and one lookup whatever n is. A table is made by multiplication and division alone, from
 // the mode outward, so that it is the same on every machine (no exp, no lgamma). Probabilities below 2^-45 of the
 // mode's are cut; the 32-bit quantisation moves no probability by more than the table's width x 2^-32.
 // n = 1 is drawn as everywhere else, from half a random word: a unit weighs the same, counted or listed.
@@ -53,11 +53,16 @@ class PoissonTables {
     }
     const std::uint64_t width = table.slots.size();
     const Slot* slots = table.slots.data();
-    for (std::size_t d = 0; d < count; ++d) {
-      const std::uint64_t bits = mix64(stream + kGolden * (first + d + 1));
-      const std::uint64_t slot = ((bits >> 32) * width) >> 32;
-      const bool keep = static_cast<std::uint32_t>(bits) < slots[slot].threshold;
-      out[d] = table.low + static_cast<double>(keep ? slot : slots[slot].other);
+    // 32 bits a draw: times the width, the upper half is the slot and the lower half the place inside it.
+    auto one = [&](std::uint64_t bits) {
+      const std::uint64_t scaled = bits * width, slot = scaled >> 32;
+      const bool keep = static_cast<std::uint32_t>(scaled) < slots[slot].threshold;
+      return table.low + static_cast<double>(keep ? static_cast<std::uint32_t>(slot) : slots[slot].other);
+    };
+    for (std::size_t d = 0; d < count; d += 2) {
+      const std::uint64_t bits = mix64(stream + kGolden * ((first + d) / 2 + 1));
+      out[d] = one(bits & 0xFFFFFFFFull);
+      out[d + 1] = one(bits >> 32);
     }
   }
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, some
+from steelyard.core.weights import Plain
 
 Array = NDArray[Any]
 
@@ -43,6 +44,7 @@ class Stats:
         self.events = dict(events or {})
         self.owner: Array = np.zeros(0, np.int64) if owner is None else owner
         self.facts = dict(facts or {})
+        self.unweighted = weight is None
         self.weight: Array = np.ones(len(units)) if weight is None else np.asarray(weight, dtype=np.float64)
         self.copies, self._expand, self.unify = copies, expand, unify
         self._derived: dict[object, Any] = {}
@@ -74,6 +76,10 @@ class Stats:
         """How many units have a weight."""
         return int(self.counted.sum())
 
+    def whole(self) -> Plain:
+        """The weights of the plain score."""
+        return Plain(lambda: self.plain, whole=True)
+
     def by_unit(self) -> Stats:
         """The same stats with every unit a row of its own."""
         return self if self._expand is None else self._expand()
@@ -81,6 +87,10 @@ class Stats:
     def per_unit(self, key: object, make: Callable[[], Array]) -> Array:
         """A dense column that depends on a metric's settings, made once."""
         return self.derived(key, make)  # type: ignore[no-any-return]
+
+    def holds(self, key: object) -> bool:
+        """Whether something of that key has been derived."""
+        return key in self._derived
 
     def derived(self, key: object, make: Callable[[], Any]) -> Any:
         """Anything that is made of the stats once and asked for again."""
@@ -162,3 +172,42 @@ class Stats:
         kept = self.take(order[starts])
         kept.copies = np.add.reduceat(copies[order], starts)
         return kept
+
+
+class DeferredStats(Stats):
+    """Stats whose rows are made when something asks for them: the plain score of counted units often does not."""
+
+    def __init__(
+        self,
+        make: Callable[[], Stats],
+        *,
+        facts: Mapping[str, Any],
+        unit_count: int,
+        expand: Callable[[], Stats] | None = None,
+    ) -> None:
+        self._make, self._expand, self._unit_count = make, expand, unit_count
+        self.facts, self.unweighted = dict(facts), True
+        self._derived: dict[object, Any] = {}
+
+    @property
+    def unit_count(self) -> int:
+        """How many units there are."""
+        return self._unit_count
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in _ROWS or "_make" not in self.__dict__:
+            raise AttributeError(name)
+        made = self._make()
+        for key in _ROWS:
+            self.__dict__[key] = getattr(made, key)
+        return self.__dict__[name]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restored, (self._make(),))
+
+
+_ROWS = ("units", "columns", "events", "owner", "weight", "copies", "unify")
+
+
+def _restored(stats: Stats) -> Stats:
+    return stats

@@ -8,8 +8,9 @@ table of single units. A metric that needs the weights themselves walks `weights
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,13 +72,28 @@ class Weights(ABC):
 
 
 class Plain(Weights):
-    """One row of given weights: the plain score. Remembers which columns were asked for."""
+    """One row of given weights: the plain score. Remembers which columns were asked for.
 
-    def __init__(self, weights: Array) -> None:
-        self.array: Floats = np.ascontiguousarray(weights, dtype=np.float64)
-        self.rows, self.units = 1, self.array.shape[0]
+    `whole` says that they are the stats' own, so that a metric may take what it knows of the whole; they may then be
+    given as a function, and are made when they are asked for.
+    """
+
+    def __init__(self, weights: Array | Callable[[], Array], *, whole: bool = False) -> None:
+        self._given, self.whole = weights, whole
+        self.rows = 1
         self.seen: dict[int, Array] = {}
         self._scattered: dict[int, tuple[Entries, Floats]] = {}
+
+    @cached_property
+    def array(self) -> Floats:
+        """The weights."""
+        given = self._given() if callable(self._given) else self._given
+        return np.ascontiguousarray(given, dtype=np.float64)
+
+    @property
+    def units(self) -> int:  # type: ignore[override]
+        """How many weights there are."""
+        return len(self.array)
 
     def __matmul__(self, column: Array) -> Floats:
         self.seen[id(column)] = column

@@ -38,11 +38,11 @@ class Resampling:
 
 def score(stats: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str, Score]:
     """Score every metric; all share the draws, and one pass over them."""
-    plain = Plain(stats.plain)
+    plain = stats.whole()
     values = [float(metric.reduce(stats, plain)[0]) for metric in metrics]
     units = stats.unit_count
     intervals = _intervals(stats, metrics, values, plain, how) if units > 1 else [None] * len(metrics)
-    counted = plain if (stats.weight == 1).all() else Plain(stats.counted)
+    counted = plain if stats.unweighted else Plain(stats.counted)
     return {
         str(metric): _score(metric, stats, plain, counted, value, interval, units)
         for metric, value, interval in zip(metrics, values, intervals, strict=True)

@@ -83,7 +83,7 @@ class LabelMetric(Metric):
         return in_parts(stats, weights, lambda part: self.of_labels(stats, part))
 
     def _lacks(self, stats: Stats) -> str:
-        return "" if "predicted" in stats.events else NO_LABELS
+        return "" if stats.facts["labelled"] else NO_LABELS
 
     def why(self, stats: Stats, weights: Weights) -> str:
         """Say what lacks."""

@@ -238,29 +238,30 @@ def _worst(values: Array, missing: Array, pairs: LabelPairs, places: tuple[int, 
     return values
 
 
-def count_cells(truth: Array, predicted: Array, classes: int) -> tuple[Array, Array]:
-    """The cells (truth x classes + prediction) that occur, rising, and how many rows each holds."""
-    if classes <= MOST_IN_A_TABLE:
-        table = _native.confusion(truth, predicted, 0, classes).ravel()
-        cells = np.flatnonzero(table)
-        return cells, table[cells]
-    found: tuple[Any, Any] = np.unique(truth * classes + predicted, return_counts=True)
-    return found
+def count_codes(truth: Array, predicted: Array, classes: int) -> Array | None:
+    """The confusion matrix of codes; None where there are too many classes for a table."""
+    table: Array | None = _native.confusion(truth, predicted, 0, classes) if classes <= MOST_IN_A_TABLE else None
+    return table
 
 
-def count_integers(truth: Array, predicted: Array) -> tuple[tuple[str, ...], Array, Array] | None:
-    """Classes, cells and their counts straight from integer labels: nothing as long as the labels is made.
+def count_integers(truth: Array, predicted: Array) -> tuple[tuple[str, ...], Array] | None:
+    """Classes and the confusion matrix straight from integer labels: nothing as long as the labels is made.
 
-    None where the labels are spread too far for a table.
+    The range is guessed from the first rows, and looked for where the guess fails. None where the labels are spread
+    too far for a table.
     """
-    ends = [_native.extent(side) for side in (truth, predicted)]
-    low, high = min(a for a, _ in ends), max(b for _, b in ends)
-    if high - low >= MOST_IN_A_TABLE:
+    table = None
+    for rows in (1 << 16, len(truth)):
+        ends = [_native.extent(side[:rows]) for side in (truth, predicted)]
+        low, high = min(a for a, _ in ends), max(b for _, b in ends)
+        if high - low >= MOST_IN_A_TABLE:
+            return None
+        table = _native.confusion(truth, predicted, low, high - low + 1)
+        if table is not None:
+            break
+    if table is None:
         return None
-    table = _native.confusion(truth, predicted, low, high - low + 1)
-    present = np.flatnonzero(table.any(axis=0) | table.any(axis=1))
+    present = np.flatnonzero(table.sum(axis=0) + table.sum(axis=1))
     if len(present) < len(table):
         table = table[np.ix_(present, present)]
-    flat = table.ravel()
-    cells = np.flatnonzero(flat)
-    return tuple(str(low + int(i)) for i in present), cells, flat[cells]
+    return tuple(str(low + int(i)) for i in present), table

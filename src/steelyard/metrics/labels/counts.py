@@ -16,9 +16,10 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
-from steelyard.core.weights import Entries, Floats, Weights
+from steelyard.core.weights import Entries, Floats, Plain, Weights
 
 _HELD = 1 << 23  # numbers that one part of the weights may give
+MATRIX = "confusion matrix"  # what stats that count cells hold
 NO_LABELS = "the predictions hold scores and no labels"
 
 
@@ -48,10 +49,20 @@ class Counts:
 def class_counts(stats: Stats, weights: Weights) -> Counts:
     """Counts of every class, for each row of weights."""
     classes = len(stats.facts["classes"])
+    if isinstance(weights, Plain) and weights.whole and stats.holds(MATRIX):
+        counted: Counts = stats.derived("counts", lambda: _matrix_counts(stats.derived(MATRIX, dict)))
+        return counted
     totals = weights.scatter(stats.derived("entries", lambda: _entries(stats)))
     tp, fn, fp = totals[:, :classes], totals[:, classes : 2 * classes], totals[:, 2 * classes :]
     rows = (weights @ stats["rows"])[:, np.newaxis]
     return Counts(tp, fp, fn, np.maximum(rows - tp - fp - fn, 0.0))
+
+
+def _matrix_counts(matrix: Array) -> Counts:
+    """Counts of every class from the confusion matrix of the whole."""
+    tp, truth, predicted = np.diagonal(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
+    parts = (tp, predicted - tp, truth - tp, matrix.sum() - truth - predicted + tp)
+    return Counts(*(part.astype(np.float64)[np.newaxis] for part in parts))
 
 
 def _entries(stats: Stats) -> Entries:
@@ -191,7 +202,7 @@ class CountMetric(PerClass):
 
     def lacks(self, stats: Stats) -> str:
         """Labels are needed."""
-        return "" if "predicted" in stats.events else NO_LABELS
+        return "" if stats.facts["labelled"] else NO_LABELS
 
     def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
         """The formula of one class's counts."""
@@ -208,7 +219,7 @@ class CountMetric(PerClass):
 
 def class_support(stats: Stats, weights: Weights) -> Floats:
     """Weighted rows whose truth is each class: (rows, classes)."""
-    if "predicted" in stats.events:
+    if stats.facts["labelled"]:
         counts = class_counts(stats, weights)
         return counts.tp + counts.fn
     return weights.scatter(stats.derived("support", lambda: _support(stats)))

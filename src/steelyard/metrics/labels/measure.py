@@ -8,13 +8,15 @@ matrix instead: a kind of unit with its copies.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.metrics.labels.codes import count_cells, count_integers, ordered
+from steelyard.core.stats import DeferredStats, Stats
+from steelyard.metrics.labels.codes import count_codes, count_integers, ordered
+from steelyard.metrics.labels.counts import MATRIX
 from steelyard.metrics.labels.data import LabelPairs
 
 COUNTED_FROM = 10_000  # rows; below, every row is a unit of its own
@@ -29,7 +31,7 @@ def measure(pairs: LabelPairs) -> Stats:
 
 
 def measure_cells(pairs: LabelPairs) -> Stats:
-    """Cells of the confusion matrix as kinds of units."""
+    """Cells of the confusion matrix as kinds of units. They are listed only when something asks for them."""
     found = None
     if pairs.truth_row is None and pairs.declared is None:
         truth, predicted = pairs.truth["label"], pairs.prediction["label"]
@@ -39,8 +41,24 @@ def measure_cells(pairs: LabelPairs) -> Stats:
         coded = pairs.coded
         if coded.predicted is None or (coded.predicted < 0).any():
             return measure_rows(pairs)
-        found = (coded.classes, *count_cells(coded.truth, coded.predicted, len(coded.classes)))
-    classes, cells, copies = found
+        table = count_codes(coded.truth, coded.predicted, len(coded.classes))
+        if table is None:
+            return measure_rows(pairs)
+        found = (coded.classes, table)
+    classes, matrix = found
+    stats = DeferredStats(
+        partial(_cells, classes, matrix),
+        facts=_facts(classes, several=False),
+        unit_count=len(pairs),
+        expand=lambda: measure_rows(pairs),
+    )
+    stats.derived(MATRIX, lambda: matrix)
+    return stats
+
+
+def _cells(classes: tuple[str, ...], matrix: Array) -> Stats:
+    flat = matrix.ravel()
+    cells = np.flatnonzero(flat)
     truth, predicted = np.divmod(cells, max(1, len(classes)))
     return Stats(
         cells,
@@ -48,8 +66,7 @@ def measure_cells(pairs: LabelPairs) -> Stats:
         events={"truth": truth, "predicted": predicted},
         owner=np.arange(len(cells)),
         facts=_facts(classes, several=False),
-        copies=copies,
-        expand=lambda: measure_rows(pairs),
+        copies=flat[cells],
         unify=unify,
     )
 
@@ -67,6 +84,7 @@ def measure_rows(pairs: LabelPairs) -> Stats:
             if len(part.classes) == 1:
                 facts["positive"] = part.classes[0]
     predicted = coded.predicted if coded.predicted is not None else _decided(facts, events)
+    facts["labelled"] = predicted is not None
     if predicted is not None:
         events["predicted"] = predicted
     weight, rows = None, np.bincount(owner, minlength=len(units)).astype(np.float64)
@@ -79,7 +97,7 @@ def measure_rows(pairs: LabelPairs) -> Stats:
 
 def _facts(classes: tuple[str, ...], *, several: bool) -> dict[str, Any]:
     single = not several and 0 < len(classes) <= 2
-    return {"classes": classes, "several": several, "positive": len(classes) - 1 if single else -1}
+    return {"classes": classes, "several": several, "labelled": True, "positive": len(classes) - 1 if single else -1}
 
 
 def _decided(facts: dict[str, Any], events: dict[str, Array]) -> Array | None:
@@ -105,7 +123,7 @@ def unify(parts: Sequence[Stats]) -> list[Stats]:
     unified = []
     for part in parts:
         moved = np.array([place[name] for name in part.facts["classes"]], dtype=np.int64)
-        facts = {**_facts(names, several=first["several"])}
+        facts = {**_facts(names, several=first["several"]), "labelled": part.facts["labelled"]}
         events = dict(part.events)
         for side in ("truth", "predicted"):
             if side in events:

@@ -9,9 +9,9 @@ import numpy as np
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.table import Table
-from steelyard.core.weights import Plain, ratio
+from steelyard.core.weights import ratio
 from steelyard.metrics.labels.calibration import binned
-from steelyard.metrics.labels.counts import class_counts
+from steelyard.metrics.labels.counts import MATRIX, class_counts
 from steelyard.metrics.labels.hard import F1, Precision, Recall
 
 BINS = 15
@@ -26,7 +26,7 @@ _TITLES = {
 def tables(stats: Stats) -> Mapping[str, Callable[[], Table]]:
     """The tables that the data allow, by name; each is made when it is asked for."""
     found: dict[str, Callable[[], Table]] = {}
-    if "predicted" in stats.events:
+    if stats.facts["labelled"]:
         if not stats.facts["several"]:
             found |= {name: _maker(stats, name) for name in _TITLES}
         found["classes"] = lambda: class_table(stats)
@@ -42,12 +42,7 @@ def _maker(stats: Stats, name: str) -> Callable[[], Table]:
 def confusion(stats: Stats, name: str = "confusion") -> Table:
     """The confusion matrix: truth by prediction, raw or as shares. A row that has no prediction is in none."""
     classes: tuple[str, ...] = stats.facts["classes"]
-    size = len(classes)
-    truth, predicted = stats.events["truth"], stats.events["predicted"]
-    each = stats.plain[stats.owner] * stats.events.get("weight", 1.0)
-    kept = predicted >= 0
-    cells = truth[kept] * size + predicted[kept]
-    values: Array = np.bincount(cells, weights=each[kept], minlength=size * size).reshape(size, size)
+    values: Array = stats.derived(MATRIX, dict).copy() if stats.holds(MATRIX) else _matrix(stats)
     if name == "confusion_true":
         values = ratio(values, values.sum(axis=1, keepdims=True))
     elif name == "confusion_predicted":
@@ -57,9 +52,18 @@ def confusion(stats: Stats, name: str = "confusion") -> Table:
     return Table(name, _TITLES[name], "truth", classes, classes, values)
 
 
+def _matrix(stats: Stats) -> Array:
+    size = len(stats.facts["classes"])
+    truth, predicted = stats.events["truth"], stats.events["predicted"]
+    each = stats.plain[stats.owner] * stats.events.get("weight", 1.0)
+    kept = predicted >= 0
+    cells = truth[kept] * size + predicted[kept]
+    return np.bincount(cells, weights=each[kept], minlength=size * size).reshape(size, size)
+
+
 def class_table(stats: Stats) -> Table:
     """Counts, precision, recall and F1 of every class."""
-    counts = class_counts(stats, Plain(stats.plain))
+    counts = class_counts(stats, stats.whole())
     columns = {
         "rows": counts.tp + counts.fn,
         "predicted": counts.tp + counts.fp,
@@ -77,8 +81,7 @@ def class_table(stats: Stats) -> Table:
 
 def reliability(stats: Stats, bins: int = BINS) -> Table:
     """Confidence of the given label against how often it was right, bin by bin."""
-    plain = Plain(stats.plain)
-    found = binned(stats, plain, bins)
+    found = binned(stats, stats.whole(), bins)
     edges = np.linspace(0.0, 1.0, bins + 1)
     rows = found.rows[0]
     values = np.stack(

@@ -23,7 +23,7 @@ def defaults_for(stats: Stats) -> tuple[str, ...]:
     facts = stats.facts
     two = not facts["several"] and len(facts["classes"]) == 2
     shown: tuple[str, ...] = ()
-    if "predicted" in stats.events:
+    if stats.facts["labelled"]:
         shown = ("exact_match", "hamming", *_AVERAGED) if facts["several"] else ("accuracy", *_AVERAGED)
         shown += ("precision", "recall", "f1") if two else ()
         shown += () if facts["several"] else ("balanced_accuracy", "mcc", "kappa")
