@@ -4,7 +4,6 @@
 // and a draw costs half a hash and one lookup whatever n is. A table is made by multiplication and division alone, from
 // the mode outward, so that it is the same on every machine (no exp, no lgamma). Probabilities below 2^-45 of the
 // mode's are cut; the 32-bit quantisation moves no probability by more than the table's width x 2^-32.
-// n = 1 is drawn as everywhere else, from half a random word: a unit weighs the same, counted or listed.
 #pragma once
 
 #include <algorithm>
@@ -35,49 +34,34 @@ class PoissonTables {
   bool empty() const { return table_of_.empty(); }
 
   // Weights of `count` draws (an even number) from `first` (even) on, for one unit.
+  //
+  // 32 bits a draw: times the table's width, the upper half is the slot and the lower half the place inside it.
   void draw(std::size_t unit, std::uint64_t stream, std::size_t first, double* out, std::size_t count) const {
     const Table& table = tables_[table_of_[unit]];
-    if (table.slots.empty()) {
-      static constexpr auto thresholds = poisson_thresholds();
-      for (std::size_t d = 0; d < count; d += 2) {
-        const std::uint64_t bits = mix64(stream + kGolden * ((first + d) / 2 + 1));
-        std::uint32_t even = 0, odd = 0;
-        for (std::uint32_t t : thresholds) {
-          even += static_cast<std::uint32_t>(bits) >= t;
-          odd += static_cast<std::uint32_t>(bits >> 32) >= t;
-        }
-        out[d] = even;
-        out[d + 1] = odd;
-      }
-      return;
-    }
-    const std::uint64_t width = table.slots.size();
+    const auto width = static_cast<std::uint32_t>(table.slots.size());
     const Slot* slots = table.slots.data();
-    // 32 bits a draw: times the width, the upper half is the slot and the lower half the place inside it.
-    auto one = [&](std::uint64_t bits) {
-      const std::uint64_t scaled = bits * width, slot = scaled >> 32;
-      const bool keep = static_cast<std::uint32_t>(scaled) < slots[slot].threshold;
-      return table.low + static_cast<double>(keep ? static_cast<std::uint32_t>(slot) : slots[slot].other);
-    };
-    for (std::size_t d = 0; d < count; d += 2) {
-      const std::uint64_t bits = mix64(stream + kGolden * ((first + d) / 2 + 1));
-      out[d] = one(bits & 0xFFFFFFFFull);
-      out[d + 1] = one(bits >> 32);
+    std::uint64_t counter = stream + kGolden * (first / 2 + 1);
+    for (std::size_t d = 0; d < count; d += 2, counter += kGolden) {
+      const std::uint64_t bits = mix64(counter);
+      const std::uint64_t a = std::uint64_t{static_cast<std::uint32_t>(bits)} * width;
+      const std::uint64_t b = std::uint64_t{static_cast<std::uint32_t>(bits >> 32)} * width;
+      const Slot x = slots[a >> 32], y = slots[b >> 32];
+      out[d] = static_cast<std::uint32_t>(a) < x.threshold ? x.own : x.other;
+      out[d + 1] = static_cast<std::uint32_t>(b) < y.threshold ? y.own : y.other;
     }
   }
 
  private:
   struct Slot {
-    std::uint32_t threshold, other;
+    double own, other;  // two weights, and how much of the slot is the first one's
+    std::uint32_t threshold;
   };
   struct Table {
-    double low = 0;
     std::vector<Slot> slots;
   };
 
   static Table make(std::int64_t n) {
     Table table;
-    if (n == 1) return table;
     const double mean = static_cast<double>(n), cut = 0x1p-45;
     std::vector<double> below, above;  // outward from the mode
     double p = 1.0;
@@ -92,7 +76,7 @@ class PoissonTables {
       if (p < cut) break;
       above.push_back(p);
     }
-    table.low = mean - static_cast<double>(below.size());
+    const double low = mean - static_cast<double>(below.size());
     std::vector<double> share(below.rbegin(), below.rend());
     share.push_back(1.0);
     share.insert(share.end(), above.begin(), above.end());
@@ -109,7 +93,8 @@ class PoissonTables {
     table.slots.resize(width);
     auto settle = [&](std::uint32_t i, std::uint32_t other) {
       const double scaled = share[i] * 4294967296.0;
-      table.slots[i] = {scaled >= 4294967295.0 ? 4294967295u : static_cast<std::uint32_t>(scaled), other};
+      const std::uint32_t threshold = scaled >= 4294967295.0 ? 4294967295u : static_cast<std::uint32_t>(scaled);
+      table.slots[i] = {low + i, low + other, threshold};
     };
     while (!small.empty() && !large.empty()) {
       const std::uint32_t s = small.back(), l = large.back();

@@ -54,7 +54,9 @@ def class_counts(stats: Stats, weights: Weights) -> Counts:
         return counted
     totals = weights.scatter(stats.derived("entries", lambda: _entries(stats)))
     tp, fn, fp = totals[:, :classes], totals[:, classes : 2 * classes], totals[:, 2 * classes :]
-    rows = (weights @ stats["rows"])[:, np.newaxis]
+    # Where a row has one label, its class has it as TP or FN: no other pass is needed to count rows.
+    rows = weights @ stats["rows"] if stats.facts["several"] else (tp + fn).sum(axis=1)
+    rows = rows[:, np.newaxis]
     return Counts(tp, fp, fn, np.maximum(rows - tp - fp - fn, 0.0))
 
 
