@@ -78,7 +78,11 @@ nb::tuple factor_rows(In2<std::uint32_t> rows) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t* row = x + i * width;
       std::uint64_t h = kGolden;
-      for (std::size_t j = 0; j < width && row[j]; ++j) h = (h ^ row[j]) * 0x100000001B3ull + (h >> 29);
+      for (std::size_t j = 0; j < width && row[j]; j += 2) {  // two characters at a time; zeros pad the rest
+        const std::uint64_t two = row[j] | (j + 1 < width ? std::uint64_t{row[j + 1]} << 32 : 0);
+        h = (h ^ two) * 0x9FB21C651E98DF25ull;
+        h ^= h >> 29;
+      }
       h = mix64(h);
       std::size_t slot = h & (table.size() - 1);
       for (;; slot = (slot + 1) & (table.size() - 1)) {

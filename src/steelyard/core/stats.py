@@ -74,7 +74,7 @@ class Stats:
     @property
     def unit_count(self) -> int:
         """How many units have a weight."""
-        return int(self.counted.sum())
+        return len(self.units) if self.unweighted and self.copies is None else int(self.counted.sum())
 
     def whole(self) -> Plain:
         """The weights of the plain score."""

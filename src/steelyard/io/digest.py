@@ -7,19 +7,27 @@ import hashlib
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.records import Records
+from steelyard.core.records import Array, Records
 
-LARGE = 64 << 20
+LARGE = 64 << 20  # bytes of a column of numbers
+MANY = 1 << 20  # rows of a column of texts
 
 
 def digest(records: Records) -> str:
-    """SHA-256 of the columns. One above 64 MiB enters by a 256-bit fingerprint, made at the speed of memory."""
+    """SHA-256 of the columns.
+
+    A large one enters by a 256-bit fingerprint that is made at the speed of memory; of many texts, the distinct ones
+    and the fingerprint of which stands where.
+    """
     total = hashlib.sha256()
     for name in sorted(records.columns):
         column = records.columns[name]
         total.update(f"{name}:{len(column)}:".encode())
         if column.dtype == object or column.dtype.kind == "U":
-            total.update("\x1f".join(map(str, column.tolist())).encode("utf-8", "surrogatepass"))
+            texts, codes = _coded(column) if len(column) > MANY else (map(str, column.tolist()), None)
+            total.update("\x1f".join(texts).encode("utf-8", "surrogatepass"))
+            if codes is not None:
+                total.update(_native.fingerprint(codes.view(np.uint8)))
             continue
         total.update(f"{column.dtype.kind}{column.dtype.itemsize}".encode())
         flat = np.ascontiguousarray(column)
@@ -28,3 +36,14 @@ def digest(records: Records) -> str:
         else:
             total.update(flat.data)
     return f"sha256:{total.hexdigest()}"
+
+
+def _coded(column: Array) -> tuple[list[str], Array]:
+    """The distinct texts in the order in which they first appear, and each row's place among them."""
+    if column.dtype.kind == "U":
+        wide = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("=") if column.dtype.itemsize else "U1")
+        codes, first = _native.factor_rows(wide.view(np.uint32).reshape(len(wide), wide.dtype.itemsize // 4))
+        return column[first].tolist(), codes
+    texts = list(map(str, column.tolist()))
+    place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return list(place), np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))

@@ -316,6 +316,7 @@ def _between(stats: Stats, a: int, b: int) -> Ranking:
         return Ranking.of(
             class_scores(stats, a)[rows],
             (truth[rows] == a).astype(np.uint8),
+            stats,
             stats.owner[rows],
             None if weight is None else weight[rows],
         )

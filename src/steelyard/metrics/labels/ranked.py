@@ -7,6 +7,7 @@ step. Sorting is done once; every row of weights is then one walk down the ranki
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from steelyard import _native
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
-from steelyard.core.weights import EachUnit, Floats, Weights
+from steelyard.core.weights import EachUnit, Floats, Plain, Weights
 from steelyard.metrics.labels.counts import PerClass
 
 NO_SCORES = "the predictions hold labels and no scores"
@@ -49,34 +50,48 @@ def is_class(stats: Stats, place: int) -> Array:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Events from the highest score to the lowest; `last` is 1 where a run of equal scores ends."""
+    """Events from the highest score to the lowest; `last` is 1 where a run of equal scores ends.
 
-    owner: Array
+    `even` says that the plain weights of all units are 1.
+    """
+
+    scores: Array  # as they came
+    order: Array
     positive: Array
     last: Array
     value: Array
-    score: Array
+    unit: Array | None  # as they came; None where event i is unit i's only one
+    even: bool
 
     @staticmethod
-    def of(scores: Array, positive: Array, owner: Array, weight: Array | None) -> Ranking:
+    def of(scores: Array, positive: Array, stats: Stats, owner: Array, weight: Array | None) -> Ranking:
         """Sort events by score."""
-        order, last = _native.rank_order(np.ascontiguousarray(scores, dtype=np.float64))
-        return Ranking(
-            np.ascontiguousarray(owner[order], dtype=np.int64),
-            np.ascontiguousarray(positive[order], dtype=np.uint8),
-            last,
-            np.zeros(0) if weight is None else np.ascontiguousarray(weight[order]),
-            scores[order],
-        )
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        order, last, marked = _native.rank_order(scores, np.ascontiguousarray(positive, dtype=np.uint8))
+        value = np.zeros(0) if weight is None else np.ascontiguousarray(weight[order])
+        alone = len(owner) == len(stats) and bool((owner[1:] > owner[:-1]).all())
+        even = stats.unweighted and stats.copies is None
+        return Ranking(scores, order, marked, last, value, None if alone else owner, even)
+
+    @cached_property
+    def owner(self) -> Array:
+        """The unit of each event, in the order of the ranking."""
+        return np.ascontiguousarray(self.order if self.unit is None else self.unit[self.order], dtype=np.int64)
+
+    @cached_property
+    def score(self) -> Array:
+        """The scores, highest first."""
+        return self.scores[self.order]
 
     def walk(self, weights: Weights, kind: int, limit: float = 0.0) -> Floats:
         """One value for each row of weights."""
         if isinstance(weights, EachUnit):
             return self._alone(weights, kind, limit)
-        parts = [
-            _native.ranked(np.ascontiguousarray(block), self.owner, self.positive, self.last, self.value, kind, limit)
-            for block in weights.blocks()
-        ]
+        rest = (self.positive, self.last, self.value, kind, limit)
+        if self.even and isinstance(weights, Plain) and weights.whole:
+            plain: Floats = _native.ranked(np.ones((1, 1)), np.zeros(0, np.int64), *rest)
+            return plain
+        parts = [_native.ranked(np.ascontiguousarray(block), self.owner, *rest) for block in weights.blocks()]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def thresholds(self, weights: Weights, kind: int) -> Floats:
@@ -110,7 +125,9 @@ def ranking(stats: Stats, place: int) -> Ranking:
     """The ranking of all rows by the score of one class, sorted once."""
 
     def make() -> Ranking:
-        return Ranking.of(class_scores(stats, place), is_class(stats, place), stats.owner, stats.events.get("weight"))
+        return Ranking.of(
+            class_scores(stats, place), is_class(stats, place), stats, stats.owner, stats.events.get("weight")
+        )
 
     found: Ranking = stats.derived(("ranking", place), make)
     return found
@@ -126,6 +143,7 @@ def pooled_ranking(stats: Stats) -> Ranking:
         return Ranking.of(
             scores.ravel(),
             positive.ravel(),
+            stats,
             np.repeat(stats.owner, classes),
             None if weight is None else np.repeat(weight, classes),
         )
