@@ -92,7 +92,9 @@ def test_balanced_accuracy(adjusted: bool) -> None:
     for seed in SEEDS:
         truth, predicted, weight = draw_classes(seed)
         kept = weight > 0
-        expected = sk.balanced_accuracy_score(truth[kept], predicted[kept], sample_weight=weight[kept], adjusted=adjusted)
+        expected = sk.balanced_accuracy_score(
+            truth[kept], predicted[kept], sample_weight=weight[kept], adjusted=adjusted
+        )
         found = value({"label": truth, "weight": weight}, {"label": predicted}, spec)
         assert found == pytest.approx(expected, rel=1e-12)
 
@@ -116,9 +118,7 @@ def test_counts_of_each_class(seed: int) -> None:
         "accuracy": lambda tn, fp, fn, tp: (tp + tn, tp + fn + fp + tn),
     }
     specs = [f"{name}(label={label})" for name in ratios for label in labels]
-    report = sy.evaluate(
-        "labels", {"label": truth, "weight": weight}, {"label": predicted}, specs, confidence=None
-    )
+    report = sy.evaluate("labels", {"label": truth, "weight": weight}, {"label": predicted}, specs, confidence=None)
     for name, parts in ratios.items():
         for label, table in zip(labels, tables, strict=True):
             above, below = parts(*table.ravel().tolist())

@@ -136,7 +136,7 @@ def _factorize_integers(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
     return distinct, np.split(inverse.astype(np.int64), np.cumsum([len(c) for c in columns])[:-1])
 
 
-def as_object(values: Sequence[str]) -> Array:
+def as_object(values: Sequence[Any]) -> Array:
     """Texts as an array of Python strings (numpy's own text type pads every row to the longest)."""
     array: Array = np.empty(len(values), dtype=object)
     array[:] = values

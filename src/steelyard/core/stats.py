@@ -116,7 +116,7 @@ class Stats:
             events={name: column[kept] for name, column in self.events.items()},
             owner=owner[kept],
             facts=self.facts,
-            weight=self.weight[index],
+            weight=None if self.unweighted else self.weight[index],
             copies=None if self.copies is None else self.copies[index],
             unify=self.unify,
         )
@@ -147,8 +147,8 @@ class Stats:
             events={name: np.concatenate([part.events[name] for part in parts]) for name in first.events},
             owner=np.concatenate([part.owner + start for part, start in zip(parts, starts, strict=False)]),
             facts=first.facts,
-            weight=np.concatenate([part.weight for part in parts]),
-            copies=None if first.copies is None else np.concatenate([part.copies for part in parts]),  # type: ignore[misc]
+            weight=None if all(p.unweighted for p in parts) else np.concatenate([p.weight for p in parts]),
+            copies=None if first.copies is None else np.concatenate([part.copies for part in parts]),
             unify=first.unify,
         )
 

@@ -41,7 +41,9 @@ class Table:
         lines = [[self.corner, *self.columns], *([name, *row] for name, row in zip(self.rows, body, strict=True))]
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         return "\n".join(
-            "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            )
             for line in lines
         )
 

@@ -32,7 +32,7 @@ class Task:
     units. `defaults` are the specs that a report shows when none is asked for; `defaults_for` chooses them where they
     depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
     `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
-    form that `pair` takes.
+    form that `pair` takes. `shape` names the reader of its data in `io.sources`.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Task:
     tables: Callable[[Stats], Mapping[str, Callable[[], Table]]] | None = None
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
+    shape: str = "rows"
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.

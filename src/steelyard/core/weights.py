@@ -57,7 +57,7 @@ class Weights(ABC):
             for block in self.blocks()
             for row in block
         ]
-        return np.array(totals).reshape(self.rows, entries.size)
+        return np.array(totals, dtype=np.float64).reshape(self.rows, entries.size)
 
     @abstractmethod
     def blocks(self) -> Iterator[Floats]:
@@ -103,7 +103,7 @@ class Plain(Weights):
     def scatter(self, entries: Entries) -> Floats:
         """Weighted totals, made once for all metrics that ask."""
         if id(entries) not in self._scattered:
-            total = np.bincount(entries.code, weights=entries.times(self.array), minlength=entries.size)
+            total: Array = np.bincount(entries.code, weights=entries.times(self.array), minlength=entries.size)
             self._scattered[id(entries)] = (entries, total[np.newaxis])
         return self._scattered[id(entries)][1]
 

@@ -88,7 +88,9 @@ def _class_columns(
 ) -> None:
     """The columns `name:class`; a class may be mapped to a column of any name."""
     prefix = f"{mapping.get(f'{side}.{column.name}') or mapping.get(column.name, column.name)}:"
-    given = {f"{column.name}:{name.removeprefix(prefix).strip()}": name for name in table.columns if name.startswith(prefix)}
+    given = {
+        f"{column.name}:{name.removeprefix(prefix).strip()}": name for name in table.columns if name.startswith(prefix)
+    }
     for target, name in mapping.items():
         target = target.removeprefix(f"{side}.")
         if target.startswith(f"{column.name}:") and name in table.columns:
@@ -99,6 +101,8 @@ def _class_columns(
 
 
 def _missing(table: Table, name: str) -> InputError:
+    if f"{name}:0" in table.columns:
+        return InputError(f"column '{name}' has 2 dimensions", where=table.source, remedy="Give one value a row.")
     has = ", ".join(f"'{c}'" for c in table.columns) or "none"
     return InputError(
         f"column '{name}' is missing; the columns are {has}",

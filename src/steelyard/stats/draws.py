@@ -19,7 +19,8 @@ from steelyard.core.weights import Array, Entries, Floats, Weights
 def unit_keys(units: Array) -> Array:
     """64-bit keys of unit ids. The id 7 and the id "7" have the same key."""
     if units.dtype.kind == "i":
-        return _native.unit_keys_of_integers(np.ascontiguousarray(units, dtype=np.int64))
+        of_integers: Array = _native.unit_keys_of_integers(np.ascontiguousarray(units, dtype=np.int64))
+        return of_integers
     texts = [str(unit).encode("utf-8", "surrogatepass") for unit in units.tolist()]
     ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
     keys: Array = _native.unit_keys(b"".join(texts), ends)
@@ -128,9 +129,7 @@ class SwapDraws(_Drawn):
         def flipped(part: slice) -> Floats:
             owner = np.ascontiguousarray(entries.owner[part] % n)
             code, weight = np.ascontiguousarray(entries.code[part]), np.ascontiguousarray(value[part])
-            totals: Floats = _native.flip_scatter(
-                self.keys, owner, code, weight, entries.size, self.seed, 0, self.rows
-            )
+            totals: Floats = _native.flip_scatter(self.keys, owner, code, weight, entries.size, self.seed, 0, self.rows)
             return totals
 
         always = np.bincount(entries.code[tails], weights=value[tails], minlength=entries.size)

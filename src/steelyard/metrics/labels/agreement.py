@@ -13,8 +13,8 @@ from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.metrics.labels.counts import (
     NO_LABELS,
-    Counts,
     CountMetric,
+    Counts,
     class_counts,
     in_parts,
     row_sums,
@@ -30,8 +30,8 @@ def correct_rows(stats: Stats) -> Array:
     """Rows whose labels are all right, summed into units."""
 
     def right() -> Array:
-        equal = stats.events["truth"] == stats.events["predicted"]
-        return equal.all(axis=1) if stats.facts["several"] else equal
+        equal: Array = stats.events["truth"] == stats.events["predicted"]
+        return np.asarray(equal.all(axis=1)) if stats.facts["several"] else equal
 
     return row_sums(stats, "correct", right)
 
@@ -276,7 +276,7 @@ class CohenKappa(LabelMetric):
         if self.weights == "plain":
             return np.asarray(a != b, dtype=np.float64)
         gap = np.abs(a - b).astype(np.float64)
-        return gap if self.weights == "linear" else gap**2
+        return gap if self.weights == "linear" else np.asarray(gap**2)
 
     def of_labels(self, stats: Stats, weights: Weights) -> Floats:
         """One minus observed over expected disagreement."""
@@ -342,7 +342,7 @@ class TopAccuracy(Metric):
             own = scores[np.arange(len(truth)), truth][:, np.newaxis]
             place = np.arange(scores.shape[1])
             before = place < truth[:, np.newaxis] if self.ties == "first" else place > truth[:, np.newaxis]
-            return ((scores > own) | ((scores == own) & before)).sum(axis=1)
+            return np.asarray(((scores > own) | ((scores == own) & before)).sum(axis=1))
 
         found: Array = stats.derived(("ranks", self.ties), make)
         return found

@@ -104,6 +104,7 @@ class Average(Wrapper):
     def values(self, stats: Stats, weights: Weights) -> Floats:
         """The classes' values; nan where a class is out of the mean."""
         values = self.inner.each(stats, weights)
+        present: Array
         if isinstance(self.of, CountMetric):
             present = class_counts(stats, weights).present
         else:

@@ -83,7 +83,7 @@ class LogLoss(ProbabilityMetric):
 
 
 def _surprise(p: Array) -> Array:
-    return np.abs(-np.log(np.clip(p, SMALLEST, 1.0)))
+    return np.asarray(np.abs(-np.log(np.clip(p, SMALLEST, 1.0))))
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class BrierScore(ProbabilityMetric):
             matrix, truth = score_matrix(stats, "probability"), stats.events["truth"]
             own = matrix[np.arange(len(truth)), truth]
             others = np.where(np.arange(matrix.shape[1]) == truth[:, np.newaxis], 0.0, matrix)
-            return (others**2).sum(axis=1) + (1 - own) ** 2
+            return np.asarray((others**2).sum(axis=1) + (1 - own) ** 2)
 
         half = self.form == "half" or (self.form == "auto" and len(stats.facts["classes"]) <= 2)
         return ratio(weights @ row_sums(stats, "squared", make), weights @ stats["rows"]) * (0.5 if half else 1.0)
@@ -294,7 +294,7 @@ class ClasswiseCalibrationError(Metric):
         single = ExpectedCalibrationError(bins=self.bins)
         if single.lacks(stats):
             return np.full(weights.rows, np.nan)
-        return single.each(stats, weights).mean(axis=1)
+        return np.asarray(single.each(stats, weights).mean(axis=1))
 
     def why(self, stats: Stats, weights: Weights) -> str:
         """Say what lacks."""

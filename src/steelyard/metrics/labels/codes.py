@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def declared_by_columns(pairs: LabelPairs) -> tuple[str, ...] | None:
 
 def code_single(pairs: LabelPairs) -> Coded:
     """Codes of one label a row; a missing prediction is -1."""
-    hard = pairs.prediction["label"] if "label" in pairs.prediction else None
+    hard = pairs.prediction.find("label")
     columns = [pairs.truth["label"]] + ([] if hard is None else [hard])
     found, given = codes(*columns)
     sides = [pairs.truth, pairs.prediction]
@@ -183,7 +183,8 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
                 where=side.source,
                 remedy=f"Give a column for each class: {kind}:{classes[0]}, ...",
             )
-        places, values = (len(classes) - 1,), side[kind][:, np.newaxis]
+        places: tuple[int, ...] = (len(classes) - 1,)
+        values = side[kind][:, np.newaxis]
     elif columns:
         if len(columns) > 1 or pairs.several:
             lacking = [name for name in classes if name not in columns]

@@ -33,7 +33,7 @@ class Counts:
     tn: Floats
 
     @property
-    def present(self) -> Floats:
+    def present(self) -> Array:
         """Where the class stands on at least one side."""
         return self.tp + self.fp + self.fn > 0
 

@@ -48,11 +48,16 @@ PREDICTION = Schema(
         _LABELS,
         Column("score", "number", required=False, many="number", meaning="of the positive class, or score:CLASS"),
         Column(
-            "probability", "number", required=False, minimum=0, maximum=1, many="number",
+            "probability",
+            "number",
+            required=False,
+            minimum=0,
+            maximum=1,
+            many="number",
             meaning="of the positive class, or probability:CLASS",
-        ),  # fmt: skip
+        ),
     ),
-)  # fmt: skip
+)
 
 
 OPTIONS = (
@@ -183,9 +188,7 @@ def pair(truth: Records, prediction: Records, policy: Policy) -> LabelPairs:
         joined = join(truth, prediction, ("id",), policy)
         rows, places = joined.truth_row, joined.prediction_row
         straight = rows is places
-        pairs = LabelPairs(
-            truth, prediction, None if straight else rows, None if straight else places, joined.coverage
-        )
+        pairs = LabelPairs(truth, prediction, None if straight else rows, None if straight else places, joined.coverage)
     else:
         check_policy(policy)
         if len(truth) != len(prediction):

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.core.metric import within_range
 from steelyard.core.weights import Floats, ratio
-from steelyard.metrics.labels.counts import Counts, CountMetric
+from steelyard.metrics.labels.counts import CountMetric, Counts
 
 INFINITY = float("inf")
 

@@ -87,7 +87,8 @@ def measure_rows(pairs: LabelPairs) -> Stats:
     facts["labelled"] = predicted is not None
     if predicted is not None:
         events["predicted"] = predicted
-    weight, rows = None, np.bincount(owner, minlength=len(units)).astype(np.float64)
+    weight: Array | None = None
+    rows: Array = np.bincount(owner, minlength=len(units)).astype(np.float64)
     if "weight" in pairs.truth:
         events["weight"] = pairs.truth["weight"][pairs.rows]
         rows = np.bincount(owner, weights=events["weight"], minlength=len(units))
@@ -107,11 +108,11 @@ def _decided(facts: dict[str, Any], events: dict[str, Array]) -> Array | None:
             continue
         values, places = events[name], np.array(facts[name])
         if facts["several"]:
-            return (values >= 0.5).astype(np.uint8) if name == "probability" else None
+            return np.asarray(values >= 0.5, dtype=np.uint8) if name == "probability" else None
         if len(places) > 1:
             return np.asarray(places[np.argmax(values, axis=1)], dtype=np.int64)
         if name == "probability" and len(facts["classes"]) == 2:
-            return np.where(values[:, 0] >= 0.5, places[0], 1 - places[0])
+            return np.asarray(np.where(values[:, 0] >= 0.5, places[0], 1 - places[0]))
     return None
 
 
@@ -139,8 +140,9 @@ def unify(parts: Sequence[Stats]) -> list[Stats]:
         units, owner, copies, weight = part.units, part.owner, part.copies, part.weight
         if copies is not None:
             units = events["truth"] * len(names) + events["predicted"]
+        own = None if part.unweighted else weight
         unified.append(
-            Stats(units, part.columns, events=events, owner=owner, facts=facts, weight=weight, copies=copies, unify=unify)
+            Stats(units, part.columns, events=events, owner=owner, facts=facts, weight=own, copies=copies, unify=unify)
         )
     return unified
 

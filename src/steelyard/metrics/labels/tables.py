@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def reliability(stats: Stats, bins: int = BINS) -> Table:
     values = np.stack(
         [edges[:-1], edges[1:], rows, ratio(found.confidence[0], rows), ratio(found.right[0], rows)], axis=1
     )
-    names = tuple(f"{low:.3g}-{high:.3g}" for low, high in zip(edges[:-1], edges[1:], strict=True))
+    names = tuple(f"{low:.3g}-{high:.3g}" for low, high in pairwise(edges))
     return Table(
         "reliability",
         "Reliability: confidence against the share that was right",
@@ -96,5 +97,3 @@ def reliability(stats: Stats, bins: int = BINS) -> Table:
         ("from", "to", "rows", "confidence", "accuracy"),
         values,
     )
-
-
