@@ -10,7 +10,7 @@ from steelyard import _native
 from steelyard.core.records import Array, Records
 
 LARGE = 64 << 20  # bytes of a column of numbers
-MANY = 1 << 20  # rows of a column of texts
+MANY = 1 << 16  # rows of a column of texts
 
 
 def digest(records: Records) -> str:
