@@ -108,6 +108,22 @@ def draw_ellipses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     return sides[0], sides[1]
 
 
+def draw_labels(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Two classes, groups as units, ties in the probabilities, weights by row; each group holds both classes."""
+    group = np.repeat([f"g{unit}" for unit in range(units)], rng.integers(2, 6, units))
+    label = np.where(rng.random(len(group)) < 0.4, "yes", "no")
+    first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    label[first], label[first + 1] = "yes", "no"
+    probability = np.round(np.clip(rng.normal(0.35 + 0.3 * (label == "yes"), 0.2), 0.01, 0.99), 2)
+    ids = [f"r{i}" for i in range(len(group))]
+    truth = {"id": ids, "label": label, "group": group, "weight": np.round(rng.uniform(0.5, 2, len(group)), 2)}
+    return truth, {"id": ids, "probability": probability}
+
+
+def perfect_labels(truth: Data) -> Data:
+    return {"id": truth["id"], "probability": (np.asarray(truth["label"]) == "yes").astype(float)}
+
+
 def hash_of(text: str) -> int:
     """A hash that is the same in every process."""
     return sum(ord(c) * (i + 7) for i, c in enumerate(text))
@@ -123,10 +139,12 @@ DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
     "sequences": draw_sequences,
     "losses": draw_losses,
     "ellipses": draw_ellipses,
+    "labels": draw_labels,
 }
 PERFECT: dict[str, Callable[[Data], Data]] = {
     "weights": same_columns("dish", "item", "weight"),
     "sequences": same_columns("sequence", "t", "weight"),
     "losses": perfect_losses,
     "ellipses": lambda truth: {**same_columns("image", "xc", "yc", "theta", "a", "b")(truth), "score": truth["xc"]},
+    "labels": perfect_labels,
 }
