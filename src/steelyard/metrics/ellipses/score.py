@@ -11,7 +11,6 @@ from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.metrics.ellipses.matched import Matches, Paired
 
-
 MOST_WORK = 2e10  # about one image of 2,700 truths and detections: some seconds of optimal pairing
 
 
