@@ -17,6 +17,7 @@ MODULES = {
     "weights": "steelyard.metrics.weights",
     "sequences": "steelyard.metrics.sequences",
     "ellipses": "steelyard.metrics.ellipses.task",
+    "losses": "steelyard.metrics.losses",
 }
 
 
