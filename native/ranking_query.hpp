@@ -161,7 +161,8 @@ class Ranker {
     }
     const std::size_t k = levels_.size();
     std::size_t width = 1;
-    while (width < k + 1) width *= 2;
+    int bits = 0;
+    while (width < k + 1) width *= 2, ++bits;
     levels_.resize(width, -std::numeric_limits<double>::infinity());
     near_.assign(levels_.begin(), levels_.end());  // as single precision sees them
     above_.assign(k + 1, 0);
@@ -171,7 +172,9 @@ class Ranker {
     bool touching = false;
     for (std::size_t i = 0; i < n; ++i) {
       std::size_t low = 0;  // the number of levels that are not below this score
-      for (std::size_t step = width / 2; step > 0; step /= 2) low += level[low + step - 1] >= s[i] ? step : 0;
+      for (int b = bits - 1; b >= 0; --b) {
+        low += static_cast<std::size_t>(level[low + (std::size_t{1} << b) - 1] >= s[i]) << b;
+      }
       ++above_[low];
       const float f = static_cast<float>(s[i]);
       if (low > 0 && near[low - 1] == f) {

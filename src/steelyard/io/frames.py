@@ -55,3 +55,36 @@ def _table(columns: dict[str, Array], source: str) -> Table:
         (a, n), (b, m) = sorted(lengths.items(), key=lambda pair: pair[1])[:: len(lengths) - 1]
         raise InputError(f"column '{a}' has {n} rows and '{b}' has {m}", where=source)
     return Table(source, columns)
+
+
+def arrow_text(frame: Any, name: str) -> tuple[Array, Array] | None:
+    """A column of texts as Arrow holds it, without a copy: the bytes and where each text begins, and the end.
+
+    None where the frame has no such column, or cells are empty.
+    """
+    library = type(frame).__module__.partition(".")[0]
+    if library not in ("pandas", "polars", "pyarrow"):
+        return None
+    try:
+        import pyarrow
+    except ImportError:
+        return None
+    if library == "pandas":
+        column = getattr(frame[name].array, "__arrow_array__", lambda: None)()
+    elif library == "polars":
+        column = frame.get_column(name).to_arrow()
+    else:
+        column = frame.column(name)
+    if isinstance(column, pyarrow.ChunkedArray):
+        column = column.combine_chunks()
+    if column is None or column.null_count:
+        return None
+    kind = column.type
+    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or str(kind) == "string_view"):
+        return None
+    if isinstance(column, pyarrow.ChunkedArray):  # a column too long for one chunk
+        return None
+    column = column.cast(pyarrow.large_string())
+    _, offsets, data = column.buffers()
+    places = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    return np.frombuffer(data if data is not None else b"", dtype=np.uint8), places

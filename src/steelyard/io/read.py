@@ -63,17 +63,27 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
     columns: dict[str, Array] = {}
     names: dict[str, str] = {}
     for column in schema.columns:
-        given = mapping.get(f"{side}.{column.name}") or mapping.get(column.name, column.name)
-        name = given if given in table.columns else column.name
-        if name not in table.columns:
-            if not column.required:
-                continue
-            raise _missing(table, name)
+        if not column.required and _name_of(table, column.name, mapping, side) not in table.columns:
+            continue
+        name = column_name(table, column.name, mapping, side)
         names[column.name] = name
         columns[column.name] = _convert(table, name, column)
     used = set(names.values())
     other = {name: values for name, values in table.columns.items() if name not in used}
     return Records(table.source, columns, other, table.place, names)
+
+
+def column_name(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:
+    """What a source calls a column; an error where it has none."""
+    found = _name_of(table, name, mapping, side)
+    if found not in table.columns:
+        raise _missing(table, found)
+    return found
+
+
+def _name_of(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:
+    given = mapping.get(f"{side}.{name}") or mapping.get(name, name)
+    return given if given in table.columns else name
 
 
 def _missing(table: Table, name: str) -> InputError:
@@ -88,7 +98,7 @@ def _missing(table: Table, name: str) -> InputError:
 def _convert(table: Table, name: str, column: Column) -> Array:
     values = table.columns[name]
     if column.kind == "id":
-        return _ids(table, name, values)
+        return as_ids(table, name, values)
     if column.kind == "text":
         return as_object(["" if _is_empty(v) else str(v) for v in values.tolist()])
     if column.kind == "flag":
@@ -111,7 +121,8 @@ def _problem(table: Table, name: str, row: int, what: str, remedy: str) -> Input
     return InputError(what, where=f"{table.place(row)}, column '{name}'", remedy=remedy)
 
 
-def _ids(table: Table, name: str, values: Array) -> Array:
+def as_ids(table: Table, name: str, values: Array) -> Array:
+    """Ids as whole numbers where all of them are, else as text without blanks around it."""
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
     if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():

@@ -1,0 +1,93 @@
+"""Rankings: one side of a ranking (judgements, or a run), grouped by query, with ids as flat columns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.records import Array, Records
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Ids as one text, a place for each id (where it begins, times 65,536, plus its length), and 64-bit keys."""
+
+    text: Array
+    place: Array
+    key: Array
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def __getitem__(self, row: int) -> str:
+        begin, size = divmod(int(self.place[row]), 1 << 16)
+        return bytes(self.text[begin : begin + size]).decode("utf-8", "replace")
+
+    def take(self, rows: Array) -> Ids:
+        """Some of the ids, over the same text."""
+        return Ids(self.text, self.place[rows], self.key[rows])
+
+    @staticmethod
+    def none() -> Ids:
+        """No ids."""
+        return Ids(np.zeros(0, np.uint8), np.zeros(0, np.uint64), np.zeros(0, np.uint64))
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a digest is made of: the number of rows of each query, and a sum of their hashes."""
+
+    rows: Array
+    sums: Array
+
+
+@dataclass(frozen=True)
+class Rankings(Records):
+    """Rows of query, document and number (relevance or score), grouped by query.
+
+    `queries` are the queries in the order of their first row and `starts` where each begins; `documents` and `values`
+    hold the rows. `order` gives the row that each was in the source, where grouping moved them. `nested` is a run that
+    lies in memory as {query: {document: score}} and is read only when it is joined; then rows are not held here.
+    """
+
+    queries: Array = field(default_factory=lambda: np.zeros(0, object))
+    starts: Array = field(default_factory=lambda: np.zeros(1, np.int64))
+    documents: Ids = field(default_factory=Ids.none)
+    values: Array = field(default_factory=lambda: np.zeros(0))
+    order: Array | None = None
+    nested: Mapping[str, Mapping[str, Any]] | None = None
+    content: list[Content] = field(default_factory=list)  # one, as soon as the rows have been read
+
+    def __len__(self) -> int:
+        if self.nested is not None:
+            return sum(map(len, self.nested.values()))
+        return len(self.values)
+
+    def source_row(self, row: int) -> int:
+        """The row in the source of a grouped row."""
+        return int(row if self.order is None else self.order[row])
+
+    def where(self, row: int, column: str = "") -> str:
+        """Where a grouped row stands, for a message."""
+        place = self.place(self.source_row(row))
+        return f"{place}, column '{self.names.get(column, column)}'" if column else place
+
+    def query_of(self, row: int) -> str:
+        """The query that a grouped row belongs to."""
+        return str(self.queries[int(np.searchsorted(self.starts, row, side="right")) - 1])
+
+    def digest(self) -> str:
+        """A hash of the contents that were scored: the same whatever the format and the order of rows.
+
+        SHA-256 over the queries, each with its number of rows and the sum of 64-bit hashes of its rows.
+        """
+        content = self.content[0]
+        total = hashlib.sha256()
+        for query in np.argsort(self.queries, kind="stable").tolist():
+            line = f"{self.queries[query]}\x1f{content.rows[query]}\x1f{content.sums[query]}\x1e"
+            total.update(line.encode("utf-8", "surrogatepass"))
+        return f"sha256-rows:{total.hexdigest()}"
