@@ -36,7 +36,7 @@ def draw_sequences(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
         sequence += [f"s{unit}"] * count
         t += list(range(count))
         density += [float(np.round(rng.uniform(0, 4), 2))] * count
-    weight = np.round(rng.gamma(2.0, 60.0, len(t)), 1)
+    weight = np.round(rng.gamma(2.0, 60.0, units)[[int(s[1:]) for s in sequence]] * 0.8 ** np.array(t), 1)
     valid = rng.random(len(t)) > 0.1
     first = np.flatnonzero(np.array(t) == 0)
     valid[first[::2]] = True

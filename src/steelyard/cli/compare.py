@@ -8,6 +8,7 @@ from steelyard import api
 from steelyard.cli.options import (
     check_outputs,
     complete_task,
+    given_options,
     parse_confidence,
     parse_mapping,
     put_out,
@@ -61,5 +62,6 @@ def compare(
         missing=missing,
         extra=extra,
         columns=parse_mapping(mapping),
+        options=given_options(),
     )
     put_out(comparison, as_json, output)

@@ -8,6 +8,7 @@ from steelyard import api
 from steelyard.cli.options import (
     check_outputs,
     complete_task,
+    given_options,
     parse_confidence,
     parse_mapping,
     put_out,
@@ -69,6 +70,7 @@ def evaluate(
         missing=missing,
         extra=extra,
         columns=parse_mapping(mapping),
+        options=given_options(),
     )
     if units:
         report.units().to_csv(units)

@@ -37,7 +37,7 @@ def metrics(spec: str | None, task: str | None, as_json: bool) -> None:
                 seen.setdefault(metric, []).append(name)
         click.echo("\n\n".join(metric_text(metric, names, terminal_width()) for metric, names in seen.items()))
     else:
-        click.echo(list_text({catalogue.TASKS[name]: members for name, members in found.items()}, terminal_width()))
+        click.echo(list_text([(catalogue.TASKS[name], members) for name, members in found.items()], terminal_width()))
 
 
 def _explain(spec: str, tasks: list[str]) -> dict[str, list[Metric]]:

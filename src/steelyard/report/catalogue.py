@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from steelyard.core.metric import Metric, describe
@@ -17,11 +17,11 @@ from steelyard.report.text import ARROWS, LEGEND, grid
 _BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to zero is better"}
 
 
-def list_text(tasks: Mapping[Task, Sequence[Metric]], width: int) -> str:
+def list_text(tasks: Sequence[tuple[Task, Sequence[Metric]]], width: int) -> str:
     """Every metric in a line."""
     parts = []
-    for task, members in tasks.items():
-        rows = [[ARROWS[m.better], str(m), m.measure, describe(type(m)).summary] for m in members]
+    for task, members in tasks:
+        rows = [[ARROWS[m.better], str(m), m.measure, _short(describe(type(m)).summary)] for m in members]
         parts.append(
             f"{task.name}: {task.title} (unit: {task.unit})\n"
             + grid(["", "metric", "in", "what it says"], rows, "llll", width, shrink=3)
@@ -96,6 +96,12 @@ def settings_text(metric: Metric) -> str:
         behind = "behind @, " if field.name == metric.at else ""
         parts.append(f"{field.name} ({behind}here {render_value(getattr(metric, field.name))})")
     return ", ".join(parts) or "none"
+
+
+def _short(summary: str) -> str:
+    """A summary without the name that it begins with: the list shows the name beside it."""
+    _, colon, rest = summary.partition(": ")
+    return (rest if colon else summary).rstrip(".")
 
 
 def _wrap(text: str, width: int) -> list[str]:

@@ -47,7 +47,7 @@ def plain_formula(latex: str) -> str:
 
 def _term(text: str) -> str:
     """Brackets around what a fraction bar would have held together."""
-    return f"({text})" if re.search(r"[\s+\-/]|\\sum", text.strip()) else text
+    return f"({text})" if re.search(r"[\s+\-/]|\\sum|\\[dt]?frac", text.strip()) else text
 
 
 def _accented(text: str, accent: str) -> str:
@@ -56,6 +56,7 @@ def _accented(text: str, accent: str) -> str:
 
 def _script(text: str, table: dict[str, str], mark: str) -> str:
     bare = text.replace(" ", "")
-    if all(c in table for c in bare):
+    is_word = len(bare) > 2 and bare.isalpha()
+    if not is_word and all(c in table for c in bare):
         return "".join(table[c] for c in bare)
     return f"{mark}{bare}" if bare.isalnum() else f"{mark}({text})"
