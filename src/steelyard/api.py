@@ -17,6 +17,7 @@ from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import EachUnit
 from steelyard.io.options import resolve_options
+from steelyard.io.rankings import read_rankings
 from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
@@ -39,8 +40,8 @@ def evaluate(
     confidence: float | None = 0.95,
     draws: int = 1000,
     seed: int = 0,
-    missing: str = "error",
-    extra: str = "error",
+    missing: str | None = None,
+    extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Report:
@@ -49,14 +50,15 @@ def evaluate(
     `truth` and `predictions` are paths, data frames (pandas, polars, pyarrow) or dicts of arrays; without `predictions`
     the truth holds both sides. `by` names columns to slice by; an inner tuple crosses several. `confidence=None` makes
     no intervals. `missing` says what to do with truth that has no prediction: "error", "worst" or "skip"; `extra`
-    likewise for predictions without truth: "error" or "skip". `columns` renames: {"weight": "grams"}.
+    likewise for predictions without truth: "error" or "skip"; "error" where nothing is said and the task has no other
+    custom. `columns` renames: {"weight": "grams"}.
     `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
     """
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
     how = Resampling(confidence, draws, seed)
     how.check()
-    policy = Policy(missing, extra)
+    policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
 
     said = resolve_options(kind, options or {})
@@ -88,8 +90,8 @@ def compare(
     confidence: float = 0.95,
     draws: int = 1000,
     seed: int = 0,
-    missing: str = "error",
-    extra: str = "error",
+    missing: str | None = None,
+    extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Comparison:
@@ -98,7 +100,7 @@ def compare(
     chosen = _metrics(kind, metrics)
     how = Resampling(confidence, draws, seed)
     how.check()
-    policy = Policy(missing, extra)
+    policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     said = resolve_options(kind, options or {})
     a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
     return Comparison(
@@ -142,11 +144,14 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> _Measured:
-    truth_table = read_table(truth, "truth")
+    truth_records: Records
+    prediction_records: Records
     if predictions is None:
-        truth_records, prediction_records = _one_source(kind, truth_table, columns)
+        truth_records, prediction_records = _one_source(kind, truth, columns)
+    elif kind.truth.shape == "rankings":
+        truth_records, prediction_records = read_rankings(truth, predictions, kind.truth, kind.prediction, columns)
     else:
-        prediction_table = read_table(predictions, "predictions")
+        truth_table, prediction_table = read_table(truth, "truth"), read_table(predictions, "predictions")
         check_mapping(
             columns,
             {"truth": kind.truth, "prediction": kind.prediction},
@@ -163,9 +168,10 @@ def _measure(
     return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 
 
-def _one_source(kind: Task, table: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
+def _one_source(kind: Task, data: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
     if not kind.joined:
         raise InputError(f"task '{kind.name}' needs truth and predictions", remedy="Give both.")
+    table = read_table(data, "truth")
     schema = kind.both_sides()
     check_mapping(columns, {"truth": schema}, {"truth": table})
     truth = to_records(table, kind.truth, columns, "truth")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.records import Array, Records
+from steelyard.core.records import Array, Records, as_object
 
 
 @dataclass(frozen=True)
@@ -91,3 +91,42 @@ class Rankings(Records):
             line = f"{self.queries[query]}\x1f{content.rows[query]}\x1f{content.sums[query]}\x1e"
             total.update(line.encode("utf-8", "surrogatepass"))
         return f"sha256-rows:{total.hexdigest()}"
+
+    @staticmethod
+    def from_runs(
+        source: str,
+        place: Callable[[int], str],
+        queries: Sequence[str],
+        run_row: Array,
+        documents: Ids,
+        values: Array,
+        *,
+        columns: Mapping[str, Array] | None = None,
+        other: Mapping[str, Array] | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> Rankings:
+        """Rankings from runs of rows with the same query: `queries[i]` holds from row `run_row[i]` on.
+
+        Most sources have each query in one piece and nothing moves; else rows are gathered in the order they had.
+        """
+        code: dict[str, int] = {}
+        codes = np.array([code.setdefault(query, len(code)) for query in queries], dtype=np.int64)
+        ends = np.append(run_row, len(values)).astype(np.int64)
+        starts, order = ends, None
+        if len(code) < len(queries):
+            row_code = np.repeat(codes, np.diff(ends))
+            order = np.argsort(row_code, kind="stable")
+            starts = np.append(0, np.cumsum(np.bincount(row_code, minlength=len(code)))).astype(np.int64)
+            documents, values = documents.take(order), values[order]
+        return Rankings(
+            source,
+            dict(columns or {}),
+            dict(other or {}),
+            place,
+            dict(names or {}),
+            queries=as_object(list(code)),
+            starts=starts,
+            documents=documents,
+            values=values,
+            order=order,
+        )

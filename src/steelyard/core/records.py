@@ -38,10 +38,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of one side; `key` names the columns that identify a row, the first being the unit."""
+    """The columns of one side; `key` names the columns that identify a row, the first being the unit.
+
+    `shape` says which records they are read into: rows of a table, or rankings.
+    """
 
     key: tuple[str, ...]
     columns: tuple[Column, ...]
+    shape: Literal["rows", "rankings"] = "rows"
 
     def column(self, name: str) -> Column | None:
         """The column of that name, if the schema has one."""

@@ -29,7 +29,8 @@ class Task:
 
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
     units. `defaults` are the specs that a report shows when none is asked for. `options` are what the user may say
-    about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes.
+    about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes. `policy` is
+    what happens to rows on one side only, where the user does not say.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Task:
     joined: Mapping[str, str] | None = None
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
+    policy: Policy = Policy()
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.

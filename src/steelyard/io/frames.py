@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -57,13 +57,47 @@ def _table(columns: dict[str, Array], source: str) -> Table:
     return Table(source, columns)
 
 
+FRAMES = ("pandas", "polars", "pyarrow")
+
+
+def is_frame(data: Any) -> bool:
+    """Whether the data is a frame of a library that we know."""
+    return type(data).__module__.partition(".")[0] in FRAMES and hasattr(data, "columns")
+
+
+class _Lazy(Mapping[str, Array]):
+    """A frame's columns, each turned into an array when it is asked for."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        names = frame.column_names if hasattr(frame, "column_names") else frame.columns
+        self.names = {str(name): name for name in names}
+
+    def __getitem__(self, name: str) -> Array:
+        column = self.frame[self.names[name]]
+        if hasattr(column, "combine_chunks"):
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        return np.asarray(column.to_numpy())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def lazy_frame(frame: Any, source: str) -> Table:
+    """A frame as a table that converts only the columns that are used."""
+    return Table(source, _Lazy(frame))
+
+
 def arrow_text(frame: Any, name: str) -> tuple[Array, Array] | None:
     """A column of texts as Arrow holds it, without a copy: the bytes and where each text begins, and the end.
 
     None where the frame has no such column, or cells are empty.
     """
     library = type(frame).__module__.partition(".")[0]
-    if library not in ("pandas", "polars", "pyarrow"):
+    if library not in FRAMES:
         return None
     try:
         import pyarrow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -12,140 +11,95 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
-from steelyard.core.rankings import Content, Ids, Rankings
-from steelyard.core.records import Array, Schema
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.rankings import Ids, Rankings
+from steelyard.core.records import Array, Schema, as_object
 from steelyard.io import trec
-from steelyard.io.frames import arrow_text, from_memory
-from steelyard.io.group import grouped
+from steelyard.io.frames import arrow_text, is_frame, lazy_frame
+from steelyard.io.parquet import open_parquet
 from steelyard.io.read import READERS, as_ids, column_name, read_table, to_records
 from steelyard.io.table import Table
 from steelyard.io.text import open_text
 
 
-def read_rankings(data: Any, schema: Schema, mapping: Mapping[str, str], side: str) -> Rankings:
-    """Read one side; `side` is "truth" or "prediction". The schema's columns are query, document and number."""
+def read_rankings(
+    truth: Any, predictions: Any, truth_schema: Schema, prediction_schema: Schema, mapping: Mapping[str, str]
+) -> tuple[Rankings, Rankings]:
+    """Read both sides. A schema's key is the query and the document; `mapping` renames columns of tables."""
+    schemas = {"truth": truth_schema, "prediction": prediction_schema}
+    known = [name for schema in schemas.values() for name in schema.names]
+    for target in mapping:
+        side, dot, name = target.rpartition(".")
+        if (dot and side not in schemas) or name not in known:
+            raise InputError(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
+    read = {
+        "truth": _read_side(truth, truth_schema, mapping, "truth"),
+        "prediction": _read_side(predictions, prediction_schema, mapping, "prediction"),
+    }
+    for target, given in mapping.items():
+        side = target.rpartition(".")[0]
+        looked = [read[side]] if side else list(read.values())
+        if not any(given in (*records.names.values(), *records.other) for records in looked):
+            has = [name for records in looked for name in (*records.names.values(), *records.other)]
+            raise InputError(
+                f"column '{given}' is missing, which '{target}' is mapped to",
+                where=looked[0].source,
+                remedy=nearest(given, dict.fromkeys(has)),
+            )
+    return read["truth"], read["prediction"]
+
+
+def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str) -> Rankings:
     shown = "truth" if side == "truth" else "predictions"
     if isinstance(data, Rankings):
         return data
     if isinstance(data, str | PathLike):
-        path = Path(data)
+        path, shown = Path(data), str(data)
         suffix = path.suffix.lower()
-        if suffix not in READERS and trec.is_trec(path):
-            return trec.read_trec(path, str(data), side)
-        if suffix == ".json":
-            nested = _json_object(path, str(data))
+        if suffix in (".parquet", ".pq"):
+            data = open_parquet(path, shown)
+        elif suffix in READERS:
+            nested = _json_object(path, shown) if suffix == ".json" else None
             if nested is not None:
-                return from_nested(nested, str(data), side)
-        if suffix not in READERS:
+                return _from_nested(nested, shown)
+            return _from_table(read_table(data, shown), schema, mapping, side, None)
+        elif trec.is_trec(path):
+            return trec.read_trec(path, shown, side)
+        else:
             known = ", ".join([*READERS, *(ending for ending in trec.ENDINGS if ending)])
-            raise InputError(f"'{suffix}' is no format that can be read", where=str(data), remedy=f"Known: {known}.")
-        return from_table(read_table(data, shown), schema, mapping, side)
+            raise InputError(f"'{suffix}' is no format that can be read", where=shown, remedy=f"Known: {known}.")
     if isinstance(data, Mapping) and all(isinstance(value, Mapping) for value in data.values()):
-        return from_nested(data, shown, side)
-    return from_table(from_memory(data, shown), schema, mapping, side, data)
+        return _from_nested(data, shown)
+    if is_frame(data):
+        return _from_table(lazy_frame(data, shown), schema, mapping, side, data)
+    return _from_table(read_table(data, shown), schema, mapping, side, None)
 
 
-def from_table(
-    table: Table, schema: Schema, mapping: Mapping[str, str], side: str, frame: Any = None
-) -> Rankings:
+def _from_table(table: Table, schema: Schema, mapping: Mapping[str, str], side: str, frame: Any) -> Rankings:
     """Take a table's columns; those of ids go to the native core as they lie."""
-    query, document = schema.key
-    rest = Schema((), tuple(column for column in schema.columns if column.name not in schema.key))
-    records = to_records(table, rest, mapping, side)
     names = {name: column_name(table, name, mapping, side) for name in schema.key}
-    documents = _ids(table, names[document], frame)
-    texts, run_row = _runs(table, names[query], frame)
+    rest = Schema((), tuple(column for column in schema.columns if column.name not in schema.key))
+    columns = {name: table.columns[name] for name in table.columns if name not in names.values()}
+    records = to_records(Table(table.source, columns, table.lines), rest, mapping, side)
+    query, document = (names[name] for name in schema.key)
+    texts, run_row = _runs(table, query, frame)
     number = next(column.name for column in rest.columns if column.required)
-    other = {name: column for name, column in records.other.items() if name not in names.values()}
-    return grouped(
+    return Rankings.from_runs(
         table.source,
         table.place,
         texts,
         run_row,
-        documents,
+        _ids(table, document, frame),
         np.ascontiguousarray(records[number], dtype=np.float64),
         columns={name: column for name, column in records.columns.items() if name != number},
-        other=other,
+        other=records.other,
         names={**records.names, **names},
     )
 
 
-def from_nested(data: Mapping[Any, Any], source: str, side: str) -> Rankings:
-    """Take {query: {document: number}}. A run is not read before it is joined."""
-    nested: Any = data
-    if not (type(data) is dict and all(type(key) is str and key and key == key.strip() for key in data)):
-        nested = checked_nested(data, source)
-    queries: Array = np.empty(len(nested), dtype=object)
-    queries[:] = list(nested)
-    if side == "prediction" and all(type(value) is dict for value in nested.values()):
-        return Rankings(source, {}, queries=queries, nested=nested)
-    return flat_nested(nested, source, queries)
-
-
-def flat_nested(nested: Mapping[str, Mapping[str, Any]], source: str, queries: Array) -> Rankings:
-    """Rows of a nested dict. What the native core turns away is looked at here, one by one."""
-    plain: dict[str, dict[str, Any]] = {query: dict(documents) for query, documents in nested.items()}
-    packed = _native.pack_nested(plain)
-    if len(packed) == 2:
-        packed = _native.pack_nested(checked_nested(nested, source))
-    ids, values, starts = packed
-    documents = Ids(*ids)
-
-    def place(row: int) -> str:
-        query = queries[int(np.searchsorted(starts, row, side="right")) - 1]
-        return f"{source}, query '{query}', document '{documents[row]}'"
-
-    sums = _native.ranking_sums(documents.key, values, starts)
-    return Rankings(
-        source,
-        {},
-        place=place,
-        queries=queries,
-        starts=starts,
-        documents=documents,
-        values=values,
-        content=[Content(np.diff(starts), sums)],
-    )
-
-
-def checked_nested(data: Mapping[Any, Any], source: str) -> dict[str, dict[str, float]]:
-    """Ids as text and numbers as floats, each looked at; an error names the first that is wrong."""
-    result: dict[str, dict[str, float]] = {}
-    for query, documents in data.items():
-        name = _id_text(query, f"{source}, query {query!r}")
-        if name in result:
-            raise InputError(f"query '{name}' stands twice", where=source, remedy="Each may stand once.")
-        row: dict[str, float] = {}
-        for document, value in documents.items():
-            where = f"{source}, query '{name}', document '{document}'"
-            text = _id_text(document, where)
-            if text in row:
-                raise InputError(f"document '{text}' stands twice", where=where, remedy="Each may stand once in a query.")
-            row[text] = _number(value, where)
-        result[name] = row
-    return result
-
-
-def _id_text(value: Any, where: str) -> str:
-    text = "" if value is None or value != value else str(value).strip()
-    if not text:
-        raise InputError("the id is empty", where=where, remedy="Give every row an id.")
-    if len(text.encode("utf-8", "replace")) > 0xFFFF or text != text.encode("utf-8", "replace").decode():
-        raise InputError(
-            "the id is no text that can be written as UTF-8, or longer than 65,535 bytes", where=where
-        )
-    return text
-
-
-def _number(value: Any, where: str) -> float:
-    try:
-        number = math.nan if isinstance(value, bool | str | bytes) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"'{value}' is not allowed here", where=where, remedy="It must be a finite number.")
-    return number
+def _from_nested(data: Mapping[Any, Any], source: str) -> Rankings:
+    """Take {query: {document: number}} as it lies; it is read when it is joined."""
+    return Rankings(source, {}, queries=as_object([str(query).strip() for query in data]), nested=data)
 
 
 def _json_object(path: Path, source: str) -> Any:
@@ -157,7 +111,7 @@ def _json_object(path: Path, source: str) -> Any:
     try:
         data = json.loads(text)
     except (json.JSONDecodeError, RecursionError):
-        return None
+        return None  # the reader of tables says what is wrong
     return data if all(isinstance(value, dict) for value in data.values()) else None
 
 
@@ -174,18 +128,22 @@ def _ids(table: Table, name: str, frame: Any) -> Ids:
             return Ids(*packed)
     values = as_ids(table, name, values)
     if values.dtype != object:
-        return Ids(*_native.pack_integers(values))
+        return Ids(*_native.pack_integers(np.ascontiguousarray(values)))
     packed = _native.pack_objects(values)
     if isinstance(packed, int):
-        where = f"{table.place(packed)}, column '{name}'"
-        _id_text(values[packed], where)
+        raise InputError(
+            "the id is longer than 65,535 bytes, or no text that can be written as UTF-8",
+            where=f"{table.place(packed)}, column '{name}'",
+            remedy="Give a shorter one.",
+        )
     return Ids(*packed)
 
 
 def _runs(table: Table, name: str, frame: Any) -> tuple[list[str], Array]:
     """The queries of runs of rows, and where each run begins."""
-    values = table.columns[name]
-    if values.dtype == object and arrow_text(frame, name) is None:
+    lies = arrow_text(frame, name) is not None
+    values = None if lies else table.columns[name]
+    if values is not None and values.dtype == object:
         packed = _native.pack_runs(np.ascontiguousarray(values))
         if not isinstance(packed, int):
             ids = Ids(*packed[0])

@@ -13,7 +13,6 @@ from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.rankings import Ids, Rankings
 from steelyard.core.records import Array
-from steelyard.io.group import grouped
 from steelyard.io.text import check_readable
 
 ENDINGS = ("", ".qrels", ".qrel", ".run", ".trec", ".res", ".txt", ".input", ".test")
@@ -41,7 +40,7 @@ def read_trec(path: Path, source: str, side: str) -> Rankings:
         return f"{source}, line {_line(text, int(place[row]) >> 16)}"
 
     names = [_decoded(text, int(p), source) for p in run_place.tolist()]
-    return grouped(source, where, names, run_row, Ids(text, place, key), values)
+    return Rankings.from_runs(source, where, names, run_row, Ids(text, place, key), values)
 
 
 def _bytes(path: Path, source: str) -> Array:
