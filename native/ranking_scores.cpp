@@ -106,17 +106,20 @@ Out<double> ranking_r_hits(Ranks rank, Relevances relevance, Ranks starts, doubl
 }
 
 // Columns: the gain of the first k, and the most that they could gain.
-Out<double> ranking_gain(Ranks rank, Relevances relevance, Ranks starts, std::int64_t k, bool exponential) {
-  auto gain = [=](double x) { return x <= 0 ? 0.0 : exponential ? std::exp2(x) - 1.0 : x; };
+// Below `level` nothing is gained, nor at 0 or less.
+Out<double> ranking_gain(Ranks rank, Relevances relevance, Ranks starts, std::int64_t k, double level,
+                         bool exponential) {
+  auto counts = [=](double x) { return x > 0 && x >= level; };
+  auto gain = [=](double x) { return exponential ? std::exp2(x) - 1.0 : x; };
   return each_query(rank, relevance, starts, 2, [=](Query& query, double* out) {
     double sum = 0, ideal = 0;
     for (const Event& e : query.found) {
       if (e.rank > k) break;
-      if (e.relevance > 0) sum += gain(e.relevance) / std::log2(static_cast<double>(e.rank) + 1.0);
+      if (counts(e.relevance)) sum += gain(e.relevance) / std::log2(static_cast<double>(e.rank) + 1.0);
     }
     std::sort(query.relevance.begin(), query.relevance.end(), std::greater<>());
     for (std::size_t i = 0; i < query.relevance.size() && static_cast<std::int64_t>(i) < k; ++i) {
-      if (query.relevance[i] <= 0) break;
+      if (!counts(query.relevance[i])) break;
       ideal += gain(query.relevance[i]) / std::log2(static_cast<double>(i) + 2.0);
     }
     out[0] = sum;
@@ -181,7 +184,8 @@ void bind_ranking_scores(nb::module_& m) {
   m.def("ranking_r_hits", &ranking_r_hits, nb::arg("rank").noconvert(), nb::arg("relevance").noconvert(),
         nb::arg("starts").noconvert(), nb::arg("level"), "Number relevant R, hits among the first R.");
   m.def("ranking_gain", &ranking_gain, nb::arg("rank").noconvert(), nb::arg("relevance").noconvert(),
-        nb::arg("starts").noconvert(), nb::arg("k"), nb::arg("exponential"), "Discounted gain, and the ideal one.");
+        nb::arg("starts").noconvert(), nb::arg("k"), nb::arg("level"), nb::arg("exponential"),
+        "Discounted gain, and the ideal one.");
   m.def("ranking_rbp", &ranking_rbp, nb::arg("rank").noconvert(), nb::arg("relevance").noconvert(),
         nb::arg("starts").noconvert(), nb::arg("p"), nb::arg("level"), nb::arg("graded"), "Rank-biased precision.");
   m.def("ranking_err", &ranking_err, nb::arg("rank").noconvert(), nb::arg("relevance").noconvert(),

@@ -46,7 +46,7 @@ class QueryMetric(Metric):
                 f"metric '{self.name}': k cannot be {render_value(k)}", remedy="It must be a whole number from 1 up."
             )
         if hasattr(self, "level"):
-            within_range(self, "level", 0, float("inf"), open_low=True)
+            within_range(self, "level", 0, float("inf"))
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """The mean over the queries that have a value."""

@@ -26,7 +26,7 @@ class DiscountedGain(QueryMetric):
 
     The gain is the relevance itself (`linear`, as trec_eval) or 2 to its power less 1 (`exponential`, as Burges and many
     learning-to-rank papers); for relevances 0 and 1 they are the same. The ideal is the sum for all judged documents in
-    the order of their relevance.
+    the order of their relevance. Below `level` nothing is gained (ranx does so).
 
     Undefined when no query has a document of positive relevance.
 
@@ -44,6 +44,7 @@ class DiscountedGain(QueryMetric):
 
     k: int | None = None
     gain: Literal["linear", "exponential"] = "linear"
+    level: float = 0
 
     def check(self) -> None:
         """Check the gain."""
@@ -57,8 +58,8 @@ class DiscountedGain(QueryMetric):
 
     def values(self, stats: Stats) -> Floats:
         """Gain over ideal gain."""
-        k = ALL if self.k is None else self.k
-        gain, ideal = _native.ranking_gain(*events(stats, self.ties), k, self.gain == "exponential").T
+        k, exponential = ALL if self.k is None else self.k, self.gain == "exponential"
+        gain, ideal = _native.ranking_gain(*events(stats, self.ties), k, float(self.level), exponential).T
         return over(gain, ideal, ideal > 0)
 
     @classmethod
