@@ -49,9 +49,7 @@ def ours(case: dict[str, Any], spec: str, ties: str, level: int = 1) -> dict[str
     return dict(zip(table.units.tolist(), next(iter(table.values.values())).tolist(), strict=True))
 
 
-def check(
-    reference: str, data: dict[str, Any], names: dict[str, str], ties: str, tolerance: float = 1e-12
-) -> int:
+def check(reference: str, data: dict[str, Any], names: dict[str, str], ties: str, tolerance: float = 1e-12) -> int:
     compared = 0
     for case in data["cases"]:
         for level, measures in case["values"].items():

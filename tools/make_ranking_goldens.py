@@ -99,9 +99,10 @@ def turned(by_query: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]
     return result
 
 
+ALL_KINDS = {"plain": [1, 2], "ties": [1], "close": [1], "negative": [1]}
 REFERENCES: dict[str, tuple[Any, str, dict[str, list[int]]]] = {
     # reference: how, package, levels of relevance by kind of data
-    "pytrec_eval": (by_pytrec_eval, "pytrec-eval-terrier", {"plain": [1, 2], "ties": [1], "close": [1], "negative": [1]}),
+    "pytrec_eval": (by_pytrec_eval, "pytrec-eval-terrier", ALL_KINDS),
     "ranx": (by_ranx, "ranx", {"plain": [1, 2]}),
     "gdeval": (by_gdeval, "ir-measures", {"plain": [1]}),
 }

@@ -14,7 +14,7 @@ from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.rankings import Content, Ids, Rankings
-from steelyard.core.records import Records, as_object
+from steelyard.core.records import Records
 from steelyard.core.task import Policy
 
 

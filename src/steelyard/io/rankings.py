@@ -11,20 +11,24 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.embeddings import Embeddings
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.rankings import Ids, Rankings
 from steelyard.core.records import Array, Schema, as_object
 from steelyard.io import trec
+from steelyard.io.embeddings import is_embeddings, read_npz, to_embeddings
 from steelyard.io.frames import arrow_text, is_frame, lazy_frame
 from steelyard.io.parquet import open_parquet
 from steelyard.io.read import READERS, as_ids, column_name, read_table, to_records
 from steelyard.io.table import Table
 from steelyard.io.text import open_text
 
+Side = Rankings | Embeddings
+
 
 def read_rankings(
     truth: Any, predictions: Any, truth_schema: Schema, prediction_schema: Schema, mapping: Mapping[str, str]
-) -> tuple[Rankings, Rankings]:
+) -> tuple[Side, Side]:
     """Read both sides. A schema's key is the query and the document; `mapping` renames columns of tables."""
     schemas = {"truth": truth_schema, "prediction": prediction_schema}
     known = [name for schema in schemas.values() for name in schema.names]
@@ -32,7 +36,7 @@ def read_rankings(
         side, dot, name = target.rpartition(".")
         if (dot and side not in schemas) or name not in known:
             raise InputError(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
-    read = {
+    read: dict[str, Side] = {
         "truth": _read_side(truth, truth_schema, mapping, "truth"),
         "prediction": _read_side(predictions, prediction_schema, mapping, "prediction"),
     }
@@ -49,13 +53,15 @@ def read_rankings(
     return read["truth"], read["prediction"]
 
 
-def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str) -> Rankings:
+def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str) -> Side:
     shown = "truth" if side == "truth" else "predictions"
     if isinstance(data, Rankings):
         return data
     if isinstance(data, str | PathLike):
         path, shown = Path(data), str(data)
         suffix = path.suffix.lower()
+        if suffix == ".npz":
+            return read_npz(path, shown)
         if suffix in (".parquet", ".pq"):
             data = open_parquet(path, shown)
         elif suffix in READERS:
@@ -66,8 +72,10 @@ def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str)
         elif trec.is_trec(path):
             return trec.read_trec(path, shown, side)
         else:
-            known = ", ".join([*READERS, *(ending for ending in trec.ENDINGS if ending)])
+            known = ", ".join([*READERS, ".npz", *(ending for ending in trec.ENDINGS if ending)])
             raise InputError(f"'{suffix}' is no format that can be read", where=shown, remedy=f"Known: {known}.")
+    if is_embeddings(data):
+        return to_embeddings(data, shown)
     if isinstance(data, Mapping) and all(isinstance(value, Mapping) for value in data.values()):
         return _from_nested(data, shown)
     if is_frame(data):

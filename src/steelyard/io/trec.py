@@ -16,7 +16,10 @@ from steelyard.core.records import Array
 from steelyard.io.text import check_readable
 
 ENDINGS = ("", ".qrels", ".qrel", ".run", ".trec", ".res", ".txt", ".input", ".test")
-_FIELDS = {"truth": ("query", "0", "document", "relevance"), "prediction": ("query", "Q0", "document", "rank", "score", "tag")}
+_FIELDS = {
+    "truth": ("query", "0", "document", "relevance"),
+    "prediction": ("query", "Q0", "document", "rank", "score", "tag"),
+}
 _VALUE = {"truth": 3, "prediction": 4}
 
 

@@ -24,9 +24,9 @@ class DiscountedGain(QueryMetric):
 
     $\mathrm{nDCG@}k = \sum_{i=1}^{k} \frac{\mathrm{gain}(g_i)}{\log_2(i+1)} \;/\; \mathrm{ideal}$
 
-    The gain is the relevance itself (`linear`, as trec_eval) or 2 to its power less 1 (`exponential`, as Burges and many
-    learning-to-rank papers); for relevances 0 and 1 they are the same. The ideal is the sum for all judged documents in
-    the order of their relevance. Below `level` nothing is gained (ranx does so).
+    The gain is the relevance itself (`linear`, as trec_eval) or 2 to its power less 1 (`exponential`, as Burges and
+    many learning-to-rank papers); for relevances 0 and 1 they are the same. The ideal is the sum for all judged
+    documents in the order of their relevance. Below `level` nothing is gained (ranx does so).
 
     Undefined when no query has a document of positive relevance.
 

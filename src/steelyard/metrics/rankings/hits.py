@@ -42,9 +42,9 @@ class AveragePrecision(_AtK):
 
     $\mathrm{AP@}k = \frac{1}{\mathrm{norm}} \sum_{i=1}^{k} P_i\,\mathrm{rel}_i$
 
-    The norm decides what a relevant document that was not found costs. `relevant` divides by all relevant documents R, as
-    trec_eval does. `min` divides by min(k, R), so that k right documents are enough for 1. `hits` divides by the relevant
-    documents found, so one that was missed costs nothing. Over several queries, the mean.
+    The norm decides what a relevant document that was not found costs. `relevant` divides by all relevant documents
+    R, as trec_eval does. `min` divides by min(k, R), so that k right documents are enough for 1. `hits` divides by the
+    relevant documents found, so one that was missed costs nothing. Over several queries, the mean.
 
     Undefined when no query has a relevant document.
 

@@ -19,7 +19,7 @@ from steelyard.align.rankings import RankedPairs, join_rankings
 from steelyard.core.records import Column, Records, Schema, constant_in_unit
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
-from steelyard.metrics.rankings import graded, hits
+from steelyard.metrics.rankings import embeddings, graded, hits
 
 KEY = ("query", "doc")
 TRUTH = Schema(
@@ -79,7 +79,19 @@ TASK = Task(
     measure=measure,
     metrics=(*hits.METRICS, *graded.METRICS),
     defaults=(
-        "map", "map@10", "ndcg", "ndcg@10", "precision@10", "recall@10", "recall@100", "mrr", "hit@1", "hit@10", "rprec",
-    ),  # fmt: skip
+        "map",
+        "map@10",
+        "ndcg",
+        "ndcg@10",
+        "precision@10",
+        "recall@10",
+        "recall@100",
+        "mrr",
+        "hit@1",
+        "hit@10",
+        "rprec",
+    ),
+    options=embeddings.OPTIONS,
+    prepare=embeddings.prepare,
     policy=Policy(missing="worst", extra="skip"),
 )
