@@ -16,8 +16,8 @@ from steelyard.core.records import Records, as_object, factorize
 from steelyard.match.neighbours import nearest_neighbours
 
 OPTIONS = (
-    Option("distance", "choice", "how embeddings are compared", "cosine", ("cosine", "l2"), sides=False),
-    Option("depth", "number", "how many nearest vectors embeddings are ranked to", 1000, minimum=0, sides=False),
+    Option("distance", "choice", "How embeddings are compared.", "cosine", ("cosine", "l2"), sides=False),
+    Option("depth", "number", "How many of the nearest vectors a list of embeddings holds.", 1000, minimum=0, sides=False),
 )
 MOST_ROWS = 1 << 30
 

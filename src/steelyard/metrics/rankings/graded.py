@@ -180,7 +180,6 @@ class Judged(QueryMetric):
     name = "judged"
     title = "Judged share"
     at = "k"
-    reference = "ir_measures: Judged"
 
     k: int | None = 10
 
