@@ -1,9 +1,9 @@
 // One query of a run against its judgements: which judged documents were retrieved, and at which rank.
 //
 // A metric asks only where the judged documents stand, so the run is never sorted. The judged documents go into a small
-// hash table that stays in cache and every retrieved document is looked up in it. Ranks are counted: each retrieved
-// document is placed between the judged scores by a binary search without branches, and running totals of those places
-// are the ranks. A run that comes in falling order, as most files do, needs not even that.
+// hash table that stays in cache and every retrieved document is looked up in it. Ranks are counted: scores go into
+// equal bins, those in a bin with a judged document are placed between the judged scores exactly, and running totals are
+// the ranks. A run that comes in falling order, as most files do, needs not even that.
 //
 // Equal scores are the trap. Three ranks are kept, for the three rules in use:
 //   id      by document id, the larger first (trec_eval's rule, on the scores as they are)
@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,7 +35,12 @@ class JudgedTable {
     while (slots < 4 * (to - from)) slots *= 2, --shift_;
     mask_ = slots - 1;
     slot_.assign(slots, {0, 0});
+    bits_ = 6;
+    while ((std::size_t{1} << bits_) < 64 * (to - from) && bits_ < 24) ++bits_;
+    filter_.assign(std::size_t{1} << (bits_ - 6), 0);
     for (std::size_t i = from; i < to; ++i) {
+      const std::uint64_t bit = filter_bit(ids.key[i]);
+      filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
       std::size_t s = static_cast<std::size_t>(ids.key[i] >> shift_);
       while (slot_[s].row) s = (s + 1) & mask_;
       slot_[s] = {ids.key[i], i - from + 1};
@@ -52,16 +58,23 @@ class JudgedTable {
     }
     return 0;
   }
-  bool may_hold(std::uint64_t key) const { return slot_[static_cast<std::size_t>(key >> shift_)].row != 0; }
+  // Whether the id may be there: one bit, right in all but one of 64 of those that are not.
+  bool may_hold(std::uint64_t key) const {
+    const std::uint64_t bit = filter_bit(key);
+    return (filter_[bit >> 6] >> (bit & 63)) & 1;
+  }
 
  private:
   struct Slot {
     std::uint64_t key;
     std::size_t row;
   };
+  std::uint64_t filter_bit(std::uint64_t key) const { return key >> (64 - bits_); }
+
   std::vector<Slot> slot_;
+  std::vector<std::uint64_t> filter_;
   std::size_t mask_ = 0, from_ = 0;
-  int shift_ = 60;
+  int shift_ = 60, bits_ = 6;
   const Texts* ids_ = nullptr;
 };
 
@@ -160,17 +173,18 @@ class Ranker {
       if (levels_.empty() || levels_.back() != s[j.run]) levels_.push_back(s[j.run]);
     }
     const std::size_t k = levels_.size();
+    above_.assign(k + 1, 0);
+    equal_.clear();
+    if (k == 0) return;
     std::size_t width = 1;
     int bits = 0;
     while (width < k + 1) width *= 2, ++bits;
     levels_.resize(width, -std::numeric_limits<double>::infinity());
     near_.assign(levels_.begin(), levels_.end());  // as single precision sees them
-    above_.assign(k + 1, 0);
-    equal_.clear();
     const double* level = levels_.data();
     const float* near = near_.data();
     bool touching = false;
-    for (std::size_t i = 0; i < n; ++i) {
+    auto place = [&](std::size_t i) {
       std::size_t low = 0;  // the number of levels that are not below this score
       for (int b = bits - 1; b >= 0; --b) {
         low += static_cast<std::size_t>(level[low + (std::size_t{1} << b) - 1] >= s[i]) << b;
@@ -185,6 +199,50 @@ class Ranker {
         }
       }
       touching |= near[low] == f;
+    };
+    // Bins keep order (a higher bin is a higher score), so all but those beside a judged score are counted as they
+    // are. Every score is placed where there are too few, where the range is not finite, or where a bin is so narrow
+    // that single precision could not tell it from the next but one.
+    double most = s[0], least = s[0];
+    for (std::size_t i = 1; i < n; ++i) {
+      most = s[i] > most ? s[i] : most;
+      least = s[i] < least ? s[i] : least;
+    }
+    const double range = most - least, scale = static_cast<double>(kBins - 1) / range;
+    const double largest = std::max(std::abs(most), std::abs(least));
+    const bool wide = range > largest * (kBins / 4194304.0) && range < 1e37 && scale < 1e37;
+    if (n < 2 * kBins || !wide) {
+      for (std::size_t i = 0; i < n; ++i) place(i);
+    } else {
+      auto bin_of = [&](double x) { return static_cast<std::uint32_t>((x - least) * scale); };
+      // Rounding may move a score that is nearly a judged one into the next bin: those beside count as well.
+      beside_.assign(kBins + 2, 0);
+      for (std::size_t t = 0; t < k; ++t) {
+        const std::uint32_t bin = bin_of(level[t]);
+        beside_[bin] = beside_[bin + 1] = beside_[bin + 2] = 1;
+      }
+      bin_.resize(n);
+      count_.assign(kBins, 0);
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t bin = bin_of(s[i]);
+        bin_[i] = static_cast<std::uint16_t>(bin);
+        ++count_[bin];
+      }
+      exact_.resize(n);
+      std::size_t exact = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        exact_[exact] = static_cast<std::uint32_t>(i);
+        exact += beside_[bin_[i] + 1];
+      }
+      for (std::size_t e = 0; e < exact; ++e) place(exact_[e]);
+      std::size_t low = 0;  // the levels that are not below this bin
+      for (std::uint32_t bin = kBins; bin-- > 0;) {
+        if (beside_[bin + 1]) {
+          while (low < k && bin_of(level[low]) >= bin) ++low;
+        } else {
+          above_[low] += count_[bin];
+        }
+      }
     }
     close |= touching;
     for (std::size_t t = 1; t <= k; ++t) above_[t] += above_[t - 1];
@@ -218,10 +276,14 @@ class Ranker {
     });
   }
 
+  static constexpr std::uint32_t kBins = 256;
+
   std::vector<double> levels_, single_;
   std::vector<float> near_;
   std::vector<std::size_t> above_, place_;
-  std::vector<std::uint32_t> equal_;
+  std::vector<std::uint32_t> equal_, exact_, count_;
+  std::vector<std::uint16_t> bin_;
+  std::vector<std::uint8_t> beside_;
 };
 
 // The hash of a row, of which a query's sum is the same in any order of its rows.
@@ -229,7 +291,8 @@ inline std::uint64_t row_hash(std::uint64_t key, double value) {
   const double number = value + 0.0;  // no minus zero
   std::uint64_t bits;
   std::memcpy(&bits, &number, 8);
-  return mix64(key ^ (bits * kGolden));
+  const std::uint64_t x = (key ^ (bits * kGolden)) * 0xBF58476D1CE4E5B9ull;
+  return x ^ (x >> 32);
 }
 
 }  // namespace steelyard

@@ -313,6 +313,20 @@ def test_long_lists_agree_with_a_naive_scorer() -> None:
             assert [table.values[spec][i] for spec in specs] == pytest.approx(expected[query], rel=1e-11)
 
 
+@pytest.mark.parametrize("spread", [1e-6, 1e-3, 1.0, 1e6])
+def test_single_precision_is_a_run_in_single_precision(spread: float) -> None:
+    """Long lists around 1,000, so close that single precision sees few, some or no ties."""
+    rng = np.random.default_rng(9)
+    scores = 1000 + spread * rng.normal(size=3000)
+    docs = [f"doc{i}" for i in rng.permutation(3000)]
+    truth = {"q": {doc: 1.0 for doc in docs[::31]}}
+    run = {"q": dict(zip(docs, scores.tolist(), strict=True))}
+    rounded = {"q": dict(zip(docs, scores.astype(np.float32).astype(float).tolist(), strict=True))}
+    for given_run, other in ((run, rounded), (rows(run, "score"), rows(rounded, "score"))):
+        assert score(truth, given_run, "map(ties=single)") == score(truth, other, "map")
+        assert score(truth, given_run, "map") == pytest.approx([naive(truth, run, 3000)["q"][0]], rel=1e-12)
+
+
 NUMBERS = ["0", "-0", "1", "+1", "1.", ".5", "-.5e3", "1e5", "1E-5", "0.1", "123456789.987654321", "1e22", "1e23",
            "9007199254740993", "18446744073709551616", "1e-300", "5e-324", "2.2250738585072014e-308", "1e308",
            "0.30000000000000004", "3.14159265358979323846264338327950288", "00012", "1e+2", "-1e-400"]  # fmt: skip

@@ -77,8 +77,8 @@ def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Po
 
     ranks, rows, tied, retrieved = _ranks(judged, scored, run_of)
     keep = ~missing if policy.missing == "skip" else np.ones(len(missing), dtype=bool)
-    chosen = np.flatnonzero(keep)
-    chosen = chosen[np.argsort(judged.queries[chosen], kind="stable")]
+    names = judged.queries.tolist()
+    chosen = np.array(sorted(np.flatnonzero(keep).tolist(), key=names.__getitem__), dtype=np.int64)
     rows, owner = _gather(rows, judged.starts, chosen)
     known = np.where(missing, 0, retrieved[run_of] if len(retrieved) else 0)
     return RankedPairs(

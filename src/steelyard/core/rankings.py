@@ -86,10 +86,11 @@ class Rankings(Records):
         SHA-256 over the queries, each with its number of rows and the sum of 64-bit hashes of its rows.
         """
         content = self.content[0]
-        total = hashlib.sha256()
-        for query in np.argsort(self.queries, kind="stable").tolist():
-            line = f"{self.queries[query]}\x1f{content.rows[query]}\x1f{content.sums[query]}\x1e"
-            total.update(line.encode("utf-8", "surrogatepass"))
+        names = self.queries.tolist()
+        order = sorted(range(len(names)), key=names.__getitem__)
+        total = hashlib.sha256("\x1f".join(names[i] for i in order).encode("utf-8", "surrogatepass"))
+        total.update(np.ascontiguousarray(content.rows[order], dtype="<i8").data)
+        total.update(np.ascontiguousarray(content.sums[order], dtype="<u8").data)
         return f"sha256-rows:{total.hexdigest()}"
 
     @staticmethod

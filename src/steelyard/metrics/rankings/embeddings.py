@@ -17,7 +17,9 @@ from steelyard.match.neighbours import nearest_neighbours
 
 OPTIONS = (
     Option("distance", "choice", "How embeddings are compared.", "cosine", ("cosine", "l2"), sides=False),
-    Option("depth", "number", "How many of the nearest vectors a list of embeddings holds.", 1000, minimum=0, sides=False),
+    Option(
+        "depth", "number", "How many of the nearest vectors a list of embeddings holds.", 1000, minimum=0, sides=False
+    ),
 )
 MOST_ROWS = 1 << 30
 
