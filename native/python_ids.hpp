@@ -14,7 +14,7 @@ namespace steelyard {
 // A string's UTF-8 without blanks around it; false where it is no string, has no UTF-8 form, is empty or too long.
 // `trimmed` becomes true where there were blanks.
 inline bool read_id(PyObject* object, std::string_view& out, bool& trimmed) {
-  if (!object || !PyUnicode_Check(object)) return false;
+  if (!object || (Py_TYPE(object) != &PyUnicode_Type && !PyUnicode_Check(object))) return false;
   Py_ssize_t size;
   const char* data = PyUnicode_AsUTF8AndSize(object, &size);
   if (!data) {
@@ -36,7 +36,7 @@ inline bool read_id(PyObject* object, std::string_view& out) {
 
 // A float or an integer; false where it is neither, or not finite.
 inline bool read_number(PyObject* object, double& out) {
-  if (PyFloat_Check(object)) {
+  if (Py_TYPE(object) == &PyFloat_Type || PyFloat_Check(object)) {
     out = PyFloat_AsDouble(object);
   } else if (PyLong_Check(object) && !PyBool_Check(object)) {
     out = PyLong_AsDouble(object);

@@ -14,12 +14,6 @@
 #include "ranking_query.hpp"
 #include "texts.hpp"
 
-#if defined(__GNUC__) || defined(__clang__)
-#define STEELYARD_PREFETCH(address) __builtin_prefetch(address)
-#else
-#define STEELYARD_PREFETCH(address) ((void)0)
-#endif
-
 namespace steelyard {
 namespace {
 
@@ -190,7 +184,6 @@ nb::object join_nested(Bytes truth_text, Words truth_place, Words truth_key, Dou
   Ranker ranker;
   Repeats repeats;
   std::vector<Judged> judged;
-  std::vector<PyObject*> objects;
   std::vector<std::string_view> views;
   std::vector<std::uint64_t> keys;
   std::vector<double> scores;
@@ -199,26 +192,17 @@ nb::object join_nested(Bytes truth_text, Words truth_place, Words truth_key, Dou
   for (std::size_t r = 0; r < queries && PyDict_Next(run.ptr(), &outer, &query, &documents); ++r) {
     if (!PyDict_Check(documents)) return nb::none();
     const auto n = static_cast<std::size_t>(PyDict_Size(documents));
-    constexpr std::size_t kAhead = 16;
-    objects.resize(n + kAhead);
     views.resize(n);
     keys.resize(n);
     scores.resize(n);
     Py_ssize_t inner = 0;
     std::size_t rows = 0;
-    while (rows < n && PyDict_Next(documents, &inner, &document, &value)) {
-      if (!read_number(value, scores[rows])) return nb::none();
-      objects[rows++] = document;
-    }
-    std::fill(objects.begin() + static_cast<std::ptrdiff_t>(rows), objects.end(), documents);
     std::uint64_t sum = 0;
     bool trimmed = false;
-    for (std::size_t i = 0; i < rows; ++i) {
-      STEELYARD_PREFETCH(objects[i + kAhead]);
-      STEELYARD_PREFETCH(reinterpret_cast<const char*>(objects[i + kAhead]) + 48);
-      if (!read_id(objects[i], views[i], trimmed)) return nb::none();
-      keys[i] = text_key(views[i].data(), views[i].size());
-      sum += row_hash(keys[i], scores[i]);
+    for (; rows < n && PyDict_Next(documents, &inner, &document, &value); ++rows) {
+      if (!read_number(value, scores[rows]) || !read_id(document, views[rows], trimmed)) return nb::none();
+      keys[rows] = text_key(views[rows].data(), views[rows].size());
+      sum += row_hash(keys[rows], scores[rows]);
     }
     counts.push(static_cast<std::int64_t>(rows));
     sums.push(sum);

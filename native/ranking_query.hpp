@@ -201,8 +201,7 @@ class Ranker {
       touching |= near[low] == f;
     };
     // Bins keep order (a higher bin is a higher score), so all but those beside a judged score are counted as they
-    // are. Every score is placed where there are too few, where the range is not finite, or where a bin is so narrow
-    // that single precision could not tell it from the next but one.
+    // are. Every score is placed where there are too few, or their range is too narrow or too wide to be cut.
     double most = s[0], least = s[0];
     for (std::size_t i = 1; i < n; ++i) {
       most = s[i] > most ? s[i] : most;
@@ -210,16 +209,17 @@ class Ranker {
     }
     const double range = most - least, scale = static_cast<double>(kBins - 1) / range;
     const double largest = std::max(std::abs(most), std::abs(least));
-    const bool wide = range > largest * (kBins / 4194304.0) && range < 1e37 && scale < 1e37;
-    if (n < 2 * kBins || !wide) {
+    const bool wide = range > largest * 1e-6 && range < 1e37 && scale < 1e37;
+    if (n < kBins || !wide) {
       for (std::size_t i = 0; i < n; ++i) place(i);
     } else {
       auto bin_of = [&](double x) { return static_cast<std::uint32_t>((x - least) * scale); };
-      // Rounding may move a score that is nearly a judged one into the next bin: those beside count as well.
-      beside_.assign(kBins + 2, 0);
+      // What single precision takes for equal to a judged score may lie in other bins: those count as beside it too.
+      beside_.assign(kBins, 0);
+      const double blur = largest / 4194304.0;
       for (std::size_t t = 0; t < k; ++t) {
-        const std::uint32_t bin = bin_of(level[t]);
-        beside_[bin] = beside_[bin + 1] = beside_[bin + 2] = 1;
+        const std::uint32_t last = bin_of(std::min(level[t] + blur, most));
+        for (std::uint32_t bin = bin_of(std::max(level[t] - blur, least)); bin <= last; ++bin) beside_[bin] = 1;
       }
       bin_.resize(n);
       count_.assign(kBins, 0);
@@ -232,12 +232,12 @@ class Ranker {
       std::size_t exact = 0;
       for (std::size_t i = 0; i < n; ++i) {
         exact_[exact] = static_cast<std::uint32_t>(i);
-        exact += beside_[bin_[i] + 1];
+        exact += beside_[bin_[i]];
       }
       for (std::size_t e = 0; e < exact; ++e) place(exact_[e]);
       std::size_t low = 0;  // the levels that are not below this bin
       for (std::uint32_t bin = kBins; bin-- > 0;) {
-        if (beside_[bin + 1]) {
+        if (beside_[bin]) {
           while (low < k && bin_of(level[low]) >= bin) ++low;
         } else {
           above_[low] += count_[bin];
