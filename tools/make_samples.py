@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import make_labels_sample
 import numpy as np
 
 SAMPLES = Path(__file__).parent.parent / "src" / "steelyard" / "samples"
@@ -113,6 +114,7 @@ def main() -> None:
     weights(np.random.default_rng(20260701))
     sequences(np.random.default_rng(20260702))
     losses(np.random.default_rng(20260706))
+    make_labels_sample.main()
 
 
 if __name__ == "__main__":

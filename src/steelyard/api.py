@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
@@ -16,6 +14,7 @@ from steelyard.core.records import Records
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import EachUnit
+from steelyard.io.digest import digest
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
@@ -62,6 +61,7 @@ def evaluate(
 
     said = resolve_options(kind, options or {})
     measured = _measure(kind, truth, predictions, columns or {}, policy, said)
+    chosen = _expanded(kind, chosen, metrics is None, measured.stats)
     parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
     return Report(
         task=kind.name,
@@ -76,6 +76,7 @@ def evaluate(
         provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
         notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
+        table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
     )
 
 
@@ -102,6 +103,7 @@ def compare(
     policy = Policy(missing, extra)
     said = resolve_options(kind, options or {})
     a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
+    chosen = _expanded(kind, chosen, metrics is None, a.stats)
     return Comparison(
         task=kind.name,
         unit=kind.unit,
@@ -164,6 +166,13 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
     return list(dict.fromkeys(chosen))
 
 
+def _expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
+    """What the choice comes to for these data."""
+    if by_default and kind.defaults_for is not None:
+        chosen = _metrics(kind, kind.defaults_for(stats))
+    return list(dict.fromkeys(metric for one in chosen for metric in one.expand(stats)))
+
+
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> _Measured:
@@ -181,8 +190,8 @@ def _provenance(
     columns: Mapping[str, str],
 ) -> Provenance:
     return Provenance(
-        truth=Side(measured.truth.source, len(measured.truth), measured.truth.digest()),
-        predictions=Side(measured.prediction.source, len(measured.prediction), measured.prediction.digest()),
+        truth=Side(measured.truth.source, len(measured.truth), digest(measured.truth)),
+        predictions=Side(measured.prediction.source, len(measured.prediction), digest(measured.prediction)),
         metrics=tuple(str(metric) for metric in chosen),
         by=by,
         confidence=how.confidence,
@@ -196,7 +205,7 @@ def _provenance(
 
 
 def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
-    units = int(np.count_nonzero(stats.weight > 0))
+    units = stats.unit_count
     if how.confidence is None:
         return ()
     if units < 2:
@@ -204,7 +213,7 @@ def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = (
     rough = f"below {FEW_UNITS} units an interval is rough and tends to be too narrow."
     if units < FEW_UNITS:
         return (f"Only {count_text(units, kind.unit)}: {rough}",)
-    few = sum(len(part) < FEW_UNITS for part in parts)
+    few = sum(part.unit_count < FEW_UNITS for part in parts)
     return (f"{few} of {count_text(len(parts), 'slice')} have few units: {rough}",) if few else ()
 
 
@@ -218,5 +227,6 @@ def _unequal(kind: Task, a: Coverage, b: Coverage) -> tuple[str, ...]:
 
 
 def _unit_table(kind: Task, stats: Stats, chosen: Sequence[Metric]) -> UnitTable:
+    stats = stats.by_unit()
     each = EachUnit(len(stats))
     return UnitTable(kind.unit, stats.units, {str(metric): metric.reduce(stats, each) for metric in chosen})

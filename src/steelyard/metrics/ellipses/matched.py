@@ -67,7 +67,7 @@ def sides(stats: Stats) -> Sides:
             np.ascontiguousarray(rows[~found]), np.ascontiguousarray(rows[found]), *owners, *ends
         )  # fmt: skip
 
-    return stats.once("sides", make)
+    return stats.derived("sides", make)
 
 
 def matches(stats: Stats, distance: str, matching: str = "greedy", weights: tuple[float, ...] = WEIGHTS) -> Matches:
@@ -81,7 +81,7 @@ def matches(stats: Stats, distance: str, matching: str = "greedy", weights: tupl
         ends = both.truth_ends, both.detected_ends
         return Matches(both, *match(both.truth, both.detected, *ends, distance, how, weights))
 
-    return stats.once(("matches", distance, matching, weights), make)
+    return stats.derived(("matches", distance, matching, weights), make)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def ranked(stats: Stats) -> Ranked:
         closes[:-1] = falling[1:] != falling[:-1]
         return Ranked(order, np.ascontiguousarray(sides(stats).detected_owner[order]), closes)
 
-    return stats.once("ranked", make)
+    return stats.derived("ranked", make)
 
 
 def hits(stats: Stats, ious: tuple[float, ...]) -> Array:
@@ -115,7 +115,7 @@ def hits(stats: Stats, ious: tuple[float, ...]) -> Array:
         score = np.ascontiguousarray(stats.events["score"][stats.events["detected"]])
         return match_by_score(both.truth, both.detected, both.truth_ends, both.detected_ends, score, ious)
 
-    return stats.once(("hits", ious), make)
+    return stats.derived(("hits", ious), make)
 
 
 def ious(found: Matches) -> Array:
