@@ -232,8 +232,13 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"label": ["a", "b", "c"]}, {"score": [1, 2, 3]}, "one column 'score' is for two classes, and there are 3",
     ),
     "a class without its column": (
-        {"labels": [["a"], ["b"]]}, {"label:a": [1, 0], "label:b": [0, 1], "score:a": [1, 2]}, "label 'b' was never declared",
+        {"labels": [["a"], ["b"]]}, {"label:a": [1, 0], "label:b": [0, 1], "score:a": [1, 2]}, "'b' is missing in one",
     ),
+    "scores and labels of other classes": (
+        {"labels": [["a"], ["b"]]}, {"label:a": [1, 0], "label:b": [0, 1], "score:a": [1, 2], "score:c": [1, 2]},
+        "not of the same classes: 'b', 'c' is missing in one",
+    ),
+    "a score too large to hold": (GOOD, {"id": [1, 2], "score": [10**400, 1]}, "row 0, column 'score': .* is not a number"),
     "a weight below 0": ({"label": ["a", "b"], "weight": [1, -1]}, {"label": ["a", "b"]}, "row 1, column 'weight': '-1'"),
     "an indicator that is 2": ({"label:a": [1, 2]}, {"label:a": [1, 0]}, "row 1, column 'label:a': '2' is neither"),
 }  # fmt: skip
@@ -286,6 +291,58 @@ def test_bad_specs(spec: str, message: str) -> None:
 def test_undeclared_labels_of_a_declaration() -> None:
     with pytest.raises(sy.InputError, match="label 'b' was never declared"):
         sy.evaluate("labels", GOOD, GOOD, options={"classes": ["a", "c"]})
+
+
+def test_nothing_but_an_input_error_comes_of_odd_data() -> None:
+    """Columns of any form, with odd cells among good ones: a report whose numbers have reasons, or one clear error."""
+    odd: list[Any] = ["", None, math.nan, 2.5, True, ["a"], -3, 10**30, math.inf, "é|a"]
+    outcomes = {"report": 0, "error": 0}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        rows = int(rng.choice([1, 2, 12]))
+
+        def column(values: list[Any], rng: Any = rng, rows: int = rows) -> list[Any]:
+            return [
+                odd[rng.integers(len(odd))] if rng.random() < 0.004 else values[rng.integers(len(values))]
+                for _ in range(rows)
+            ]
+
+        classes = ["a", "b", "c"][: int(rng.integers(1, 4))]
+        several = rng.random() < 0.3
+        forms = ["labels", "label:"] if several else ["label"]
+        truth: dict[str, Any] = {}
+        predictions: dict[str, Any] = {}
+        for side, form in (
+            (truth, rng.choice(forms)),
+            (predictions, rng.choice([*forms, "score:", "probability:", "score"])),
+        ):
+            if form == "label":
+                side["label"] = column(list(classes))
+            elif form == "labels":
+                side["labels"] = column([[], ["a"], classes, "a|b", ""])
+            elif form == "score":
+                side["score"] = column([0.1, 0.5, 0.5, 2])
+            else:
+                values: list[Any] = {"label:": [0, 1], "score:": [0.1, 3, -2], "probability:": [1 / len(classes)]}[form]
+                side |= {f"{form}{name}": column(values) for name in classes}
+        if rng.random() < 0.3:
+            truth["weight"] = column([0, 1, 2.5])
+        if rng.random() < 0.3:
+            truth["group"] = column(["g", "h"])
+        try:
+            report = sy.evaluate("labels", truth, predictions, list(catalogue.metrics("labels")), draws=100)
+            sy.compare("labels", truth, predictions, predictions, draws=100)
+        except sy.InputError:
+            outcomes["error"] += 1
+            continue
+        outcomes["report"] += 1
+        for found in report.scores.values():
+            assert found.defined or found.why, found
+        for name in report.tables:
+            assert str(report.table(name))
+        report.to_json()
+        report.units()
+    assert min(outcomes.values()) > 5, outcomes
 
 
 # --- units
@@ -359,6 +416,16 @@ def test_compare_models_that_know_different_classes() -> None:
     assert comparison["macro(f1)"].a.value == pytest.approx(
         scores(truth, {"label": list("abca") * 10}, "macro(f1)")["macro(f1)"]
     )
+
+
+def test_compare_labels_with_scores_on_what_both_hold() -> None:
+    truth = {"label": [0, 1, 1, 0] * 10}
+    comparison = sy.compare(
+        "labels", truth, {"label": [0, 1, 0, 0] * 10}, {"probability": [0.1, 0.9, 0.8, 0.2] * 10},
+        ["accuracy", "roc_auc"], draws=200,
+    )  # fmt: skip
+    assert comparison["accuracy"].difference == pytest.approx(0.25)
+    assert comparison["roc_auc"].why == "the predictions hold labels and no scores"
 
 
 def test_stats_of_different_classes_join() -> None:
@@ -546,6 +613,25 @@ def test_codes_of_texts(texts: list[str]) -> None:
     names = array[first].tolist()
     assert names == list(dict.fromkeys(array.tolist()))
     assert [names[code] for code in codes] == array.tolist()
+    codes, first = _native.factor_texts(texts)
+    assert [texts[i] for i in first] == list(dict.fromkeys(texts))
+    assert [texts[first[code]] for code in codes] == texts
+
+
+def test_codes_of_what_is_not_text() -> None:
+    assert _native.factor_texts(["a", 1]) is None
+    assert _native.factor_texts(["a", "\ud800"]) is None
+    odd = {"label": ["a", "\ud800", "b"]}
+    assert scores(odd, odd, "accuracy") == {"accuracy": 1.0}
+
+
+def test_codes_of_many_texts() -> None:
+    texts = [f"text {i * 7919 % 5000}" for i in range(20_000)]
+    for codes, first in (
+        _native.factor_texts(texts), _native.factor_rows(np.array(texts).view(np.uint32).reshape(len(texts), -1)),
+    ):  # fmt: skip
+        assert len(first) == 5000
+        assert [texts[first[code]] for code in codes] == texts
 
 
 def test_confusion_counts_past_a_byte() -> None:
