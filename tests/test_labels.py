@@ -560,6 +560,9 @@ def test_tables() -> None:
     bins = report.table("reliability")
     assert bins.values[:, 2].sum() == 3
     assert json.loads(json.dumps(bins.to_dict(), allow_nan=False))["values"][0][3] is None
+    page = report.to_html()
+    assert "<summary>Confusion matrix: rows of truth by prediction</summary>" in page
+    assert "<td>0</td><td>1</td><td>1</td>" in page
     with pytest.raises(KeyError, match="Did you mean 'confusion'"):
         report.table("confusio")
 
