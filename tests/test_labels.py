@@ -18,13 +18,13 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
-from steelyard.core.weights import EachUnit, Plain
+from steelyard.core.weights import EachUnit, LeaveOneOut, Plain
 from steelyard.io.read import read_table, to_records
 from steelyard.metrics import catalogue
 from steelyard.metrics.labels import measure as measuring
 from steelyard.metrics.labels.data import LabelPairs
 from steelyard.stats.bootstrap import Resampling, score
-from steelyard.stats.draws import BootstrapDraws, unit_keys
+from steelyard.stats.draws import BootstrapDraws, SwapDraws, unit_keys
 
 TASK = catalogue.find_task("labels")
 
@@ -440,6 +440,66 @@ def test_stats_of_different_classes_join() -> None:
     for spec in ("macro(f1)", "kappa(weights=quadratic)", "mcc"):
         metric = catalogue.parse(spec, "labels")
         assert metric.reduce(joined, joined.whole()) == pytest.approx(metric.reduce(whole, whole.whole()))
+
+
+def many_classes(seed: int, *, several: bool) -> Stats:
+    """Thirty groups of rows with four classes, labels and scores; ties, weights, and a class that some draws lack."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(30), rng.integers(1, 5, 30))
+    rows = len(group)
+    truth: dict[str, Any] = {"id": np.arange(rows), "group": group, "weight": rng.choice([0.5, 1, 2], rows)}
+    predictions: dict[str, Any] = {"id": np.arange(rows)}
+    if several:
+        truth["label"] = rng.integers(0, 2, (rows, 4))
+        predictions["label"] = rng.integers(0, 2, (rows, 4))
+        predictions["probability"] = np.round(rng.random((rows, 4)), 1)
+    else:
+        truth["label"] = rng.choice(4, rows, p=[0.5, 0.3, 0.17, 0.03])
+        p = rng.integers(1, 5, (rows, 4)) + np.eye(4)[truth["label"]]
+        predictions["probability"] = p / p.sum(axis=1, keepdims=True)
+    return TASK.measure(pairs_of(truth, predictions))
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_every_kind_of_weights_agrees_with_the_plain_ones(several: bool) -> None:
+    """As the laws have it for two classes, here for four, and for several labels a row."""
+    a, b = many_classes(1, several=several), many_classes(1, several=several)
+    shuffled = np.random.default_rng(3).permutation(len(b.owner))
+    for name in ("predicted", "probability"):
+        b.events[name] = b.events[name][shuffled]
+    stacked = Stats.stack([a, b])
+    keys, base = unit_keys(a.units), np.random.default_rng(4).uniform(0.5, 2, len(a))
+    cases: list[tuple[Stats, Any]] = [
+        (a, EachUnit(len(a))),
+        (a, LeaveOneOut(base)),
+        (a, BootstrapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
+    ]
+    inner = (
+        "precision",
+        "f1",
+        "fbeta(beta=2)",
+        "npv",
+        "accuracy",
+        "mcc",
+        "roc_auc",
+        "ap",
+        "best_f1",
+        "log_loss",
+        "ece",
+    )
+    specs = [f"macro({name})" for name in inner] + [f"weighted({name})" for name in inner]
+    specs += [f"micro({name})" for name in inner if name not in ("log_loss", "ece")] + ["ap(label=2)", "ece(label=1)"]
+    specs += ["accuracy", "exact_match", "hamming", "balanced_accuracy", "classwise_ece", "macro(best_threshold)"]
+    if not several:
+        specs += ["mcc", "kappa(weights=linear)", "topk@2", "ovo(roc_auc, weighted=true)", "ovo(ap)", "brier", "mce"]
+    for spec in specs:
+        metric = catalogue.parse(spec, "labels")
+        for stats, weights in cases:
+            rows = np.concatenate(list(weights.blocks()))
+            expected = [float(metric.reduce(stats, Plain(row))[0]) for row in rows]
+            np.testing.assert_allclose(metric.reduce(stats, weights), expected, rtol=1e-7, atol=1e-9, err_msg=spec)
 
 
 # --- rows counted by cell
