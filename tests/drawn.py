@@ -81,6 +81,33 @@ def perfect_losses(truth: Data) -> Data:
     return {"image": truth["image"], "item": truth["item"], "logit": logit, "value": truth["value"]}
 
 
+def draw_ellipses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Images with none to four ellipses: found, missed, found twice, or found where there are none."""
+    truth: list[tuple[Any, ...]] = []
+    found: list[tuple[Any, ...]] = []
+    nothing = (np.nan,) * 5
+    for unit in range(units):
+        image = f"i{unit}"
+        many = int(rng.integers(0, 5)) if unit > 1 else 3
+        own = np.column_stack(
+            [rng.uniform(0, 200, (many, 2)), rng.uniform(-90, 270, many), rng.uniform(4, 40, (many, 2))]
+        )
+        truth += [(image, *row) for row in np.round(own, 2).tolist()] or [(image, *nothing)]
+        seen = own[rng.random(many) < 0.85]
+        seen = np.concatenate([seen, seen[rng.random(len(seen)) < 0.2]])
+        noise = rng.normal(0, [3, 3, 6, 2, 2], seen.shape) * rng.choice([0.1, 1.0, 3.0], (len(seen), 1))
+        seen = seen + noise
+        false = np.column_stack([rng.uniform(0, 200, (2, 2)), rng.uniform(0, 180, 2), rng.uniform(4, 40, (2, 2))])
+        seen = np.concatenate([seen, false[rng.random(2) < 0.3]])
+        seen[:, 3:] = np.maximum(seen[:, 3:], 1)
+        rows = [(image, *row, rng.random()) for row in seen.tolist()]
+        found += rows or [(image, *nothing, np.nan)]
+    names = ("image", "xc", "yc", "theta", "a", "b", "score")
+    sides = [dict(zip(names, zip(*rows, strict=True), strict=False)) for rows in (truth, found)]
+    sides[0]["group"] = [f"g{hash_of(i) % 3}" for i in sides[0]["image"]]
+    return sides[0], sides[1]
+
+
 def draw_labels(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """Two classes, groups as units, ties in the probabilities, weights by row; each group holds both classes."""
     group = np.repeat([f"g{unit}" for unit in range(units)], rng.integers(2, 6, units))
@@ -111,11 +138,13 @@ DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
     "weights": draw_weights,
     "sequences": draw_sequences,
     "losses": draw_losses,
+    "ellipses": draw_ellipses,
     "labels": draw_labels,
 }
 PERFECT: dict[str, Callable[[Data], Data]] = {
     "weights": same_columns("dish", "item", "weight"),
     "sequences": same_columns("sequence", "t", "weight"),
     "losses": perfect_losses,
+    "ellipses": lambda truth: {**same_columns("image", "xc", "yc", "theta", "a", "b")(truth), "score": truth["xc"]},
     "labels": perfect_labels,
 }

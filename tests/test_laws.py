@@ -32,7 +32,7 @@ def measured(task: str, truth: Any, predictions: Any) -> Stats:
         to_records(read_table(data, side), schema, {}, side)
         for data, side, schema in ((truth, "truth", kind.truth), (predictions, "prediction", kind.prediction))
     ]
-    return kind.measure(kind.pair(*sides, Policy()))
+    return kind.measure(kind.join(*sides, Policy()))
 
 
 _cache: dict[tuple[str, int], Stats] = {}

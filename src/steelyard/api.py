@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
@@ -20,6 +20,7 @@ from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
 from steelyard.report.numbers import count_text
+from steelyard.report.svg import scene_svg
 from steelyard.stats import compare as comparing
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
@@ -115,6 +116,30 @@ def compare(
     )
 
 
+def draw(
+    task: str,
+    truth: Any,
+    predictions: Any,
+    unit: object,
+    metric: str | Metric | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> str:
+    """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them."""
+    kind = catalogue.find_task(task)
+    if kind.scene is None:
+        drawn = [name for name in catalogue.TASKS if catalogue.TASKS[name].scene is not None]
+        raise InputError(f"task '{task}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
+    chosen = _metrics(kind, [metric or kind.defaults[0]])[0]
+    said = resolve_options(kind, options or {})
+    pairs = _measure(kind, truth, predictions, columns or {}, Policy("worst", "skip"), said).pairs
+    place = {str(found): i for i, found in enumerate(pairs.units.tolist())}
+    if str(unit) not in place:
+        raise InputError(f"there is no {kind.unit} '{unit}' in the truth", remedy=nearest(str(unit), place))
+    return scene_svg(kind.scene(pairs, place[str(unit)], chosen))
+
+
 def metrics(task: str) -> tuple[Metric, ...]:
     """The catalogue of a task, as values."""
     return catalogue.metrics(task)
@@ -152,10 +177,7 @@ def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> _Measured:
     truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
-    prepared = (truth_records, prediction_records)
-    if kind.prepare is not None:
-        prepared = kind.prepare(*prepared, options)
-    pairs = kind.pair(*prepared, policy)
+    pairs = kind.join(truth_records, prediction_records, policy, options)
     return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 
 

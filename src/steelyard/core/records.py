@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError
 
 Array = NDArray[Any]
-Kind = Literal["id", "number", "integer", "flag", "text", "label", "labels"]
+Kind = Literal["id", "number", "integer", "flag", "text", "points", "label", "labels"]
 
 
 @dataclass(frozen=True)
 class Column:
     """One column of a side.
 
-    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `label`
-    (text or integers, as the source gives them), `labels` (a tuple of texts). `many` is the kind of the columns
-    `name:class`, one a class, where there may be such.
+    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
+    (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts).
+    `many` is the kind of the columns `name:class`, one a class, where there may be such.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from steelyard.core.errors import InputError, some
 from steelyard.core.weights import Plain
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 
 class Stats:
@@ -86,17 +87,18 @@ class Stats:
 
     def per_unit(self, key: object, make: Callable[[], Array]) -> Array:
         """A dense column that depends on a metric's settings, made once."""
-        return self.derived(key, make)  # type: ignore[no-any-return]
+        return self.derived(key, make)
 
-    def holds(self, key: object) -> bool:
-        """Whether something of that key has been derived."""
-        return key in self._derived
+    def held(self, key: object) -> Any:
+        """What has been derived under that key, or None."""
+        return self._derived.get(key)
 
-    def derived(self, key: object, make: Callable[[], Any]) -> Any:
+    def derived(self, key: object, make: Callable[[], T]) -> T:
         """Anything that is made of the stats once and asked for again."""
         if key not in self._derived:
             self._derived[key] = make()
-        return self._derived[key]
+        found: T = self._derived[key]
+        return found
 
     def sum_events(self, values: Array) -> Array:
         """Sum a value of each event into its unit."""

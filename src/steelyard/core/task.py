@@ -12,6 +12,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
+from steelyard.core.scene import Scene
 from steelyard.core.stats import Stats
 from steelyard.core.table import Table
 
@@ -32,7 +33,8 @@ class Task:
     units. `defaults` are the specs that a report shows when none is asked for; `defaults_for` chooses them where they
     depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
     `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
-    form that `pair` takes. `shape` names the reader of its data in `io.sources`.
+    form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs,
+    unit, metric)` is a picture of one unit.
     """
 
     name: str
@@ -51,6 +53,13 @@ class Task:
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
     shape: str = "rows"
+    scene: Callable[[Any, int, Metric], Scene] | None = None
+
+    def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
+        """Prepare records by the options, then pair them: the whole way from what was read to pairs."""
+        if self.prepare is not None:
+            truth, prediction = self.prepare(truth, prediction, options or Options(self.options))
+        return self.pair(truth, prediction, policy)
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.

@@ -23,6 +23,10 @@ def digest(records: Records) -> str:
     for name in sorted(records.columns):
         column = records.columns[name]
         total.update(f"{name}:{len(column)}:".encode())
+        if column.dtype == object and any(isinstance(value, np.ndarray) for value in column):
+            for value in column:
+                total.update(b"-" if value is None else f"{value.shape}".encode() + value.tobytes())
+            continue
         if column.dtype == object or column.dtype.kind == "U":
             texts, codes = _coded(column) if len(column) > MANY else (map(str, column.tolist()), None)
             total.update("\x1f".join(texts).encode("utf-8", "surrogatepass"))

@@ -16,6 +16,7 @@ from steelyard.io.csv import read_csv
 from steelyard.io.frames import from_memory
 from steelyard.io.json import read_json, read_json_lines
 from steelyard.io.parquet import read_parquet
+from steelyard.io.points import points_column
 from steelyard.io.table import Table
 
 READERS: dict[str, Callable[[Path, str], Table]] = {
@@ -119,6 +120,8 @@ def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
         return as_object(["" if _is_empty(v) else str(v) for v in values.tolist()])
     if kind == "flag":
         return _flags(table, name, values)
+    if kind == "points":
+        return points_column(table, name, values)
     if kind == "label":
         return _labels(table, name, values, column)
     if kind == "labels":

@@ -17,6 +17,7 @@ MODULES = {
     "weights": "steelyard.metrics.weights",
     "sequences": "steelyard.metrics.sequences",
     "losses": "steelyard.metrics.losses",
+    "ellipses": "steelyard.metrics.ellipses.task",
     "labels": "steelyard.metrics.labels",
 }
 

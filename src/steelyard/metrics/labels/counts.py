@@ -49,9 +49,9 @@ class Counts:
 def class_counts(stats: Stats, weights: Weights) -> Counts:
     """Counts of every class, for each row of weights."""
     classes = len(stats.facts["classes"])
-    if isinstance(weights, Plain) and weights.whole and stats.holds(MATRIX):
-        counted: Counts = stats.derived("counts", lambda: _matrix_counts(stats.derived(MATRIX, dict)))
-        return counted
+    matrix = stats.held(MATRIX)
+    if isinstance(weights, Plain) and weights.whole and matrix is not None:
+        return stats.derived("counts", lambda: _matrix_counts(matrix))
     totals = weights.scatter(stats.derived("entries", lambda: _entries(stats)))
     tp, fn, fp = totals[:, :classes], totals[:, classes : 2 * classes], totals[:, 2 * classes :]
     # Where a row has one label, its class has it as TP or FN: no other pass is needed to count rows.

@@ -43,7 +43,8 @@ def _maker(stats: Stats, name: str) -> Callable[[], Table]:
 def confusion(stats: Stats, name: str = "confusion") -> Table:
     """The confusion matrix: truth by prediction, raw or as shares. A row that has no prediction is in none."""
     classes: tuple[str, ...] = stats.facts["classes"]
-    values: Array = stats.derived(MATRIX, dict).copy() if stats.holds(MATRIX) else _matrix(stats)
+    held = stats.held(MATRIX)
+    values: Array = _matrix(stats) if held is None else held.copy()
     if name == "confusion_true":
         values = ratio(values, values.sum(axis=1, keepdims=True))
     elif name == "confusion_predicted":
