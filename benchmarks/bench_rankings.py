@@ -4,7 +4,8 @@
 
 From memory: mAP@100 and nDCG@100 of 10,000 queries x 1,000 documents with string ids. The time is that of one call in a
 fresh process, so there is no warm-up: imports come before it, a first compilation does not. Each candidate gets the
-data in the form it takes: nested dicts for pytrec_eval and ir-measures, ranx's own Run; ours in four forms. From a file: a run of
+data in the form it takes: nested dicts for pytrec_eval and ir-measures, ranx's own Run; ours in several forms. From a
+file: a run of
 10 million lines read and scored, the whole process.
 """
 
@@ -102,8 +103,7 @@ with open({str(run)!r}, "w") as listed, open({str(qrels)!r}, "w") as judged:
             "ir-measures": "import ir_measures, pytrec_eval\nfrom ir_measures import AP, nDCG\n"
             "ir_measures.calc_aggregate([AP @ 100, nDCG @ 100], ir_measures.read_trec_qrels(qrels), "
             "ir_measures.read_trec_run(run))",
-            "ir-measures, reading the run alone": "import ir_measures\n"
-            "for _ in ir_measures.read_trec_run(run): pass",
+            "ir-measures, reading the run alone": "import ir_measures\nfor _ in ir_measures.read_trec_run(run): pass",
         }
         ours = "import steelyard as sy\n" + OURS
         runs = {

@@ -319,7 +319,7 @@ def test_single_precision_is_a_run_in_single_precision(spread: float) -> None:
     rng = np.random.default_rng(9)
     scores = 1000 + spread * rng.normal(size=3000)
     docs = [f"doc{i}" for i in rng.permutation(3000)]
-    truth = {"q": {doc: 1.0 for doc in docs[::31]}}
+    truth = {"q": dict.fromkeys(docs[::31], 1.0)}
     run = {"q": dict(zip(docs, scores.tolist(), strict=True))}
     rounded = {"q": dict(zip(docs, scores.astype(np.float32).astype(float).tolist(), strict=True))}
     for given_run, other in ((run, rounded), (rows(run, "score"), rows(rounded, "score"))):
