@@ -2,10 +2,12 @@
 #include <nanobind/nanobind.h>
 
 namespace steelyard {
+void bind_coco(nanobind::module_& m);
 void bind_draws(nanobind::module_& m);
 }
 
 NB_MODULE(_native, m) {
   m.doc() = "The compiled core of Steelyard: flat arrays in, flat arrays out.";
+  steelyard::bind_coco(m);
   steelyard::bind_draws(m);
 }
