@@ -1,0 +1,479 @@
+// Curves and average precision of matched detections, under weights of images.
+//
+// The order of the detections and their matches do not depend on the weights, so a bootstrap draw is one weighted pass
+// over each class. Most detections touch no truth at all: they only add to the false positives of every threshold. So a
+// class is first boiled down to events (detections that are a hit or ignored at some threshold) and runs of plain
+// false positives between them. A pass carries kLanes draws at once: the weights of one image lie side by side, one
+// vector register's worth a draw, and each threshold then walks the events alone. The precision envelope and the recall
+// grid are taken from hits only: between two hits precision falls and recall rests.
+//
+// Every number is a function of its own row of weights; classes are added in their order. The number of threads, the
+// block and the lane that a row falls into change nothing.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "arrays.hpp"
+#include "boxes.hpp"
+#include "pool.hpp"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t kLanes = 8;
+constexpr double kTiny = 2.220446049250313e-16;  // numpy.spacing(1), as the reference adds it
+using Lane = std::array<double, kLanes>;
+
+enum Kind : int { kCoco = 0, kGrid = 1, kArea = 2, kStep = 3, kMiss = 4, kBestF1 = 5 };
+
+struct Ranked {
+  std::size_t classes, detections, truths, units;
+  const std::int64_t *begin, *end, *truth_begin;
+  const std::int32_t *image, *truth_image;
+  const double* score;
+  const std::uint16_t* rank;
+  const Bits *hit, *ignored;
+  const std::uint8_t* counts;  // of a truth: 1 where it is not ignored
+  std::size_t thresholds, most;
+};
+
+Ranked check(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
+             In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
+             In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t units, std::size_t thresholds,
+             std::size_t most) {
+  const std::size_t classes = begin.shape(0), n = image.shape(0), truths = truth_image.shape(0);
+  require(end.shape(0) == classes && truth_begin.shape(0) == classes + 1, "one range for each class");
+  require(score.shape(0) == n && rank.shape(0) == n && hit.shape(0) == n && ignored.shape(0) == n,
+          "columns of the detections differ in length");
+  require(counts.shape(0) == truths, "columns of the truth differ in length");
+  require(thresholds >= 1 && thresholds <= kMostThresholds, "from 1 to 32 IoU thresholds");
+  for (std::size_t k = 0; k < classes; ++k) {
+    const std::int64_t a = begin.data()[k], b = end.data()[k];
+    require(0 <= a && a <= b && static_cast<std::size_t>(b) <= n, "the range of a class is out of bounds");
+    for (std::int64_t i = a; i < b; ++i) {
+      require(image.data()[i] >= 0 && static_cast<std::size_t>(image.data()[i]) < units, "an image is out of range");
+    }
+    const std::int64_t c = truth_begin.data()[k], d = truth_begin.data()[k + 1];
+    require(0 <= c && c <= d && static_cast<std::size_t>(d) <= truths, "the range of a class is out of bounds");
+  }
+  for (std::size_t i = 0; i < truths; ++i) {
+    require(truth_image.data()[i] >= 0 && static_cast<std::size_t>(truth_image.data()[i]) < units,
+            "an image is out of range");
+  }
+  return {classes, n, truths, units, begin.data(), end.data(), truth_begin.data(), image.data(), truth_image.data(),
+          score.data(), rank.data(), hit.data(), ignored.data(), counts.data(), thresholds, most};
+}
+
+// The curves of one class under one row of weights: precision and score on the recall grid, and the final recall.
+struct ClassCurves {
+  const Ranked& in;
+  const double* weight;
+  const double* grid;
+  std::size_t points;
+  std::array<std::vector<std::array<double, 2>>, kMostThresholds> hits;  // precision, recall at each hit
+  std::array<std::vector<std::int64_t>, kMostThresholds> places;
+
+  void run(std::size_t k, double* precision_out, double* score_out, double* recall_out) {
+    const std::size_t T = in.thresholds, K = in.classes;
+    double positives = 0;
+    for (std::int64_t i = in.truth_begin[k]; i < in.truth_begin[k + 1]; ++i) {
+      if (in.counts[i]) positives += weight[in.truth_image[i]];
+    }
+    if (!(positives > 0)) return;
+    const Bits full = all_bits(T);
+    std::array<double, kMostThresholds> tp{}, fp{};
+    double plain = 0;
+    std::int64_t first = -1;
+    for (std::size_t t = 0; t < T; ++t) {
+      hits[t].clear();
+      places[t].clear();
+    }
+    for (std::int64_t i = in.begin[k]; i < in.end[k]; ++i) {
+      if (in.rank[i] >= in.most) continue;
+      const double w = weight[in.image[i]];
+      if (!(w > 0)) continue;
+      if (first < 0) first = i;
+      const Bits h = in.hit[i], ig = in.ignored[i];
+      if ((h | ig) == 0) {
+        plain += w;
+        continue;
+      }
+      if (h == 0 && ig == full) continue;
+      for (std::size_t t = 0; t < T; ++t) {
+        if ((h >> t) & 1) {
+          tp[t] += w;
+          hits[t].push_back({tp[t] / ((fp[t] + plain) + tp[t] + kTiny), tp[t] / positives});
+          places[t].push_back(i);
+        } else if (!((ig >> t) & 1)) {
+          fp[t] += w;
+        }
+      }
+    }
+    for (std::size_t t = 0; t < T; ++t) {
+      auto& list = hits[t];
+      for (std::size_t i = list.size(); i-- > 1;) list[i - 1][0] = std::max(list[i - 1][0], list[i][0]);
+      recall_out[t * K + k] = list.empty() ? 0.0 : list.back()[1];
+      std::size_t at = 0;
+      for (std::size_t r = 0; r < points; ++r) {
+        double p = 0, s = 0;
+        if (grid[r] <= 0) {
+          p = list.empty() ? 0.0 : list[0][0];
+          s = first < 0 ? 0.0 : in.score[first];
+        } else {
+          while (at < list.size() && list[at][1] < grid[r]) ++at;
+          if (at < list.size()) {
+            p = list[at][0];
+            s = in.score[places[t][at]];
+          }
+        }
+        precision_out[(t * points + r) * K + k] = p;
+        score_out[(t * points + r) * K + k] = s;
+      }
+    }
+  }
+};
+
+nb::tuple curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
+                 In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
+                 In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
+                 In1<double> weights, In1<double> grid, long threads) {
+  const Ranked in = check(begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts,
+                          weights.shape(0), thresholds, most);
+  const std::size_t T = thresholds, R = grid.shape(0), K = in.classes;
+  const double undefined = std::numeric_limits<double>::quiet_NaN();
+  double *p, *s, *r;
+  auto precision = make_raw<double>({T, R, K}, p);
+  auto scores = make_raw<double>({T, R, K}, s);
+  auto recall = make_raw<double>({T, K}, r);
+  std::fill_n(p, T * R * K, undefined);
+  std::fill_n(s, T * R * K, undefined);
+  std::fill_n(r, T * K, undefined);
+  {
+    nb::gil_scoped_release release;
+    // Neighbouring classes write to one cache line: a task takes eight of them.
+    parallel_for((K + 7) / 8, thread_count(threads), [&](std::size_t block) {
+      ClassCurves one{in, weights.data(), grid.data(), R, {}, {}};
+      for (std::size_t k = 8 * block; k < std::min(K, 8 * block + 8); ++k) one.run(k, p, s, r);
+    });
+  }
+  return nb::make_tuple(precision, recall, scores);
+}
+
+// A class boiled down: what is ignored throughout is gone, and only events carry bits.
+struct Boiled {
+  std::vector<std::uint32_t> stream;      // one entry a detection: its image; the top bit marks an event
+  std::vector<std::uint8_t> last_of_tie;  // by entry: the next one has another score
+  std::vector<double> score;              // by entry
+  std::vector<Bits> hit, ignored;         // by event
+  std::vector<std::int32_t> event_image, truth_image;
+};
+constexpr std::uint32_t kEvent = 1u << 31;
+
+Boiled boil(const Ranked& in, std::size_t k, bool by_score) {
+  Boiled out;
+  const Bits full = all_bits(in.thresholds);
+  for (std::int64_t i = in.begin[k]; i < in.end[k]; ++i) {
+    if (in.rank[i] >= in.most) continue;
+    const Bits h = in.hit[i] & full, ig = in.ignored[i] & full;
+    if (h == 0 && ig == full) continue;
+    const bool event = (h | ig) != 0;
+    out.stream.push_back(static_cast<std::uint32_t>(in.image[i]) | (event ? kEvent : 0));
+    if (by_score) {
+      if (!out.score.empty() && out.score.back() == in.score[i]) out.last_of_tie.back() = 0;
+      out.last_of_tie.push_back(1);
+      out.score.push_back(in.score[i]);
+    }
+    if (event) {
+      out.hit.push_back(h);
+      out.ignored.push_back(ig);
+      out.event_image.push_back(in.image[i]);
+    }
+  }
+  for (std::int64_t i = in.truth_begin[k]; i < in.truth_begin[k + 1]; ++i) {
+    if (in.counts[i]) out.truth_image.push_back(in.truth_image[i]);
+  }
+  return out;
+}
+
+inline void add(Lane& to, const double* w) {
+  for (std::size_t l = 0; l < kLanes; ++l) to[l] += w[l];
+}
+
+// Figures of kLanes rows of weights, added up over classes.
+class Pass {
+ public:
+  Pass(int kind, std::size_t thresholds, const double* grid, std::size_t points, const double* table, const Lane& images)
+      : kind_(kind), thresholds_(thresholds), grid_(grid), points_(points), table_(table), images_(images),
+        value(thresholds), recall(thresholds) {
+    for (Lane& lane : value) lane.fill(0);
+    for (Lane& lane : recall) lane.fill(0);
+    classes.fill(0);
+  }
+
+  void run(const Boiled& in) {
+    positives_.fill(0);
+    for (std::int32_t image : in.truth_image) add(positives_, weight(image));
+    bool any = false;
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      counts_[l] = positives_[l] > 0;
+      classes[l] += counts_[l] ? 1 : 0;
+      divisor_[l] = counts_[l] ? positives_[l] : 1.0;
+      any |= counts_[l];
+    }
+    if (!any) return;
+    if (kind_ <= kArea) count_before(in);
+    for (std::size_t t = 0; t < thresholds_; ++t) {
+      Lane figure, found;
+      figure.fill(0);
+      found.fill(0);
+      if (kind_ <= kArea) by_hits(in, t, figure, found);
+      else if (kind_ == kStep) by_steps(in, t, figure, found);
+      else if (kind_ == kMiss) by_misses(in, t, figure, found);
+      else best_f1(in, t, figure, found);
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        if (!counts_[l]) continue;
+        value[t][l] += figure[l];
+        recall[t][l] += kind_ == kBestF1 ? found[l] : found[l] / divisor_[l];
+      }
+    }
+  }
+
+ private:
+  const double* weight(std::int32_t image) const { return table_ + static_cast<std::size_t>(image) * kLanes; }
+  const double* weight(std::uint32_t entry) const { return table_ + static_cast<std::size_t>(entry & ~kEvent) * kLanes; }
+
+  // Plain false positives before each event: shared by all thresholds.
+  void count_before(const Boiled& in) {
+    before_.resize(in.hit.size());
+    precision_.resize(in.hit.size());
+    found_.resize(in.hit.size());
+    Lane plain;
+    plain.fill(0);
+    std::size_t e = 0;
+    for (std::uint32_t entry : in.stream) {
+      if (entry & kEvent) before_[e++] = plain;
+      else add(plain, weight(entry));
+    }
+  }
+
+  void by_hits(const Boiled& in, std::size_t t, Lane& figure, Lane& tp) {
+    const double tiny = kind_ == kCoco ? kTiny : 0.0;
+    Lane fp;
+    fp.fill(0);
+    std::size_t hits = 0;
+    for (std::size_t e = 0; e < in.hit.size(); ++e) {
+      const double* w = weight(in.event_image[e]);
+      if ((in.hit[e] >> t) & 1) {
+        add(tp, w);
+        Lane& p = precision_[hits];
+        const Lane& b = before_[e];
+        for (std::size_t l = 0; l < kLanes; ++l) {
+          const double all = (fp[l] + b[l]) + tp[l] + tiny;
+          p[l] = tp[l] / (all > kTiny ? all : kTiny);
+        }
+        found_[hits++] = tp;
+      } else if (!((in.ignored[e] >> t) & 1)) {
+        add(fp, w);
+      }
+    }
+    if (hits == 0) return;
+    Lane best;
+    best.fill(0);
+    if (kind_ == kArea) {
+      for (std::size_t i = hits; i-- > 0;) {
+        for (std::size_t l = 0; l < kLanes; ++l) {
+          best[l] = std::max(best[l], precision_[i][l]);
+          figure[l] += best[l] * (found_[i][l] - (i ? found_[i - 1][l] : 0.0));
+        }
+      }
+      for (std::size_t l = 0; l < kLanes; ++l) figure[l] /= divisor_[l];
+      return;
+    }
+    std::array<int, kLanes> upper;
+    for (std::size_t l = 0; l < kLanes; ++l) upper[l] = points_to(found_[hits - 1][l] / divisor_[l]);
+    for (std::size_t i = hits; i-- > 0;) {
+      Lane share;
+      share.fill(0);
+      if (i) {
+        for (std::size_t l = 0; l < kLanes; ++l) share[l] = found_[i - 1][l] / divisor_[l];
+      }
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        best[l] = std::max(best[l], precision_[i][l]);
+        const int lower = i ? points_to(share[l]) : 0;
+        figure[l] += best[l] * static_cast<double>(upper[l] - lower);
+        upper[l] = lower;
+      }
+    }
+    for (std::size_t l = 0; l < kLanes; ++l) figure[l] /= static_cast<double>(points_);
+  }
+
+  // How many points of the grid a recall reaches.
+  int points_to(double recall) const {
+    const int last = static_cast<int>(points_) - 1;
+    int r = std::clamp(static_cast<int>(recall * last), 0, last);
+    if (r < last && grid_[r + 1] <= recall) ++r;
+    else if (grid_[r] > recall) --r;
+    return r + 1;
+  }
+
+  template <typename AtTie>
+  void walk(const Boiled& in, std::size_t t, Lane& tp, Lane& fp, AtTie at_tie) {
+    std::size_t e = 0;
+    for (std::size_t i = 0; i < in.stream.size(); ++i) {
+      const std::uint32_t entry = in.stream[i];
+      bool hit = false, ignored = false;
+      if (entry & kEvent) {
+        hit = (in.hit[e] >> t) & 1;
+        ignored = (in.ignored[e] >> t) & 1;
+        ++e;
+      }
+      if (hit) add(tp, weight(entry));
+      else if (!ignored) add(fp, weight(entry));
+      if (in.last_of_tie[i]) at_tie(i);
+    }
+  }
+
+  // Sum of precision times the step in recall; equal scores are one step.
+  void by_steps(const Boiled& in, std::size_t t, Lane& figure, Lane& tp) {
+    Lane fp, last;
+    fp.fill(0);
+    last.fill(0);
+    walk(in, t, tp, fp, [&](std::size_t) {
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        const double all = tp[l] + fp[l];
+        figure[l] += (tp[l] - last[l]) * (tp[l] / (all > 0 ? all : 1.0));
+      }
+      last = tp;
+    });
+    for (std::size_t l = 0; l < kLanes; ++l) figure[l] /= divisor_[l];
+  }
+
+  // Geometric mean of the miss rate at given numbers of false positives an image.
+  void by_misses(const Boiled& in, std::size_t t, Lane& figure, Lane& tp) {
+    Lane fp;
+    fp.fill(0);
+    std::array<std::size_t, kLanes> next{};
+    auto settle = [&](std::size_t l, double limit) {
+      while (next[l] < points_ && limit > grid_[next[l]]) {
+        figure[l] += std::log(std::max(1e-10, 1 - tp[l] / divisor_[l]));
+        ++next[l];
+      }
+    };
+    std::size_t e = 0;
+    for (std::uint32_t entry : in.stream) {
+      bool hit = false, ignored = false;
+      if (entry & kEvent) {
+        hit = (in.hit[e] >> t) & 1;
+        ignored = (in.ignored[e] >> t) & 1;
+        ++e;
+      }
+      const double* w = weight(entry);
+      if (hit) {
+        add(tp, w);
+      } else if (!ignored) {
+        add(fp, w);
+        for (std::size_t l = 0; l < kLanes; ++l) settle(l, images_[l] > 0 ? fp[l] / images_[l] : 0.0);
+      }
+    }
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      settle(l, std::numeric_limits<double>::infinity());
+      figure[l] = std::exp(figure[l] / static_cast<double>(points_));
+    }
+  }
+
+  // The best F1 over all score thresholds; `found` becomes that threshold.
+  void best_f1(const Boiled& in, std::size_t t, Lane& figure, Lane& found) {
+    Lane tp, fp;
+    tp.fill(0);
+    fp.fill(0);
+    found.fill(std::numeric_limits<double>::quiet_NaN());
+    walk(in, t, tp, fp, [&](std::size_t i) {
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        const double f1 = 2 * tp[l] / (tp[l] + fp[l] + divisor_[l]);
+        if (f1 > figure[l]) {
+          figure[l] = f1;
+          found[l] = in.score[i];
+        }
+      }
+    });
+  }
+
+  int kind_;
+  std::size_t thresholds_;
+  const double* grid_;
+  std::size_t points_;
+  const double* table_;
+  Lane images_, positives_, divisor_;
+  std::array<bool, kLanes> counts_;
+  std::vector<Lane> before_, precision_, found_;
+
+ public:
+  std::vector<Lane> value, recall;
+  Lane classes;
+};
+
+nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
+                In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
+                In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
+                In2<double> weights, int kind, In1<double> grid, long threads) {
+  const std::size_t rows = weights.shape(0), units = weights.shape(1), T = thresholds;
+  const Ranked in = check(begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts, units,
+                          thresholds, most);
+  require(kind >= kCoco && kind <= kBestF1, "an unknown kind");
+  require(grid.shape(0) >= 2 && std::is_sorted(grid.data(), grid.data() + grid.shape(0)), "the grid must rise");
+  double *v, *r;
+  auto value = make_raw<double>({rows, T}, v);
+  auto recall = make_raw<double>({rows, T}, r);
+  {
+    nb::gil_scoped_release release;
+    const std::size_t workers = thread_count(threads);
+    std::vector<Boiled> boiled(in.classes);
+    parallel_for(in.classes, workers, [&](std::size_t k) { boiled[k] = boil(in, k, kind >= kStep); });
+    parallel_for((rows + kLanes - 1) / kLanes, workers, [&](std::size_t group) {
+      const std::size_t first = group * kLanes, lanes = std::min(kLanes, rows - first);
+      std::vector<double> table(units * kLanes, 0.0);
+      Lane images;
+      images.fill(0);
+      for (std::size_t l = 0; l < lanes; ++l) {
+        const double* row = weights.data() + (first + l) * units;
+        for (std::size_t u = 0; u < units; ++u) {
+          table[u * kLanes + l] = row[u];
+          images[l] += row[u];
+        }
+      }
+      Pass pass(kind, T, grid.data(), grid.shape(0), table.data(), images);
+      for (const Boiled& one : boiled) pass.run(one);
+      for (std::size_t l = 0; l < lanes; ++l) {
+        for (std::size_t t = 0; t < T; ++t) {
+          const double n = pass.classes[l];
+          const double undefined = std::numeric_limits<double>::quiet_NaN();
+          v[(first + l) * T + t] = n > 0 ? pass.value[t][l] / n : undefined;
+          r[(first + l) * T + t] = n > 0 ? pass.recall[t][l] / n : undefined;
+        }
+      }
+    });
+  }
+  return nb::make_tuple(value, recall);
+}
+
+}  // namespace
+
+void bind_ranked(nb::module_& m) {
+  m.def("ranked_curves", &curves, nb::arg("begin").noconvert(), nb::arg("end").noconvert(),
+        nb::arg("image").noconvert(), nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
+        nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(),
+        nb::arg("truth_image").noconvert(), nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"),
+        nb::arg("weights").noconvert(), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
+        "Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision) under one row "
+        "of weights; nan for a class without truth.");
+  m.def("ranked_draws", &draws, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
+        nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
+        nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
+        nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("weights").noconvert(),
+        nb::arg("kind"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
+        "A figure and the recall, mean over the classes with truth, for each row of weights and threshold.");
+}
+
+}  // namespace steelyard
