@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from drawn import DRAW, PERFECT
+
 from steelyard import api
 from steelyard.core.metric import Metric, describe
 from steelyard.core.stats import Stats

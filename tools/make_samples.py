@@ -80,6 +80,10 @@ def sequences(rng: np.random.Generator) -> None:
     write(folder / "model_b.csv", ["sequence", "t", "weight"], b)
 
 
-if __name__ == "__main__":
+def main() -> None:
     weights(np.random.default_rng(20260701))
     sequences(np.random.default_rng(20260702))
+
+
+if __name__ == "__main__":
+    main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -25,6 +26,13 @@ class _Commands(click.Group):
         if args and self.get_command(ctx, args[0]) is None:
             ctx.fail(f"There is no command '{args[0]}'. {nearest(args[0], self.commands)}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader, `head` say, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -57,9 +65,6 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.Abort:
         _fail("interrupted", 130)
-    except BrokenPipeError:  # the reader, `head` say, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     sys.exit(status if isinstance(status, int) else 0)
 
 

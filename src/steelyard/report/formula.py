@@ -47,7 +47,7 @@ def plain_formula(latex: str) -> str:
 
 def _term(text: str) -> str:
     """Brackets around what a fraction bar would have held together."""
-    return f"({text})" if re.search(r"[\s+\-/]|\\sum", text.strip()) else text
+    return f"({text})" if re.search(r"[\s+\-/]|\\sum|\\[dt]?frac", text.strip()) else text
 
 
 def _accented(text: str, accent: str) -> str:

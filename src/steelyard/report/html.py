@@ -1,7 +1,7 @@
 """Reports as one self-contained page: no script, no network, light and dark, readable on a phone and on paper.
 
-Each score is drawn as a point on its interval, on an axis of its own metric; the table beside it says the same in
-numbers, so nothing depends on seeing the picture.
+Each score is drawn as a point on its interval, on an axis that shows zero, so that its length says how sure the number
+is; the table beside it says the same in numbers, so nothing depends on seeing the picture.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def report_html(report: Report) -> str:
     rows = [_score_row(score) for score in report.scores.values()]
     body = [
         _table("Scores", ["", "metric", "", "score", last, ""], rows),
-        f'<p class="legend">{escape(LEGEND)}</p>',
+        f'<p class="legend">{escape(LEGEND)}. The dashed line in the picture is zero.</p>',
     ]
     for by, values in report.slices.items():
         body.append(f"<h2>By {escape(by)}</h2>")
@@ -55,7 +55,7 @@ def comparison_html(comparison: Comparison) -> str:
             value_text(d.b.value, d.b.interval),
             signed(d.difference, d.interval),
             escape(interval_text(d.difference, d.interval)),
-            _whisker(d.difference, d.interval, zero=True),
+            _whisker(d.difference, d.interval),
             escape(p_text(d.p_holm)),
             verdict,
         ]
@@ -63,7 +63,7 @@ def comparison_html(comparison: Comparison) -> str:
     body = [
         f"<p>A: <code>{escape(a.predictions.source)}</code><br>B: <code>{escape(b.predictions.source)}</code></p>",
         _table("Differences", ["", "metric", "A", "B", "B − A", "interval", "", "p (Holm)", "B is"], rows),
-        f'<p class="legend">{escape(LEGEND)}. The line in the picture is no difference.</p>',
+        f'<p class="legend">{escape(LEGEND)}. The dashed line in the picture is no difference.</p>',
         _list(comparison.notes) if comparison.notes else "",
         _provenance([("A: ", a), ("B: ", b)]),
     ]
@@ -96,22 +96,20 @@ def _slices(by: str, values: Mapping[str, Mapping[str, Score]]) -> str:
     return _table(f"By {by}", [by, "units", *specs], rows)
 
 
-def _whisker(value: float, interval: tuple[float, float] | None, *, zero: bool = False) -> str:
+def _whisker(value: float, interval: tuple[float, float] | None) -> str:
     if interval is None or value != value:
         return ""
-    low, high = min(interval[0], value), max(interval[1], value)
-    if zero:
-        low, high = min(low, 0.0), max(high, 0.0)
+    low, high = min(interval[0], value, 0.0), max(interval[1], value, 0.0)
     margin = (high - low) * 0.08 or 1.0
     left, right = low - margin, high + margin
 
     def x(v: float) -> str:
         return f"{140 * (v - left) / (right - left):.1f}"
 
-    mark = f'<line class="zero" x1="{x(0)}" x2="{x(0)}" y1="1" y2="15"/>' if zero else ""
     return (
         '<svg class="whisker" viewBox="0 0 140 16" width="140" height="16" aria-hidden="true">'
-        f'{mark}<line x1="{x(interval[0])}" x2="{x(interval[1])}" y1="8" y2="8"/>'
+        f'<line class="zero" x1="{x(0)}" x2="{x(0)}" y1="1" y2="15"/>'
+        f'<line x1="{x(interval[0])}" x2="{x(interval[1])}" y1="8" y2="8"/>'
         f'<line x1="{x(interval[0])}" x2="{x(interval[0])}" y1="4" y2="12"/>'
         f'<line x1="{x(interval[1])}" x2="{x(interval[1])}" y1="4" y2="12"/>'
         f'<circle cx="{x(value)}" cy="8" r="3.5"/></svg>'
