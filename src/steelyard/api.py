@@ -16,6 +16,7 @@ from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import EachUnit
 from steelyard.io.read import check_mapping, read_table, to_records
+from steelyard.io.shapes import READERS
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
 from steelyard.report.numbers import count_text
@@ -132,22 +133,35 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
 
 
 def _measure(kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy) -> _Measured:
-    truth_table = read_table(truth, "truth")
-    if predictions is None:
-        truth_records, prediction_records = _one_source(kind, truth_table, columns)
-    else:
-        prediction_table = read_table(predictions, "predictions")
-        check_mapping(
-            columns,
-            {"truth": kind.truth, "prediction": kind.prediction},
-            {"truth": truth_table, "prediction": prediction_table},
-        )
-        truth_records = to_records(truth_table, kind.truth, columns, "truth")
-        prediction_records = to_records(prediction_table, kind.prediction, columns, "prediction")
-    if not len(truth_records):
+    truth_records, prediction_records = _read(kind, truth, predictions, columns)
+    if not len(truth_records) and getattr(truth_records, "images", None) is None:
         raise InputError("there are no rows", where=truth_records.source, remedy="The truth needs at least one.")
     pairs = kind.pair(truth_records, prediction_records, policy)
     return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage)
+
+
+def _read(kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
+    if kind.shape in READERS:
+        if predictions is None:
+            raise InputError(f"task '{kind.name}' needs truth and predictions", remedy="Give both.")
+        reader = READERS[kind.shape]
+        return (
+            reader(truth, kind.truth, columns, "truth"),
+            reader(predictions, kind.prediction, columns, "prediction"),
+        )
+    truth_table = read_table(truth, "truth")
+    if predictions is None:
+        return _one_source(kind, truth_table, columns)
+    prediction_table = read_table(predictions, "predictions")
+    check_mapping(
+        columns,
+        {"truth": kind.truth, "prediction": kind.prediction},
+        {"truth": truth_table, "prediction": prediction_table},
+    )
+    return (
+        to_records(truth_table, kind.truth, columns, "truth"),
+        to_records(prediction_table, kind.prediction, columns, "prediction"),
+    )
 
 
 def _one_source(kind: Task, table: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, some
+from steelyard.core.records import factorize
+
+if TYPE_CHECKING:
+    from steelyard.core.weights import Weights
 
 Array = NDArray[Any]
+Value = TypeVar("Value")
 
 
 class Stats:
@@ -18,7 +24,9 @@ class Stats:
 
     `stats["items"]` is a dense column, `stats.events["truth"]` an event column, `stats.owner` the row of the unit
     that an event belongs to. `facts` are what holds for the whole measurement (the class names, say) and must be
-    equal in stats that are joined. `weight` is the user's own weight of a unit, 1 by default.
+    equal in stats that are joined. `vocabulary` gives, for an event column that holds codes, the sorted distinct ids
+    that the codes stand for; stats with different ones can be joined. `weight` is the user's own weight of a unit, 1
+    by default.
     """
 
     def __init__(
@@ -29,6 +37,7 @@ class Stats:
         events: Mapping[str, Array] | None = None,
         owner: Array | None = None,
         facts: Mapping[str, Any] | None = None,
+        vocabulary: Mapping[str, Array] | None = None,
         weight: Array | None = None,
     ) -> None:
         self.units = units
@@ -37,7 +46,9 @@ class Stats:
         self.owner: Array = np.zeros(0, np.int64) if owner is None else owner
         self.facts = dict(facts or {})
         self.weight: Array = np.ones(len(units)) if weight is None else np.asarray(weight, dtype=np.float64)
-        self._derived: dict[object, Array] = {}
+        self.vocabulary = dict(vocabulary or {})
+        self._derived: dict[object, Any] = {}
+        self._by_weights: WeakKeyDictionary[Weights, dict[object, Any]] = WeakKeyDictionary()
         for name, column in self.columns.items():
             if len(column) != len(units):
                 raise ValueError(f"column '{name}' has {len(column)} rows for {len(units)} units")
@@ -53,9 +64,23 @@ class Stats:
 
     def per_unit(self, key: object, make: Callable[[], Array]) -> Array:
         """A dense column that depends on a metric's settings, made once."""
+        column: Array = self.derived(key, make)
+        return column
+
+    def derived(self, key: object, make: Callable[[], Value]) -> Value:
+        """Whatever else follows from the rows and a metric's settings (matches, say), made once."""
         if key not in self._derived:
             self._derived[key] = make()
-        return self._derived[key]
+        value: Value = self._derived[key]
+        return value
+
+    def under(self, weights: Weights, key: object, make: Callable[[], Value]) -> Value:
+        """What several metrics need under the same weights, made once and kept as long as the weights are."""
+        known = self._by_weights.setdefault(weights, {})
+        if key not in known:
+            known[key] = make()
+        value: Value = known[key]
+        return value
 
     def sum_events(self, values: Array) -> Array:
         """Sum a value of each event into its unit."""
@@ -75,6 +100,7 @@ class Stats:
             events={name: column[kept] for name, column in self.events.items()},
             owner=owner[kept],
             facts=self.facts,
+            vocabulary=self.vocabulary,
             weight=self.weight[index],
         )
 
@@ -88,12 +114,20 @@ class Stats:
             if part.facts != first.facts:
                 raise ValueError("stats measured with different settings cannot be joined")
         starts = np.cumsum([0] + [len(part) for part in parts])
+        events = {name: np.concatenate([part.events[name] for part in parts]) for name in first.events}
+        vocabulary = {}
+        for name in first.vocabulary:
+            vocabulary[name], codes = _joined_codes([part.vocabulary[name] for part in parts])
+            if codes is not None:
+                recoded = [code[part.events[name]] for code, part in zip(codes, parts, strict=True)]
+                events[name] = np.concatenate(recoded).astype(first.events[name].dtype)
         return Stats(
             np.concatenate([part.units for part in parts]),
             {name: np.concatenate([part.columns[name] for part in parts]) for name in first.columns},
-            events={name: np.concatenate([part.events[name] for part in parts]) for name in first.events},
+            events=events,
             owner=np.concatenate([part.owner + start for part, start in zip(parts, starts, strict=False)]),
             facts=first.facts,
+            vocabulary=vocabulary,
             weight=np.concatenate([part.weight for part in parts]),
         )
 
@@ -107,3 +141,11 @@ class Stats:
         if len(twice):
             raise InputError(f"{len(twice)} units stand in more than one part: {some(twice)}")
         return stacked.take(order)
+
+
+def _joined_codes(vocabularies: Sequence[Array]) -> tuple[Array, list[Array] | None]:
+    """The vocabulary of all, and each one's codes in it; None where all are equal."""
+    first = vocabularies[0]
+    if all(v is first or (len(v) == len(first) and bool((v == first).all())) for v in vocabularies[1:]):
+        return first, None
+    return factorize(*vocabularies)

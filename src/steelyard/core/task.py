@@ -27,7 +27,8 @@ class Task:
     """A task: its schemas, how records become pairs and pairs become stats, its metrics.
 
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
-    units. `defaults` are the specs that a report shows when none is asked for.
+    units. `defaults` are the specs that a report shows when none is asked for. `shape` names the reader of its sources
+    in `io.shapes`, where they are more than plain rows.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Task:
     metrics: tuple[type[Metric], ...]
     defaults: tuple[str, ...]
     joined: Mapping[str, str] | None = None
+    shape: str = "rows"
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.

@@ -9,9 +9,9 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
 from steelyard.core.spec import Call, parse_spec
 from steelyard.core.task import Task
-from steelyard.metrics import sequences, weights
+from steelyard.metrics import boxes, sequences, weights
 
-TASKS: dict[str, Task] = {module.TASK.name: module.TASK for module in (weights, sequences)}
+TASKS: dict[str, Task] = {module.TASK.name: module.TASK for module in (weights, sequences, boxes)}
 
 
 def find_task(name: str) -> Task:
