@@ -7,6 +7,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+OUT := out
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 else
@@ -19,7 +20,7 @@ NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 .PHONY: demo test lint bench docs clean
 
 demo: $(VENV)/installed
-	@$(BIN)/steelyard demo --output out
+	@$(BIN)/steelyard demo --output $(OUT)
 
 test: $(VENV)/test
 	$(PY) -m pytest -n 2
@@ -30,13 +31,13 @@ lint: $(VENV)/lint
 	$(BIN)/mypy
 
 bench: $(VENV)/bench
-	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
 
 docs: $(VENV)/docs
 	$(PY) tools/build_docs.py
 
 clean:
-	rm -rf $(VENV) build out site
+	rm -rf $(VENV) build $(OUT) site
 
 $(PY):
 	@$(PYTHON) tools/make_venv.py $(VENV)

@@ -106,6 +106,13 @@ def test_bias_is_judged_by_its_distance_from_zero() -> None:
     assert found.verdict == "better"
 
 
+def test_models_with_different_gaps_are_warned_of() -> None:
+    truth, predictions = one_item_dishes([10.0, 20.0, 30.0], [11.0, 22.0, 33.0])
+    gap = {"dish": predictions["dish"][:2], "weight": predictions["weight"][:2]}
+    notes = sy.compare("weights", truth, predictions, gap, "mae", missing="skip").notes
+    assert "A has no prediction for 0 items, B for 1" in notes[-1]
+
+
 def test_few_units_are_warned_of() -> None:
     report = sy.evaluate("weights", *one_item_dishes([1.0, 2.0, 3.0], [1.0, 2.5, 2.0]))
     assert "Only 3 dishes" in report.notes[0]

@@ -16,8 +16,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
 def page() -> str:
     parts = [
         "# Every metric",
-        "Made from the code by `tools/make_catalogue.py`. *Checked with* names the implementation that the tests hold a "
-        "metric against.",
+        "Made from the code by `tools/make_catalogue.py`. *Checked with* names the implementation that the tests hold "
+        "a metric against.",
         f"{LEGEND}.",
     ]
     for task in catalogue.TASKS.values():

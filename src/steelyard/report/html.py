@@ -27,7 +27,7 @@ def report_html(report: Report) -> str:
     last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
     rows = [_score_row(score) for score in report.scores.values()]
     body = [
-        _table("Scores", ["", "metric", "", "score", last, ""], rows),
+        _table("Scores", ["", "metric", "score", last, ""], rows),
         f'<p class="legend">{escape(LEGEND)}. The dashed line in the picture is zero.</p>',
     ]
     for by, values in report.slices.items():
@@ -75,8 +75,7 @@ def _score_row(score: Score) -> list[str]:
     interval = interval_text(score.value, score.interval) if score.defined else f"undefined: {score.why}"
     return [
         ARROWS[score.better],
-        f"<code>{escape(score.spec)}</code>",
-        escape(score.label),
+        f"<code>{escape(score.spec)}</code><br><small>{escape(score.label)}</small>",
         f"<strong>{escape(shown)}</strong>",
         escape(interval),
         _whisker(score.value, score.interval),
