@@ -5,7 +5,7 @@ namespace steelyard {
 void bind_boxes(nanobind::module_& m);
 void bind_coco(nanobind::module_& m);
 void bind_draws(nanobind::module_& m);
-void bind_ranked(nanobind::module_& m);
+void bind_curves(nanobind::module_& m);
 }
 
 NB_MODULE(_native, m) {
@@ -13,5 +13,5 @@ NB_MODULE(_native, m) {
   steelyard::bind_boxes(m);
   steelyard::bind_coco(m);
   steelyard::bind_draws(m);
-  steelyard::bind_ranked(m);
+  steelyard::bind_curves(m);
 }

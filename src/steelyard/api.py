@@ -76,6 +76,7 @@ def evaluate(
         provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
         notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
+        table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
     )
 
 

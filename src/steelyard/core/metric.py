@@ -71,8 +71,13 @@ class Metric(ABC):
             elif isinstance(value, Metric):
                 parts.append(str(value))
             elif value != field.default:
-                parts.append(f"{field.name}={render_value(value)}")
+                parts.append(f"{spec_name(field)}={render_value(value)}")
         return f"{text}({', '.join(parts)})" if parts else text
+
+
+def spec_name(field: dataclasses.Field[Any]) -> str:
+    """What a spec calls a setting: the field's name, or `spec` in its metadata where a Metric has that name already."""
+    return str(field.metadata.get("spec", field.name))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, some
-from steelyard.core.records import factorize
 
 if TYPE_CHECKING:
     from steelyard.core.weights import Weights
@@ -24,9 +23,8 @@ class Stats:
 
     `stats["items"]` is a dense column, `stats.events["truth"]` an event column, `stats.owner` the row of the unit
     that an event belongs to. `facts` are what holds for the whole measurement (the class names, say) and must be
-    equal in stats that are joined. `vocabulary` gives, for an event column that holds codes, the sorted distinct ids
-    that the codes stand for; stats with different ones can be joined. `weight` is the user's own weight of a unit, 1
-    by default.
+    equal in stats that are joined, or be made so by `unify`. `weight` is the user's own weight of a unit, 1 by
+    default.
     """
 
     def __init__(
@@ -37,8 +35,8 @@ class Stats:
         events: Mapping[str, Array] | None = None,
         owner: Array | None = None,
         facts: Mapping[str, Any] | None = None,
-        vocabulary: Mapping[str, Array] | None = None,
         weight: Array | None = None,
+        unify: Callable[[Sequence[Stats]], list[Stats]] | None = None,
     ) -> None:
         self.units = units
         self.columns = dict(columns)
@@ -46,7 +44,7 @@ class Stats:
         self.owner: Array = np.zeros(0, np.int64) if owner is None else owner
         self.facts = dict(facts or {})
         self.weight: Array = np.ones(len(units)) if weight is None else np.asarray(weight, dtype=np.float64)
-        self.vocabulary = dict(vocabulary or {})
+        self.unify = unify
         self._derived: dict[object, Any] = {}
         self._by_weights: WeakKeyDictionary[Weights, dict[object, Any]] = WeakKeyDictionary()
         for name, column in self.columns.items():
@@ -64,15 +62,13 @@ class Stats:
 
     def per_unit(self, key: object, make: Callable[[], Array]) -> Array:
         """A dense column that depends on a metric's settings, made once."""
-        column: Array = self.derived(key, make)
-        return column
+        return self.derived(key, make)  # type: ignore[no-any-return]
 
-    def derived(self, key: object, make: Callable[[], Value]) -> Value:
-        """Whatever else follows from the rows and a metric's settings (matches, say), made once."""
+    def derived(self, key: object, make: Callable[[], Any]) -> Any:
+        """Anything that is made of the stats once and asked for again."""
         if key not in self._derived:
             self._derived[key] = make()
-        value: Value = self._derived[key]
-        return value
+        return self._derived[key]
 
     def under(self, weights: Weights, key: object, make: Callable[[], Value]) -> Value:
         """What several metrics need under the same weights, made once and kept as long as the weights are."""
@@ -100,13 +96,21 @@ class Stats:
             events={name: column[kept] for name, column in self.events.items()},
             owner=owner[kept],
             facts=self.facts,
-            vocabulary=self.vocabulary,
             weight=self.weight[index],
+            unify=self.unify,
         )
+
+    @staticmethod
+    def unified(parts: Sequence[Stats]) -> list[Stats]:
+        """The same stats with facts that are equal, where their task knows how to make them so."""
+        first = parts[0]
+        alike = all(part.facts == first.facts for part in parts)
+        return list(parts) if alike or first.unify is None else first.unify(parts)
 
     @staticmethod
     def stack(parts: Sequence[Stats]) -> Stats:
         """Rows of several stats one after the other; a unit may stand in more than one of them."""
+        parts = Stats.unified(parts)
         first = parts[0]
         for part in parts[1:]:
             if part.columns.keys() != first.columns.keys() or part.events.keys() != first.events.keys():
@@ -114,21 +118,14 @@ class Stats:
             if part.facts != first.facts:
                 raise ValueError("stats measured with different settings cannot be joined")
         starts = np.cumsum([0] + [len(part) for part in parts])
-        events = {name: np.concatenate([part.events[name] for part in parts]) for name in first.events}
-        vocabulary = {}
-        for name in first.vocabulary:
-            vocabulary[name], codes = _joined_codes([part.vocabulary[name] for part in parts])
-            if codes is not None:
-                recoded = [code[part.events[name]] for code, part in zip(codes, parts, strict=True)]
-                events[name] = np.concatenate(recoded).astype(first.events[name].dtype)
         return Stats(
             np.concatenate([part.units for part in parts]),
             {name: np.concatenate([part.columns[name] for part in parts]) for name in first.columns},
-            events=events,
+            events={name: np.concatenate([part.events[name] for part in parts]) for name in first.events},
             owner=np.concatenate([part.owner + start for part, start in zip(parts, starts, strict=False)]),
             facts=first.facts,
-            vocabulary=vocabulary,
             weight=np.concatenate([part.weight for part in parts]),
+            unify=first.unify,
         )
 
     @staticmethod
@@ -141,11 +138,3 @@ class Stats:
         if len(twice):
             raise InputError(f"{len(twice)} units stand in more than one part: {some(twice)}")
         return stacked.take(order)
-
-
-def _joined_codes(vocabularies: Sequence[Array]) -> tuple[Array, list[Array] | None]:
-    """The vocabulary of all, and each one's codes in it; None where all are equal."""
-    first = vocabularies[0]
-    if all(v is first or (len(v) == len(first) and bool((v == first).all())) for v in vocabularies[1:]):
-        return first, None
-    return factorize(*vocabularies)

@@ -13,6 +13,7 @@ from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
+from steelyard.core.table import Table
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Task:
     """A task: its schemas, how records become pairs and pairs become stats, its metrics.
 
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
-    units. `defaults` are the specs that a report shows when none is asked for. `options` are what the user may say
+    units. `defaults` are the specs that a report shows when none is asked for. `tables` are what a report
+    shows beside scores: a confusion matrix, a curve. `options` are what the user may say
     about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes. `shape` names
     the reader of its sources in `io.shapes`, where they are more than plain rows.
     """
@@ -44,6 +46,7 @@ class Task:
     metrics: tuple[type[Metric], ...]
     defaults: tuple[str, ...]
     joined: Mapping[str, str] | None = None
+    tables: Callable[[Stats], Mapping[str, Callable[[], Table]]] | None = None
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
     shape: str = "rows"

@@ -58,9 +58,7 @@ def _with_images(records: Records, named: Sequence[Array]) -> BoxRecords:
         images = np.unique(np.concatenate(named))
     else:
         images = as_object(sorted({str(value) for ids in named for value in ids.tolist()}))
-    return BoxRecords(
-        records.source, records.columns, records.other, records.place, records.names, images=images
-    )
+    return BoxRecords(records.source, records.columns, records.other, records.place, records.names, images=images)
 
 
 def _dumps(data: Any, source: str) -> bytes:
@@ -87,9 +85,7 @@ def _without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple
         return table, np.zeros(0, np.int64)
     rows = np.flatnonzero(~empty)
     lines = np.arange(len(table)) if table.lines is None else table.lines
-    kept = replace(
-        table, columns={name: column[rows] for name, column in table.columns.items()}, lines=lines[rows]
-    )
+    kept = replace(table, columns={name: column[rows] for name, column in table.columns.items()}, lines=lines[rows])
     ids = table.columns[image][empty]
     ids = ids.astype(np.int64) if ids.dtype.kind in "iu" else as_object([str(v).strip() for v in ids.tolist()])
     return kept, ids
@@ -104,7 +100,9 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
     for i, item in enumerate(data):
         where = f"{source}, item {i}"
         if not isinstance(item, Mapping):
-            raise InputError(f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict an image.")
+            raise InputError(
+                f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict an image."
+            )
         for name in item:
             if name not in _PER_IMAGE:
                 raise InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _PER_IMAGE))
@@ -120,9 +118,7 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
         counts.append(len(boxes))
         parts["boxes"].append(boxes)
         for name in parts:
-            if name == "boxes" or (name == "scores") != (name in item and side == "prediction") and name not in item:
-                continue
-            if name in item:
+            if name != "boxes" and name in item:
                 values = np.asarray(to_numpy(item[name]))
                 if values.shape != (len(boxes),):
                     raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ def read_coco(path: str | PathLike[str], side: str, threads: int = 0) -> BoxReco
     except ValueError as error:
         raise InputError(str(error), where=source) from None
     if isinstance(found, tuple):
-        raise _fault(found, source, lambda byte: Path(path).open("rb").read(byte), truth)
+        raise _fault(found, source, lambda byte: _head(path, byte), truth)
     return _records(found, source, truth)
 
 
@@ -37,6 +38,11 @@ def parse_coco(text: bytes, side: str, source: str = "text", threads: int = 0) -
     if isinstance(found, tuple):
         raise _fault(found, source, lambda byte: text[:byte], truth)
     return _records(found, source, truth)
+
+
+def _head(path: str | PathLike[str], size: int) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(size)
 
 
 def _fault(found: tuple[Any, ...], source: str, head: Any, truth: bool) -> InputError:
@@ -73,7 +79,7 @@ def _ids(found: Any) -> Array:
         return np.asarray(found)
     text, ends = found
     starts = [0, *ends.tolist()]
-    return as_object([text[a:b].decode() for a, b in zip(starts, starts[1:], strict=False)])
+    return as_object([text[a:b].decode() for a, b in pairwise(starts)])
 
 
 def _records(found: Columns, source: str, truth: bool) -> BoxRecords:

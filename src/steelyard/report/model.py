@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import nearest
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
+from steelyard.core.table import Table
 from steelyard.io.write import csv_text, write_text
 
 Path = str | PathLike[str]
@@ -77,6 +78,7 @@ class Report:
     provenance: Provenance
     notes: tuple[str, ...] = ()
     unit_table: Callable[[], UnitTable] | None = field(default=None, repr=False, compare=False)
+    table_makers: Mapping[str, Callable[[], Table]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", _Scores(self.scores))
@@ -91,6 +93,18 @@ class Report:
         if self.unit_table is None:
             raise ValueError("this report was read from a file, which does not hold the units")
         return self.unit_table()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of what the task shows beside scores: `report.table("confusion")`."""
+        return tuple(self.table_makers)
+
+    def table(self, name: str) -> Table:
+        """One of `tables`: a confusion matrix, a curve, a row for each class."""
+        if name not in self.table_makers:
+            known = nearest(name, self.table_makers) or "This task has none."
+            raise KeyError(f"'{name}' is not a table of this report. {known}")
+        return self.table_makers[name]()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, as the JSON schema describes it."""

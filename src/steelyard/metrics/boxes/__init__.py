@@ -6,7 +6,8 @@ Conventions
 
 Metrics
     `map`, `map50`, `map75`, by area, `ar@1`, `ar@10`, `ar@100` are the twelve numbers of COCO, equal to pycocotools to
-    the last bit; `ap` has the four kinds; `precision`, `recall`, `f1` and the false positive rates hold at a working point.
+    the last bit; `ap` has the four kinds; `precision`, `recall`, `f1` and the false positive rates are for one working
+    point.
 """
 
 from steelyard.metrics.boxes.task import TASK

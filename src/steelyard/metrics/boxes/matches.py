@@ -45,7 +45,8 @@ class Sides:
 
 def sides(stats: Stats) -> Sides:
     """Split the events into truths and detections."""
-    return stats.derived("sides", lambda: _split(stats))
+    found: Sides = stats.derived("sides", lambda: _split(stats))
+    return found
 
 
 def _split(stats: Stats) -> Sides:
@@ -109,7 +110,7 @@ def matches(
     """Match under these settings. The four standard areas are made together."""
     areas = tuple(AREAS.values()) if area in AREAS.values() else (area,)
     key = ("matches", ious, areas, most, rule, quirks)
-    made = stats.derived(key, lambda: _match(stats, ious, areas, most, rule, quirks))
+    made: list[Matches] = stats.derived(key, lambda: _match(stats, ious, areas, most, rule, quirks))
     return made[areas.index(area)]
 
 
@@ -121,7 +122,7 @@ def _match(
     pairs = len(ious) == 1
     found = _native.boxes_match(
         s.image, s.label, s.box, s.area, flags, s.d_image, s.d_label, s.d_box, s.d_score,
-        len(stats.units), len(stats.vocabulary["label"]), np.array(ious), np.array(areas), most, rule == "voc", pairs,
+        len(stats.units), len(stats.facts["labels"]), np.array(ious), np.array(areas), most, rule == "voc", pairs,
     )  # fmt: skip
     begin, end, order, rank, hit, ignored, truth_begin, truth_order, partner, overlap = found
     image = s.d_image[order] if len(order) else s.d_image
@@ -138,7 +139,7 @@ def _match(
 
 
 def ranked(m: Matches, label: int | None = None) -> tuple[Array, ...]:
-    """The arguments that native/ranked.cpp takes; of one class only, where one is named."""
+    """The arguments that native/curves.cpp takes; of one class only, where one is named."""
     begin, end, truth_begin = m.begin, m.end, m.truth_begin
     if label is not None:
         begin, end = begin[label : label + 1], end[label : label + 1]
@@ -149,7 +150,7 @@ def ranked(m: Matches, label: int | None = None) -> tuple[Array, ...]:
 def curves(m: Matches, weights: Floats, most: int, points: int = 101) -> tuple[Array, Array, Array]:
     """Precision (thresholds, recalls, classes), recall and scores under one row of weights."""
     grid = np.linspace(0.0, 1.0, points)
-    found: tuple[Array, Array, Array] = _native.ranked_curves(*ranked(m), m.thresholds, most, weights, grid)
+    found: tuple[Array, Array, Array] = _native.box_curves(*ranked(m), m.thresholds, most, weights, grid)
     return found
 
 
@@ -160,9 +161,7 @@ def figures(
     if grid is None:
         grid = np.linspace(0.0, 1.0, RECALLS.get(kind, 2))
     blocks = [
-        _native.ranked_draws(
-            *ranked(m, label), m.thresholds, most, np.ascontiguousarray(block), KINDS[kind], grid
-        )
+        _native.box_figures(*ranked(m, label), m.thresholds, most, np.ascontiguousarray(block), KINDS[kind], grid)
         for block in (_plain_block(weights) if isinstance(weights, Plain) else weights.blocks())
     ]
     return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,13 +86,9 @@ class BoxPairs:
 def pair(truth: Records, prediction: Records, policy: Policy) -> BoxPairs:
     """Find each box's image and class. An unknown one is an error, or with `extra="skip"` left out and counted."""
     check_policy(policy)
-    listed = isinstance(truth, BoxRecords)
-    images = truth.images if listed and truth.images is not None else None
-    labels = truth.labels if listed and truth.labels is not None else None
+    images, labels = (truth.images, truth.labels) if isinstance(truth, BoxRecords) else (None, None)
     units, (truth_image, prediction_image) = _codes(images, truth["image"], prediction["image"], union=False)
-    names, (truth_label, prediction_label) = _codes(
-        labels, truth["label"], prediction["label"], union=labels is None
-    )
+    names, (truth_label, prediction_label) = _codes(labels, truth["label"], prediction["label"], union=labels is None)
     for codes, column in ((truth_image, "image"), (truth_label, "label")):
         _refuse_unknown(truth, column, codes, truth.source)
     unknown = (prediction_image < 0) | (prediction_label < 0)
@@ -192,6 +189,37 @@ def measure(pairs: BoxPairs) -> Stats:
         {"images": np.ones(len(pairs.units))},
         events=events,
         owner=owner,
-        facts={"label_names": pairs.label_names},
-        vocabulary={"label": pairs.labels},
+        facts={"labels": tuple(pairs.labels.tolist()), "label_names": pairs.label_names},
+        unify=unify,
     )
+
+
+def unify(parts: Sequence[Stats]) -> list[Stats]:
+    """Give stats of different sets of classes the same codes."""
+    columns = [np.array(part.facts["labels"], dtype=None if part.facts["labels"] else np.int64) for part in parts]
+    if any(column.dtype.kind not in "iu" for column in columns):
+        columns = [column.astype(object) for column in columns]
+    labels, codes = factorize(*columns)
+    shown: dict[str, str] = {}
+    for part in parts:
+        names = part.facts["label_names"] or map(str, part.facts["labels"])
+        for label, name in zip(part.facts["labels"], names, strict=True):
+            if shown.setdefault(str(label), name) != name:
+                raise InputError(
+                    f"class '{label}' is called '{shown[str(label)]}' and '{name}'", remedy="Name each class alike."
+                )
+    named = any(part.facts["label_names"] for part in parts)
+    ids = tuple(labels.tolist())
+    facts = {"labels": ids, "label_names": tuple(shown[str(v)] for v in ids) if named else ()}
+    return [
+        Stats(
+            part.units,
+            part.columns,
+            events={**part.events, "label": code[part.events["label"]].astype(np.int32)},
+            owner=part.owner,
+            facts=facts,
+            weight=part.weight,
+            unify=unify,
+        )
+        for part, code in zip(parts, codes, strict=True)
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
 from steelyard.metrics.boxes.matches import Matches, curves, figures
 from steelyard.metrics.boxes.settings import (
+    STANDARD,
     AreaSetting,
     area_of,
     check_area,
@@ -64,8 +65,10 @@ def _figures(
     return stats.under(weights, key, lambda: figures(found, weights, most, kind, label=code))
 
 
-def _places(area: AreaSetting) -> str:
-    return f", {area} objects" if area != "all" and isinstance(area, str) else ""
+def _sized(title: str, area: AreaSetting) -> str:
+    if area == "all":
+        return title
+    return f"{title}, {area} objects" if isinstance(area, str) else f"{title}, area {area[0]:g} to {area[1]:g}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class AveragePrecision(Metric):
     area: AreaSetting = "all"
     max_dets: int = 100
     rule: Rule = "coco"
-    label: str | int | None = None
+    only: str | int | None = field(default=None, metadata={"spec": "label"})
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -114,16 +117,9 @@ class AveragePrecision(Metric):
         check_area(self, self.area)
         check_most(self, "max_dets")
 
-    @property
-    def label_text(self) -> str:
-        """The class, where one is asked for."""
-        return f" of {self.label}" if self.label is not None else ""
-
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Mean over classes and thresholds."""
-        return average_precision(
-            stats, weights, self.iou, self.area, self.max_dets, self.kind, self.rule, self.label
-        )
+        return average_precision(stats, weights, self.iou, self.area, self.max_dets, self.kind, self.rule, self.only)
 
 
 @dataclass(frozen=True)
@@ -150,7 +146,7 @@ class MeanAveragePrecision(Metric):
     title = "Mean average precision, IoU 0.5:0.95"
     reference = "pycocotools 2.0.11"
 
-    iou: float | Range = Range(0.5, 0.95)
+    iou: float | Range = STANDARD
     area: AreaSetting = "all"
     max_dets: int = 100
     kind: Kind = "coco"
@@ -166,6 +162,11 @@ class MeanAveragePrecision(Metric):
         check_ious(self, self.iou)
         check_area(self, self.area)
         check_most(self, "max_dets")
+
+    @property
+    def label(self) -> str:
+        """Name the thresholds and the area."""
+        return _sized(f"Mean average precision, IoU {render_value(self.iou)}", self.area)
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Mean over classes and thresholds."""
@@ -212,6 +213,11 @@ class _AtThreshold(Metric):
         """Check every setting."""
         check_area(self, self.area)
         check_most(self, "max_dets")
+
+    @property
+    def label(self) -> str:
+        """Name the area."""
+        return _sized(self.title, self.area)
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Mean over classes."""
@@ -280,19 +286,24 @@ class AverageRecall(Metric):
 
     max_dets: int = 100
     area: AreaSetting = "all"
-    iou: float | Range = Range(0.5, 0.95)
+    iou: float | Range = STANDARD
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """The six of COCO."""
+        """Those of COCO that a perfect model brings to 1 whatever the data: `ar@1` finds one object an image."""
         sizes = tuple(cls(100, area) for area in ("small", "medium", "large"))
-        return (cls(1), cls(10), cls(100), *sizes)
+        return (cls(10), cls(100), *sizes)
 
     def check(self) -> None:
         """Check every setting."""
         check_ious(self, self.iou)
         check_area(self, self.area)
         check_most(self, "max_dets")
+
+    @property
+    def label(self) -> str:
+        """Name the number of detections and the area."""
+        return _sized(f"Average recall, {self.max_dets} detections", self.area)
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Mean over classes and thresholds."""

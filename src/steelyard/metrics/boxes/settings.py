@@ -12,6 +12,7 @@ from steelyard.core.spec import Range, render_value
 from steelyard.core.stats import Array, Stats
 from steelyard.metrics.boxes.matches import AREAS, IOUS, Area, Matches, matches
 
+STANDARD = Range(0.5, 0.95)
 MOST_THRESHOLDS = 32
 STANDARD_MOST = 100
 
@@ -82,12 +83,17 @@ def matched(
     return found, places if standard else list(range(len(asked)))
 
 
+def class_names(stats: Stats) -> tuple[str, ...]:
+    """What the classes are called: their names, or else their ids."""
+    return tuple(stats.facts["label_names"] or map(str, stats.facts["labels"]))
+
+
 def label_code(stats: Stats, label: str | int | None) -> int | None:
     """The class that a setting names, by its name or its id."""
     if label is None:
         return None
-    ids = [str(v) for v in stats.vocabulary["label"].tolist()]
-    names = list(stats.facts["label_names"]) or ids
+    ids = [str(v) for v in stats.facts["labels"]]
+    names = list(class_names(stats))
     for known in (names, ids):
         if str(label) in known:
             return known.index(str(label))

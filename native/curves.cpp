@@ -460,15 +460,15 @@ nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t
 
 }  // namespace
 
-void bind_ranked(nb::module_& m) {
-  m.def("ranked_curves", &curves, nb::arg("begin").noconvert(), nb::arg("end").noconvert(),
+void bind_curves(nb::module_& m) {
+  m.def("box_curves", &curves, nb::arg("begin").noconvert(), nb::arg("end").noconvert(),
         nb::arg("image").noconvert(), nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
         nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(),
         nb::arg("truth_image").noconvert(), nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"),
         nb::arg("weights").noconvert(), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
         "Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision) under one row "
         "of weights; nan for a class without truth.");
-  m.def("ranked_draws", &draws, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
+  m.def("box_figures", &draws, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
         nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
         nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
         nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("weights").noconvert(),
