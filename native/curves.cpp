@@ -3,9 +3,9 @@
 // The order of the detections and their matches do not depend on the weights, so a bootstrap draw is one weighted pass
 // over each class. Most detections touch no truth at all: they only add to the false positives of every threshold. So a
 // class is first boiled down to events (detections that are a hit or ignored at some threshold) and runs of plain
-// false positives between them. A pass carries kLanes draws at once: the weights of one image lie side by side, one
-// vector register's worth a draw, and each threshold then walks the events alone. The precision envelope and the recall
-// grid are taken from hits only: between two hits precision falls and recall rests.
+// false positives between them. A pass carries kLanes draws at once: the weights of one image lie side by side, and each
+// threshold then walks the events alone. The precision envelope and the recall grid are taken from hits only: between two
+// hits precision falls and recall rests.
 //
 // Every number is a function of its own row of weights; classes are added in their order. The number of threads, the
 // block and the lane that a row falls into change nothing.
@@ -22,11 +22,29 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t kLanes = 8;
+constexpr std::size_t kLanes = 20;  // more than compilers unroll whole, which would keep them from vector code
 constexpr double kTiny = 2.220446049250313e-16;  // numpy.spacing(1), as the reference adds it
-using Lane = std::array<double, kLanes>;
 
-enum Kind : int { kCoco = 0, kGrid = 1, kArea = 2, kStep = 3, kMiss = 4, kBestF1 = 5 };
+
+#if defined(_MSC_VER)
+#define STEELYARD_RESTRICT __restrict
+#else
+#define STEELYARD_RESTRICT __restrict__
+#endif
+
+// One number for each of kLanes rows of weights.
+struct alignas(64) Lane {
+  double v[kLanes];
+  double& operator[](std::size_t l) { return v[l]; }
+  double operator[](std::size_t l) const { return v[l]; }
+};
+
+inline void add(Lane& to, const double* STEELYARD_RESTRICT weights) {
+  double* STEELYARD_RESTRICT v = to.v;
+  for (std::size_t l = 0; l < kLanes; ++l) v[l] += weights[l];
+}
+
+enum Kind : int { kCoco = 0, kGrid = 1, kArea = 2, kStep = 3, kMiss = 4, kBestF1 = 5, kRecall = 6 };
 
 struct Ranked {
   std::size_t classes, detections, truths, units;
@@ -197,43 +215,41 @@ Boiled boil(const Ranked& in, std::size_t k, bool by_score) {
   return out;
 }
 
-inline void add(Lane& to, const double* w) {
-  for (std::size_t l = 0; l < kLanes; ++l) to[l] += w[l];
-}
-
-// Figures of kLanes rows of weights, added up over classes.
+// Figures of kLanes rows of weights, added up over classes. Every loop over the lanes does one plain thing with arrays
+// that do not overlap, which is what compilers turn into vector code.
 class Pass {
  public:
   Pass(int kind, std::size_t thresholds, const double* grid, std::size_t points, const double* table, const Lane& images)
       : kind_(kind), thresholds_(thresholds), grid_(grid), points_(points), table_(table), images_(images),
-        value(thresholds), recall(thresholds) {
-    for (Lane& lane : value) lane.fill(0);
-    for (Lane& lane : recall) lane.fill(0);
-    classes.fill(0);
+        last_(static_cast<double>(points - 1)), value(thresholds, Lane{}), recall(thresholds, Lane{}), classes{} {
+    if (kind > kGrid) return;
+    // Where a recall is r / last exactly, does it reach the point? The point is r * (1 / last), rounded twice.
+    for (std::size_t r = 0; r < points; ++r) reached_.push_back(static_cast<double>(r) / last_ >= grid[r] ? 1.0 : 0.0);
   }
 
   void run(const Boiled& in) {
-    positives_.fill(0);
+    positives_ = Lane{};
     for (std::int32_t image : in.truth_image) add(positives_, weight(image));
     bool any = false;
     for (std::size_t l = 0; l < kLanes; ++l) {
-      counts_[l] = positives_[l] > 0;
-      classes[l] += counts_[l] ? 1 : 0;
-      divisor_[l] = counts_[l] ? positives_[l] : 1.0;
-      any |= counts_[l];
+      const bool counts = positives_[l] > 0;
+      counts_[l] = counts ? 1.0 : 0.0;
+      classes[l] += counts_[l];
+      divisor_[l] = counts ? positives_[l] : 1.0;
+      scale_[l] = last_ / divisor_[l];
+      any |= counts;
     }
     if (!any) return;
     if (kind_ <= kArea) count_before(in);
     for (std::size_t t = 0; t < thresholds_; ++t) {
-      Lane figure, found;
-      figure.fill(0);
-      found.fill(0);
+      Lane figure{}, found{};
       if (kind_ <= kArea) by_hits(in, t, figure, found);
       else if (kind_ == kStep) by_steps(in, t, figure, found);
       else if (kind_ == kMiss) by_misses(in, t, figure, found);
+      else if (kind_ == kRecall) by_events(in, t, found);
       else best_f1(in, t, figure, found);
       for (std::size_t l = 0; l < kLanes; ++l) {
-        if (!counts_[l]) continue;
+        if (counts_[l] == 0) continue;
         value[t][l] += figure[l];
         recall[t][l] += kind_ == kBestF1 ? found[l] : found[l] / divisor_[l];
       }
@@ -249,8 +265,7 @@ class Pass {
     before_.resize(in.hit.size());
     precision_.resize(in.hit.size());
     found_.resize(in.hit.size());
-    Lane plain;
-    plain.fill(0);
+    Lane plain{};
     std::size_t e = 0;
     for (std::uint32_t entry : in.stream) {
       if (entry & kEvent) before_[e++] = plain;
@@ -260,62 +275,95 @@ class Pass {
 
   void by_hits(const Boiled& in, std::size_t t, Lane& figure, Lane& tp) {
     const double tiny = kind_ == kCoco ? kTiny : 0.0;
-    Lane fp;
-    fp.fill(0);
+    Lane fp{};
     std::size_t hits = 0;
     for (std::size_t e = 0; e < in.hit.size(); ++e) {
       const double* w = weight(in.event_image[e]);
       if ((in.hit[e] >> t) & 1) {
-        add(tp, w);
-        Lane& p = precision_[hits];
-        const Lane& b = before_[e];
-        for (std::size_t l = 0; l < kLanes; ++l) {
-          const double all = (fp[l] + b[l]) + tp[l] + tiny;
-          p[l] = tp[l] / (all > kTiny ? all : kTiny);
-        }
-        found_[hits++] = tp;
+        at_hit(tp.v, fp.v, before_[e].v, w, tiny, precision_[hits].v, found_[hits].v);
+        ++hits;
       } else if (!((in.ignored[e] >> t) & 1)) {
         add(fp, w);
       }
     }
     if (hits == 0) return;
-    Lane best;
-    best.fill(0);
+    Lane best{};
     if (kind_ == kArea) {
       for (std::size_t i = hits; i-- > 0;) {
         for (std::size_t l = 0; l < kLanes; ++l) {
-          best[l] = std::max(best[l], precision_[i][l]);
+          best[l] = best[l] > precision_[i][l] ? best[l] : precision_[i][l];
           figure[l] += best[l] * (found_[i][l] - (i ? found_[i - 1][l] : 0.0));
         }
       }
       for (std::size_t l = 0; l < kLanes; ++l) figure[l] /= divisor_[l];
       return;
     }
-    std::array<int, kLanes> upper;
-    for (std::size_t l = 0; l < kLanes; ++l) upper[l] = points_to(found_[hits - 1][l] / divisor_[l]);
-    for (std::size_t i = hits; i-- > 0;) {
-      Lane share;
-      share.fill(0);
-      if (i) {
-        for (std::size_t l = 0; l < kLanes; ++l) share[l] = found_[i - 1][l] / divisor_[l];
-      }
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        best[l] = std::max(best[l], precision_[i][l]);
-        const int lower = i ? points_to(share[l]) : 0;
-        figure[l] += best[l] * static_cast<double>(upper[l] - lower);
-        upper[l] = lower;
-      }
-    }
+    // From the last hit back: each hit has the points of the grid that it reaches and the one before does not.
+    for (std::size_t i = 0; i < hits; ++i) points_to(found_[i].v, scale_.v, found_[i].v);
+    for (std::size_t i = hits; i-- > 1;) fall(precision_[i].v, found_[i].v, found_[i - 1].v, best.v, figure.v);
+    const Lane nothing{};
+    fall(precision_[0].v, found_[0].v, nothing.v, best.v, figure.v);
     for (std::size_t l = 0; l < kLanes; ++l) figure[l] /= static_cast<double>(points_);
   }
 
-  // How many points of the grid a recall reaches.
-  int points_to(double recall) const {
-    const int last = static_cast<int>(points_) - 1;
-    int r = std::clamp(static_cast<int>(recall * last), 0, last);
-    if (r < last && grid_[r + 1] <= recall) ++r;
-    else if (grid_[r] > recall) --r;
-    return r + 1;
+  // One more hit: its weight is added, precision and the weight found so far are noted.
+  // The quotient is made of a float's inverse and two steps of Newton's: to about the last bit, and vector units are
+  // several times faster at it than at dividing doubles.
+  static void at_hit(double* STEELYARD_RESTRICT tp, const double* STEELYARD_RESTRICT fp,
+                     const double* STEELYARD_RESTRICT before, const double* STEELYARD_RESTRICT w, double tiny,
+                     double* STEELYARD_RESTRICT precision, double* STEELYARD_RESTRICT found) {
+    alignas(64) double all[kLanes];
+    alignas(64) float inverse[kLanes];
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      const double sum = tp[l] + w[l];
+      tp[l] = found[l] = sum;
+      const double whole = (fp[l] + before[l]) + sum + tiny;
+      all[l] = whole > kTiny ? whole : kTiny;
+    }
+    for (std::size_t l = 0; l < kLanes; ++l) inverse[l] = 1.0f / static_cast<float>(all[l]);
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      double r = static_cast<double>(inverse[l]);
+      r = r * (2.0 - all[l] * r);
+      r = r * (2.0 - all[l] * r);
+      precision[l] = found[l] * r;
+    }
+  }
+
+  // How many points of the grid a recall reaches. The nearest point decides; adding and taking away 1.5 * 2^52 rounds
+  // to it without a branch. A recall that is on the point is looked up: `reached_`.
+  void points_to(const double* found, const double* STEELYARD_RESTRICT scale, double* out) const {
+    constexpr double magic = 6755399441055744.0;
+    alignas(64) double nearest[kLanes], beyond[kLanes];
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      const double at = found[l] * scale[l];
+      nearest[l] = (at + magic) - magic;
+      beyond[l] = at - nearest[l];
+    }
+    for (std::size_t l = 0; l < kLanes; ++l) out[l] = nearest[l] + (beyond[l] > 0 ? 1.0 : 0.0);
+    for (std::size_t block = 0; block < kLanes; block += 4) {
+      double doubt = 0;
+      for (std::size_t l = block; l < block + 4; ++l) doubt += beyond[l] * beyond[l] < 1e-18 ? 1.0 : 0.0;
+      if (doubt == 0) continue;
+      for (std::size_t l = block; l < block + 4; ++l) {
+        if (beyond[l] * beyond[l] < 1e-18) out[l] = nearest[l] + reached_[static_cast<std::size_t>(nearest[l])];
+      }
+    }
+  }
+
+  static void fall(const double* STEELYARD_RESTRICT precision, const double* STEELYARD_RESTRICT upper,
+                   const double* STEELYARD_RESTRICT lower, double* STEELYARD_RESTRICT best,
+                   double* STEELYARD_RESTRICT figure) {
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      const double b = best[l] > precision[l] ? best[l] : precision[l];
+      best[l] = b;
+      figure[l] += b * (upper[l] - lower[l]);
+    }
+  }
+
+  void by_events(const Boiled& in, std::size_t t, Lane& tp) {
+    for (std::size_t e = 0; e < in.hit.size(); ++e) {
+      if ((in.hit[e] >> t) & 1) add(tp, weight(in.event_image[e]));
+    }
   }
 
   template <typename AtTie>
@@ -337,23 +385,20 @@ class Pass {
 
   // Sum of precision times the step in recall; equal scores are one step.
   void by_steps(const Boiled& in, std::size_t t, Lane& figure, Lane& tp) {
-    Lane fp, last;
-    fp.fill(0);
-    last.fill(0);
+    Lane fp{}, last{};
     walk(in, t, tp, fp, [&](std::size_t) {
       for (std::size_t l = 0; l < kLanes; ++l) {
         const double all = tp[l] + fp[l];
         figure[l] += (tp[l] - last[l]) * (tp[l] / (all > 0 ? all : 1.0));
+        last[l] = tp[l];
       }
-      last = tp;
     });
     for (std::size_t l = 0; l < kLanes; ++l) figure[l] /= divisor_[l];
   }
 
   // Geometric mean of the miss rate at given numbers of false positives an image.
   void by_misses(const Boiled& in, std::size_t t, Lane& figure, Lane& tp) {
-    Lane fp;
-    fp.fill(0);
+    Lane fp{};
     std::array<std::size_t, kLanes> next{};
     auto settle = [&](std::size_t l, double limit) {
       while (next[l] < points_ && limit > grid_[next[l]]) {
@@ -385,17 +430,14 @@ class Pass {
 
   // The best F1 over all score thresholds; `found` becomes that threshold.
   void best_f1(const Boiled& in, std::size_t t, Lane& figure, Lane& found) {
-    Lane tp, fp;
-    tp.fill(0);
-    fp.fill(0);
-    found.fill(std::numeric_limits<double>::quiet_NaN());
+    Lane tp{}, fp{};
+    for (std::size_t l = 0; l < kLanes; ++l) found[l] = std::numeric_limits<double>::quiet_NaN();
     walk(in, t, tp, fp, [&](std::size_t i) {
       for (std::size_t l = 0; l < kLanes; ++l) {
         const double f1 = 2 * tp[l] / (tp[l] + fp[l] + divisor_[l]);
-        if (f1 > figure[l]) {
-          figure[l] = f1;
-          found[l] = in.score[i];
-        }
+        const bool better = f1 > figure[l];
+        figure[l] = better ? f1 : figure[l];
+        found[l] = better ? in.score[i] : found[l];
       }
     });
   }
@@ -405,8 +447,9 @@ class Pass {
   const double* grid_;
   std::size_t points_;
   const double* table_;
-  Lane images_, positives_, divisor_;
-  std::array<bool, kLanes> counts_;
+  Lane images_, positives_, divisor_, scale_, counts_;
+  double last_;
+  std::vector<double> reached_;
   std::vector<Lane> before_, precision_, found_;
 
  public:
@@ -421,8 +464,14 @@ nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t
   const std::size_t rows = weights.shape(0), units = weights.shape(1), T = thresholds;
   const Ranked in = check(begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts, units,
                           thresholds, most);
-  require(kind >= kCoco && kind <= kBestF1, "an unknown kind");
+  require(kind >= kCoco && kind <= kRecall, "an unknown kind");
   require(grid.shape(0) >= 2 && std::is_sorted(grid.data(), grid.data() + grid.shape(0)), "the grid must rise");
+  if (kind == kCoco || kind == kGrid) {
+    const double last = static_cast<double>(grid.shape(0) - 1);
+    for (std::size_t i = 0; i < grid.shape(0); ++i) {
+      require(grid.data()[i] == static_cast<double>(i) * (1.0 / last), "the grid must be that of numpy.linspace(0, 1)");
+    }
+  }
   double *v, *r;
   auto value = make_raw<double>({rows, T}, v);
   auto recall = make_raw<double>({rows, T}, r);
@@ -430,12 +479,11 @@ nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t
     nb::gil_scoped_release release;
     const std::size_t workers = thread_count(threads);
     std::vector<Boiled> boiled(in.classes);
-    parallel_for(in.classes, workers, [&](std::size_t k) { boiled[k] = boil(in, k, kind >= kStep); });
+    parallel_for(in.classes, workers, [&](std::size_t k) { boiled[k] = boil(in, k, kind >= kStep && kind <= kBestF1); });
     parallel_for((rows + kLanes - 1) / kLanes, workers, [&](std::size_t group) {
       const std::size_t first = group * kLanes, lanes = std::min(kLanes, rows - first);
       std::vector<double> table(units * kLanes, 0.0);
-      Lane images;
-      images.fill(0);
+      Lane images{};
       for (std::size_t l = 0; l < lanes; ++l) {
         const double* row = weights.data() + (first + l) * units;
         for (std::size_t u = 0; u < units; ++u) {

@@ -21,7 +21,7 @@ AREAS: dict[str, tuple[float, float]] = {
     "large": (96.0**2, 1e10),
 }
 RECALLS = {"coco": 101, "voc11": 11}
-KINDS = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5}
+KINDS = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6}
 
 Area = tuple[float, float]
 

@@ -14,6 +14,7 @@ from steelyard.core.weights import Floats, Plain, Weights
 from steelyard.metrics.boxes.matches import Matches, curves, figures
 from steelyard.metrics.boxes.settings import (
     STANDARD,
+    STANDARD_MOST,
     AreaSetting,
     area_of,
     check_area,
@@ -310,7 +311,8 @@ class AverageRecall(Metric):
         found, which = matched(stats, self.iou, self.area, self.max_dets)
         if isinstance(weights, Plain):
             return np.array([mean_defined(_curves(stats, weights, found, self.max_dets)[1][which])])
-        recall = _figures(stats, weights, found, self.max_dets, "coco", None)[1]
+        shared = self.max_dets == STANDARD_MOST  # with the average precision of the same area
+        recall = _figures(stats, weights, found, self.max_dets, "coco" if shared else "recall", None)[1]
         return np.asarray(recall[:, which].mean(axis=1))
 
 
