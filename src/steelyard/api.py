@@ -17,8 +17,7 @@ from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import EachUnit
 from steelyard.io.options import resolve_options
-from steelyard.io.read import check_mapping, read_table, to_records
-from steelyard.io.shapes import READERS
+from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
 from steelyard.report.numbers import count_text
@@ -144,48 +143,12 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> _Measured:
-    truth_records, prediction_records = _read(kind, truth, predictions, columns)
-    if not len(truth_records) and getattr(truth_records, "images", None) is None:
-        raise InputError("there are no rows", where=truth_records.source, remedy="The truth needs at least one.")
+    truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
     prepared = (truth_records, prediction_records)
     if kind.prepare is not None:
         prepared = kind.prepare(*prepared, options)
     pairs = kind.pair(*prepared, policy)
     return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
-
-
-def _read(kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
-    if kind.shape in READERS:
-        if predictions is None:
-            raise InputError(f"task '{kind.name}' needs truth and predictions", remedy="Give both.")
-        reader = READERS[kind.shape]
-        return (
-            reader(truth, kind.truth, columns, "truth"),
-            reader(predictions, kind.prediction, columns, "prediction"),
-        )
-    truth_table = read_table(truth, "truth")
-    if predictions is None:
-        return _one_source(kind, truth_table, columns)
-    prediction_table = read_table(predictions, "predictions")
-    check_mapping(
-        columns,
-        {"truth": kind.truth, "prediction": kind.prediction},
-        {"truth": truth_table, "prediction": prediction_table},
-    )
-    return (
-        to_records(truth_table, kind.truth, columns, "truth"),
-        to_records(prediction_table, kind.prediction, columns, "prediction"),
-    )
-
-
-def _one_source(kind: Task, table: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
-    if not kind.joined:
-        raise InputError(f"task '{kind.name}' needs truth and predictions", remedy="Give both.")
-    schema = kind.both_sides()
-    check_mapping(columns, {"truth": schema}, {"truth": table})
-    truth = to_records(table, kind.truth, columns, "truth")
-    prediction = to_records(table, kind.both_sides(), columns, "prediction")
-    return truth, kind.split(prediction)
 
 
 def _provenance(

@@ -13,11 +13,29 @@ import numpy as np
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
+from steelyard.core.task import Task
 from steelyard.io.coco import parse_coco, read_coco
 from steelyard.io.read import read_table, to_records
 from steelyard.io.table import Table
 
 _PER_IMAGE = ("image", "boxes", "labels", "scores", "crowd", "area")
+
+
+def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
+    """Truth and predictions; neither can hold the other."""
+    if predictions is None:
+        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+    sides = (
+        read_boxes(truth, task.truth, columns, "truth"),
+        read_boxes(predictions, task.prediction, columns, "prediction"),
+    )
+    if not len(sides[0]) and not _images(sides[0]):
+        raise InputError("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
+    return sides
+
+
+def _images(records: Records) -> int:
+    return 0 if not isinstance(records, BoxRecords) or records.images is None else len(records.images)
 
 
 def read_boxes(data: Any, schema: Schema, columns: Mapping[str, str], side: str) -> Records:
