@@ -93,6 +93,13 @@ struct ClassCurves {
   std::array<std::vector<std::array<double, 2>>, kMostThresholds> hits;  // precision, recall at each hit
   std::array<std::vector<std::int64_t>, kMostThresholds> places;
 
+  // Whether a recall reaches point r of the grid. On the point itself (real weights add up to it only nearly) the
+  // point's own rounding decides, as it does for whole weights in the reference.
+  bool reaches(double recall, std::size_t r) const {
+    const double last = static_cast<double>(points - 1), beyond = recall * last - static_cast<double>(r);
+    return beyond * beyond < 1e-18 ? static_cast<double>(r) / last >= grid[r] : beyond > 0;
+  }
+
   void run(std::size_t k, double* precision_out, double* score_out, double* recall_out) {
     const std::size_t T = in.thresholds, K = in.classes;
     double positives = 0;
@@ -140,7 +147,7 @@ struct ClassCurves {
           p = list.empty() ? 0.0 : list[0][0];
           s = first < 0 ? 0.0 : in.score[first];
         } else {
-          while (at < list.size() && list[at][1] < grid[r]) ++at;
+          while (at < list.size() && !reaches(list[at][1], r)) ++at;
           if (at < list.size()) {
             p = list[at][0];
             s = in.score[places[t][at]];
@@ -153,6 +160,14 @@ struct ClassCurves {
   }
 };
 
+void check_grid(In1<double> grid) {
+  require(grid.shape(0) >= 2, "the grid needs two points");
+  const double last = static_cast<double>(grid.shape(0) - 1);
+  for (std::size_t i = 0; i < grid.shape(0); ++i) {
+    require(grid.data()[i] == static_cast<double>(i) * (1.0 / last), "the grid must be that of numpy.linspace(0, 1)");
+  }
+}
+
 nb::tuple curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
                  In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
                  In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
@@ -160,6 +175,7 @@ nb::tuple curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_
   const Ranked in = check(begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts,
                           weights.shape(0), thresholds, most);
   const std::size_t T = thresholds, R = grid.shape(0), K = in.classes;
+  check_grid(grid);
   const double undefined = std::numeric_limits<double>::quiet_NaN();
   double *p, *s, *r;
   auto precision = make_raw<double>({T, R, K}, p);
@@ -466,12 +482,7 @@ nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t
                           thresholds, most);
   require(kind >= kCoco && kind <= kRecall, "an unknown kind");
   require(grid.shape(0) >= 2 && std::is_sorted(grid.data(), grid.data() + grid.shape(0)), "the grid must rise");
-  if (kind == kCoco || kind == kGrid) {
-    const double last = static_cast<double>(grid.shape(0) - 1);
-    for (std::size_t i = 0; i < grid.shape(0); ++i) {
-      require(grid.data()[i] == static_cast<double>(i) * (1.0 / last), "the grid must be that of numpy.linspace(0, 1)");
-    }
-  }
+  if (kind == kCoco || kind == kGrid) check_grid(grid);
   double *v, *r;
   auto value = make_raw<double>({rows, T}, v);
   auto recall = make_raw<double>({rows, T}, r);

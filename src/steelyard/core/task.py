@@ -30,8 +30,9 @@ class Task:
 
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
     units. `defaults` are the specs that a report shows when none is asked for. `tables` are what a report shows beside
-    scores: a confusion matrix, a curve. `options` are what the user may say about the data; `prepare(truth, predictions,
-    options)` brings records into the form that `pair` takes. `shape` names the reader of its data in `io.sources`.
+    scores: a confusion matrix, a curve. `options` are what the user may say about the data; `prepare(truth,
+    predictions, options)` brings records into the form that `pair` takes. `shape` names the reader of its data in
+    `io.sources`.
     """
 
     name: str
