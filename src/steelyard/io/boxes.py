@@ -18,7 +18,11 @@ from steelyard.io.coco import parse_coco, read_coco
 from steelyard.io.read import read_table, to_records
 from steelyard.io.table import Table
 
-_PER_IMAGE = ("image", "boxes", "labels", "scores", "crowd", "area")
+_PER_IMAGE = {"image", "boxes", "labels", "scores", "crowd", "area"}
+_NEEDED = {
+    "truth": frozenset({"image", "boxes", "labels"}),
+    "prediction": frozenset({"image", "boxes", "labels", "scores"}),
+}
 
 
 def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
@@ -111,47 +115,44 @@ def _without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple
 
 def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str], side: str, source: str) -> Records:
     """One dict an image: `image`, `boxes` (n × 4: x, y, width, height), `labels`, and `scores` of predictions."""
-    needed = ("image", "boxes", "labels", *(("scores",) if side == "prediction" else ()))
+    needed = _NEEDED[side]
     images: list[Any] = []
     counts: list[int] = []
     parts: dict[str, list[Array]] = {"boxes": [], "labels": [], "scores": [], "crowd": [], "area": []}
     for i, item in enumerate(data):
-        where = f"{source}, item {i}"
-        if not isinstance(item, Mapping):
-            raise InputError(
-                f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict an image."
-            )
-        for name in item:
-            if name not in _PER_IMAGE:
-                raise InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _PER_IMAGE))
-        for name in needed:
-            if name not in item:
-                raise InputError(f"the key '{name}' is missing", where=where, remedy=f"It needs {', '.join(needed)}.")
-        boxes = np.asarray(to_numpy(item["boxes"]), dtype=np.float64)
-        boxes = boxes.reshape(-1, 4) if boxes.size == 0 else boxes
+        if not (type(item) is dict or isinstance(item, Mapping)) or not needed <= item.keys() <= _PER_IMAGE:
+            raise _wrong_item(item, needed, f"{source}, item {i}")
+        boxes = np.asarray(to_numpy(item["boxes"]))
         if boxes.ndim != 2 or boxes.shape[1] != 4:
-            shape = " × ".join(map(str, boxes.shape))
-            raise InputError(f"boxes are {shape}", where=where, remedy="Give n × 4: x, y, width, height.")
-        images.append(item["image"].item() if hasattr(item["image"], "item") else item["image"])
-        counts.append(len(boxes))
-        parts["boxes"].append(boxes)
-        for name in parts:
-            if name != "boxes" and name in item:
-                values = np.asarray(to_numpy(item[name]))
-                if values.shape != (len(boxes),):
-                    raise InputError(
-                        f"{len(boxes)} boxes and {values.size} {name}", where=where, remedy="Give one for each box."
-                    )
-                parts[name].append(values)
+            if boxes.size:
+                shape = " × ".join(map(str, boxes.shape))
+                where = f"{source}, item {i}"
+                raise InputError(f"boxes are {shape}", where=where, remedy="Give n × 4: x, y, width, height.")
+            boxes = np.zeros((0, 4))
+        image, count = item["image"], len(boxes)
+        images.append(image.item() if hasattr(image, "item") else image)
+        counts.append(count)
+        if count:
+            parts["boxes"].append(boxes)
+        for name, values in item.items():
+            if name == "image" or name == "boxes":
+                continue
+            array = np.asarray(to_numpy(values))
+            if array.shape != (count,) and not array.size == count == 0:
+                where = f"{source}, item {i}"
+                raise InputError(f"{count} boxes and {array.size} {name}", where=where, remedy="Give one for each box.")
+            if count:
+                parts[name].append(array)
     for name in ("crowd", "area"):
-        if parts[name] and len(parts[name]) != len(data):
+        if parts[name] and len(parts[name]) != len(parts["boxes"]):
             raise InputError(f"'{name}' is given for some images only", where=source, remedy="Give it for all or none.")
-    ids = np.array(images) if images and all(type(v) is int for v in images) else as_object(list(map(str, images)))
-    box = np.concatenate(parts["boxes"]) if data else np.zeros((0, 4))
-    labels = np.concatenate(parts["labels"]) if data else np.zeros(0, np.int64)
+    whole = bool(images) and all(type(v) is int for v in images)
+    ids = np.array(images, dtype=np.int64) if whole else as_object(list(map(str, images)))
+    box = np.concatenate(parts["boxes"], dtype=np.float64) if parts["boxes"] else np.zeros((0, 4))
+    labels = np.concatenate(parts["labels"]) if parts["labels"] else np.zeros(0, np.int64)
     flat: dict[str, Array] = {
-        "image": np.repeat(ids, counts) if data else np.zeros(0, np.int64),
-        "label": labels if labels.dtype.kind in "iu" else _label_texts(labels),
+        "image": np.repeat(ids, counts),
+        "label": labels if labels.dtype.kind in "iu" else as_object(labels.tolist()),
         "x": box[:, 0], "y": box[:, 1], "w": box[:, 2], "h": box[:, 3],
     }  # fmt: skip
     for name, column in (("scores", "score"), ("crowd", "crowd"), ("area", "area")):
@@ -159,11 +160,33 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
             flat[column] = np.concatenate(parts[name])
         elif name == "scores" and side == "prediction":
             flat[column] = np.zeros(0)
-    records = to_records(Table(source, flat), schema, {}, side)
-    return _with_images(records, [ids]) if data else records
+    if _plainly_right(flat, box):
+        place = Table(source, flat).place
+        records = Records(source, flat, {}, place, {name: name for name in flat})
+    else:
+        records = to_records(Table(source, flat), schema, {}, side)
+    if side != "truth":
+        return records
+    images_of = ids if whole else _with_images(records, [ids]).images
+    return BoxRecords(records.source, records.columns, records.other, records.place, records.names, images=images_of)
 
 
-def _label_texts(labels: Array) -> Array:
-    if labels.dtype.kind == "f" and len(labels) == 0:
-        return np.zeros(0, np.int64)
-    return as_object(labels.tolist())
+def _plainly_right(flat: Mapping[str, Array], box: Array) -> bool:
+    """Whether the columns need no conversion and hold nothing that a schema refuses: most batches of most loops."""
+    if flat["label"].dtype != np.int64 or "crowd" in flat or "area" in flat:
+        return False
+    if len(box) and not (np.abs(box).max() <= 1e12 and box[:, 2:].min() >= 0):
+        return False
+    score = flat.get("score")
+    return score is None or (score.dtype == np.float64 and bool(np.isfinite(score).all()))
+
+
+def _wrong_item(item: Any, needed: frozenset[str], where: str) -> InputError:
+    if not isinstance(item, Mapping):
+        kind = type(item).__name__
+        return InputError(f"{kind} where a dict is expected", where=where, remedy="Give one dict an image.")
+    for name in item:
+        if name not in _PER_IMAGE:
+            return InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _PER_IMAGE))
+    lacking = min(needed - item.keys())
+    return InputError(f"the key '{lacking}' is missing", where=where, remedy=f"It needs {', '.join(sorted(needed))}.")
