@@ -6,6 +6,7 @@
 // fault is a Fault with the place of the byte.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -135,7 +136,7 @@ class Cursor {
     const auto [stopped, error] = std::from_chars(start, p_, value);
     if (error == std::errc::result_out_of_range) {
       // Too large, or so small that it is nothing: only the first is a fault.
-      value = negative_power(start, p_) ? 0.0 : HUGE_VAL;
+      value = too_small(start, p_) ? 0.0 : HUGE_VAL;
     } else if (stopped != p_) {
       refuse(static_cast<std::size_t>(start - begin_), "a number that cannot be read");
     }
@@ -262,11 +263,23 @@ class Cursor {
     stop("a digit is expected");
   }
 
-  static bool negative_power(const char* a, const char* b) {
-    for (; a < b; ++a) {
-      if (*a == 'e' || *a == 'E') return a[1] == '-';
+  // Of a number beyond the range of doubles: whether it is too small, and so nothing, rather than too large.
+  static bool too_small(const char* a, const char* b) {
+    long long lead = 0, exponent = 0;
+    bool point = false, met = false;
+    for (; a < b && *a != 'e' && *a != 'E'; ++a) {
+      if (*a == '.') point = true;
+      else if (*a >= '1' && *a <= '9') met = true;
+      if (*a >= '0' && *a <= '9' && met && !point) ++lead;
+      if (*a == '0' && !met && point) --lead;
     }
-    return true;  // a long run of zeros behind the point
+    if (a < b) {
+      const bool negative = *++a == '-';
+      if (*a == '-' || *a == '+') ++a;
+      for (; a < b; ++a) exponent = std::min(exponent * 10 + (*a - '0'), 1000000000000ll);
+      if (negative) exponent = -exponent;
+    }
+    return !met || lead + exponent < 0;
   }
 
   void word(const char* expected) {
