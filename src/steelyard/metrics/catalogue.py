@@ -17,6 +17,7 @@ MODULES = {
     "weights": "steelyard.metrics.weights",
     "sequences": "steelyard.metrics.sequences",
     "boxes": "steelyard.metrics.boxes",
+    "losses": "steelyard.metrics.losses",
 }
 
 
