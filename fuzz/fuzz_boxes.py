@@ -122,7 +122,9 @@ def fuzz_kernel(rng: random.Random) -> None:
     t, d, images, labels = (int(n.integers(0, 6)) for _ in range(4))
 
     def rows(count: int, limit: int) -> np.ndarray:
-        return n.integers(-1 if rng.random() < 0.05 else 0, max(1, limit + (rng.random() < 0.05)), count).astype(np.int32)
+        return n.integers(-1 if rng.random() < 0.05 else 0, max(1, limit + (rng.random() < 0.05)), count).astype(
+            np.int32
+        )
 
     def real(*shape: int) -> np.ndarray:
         values = n.uniform(0, 50, shape)

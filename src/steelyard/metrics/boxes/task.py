@@ -14,6 +14,7 @@ from steelyard.metrics.boxes.counts import (
     Precision,
     Recall,
 )
+from steelyard.metrics.boxes.errors import ErrorCost
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
@@ -48,6 +49,7 @@ TASK = Task(
         FalsePositivesPerImage,
         MeanIou,
         LogAverageMissRate,
+        ErrorCost,
     ),
     defaults=(
         "map",
