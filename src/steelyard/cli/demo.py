@@ -18,6 +18,9 @@ SAMPLES: dict[str, dict[str, str]] = {
     "sequences": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "food"},
     "losses": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "light"},
     "boxes": {"truth": "truth.json", "a": "model_a.json", "b": "model_b.json", "by": "label"},
+    "ellipses": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "scene"},
+    "labels": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "light"},
+    "rankings": {"truth": "truth.csv", "a": "model_a.run", "b": "model_b.run", "by": "kind"},
 }
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, some
-
-if TYPE_CHECKING:
-    from steelyard.core.weights import Weights
+from steelyard.core.weights import Plain, Weights
 
 Array = NDArray[Any]
-Value = TypeVar("Value")
+T = TypeVar("T")
 
 
 class Stats:
@@ -25,6 +23,9 @@ class Stats:
     that an event belongs to. `facts` are what holds for the whole measurement (the class names, say) and must be
     equal in stats that are joined, or be made so by `unify`. `weight` is the user's own weight of a unit, 1 by
     default.
+
+    `copies` says how many alike units a row stands for, where units without a group of their own are counted instead
+    of listed (ten million labels are at most classes x classes kinds of units); `by_unit()` then lists them.
     """
 
     def __init__(
@@ -36,6 +37,8 @@ class Stats:
         owner: Array | None = None,
         facts: Mapping[str, Any] | None = None,
         weight: Array | None = None,
+        copies: Array | None = None,
+        expand: Callable[[], Stats] | None = None,
         unify: Callable[[Sequence[Stats]], list[Stats]] | None = None,
     ) -> None:
         self.units = units
@@ -43,8 +46,9 @@ class Stats:
         self.events = dict(events or {})
         self.owner: Array = np.zeros(0, np.int64) if owner is None else owner
         self.facts = dict(facts or {})
+        self.unweighted = weight is None
         self.weight: Array = np.ones(len(units)) if weight is None else np.asarray(weight, dtype=np.float64)
-        self.unify = unify
+        self.copies, self._expand, self.unify = copies, expand, unify
         self._derived: dict[object, Any] = {}
         self._by_weights: WeakKeyDictionary[Weights, dict[object, Any]] = WeakKeyDictionary()
         for name, column in self.columns.items():
@@ -60,22 +64,50 @@ class Stats:
     def __getitem__(self, name: str) -> Array:
         return self.columns[name]
 
+    @property
+    def plain(self) -> Array:
+        """The weight of each row in the plain score."""
+        return self.weight if self.copies is None else self.weight * self.copies
+
+    @property
+    def counted(self) -> Array:
+        """How many units with a weight each row stands for."""
+        return (self.weight > 0) * (1.0 if self.copies is None else self.copies)
+
+    @property
+    def unit_count(self) -> int:
+        """How many units have a weight."""
+        return len(self.units) if self.unweighted and self.copies is None else int(self.counted.sum())
+
+    def whole(self) -> Plain:
+        """The weights of the plain score."""
+        return Plain(lambda: self.plain, whole=True)
+
+    def by_unit(self) -> Stats:
+        """The same stats with every unit a row of its own."""
+        return self if self._expand is None else self._expand()
+
     def per_unit(self, key: object, make: Callable[[], Array]) -> Array:
         """A dense column that depends on a metric's settings, made once."""
-        return self.derived(key, make)  # type: ignore[no-any-return]
+        return self.derived(key, make)
 
-    def derived(self, key: object, make: Callable[[], Any]) -> Any:
+    def held(self, key: object) -> Any:
+        """What has been derived under that key, or None."""
+        return self._derived.get(key)
+
+    def derived(self, key: object, make: Callable[[], T]) -> T:
         """Anything that is made of the stats once and asked for again."""
         if key not in self._derived:
             self._derived[key] = make()
-        return self._derived[key]
+        found: T = self._derived[key]
+        return found
 
-    def under(self, weights: Weights, key: object, make: Callable[[], Value]) -> Value:
+    def under(self, weights: Weights, key: object, make: Callable[[], T]) -> T:
         """What several metrics need under the same weights, made once and kept as long as the weights are."""
         known = self._by_weights.setdefault(weights, {})
         if key not in known:
             known[key] = make()
-        value: Value = known[key]
+        value: T = known[key]
         return value
 
     def sum_events(self, values: Array) -> Array:
@@ -96,7 +128,8 @@ class Stats:
             events={name: column[kept] for name, column in self.events.items()},
             owner=owner[kept],
             facts=self.facts,
-            weight=self.weight[index],
+            weight=None if self.unweighted else self.weight[index],
+            copies=None if self.copies is None else self.copies[index],
             unify=self.unify,
         )
 
@@ -110,6 +143,8 @@ class Stats:
     @staticmethod
     def stack(parts: Sequence[Stats]) -> Stats:
         """Rows of several stats one after the other; a unit may stand in more than one of them."""
+        if len({part.copies is None for part in parts}) > 1:
+            parts = [part.by_unit() for part in parts]
         parts = Stats.unified(parts)
         first = parts[0]
         for part in parts[1:]:
@@ -124,7 +159,8 @@ class Stats:
             events={name: np.concatenate([part.events[name] for part in parts]) for name in first.events},
             owner=np.concatenate([part.owner + start for part, start in zip(parts, starts, strict=False)]),
             facts=first.facts,
-            weight=np.concatenate([part.weight for part in parts]),
+            weight=None if all(p.unweighted for p in parts) else np.concatenate([p.weight for p in parts]),
+            copies=None if first.copies is None else np.concatenate([part.copies for part in parts]),
             unify=first.unify,
         )
 
@@ -135,6 +171,55 @@ class Stats:
         order = np.argsort(stacked.units, kind="stable")
         ordered = stacked.units[order]
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(twice) and stacked.copies is not None:
+            return stacked._counted(order, stacked.copies)
         if len(twice):
             raise InputError(f"{len(twice)} units stand in more than one part: {some(twice)}")
         return stacked.take(order)
+
+    def _counted(self, order: Array, copies: Array) -> Stats:
+        """One row for each kind of unit, in the given order of rows; its copies are added up."""
+        ordered = self.units[order]
+        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        kept = self.take(order[starts])
+        kept.copies = np.add.reduceat(copies[order], starts)
+        return kept
+
+
+class DeferredStats(Stats):
+    """Stats whose rows are made when something asks for them: the plain score of counted units often does not."""
+
+    def __init__(
+        self,
+        make: Callable[[], Stats],
+        *,
+        facts: Mapping[str, Any],
+        unit_count: int,
+        expand: Callable[[], Stats] | None = None,
+    ) -> None:
+        self._make, self._expand, self._unit_count = make, expand, unit_count
+        self.facts, self.unweighted = dict(facts), True
+        self._derived: dict[object, Any] = {}
+
+    @property
+    def unit_count(self) -> int:
+        """How many units there are."""
+        return self._unit_count
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in _ROWS or "_make" not in self.__dict__:
+            raise AttributeError(name)
+        made = self._make()
+        for key in _ROWS:
+            self.__dict__[key] = getattr(made, key)
+        return self.__dict__[name]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restored, (self._make(),))
+
+
+_ROWS = ("units", "columns", "events", "owner", "weight", "copies", "unify")
+
+
+def _restored(stats: Stats) -> Stats:
+    return stats

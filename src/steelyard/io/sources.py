@@ -16,6 +16,7 @@ from steelyard.core.task import Task
 SHAPES = {
     "rows": "steelyard.io.rows",
     "boxes": "steelyard.io.boxes",
+    "rankings": "steelyard.io.rankings",
 }
 
 

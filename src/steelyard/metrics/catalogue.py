@@ -18,6 +18,9 @@ MODULES = {
     "sequences": "steelyard.metrics.sequences",
     "boxes": "steelyard.metrics.boxes",
     "losses": "steelyard.metrics.losses",
+    "ellipses": "steelyard.metrics.ellipses.task",
+    "labels": "steelyard.metrics.labels",
+    "rankings": "steelyard.metrics.rankings.task",
 }
 
 

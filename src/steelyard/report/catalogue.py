@@ -14,7 +14,12 @@ from steelyard.core.task import Task
 from steelyard.report.formula import plain_formula
 from steelyard.report.text import ARROWS, LEGEND, grid
 
-_BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to zero is better"}
+_BETTER = {
+    "lower": "lower is better",
+    "higher": "higher is better",
+    "zero": "nearer to zero is better",
+    "none": "has no direction",
+}
 
 
 def list_text(tasks: Sequence[tuple[Task, Sequence[Metric]]], width: int) -> str:

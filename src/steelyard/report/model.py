@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -105,6 +106,16 @@ class Report:
             known = nearest(name, self.table_makers) or "This task has none."
             raise KeyError(f"'{name}' is not a table of this report. {known}")
         return self.table_makers[name]()
+
+    def write_tables(self, folder: Path) -> tuple[str, ...]:
+        """Write every table as a CSV file into a folder; gives the paths."""
+        paths = []
+        for name in self.tables:
+            table = self.table(name)
+            rows = ([row, *values] for row, values in zip(table.rows, table.values.tolist(), strict=True))
+            paths.append(os.path.join(folder, f"{name}.csv"))
+            write_text(paths[-1], csv_text([table.corner, *table.columns], rows))
+        return tuple(paths)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, as the JSON schema describes it."""
