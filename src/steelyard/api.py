@@ -10,12 +10,14 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
+from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
 from steelyard.core.records import Records
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import EachUnit
-from steelyard.io.read import check_mapping, read_table, to_records
+from steelyard.io.options import resolve_options
+from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
 from steelyard.report.numbers import count_text
@@ -40,6 +42,7 @@ def evaluate(
     missing: str = "error",
     extra: str = "error",
     columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Report:
     """Score predictions against truth.
 
@@ -47,6 +50,7 @@ def evaluate(
     the truth holds both sides. `by` names columns to slice by; an inner tuple crosses several. `confidence=None` makes
     no intervals. `missing` says what to do with truth that has no prediction: "error", "worst" or "skip"; `extra`
     likewise for predictions without truth: "error" or "skip". `columns` renames: {"weight": "grams"}.
+    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
     """
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
@@ -55,7 +59,8 @@ def evaluate(
     policy = Policy(missing, extra)
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
 
-    measured = _measure(kind, truth, predictions, columns or {}, policy)
+    said = resolve_options(kind, options or {})
+    measured = _measure(kind, truth, predictions, columns or {}, policy, said)
     parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
     return Report(
         task=kind.name,
@@ -86,6 +91,7 @@ def compare(
     missing: str = "error",
     extra: str = "error",
     columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Compare two models on the same truth, paired by unit. Differences are B minus A: A is the one to beat."""
     kind = catalogue.find_task(task)
@@ -93,7 +99,8 @@ def compare(
     how = Resampling(confidence, draws, seed)
     how.check()
     policy = Policy(missing, extra)
-    a, b = (_measure(kind, truth, p, columns or {}, policy) for p in (predictions_a, predictions_b))
+    said = resolve_options(kind, options or {})
+    a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
     return Comparison(
         task=kind.name,
         unit=kind.unit,
@@ -118,6 +125,7 @@ class _Measured:
     pairs: Any
     stats: Stats
     coverage: Coverage
+    options: Options
 
 
 def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Metric]:
@@ -131,33 +139,15 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
     return list(dict.fromkeys(chosen))
 
 
-def _measure(kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy) -> _Measured:
-    truth_table = read_table(truth, "truth")
-    if predictions is None:
-        truth_records, prediction_records = _one_source(kind, truth_table, columns)
-    else:
-        prediction_table = read_table(predictions, "predictions")
-        check_mapping(
-            columns,
-            {"truth": kind.truth, "prediction": kind.prediction},
-            {"truth": truth_table, "prediction": prediction_table},
-        )
-        truth_records = to_records(truth_table, kind.truth, columns, "truth")
-        prediction_records = to_records(prediction_table, kind.prediction, columns, "prediction")
-    if not len(truth_records):
-        raise InputError("there are no rows", where=truth_records.source, remedy="The truth needs at least one.")
-    pairs = kind.pair(truth_records, prediction_records, policy)
-    return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage)
-
-
-def _one_source(kind: Task, table: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
-    if not kind.joined:
-        raise InputError(f"task '{kind.name}' needs truth and predictions", remedy="Give both.")
-    schema = kind.both_sides()
-    check_mapping(columns, {"truth": schema}, {"truth": table})
-    truth = to_records(table, kind.truth, columns, "truth")
-    prediction = to_records(table, kind.both_sides(), columns, "prediction")
-    return truth, kind.split(prediction)
+def _measure(
+    kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
+) -> _Measured:
+    truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
+    prepared = (truth_records, prediction_records)
+    if kind.prepare is not None:
+        prepared = kind.prepare(*prepared, options)
+    pairs = kind.pair(*prepared, policy)
+    return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 
 
 def _provenance(
@@ -179,6 +169,7 @@ def _provenance(
         missing=policy.missing,
         extra=policy.extra,
         columns=dict(columns),
+        options=dict(measured.options.given),
     )
 
 

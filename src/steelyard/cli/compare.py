@@ -6,8 +6,10 @@ import click
 
 from steelyard import api
 from steelyard.cli.options import (
+    TaskCommand,
     check_outputs,
     complete_task,
+    given_options,
     parse_confidence,
     parse_mapping,
     put_out,
@@ -16,7 +18,7 @@ from steelyard.cli.options import (
 from steelyard.core.errors import InputError
 
 
-@click.command()
+@click.command(cls=TaskCommand)
 @click.argument("task", shell_complete=complete_task)
 @click.argument("truth", type=click.Path())
 @click.argument("a", type=click.Path())
@@ -61,5 +63,6 @@ def compare(
         missing=missing,
         extra=extra,
         columns=parse_mapping(mapping),
+        options=given_options(),
     )
     put_out(comparison, as_json, output)

@@ -6,8 +6,10 @@ import click
 
 from steelyard import api
 from steelyard.cli.options import (
+    TaskCommand,
     check_outputs,
     complete_task,
+    given_options,
     parse_confidence,
     parse_mapping,
     put_out,
@@ -15,7 +17,7 @@ from steelyard.cli.options import (
 )
 
 
-@click.command()
+@click.command(cls=TaskCommand)
 @click.argument("task", shell_complete=complete_task)
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path(), required=False)
@@ -69,6 +71,7 @@ def evaluate(
         missing=missing,
         extra=extra,
         columns=parse_mapping(mapping),
+        options=given_options(),
     )
     if units:
         report.units().to_csv(units)

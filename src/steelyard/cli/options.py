@@ -12,6 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from steelyard.core.errors import InputError
+from steelyard.core.options import Option
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Report
 
@@ -33,6 +34,66 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
 
 
+_GIVEN, _DECLARED = "steelyard.options.given", "steelyard.options.declared"
+
+
+def keep_option(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Lay aside a task's option that was given by its own name."""
+    if value is not None and param.name is not None:
+        _keep(ctx, param.name, value)
+
+
+def keep_options(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> None:
+    """Lay aside options given as NAME=VALUE."""
+    for pair in value:
+        name, equals, text = pair.partition("=")
+        if not (name and equals and text):
+            raise InputError(f"--option '{pair}' is not NAME=VALUE", remedy="Example: --option truth.angle=radians.")
+        _keep(ctx, name, text)
+
+
+def _keep(ctx: click.Context, name: str, value: str) -> None:
+    given = ctx.meta.setdefault(_GIVEN, {})
+    if name in given:
+        raise InputError(f"option {name} is given twice", remedy="Give it once.")
+    given[name] = value
+
+
+def given_options() -> dict[str, str]:
+    """The task's options that the command line gave, by name."""
+    return dict(click.get_current_context().meta.get(_GIVEN, {}))
+
+
+class TaskCommand(click.Command):
+    """A command whose first argument is a task, and that takes the options which that task declares.
+
+    Only the named task is loaded. `steelyard evaluate TASK --help` shows its options; without a task, only the common
+    ones are shown.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take in the named task's options, then parse."""
+        named = next((arg for arg in args if arg in catalogue.TASKS), None)
+        if named is not None:
+            ctx.meta[_DECLARED] = [_option(option) for option in catalogue.TASKS[named].options]
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The common parameters, then those of the task."""
+        *common, last = super().get_params(ctx)
+        return [*common, *ctx.meta.get(_DECLARED, []), last]
+
+
+def _option(option: Option) -> click.Option:
+    return click.Option(
+        [f"--{option.name.replace('_', '-')}", option.name],
+        expose_value=False,
+        callback=keep_option,
+        metavar=option.metavar or "|".join(option.choices) or option.name.upper(),
+        help=option.meaning,
+    )
+
+
 _SHARED: Sequence[Callable[[Any], Any]] = (
     click.option(
         "-m", "--metric", "metrics", multiple=True, metavar="SPEC", shell_complete=complete_metric,
@@ -48,6 +109,8 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="What to do with predictions that have no truth."),
     click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN",
                  help="The file's column for a name, such as weight=grams or truth.weight=grams."),
+    click.option("--option", "-O", multiple=True, metavar="NAME=VALUE", expose_value=False, callback=keep_options,
+                 help="An option of the task for one side only, such as truth.angle=radians."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
                  help="Also write the result to FILE: .json, .md or .html."),

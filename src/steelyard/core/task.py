@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.metric import Metric
+from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
@@ -27,7 +28,9 @@ class Task:
     """A task: its schemas, how records become pairs and pairs become stats, its metrics.
 
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
-    units. `defaults` are the specs that a report shows when none is asked for.
+    units. `defaults` are the specs that a report shows when none is asked for. `options` are what the user may say
+    about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes. `shape`
+    names the reader of its data in `io.sources`.
     """
 
     name: str
@@ -41,6 +44,9 @@ class Task:
     metrics: tuple[type[Metric], ...]
     defaults: tuple[str, ...]
     joined: Mapping[str, str] | None = None
+    options: tuple[Option, ...] = ()
+    prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
+    shape: str = "rows"
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.
