@@ -82,7 +82,7 @@ def test_is_described(task: str, metric: Metric) -> None:
     assert about.undefined.endswith(".")
     assert about.pros
     assert about.cons
-    assert metric.better in ("lower", "higher", "zero")
+    assert metric.better in ("lower", "higher", "zero", "one")
     assert metric.range[0] < metric.range[1]
 
 
@@ -148,7 +148,7 @@ def test_nothing_is_undefined_with_a_reason(task: str, metric: Metric) -> None:
 @every_metric
 def test_perfect_predictions_are_best(task: str, metric: Metric) -> None:
     truth, _ = DRAW[task](np.random.default_rng(11), UNITS)
-    best = {"lower": metric.range[0], "higher": metric.range[1], "zero": 0.0}[metric.better]
+    best = {"lower": metric.range[0], "higher": metric.range[1], "zero": 0.0, "one": 1.0}[metric.better]
     assert same(value(metric, measured(task, truth, PERFECT[task](truth))), best)
 
 

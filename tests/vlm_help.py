@@ -38,7 +38,8 @@ def frames_csv(folder: Path, sequences: int = 2, length: int = 3, food: str = "r
 class Scripted:
     """A model that answers what a function says; it counts what it is asked."""
 
-    workers, batch = 1, 4
+    workers, batch, pictures = 1, 4, 0
+    environment: dict[str, Any] = {}
     settings: dict[str, Any] = {"max_tokens": 8}
 
     def __init__(self, answer: Callable[[Conversation], str], label: str = "scripted", fingerprint: str = "v1") -> None:

@@ -31,12 +31,18 @@ class Reply:
 
 
 class Backend(Protocol):
-    """A model. `fingerprint` and `settings` are everything that its replies depend on beside what it is shown."""
+    """A model. `fingerprint` and `settings` are everything that its replies depend on beside what it is shown.
+
+    `environment` is recorded and does not matter to them. A batch holds `batch` questions, or those about `pictures`
+    pictures where that is not 0; `workers` batches are asked at once.
+    """
 
     label: str
     fingerprint: str
     settings: Mapping[str, Any]
+    environment: Mapping[str, Any]
     batch: int
+    pictures: int
     workers: int
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Reply]:

@@ -40,7 +40,7 @@ class _Unreachable(_Passing):
 class OpenAI:
     """A model behind a server."""
 
-    batch = 1
+    batch, pictures = 1, 0
 
     def __init__(self, spec: str, options: ModelOptions) -> None:
         try:
@@ -57,6 +57,9 @@ class OpenAI:
         self.fingerprint = f"openai:{model}@{self.url}"
         self.settings: Mapping[str, Any] = {
             "temperature": 0, "max_tokens": options.max_tokens, "max_side": options.max_side, "image": "png",
+        }  # fmt: skip
+        self.environment: Mapping[str, Any] = {
+            "concurrency": options.concurrency, "rate": options.rate, "retries": options.retries, "timeout": options.timeout,
         }  # fmt: skip
         self.workers = options.concurrency
         self._options = options

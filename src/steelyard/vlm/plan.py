@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class Plan:
     mode: str = "whole"
     most: float = MOST_GRAMS
     controls: bool = False
+    environment: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

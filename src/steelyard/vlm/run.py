@@ -80,6 +80,7 @@ def run(
         mode=mode,
         most=most,
         controls=controls,
+        environment=dict(backend.environment),
     )
     with Journal(folder) as journal:
         write_frames(folder / FRAMES, frames)
@@ -111,7 +112,7 @@ def _ask_all(
     give_up: int,
     watch: Callable[[Progress], None],
 ) -> None:
-    batches = (todo[start : start + backend.batch] for start in range(0, len(todo), backend.batch))
+    batches = _batches(backend, todo)
     failed_in_a_row = 0
     watch(progress)
     pool = ThreadPoolExecutor(backend.workers, thread_name_prefix="ask")
@@ -130,6 +131,20 @@ def _ask_all(
                 )
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _batches(backend: Backend, todo: Sequence[Question]) -> Iterator[Sequence[Question]]:
+    """Questions in the batches that a backend wants; those about one picture stay together where it counts pictures."""
+    if not backend.pictures:
+        yield from (todo[start : start + backend.batch] for start in range(0, len(todo), backend.batch))
+        return
+    by_picture: dict[str, list[Question]] = {}
+    for question in todo:
+        by_picture.setdefault(question.picture.digest if question.picture else "", []).append(question)
+    # A blank picture may be asked about with every food's name: no group may fill a batch by itself.
+    groups = [group[i : i + 8] for group in by_picture.values() for i in range(0, len(group), 8)]
+    for start in range(0, len(groups), backend.pictures):
+        yield [question for group in groups[start : start + backend.pictures] for question in group]
 
 
 def _in_flight(
