@@ -52,6 +52,35 @@ def draw_sequences(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     return truth, {"sequence": sequence, "t": t, "weight": predicted}
 
 
+def draw_losses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    image, item, target, value, logit, predicted = [], [], [], [], [], []
+    for unit in range(units):
+        for row in range(int(rng.integers(2, 9))):
+            image.append(f"m{unit}")
+            item.append(f"r{row}")
+            hard = 1.0 if row == 0 else float(rng.random() < 0.2)  # at least one positive and one coordinate
+            soft = float(np.round(rng.random(), 2))
+            is_class, is_box = row != 1, row == 1 or rng.random() < 0.3
+            target.append((soft if rng.random() < 0.2 and row else hard) if is_class else np.nan)
+            logit.append(float(rng.normal(0, 4)) if is_class else np.nan)
+            value.append(float(np.round(rng.normal(), 2)) if is_box else np.nan)
+            predicted.append(value[-1] + float(rng.normal(0, 0.7)))
+    ignore = np.array([int(i[1:]) > 1 for i in item]) & (rng.random(len(item)) < 0.1)
+    truth = {
+        "image": image, "item": item, "target": np.array(target), "value": np.array(value), "ignore": ignore,
+        "group": [f"g{hash_of(m) % 3}" for m in image],
+    }  # fmt: skip
+    return truth, {"image": image, "item": item, "logit": np.array(logit), "value": np.array(predicted)}
+
+
+def perfect_losses(truth: Data) -> Data:
+    """Logits far out on the right side. A soft target has a loss of its own, so its row must not count."""
+    soft = (truth["target"] > 0) & (truth["target"] < 1)
+    truth["ignore"] = truth["ignore"] | soft
+    logit = np.where(truth["target"] > 0.5, 2000.0, np.where(np.isnan(truth["target"]), np.nan, -2000.0))
+    return {"image": truth["image"], "item": truth["item"], "logit": logit, "value": truth["value"]}
+
+
 def hash_of(text: str) -> int:
     """A hash that is the same in every process."""
     return sum(ord(c) * (i + 7) for i, c in enumerate(text))
@@ -65,8 +94,10 @@ def same_columns(*names: str) -> Callable[[Data], Data]:
 DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
     "weights": draw_weights,
     "sequences": draw_sequences,
+    "losses": draw_losses,
 }
 PERFECT: dict[str, Callable[[Data], Data]] = {
     "weights": same_columns("dish", "item", "weight"),
     "sequences": same_columns("sequence", "t", "weight"),
+    "losses": perfect_losses,
 }
