@@ -132,7 +132,10 @@ def test_the_largest_plausible_weight_is_a_setting() -> None:
     assert math.isnan(parse_reply("about 600", most=500).lenient)
 
 
-@given(st.floats(0, 9999, allow_nan=False).map(lambda x: round(x, 2)), st.sampled_from(["{}", "{} g", "**{}**", "`{}`", "{}.", "\\boxed{{{}}}"]))
+@given(
+    st.floats(0, 9999, allow_nan=False).map(lambda x: round(x, 2)),
+    st.sampled_from(["{}", "{} g", "**{}**", "`{}`", "{}.", "\\boxed{{{}}}"]),
+)
 def test_what_is_written_plainly_is_read(value: float, around: str) -> None:
     text = f"{value:.2f}"
     answer = parse_reply(around.format(text))

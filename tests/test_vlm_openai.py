@@ -36,7 +36,9 @@ def frames(tmp_path: Path):
 
 
 def ask(url: str, frames, out: Path, prompts=DIRECT, **options):
-    backend = open_backend(f"openai:small@{url}", ModelOptions(**{"retries": 4, "timeout": 5, "concurrency": 2, **options}))
+    backend = open_backend(
+        f"openai:small@{url}", ModelOptions(**{"retries": 4, "timeout": 5, "concurrency": 2, **options})
+    )
     try:
         return run(frames, backend, prompts, out)
     finally:
@@ -174,7 +176,10 @@ def test_a_rate_is_kept(frames, tmp_path: Path) -> None:
     assert moments[-1] - moments[0] >= 0.45  # six requests, a tenth of a second apart
 
 
-@pytest.mark.parametrize(("status", "text"), [(401, "refuses the key"), (403, "refuses the key"), (404, "Check the URL and the model's name 'small'")])
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [(401, "refuses the key"), (403, "refuses the key"), (404, "Check the URL and the model's name 'small'")],
+)
 def test_what_cannot_pass_ends_the_run(status: int, text: str, frames, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("MY_KEY", SECRET)
     echo = {"error": {"message": f"Incorrect API key provided: {SECRET}"}}
@@ -226,7 +231,9 @@ def test_a_reply_in_parts_or_without_a_reason_to_stop(frames, tmp_path: Path) ->
     whole = completion("24", None, tokens=2)
     empty = completion("x")
     empty["choices"][0]["message"]["content"] = None
-    for number, (data, expected) in enumerate([(parts, ("245", "stop")), (cut, ("24", "length")), (whole, ("24", "stop")), (empty, ("", "stop"))]):
+    for number, (data, expected) in enumerate(
+        [(parts, ("245", "stop")), (cut, ("24", "length")), (whole, ("24", "stop")), (empty, ("", "stop"))]
+    ):
         with serving(lambda h, n, b, data=data: h.send(data)) as server:
             ask(server.url, frames[:1], tmp_path / f"run{number}")
         (reading,) = read_journal(tmp_path / f"run{number}").values()
@@ -234,6 +241,14 @@ def test_a_reply_in_parts_or_without_a_reason_to_stop(frames, tmp_path: Path) ->
 
 
 def test_options_have_limits() -> None:
-    for name, value in {"max_tokens": 0, "concurrency": 0, "retries": 0, "timeout": 0, "batch": 0, "max_side": 1, "rate": -1}.items():
+    for name, value in {
+        "max_tokens": 0,
+        "concurrency": 0,
+        "retries": 0,
+        "timeout": 0,
+        "batch": 0,
+        "max_side": 1,
+        "rate": -1,
+    }.items():
         with pytest.raises(InputError, match=f"--{name.replace('_', '-')} .* is out of range"):
             open_backend("openai:m@http://h/v1", ModelOptions(**{name: value}))

@@ -3,8 +3,8 @@
     python tools/train_plate_model.py [--out src/steelyard/samples/vlm/model]
 
 An Idefics3 of some 100,000 parameters with a tokenizer of its own: small enough to be committed, real enough to go the
-whole way of a large one (chat template, image tokens, left padding, generation, follow-up). Takes four minutes on a GPU,
-and half an hour on a CPU.
+whole way of a large one (chat template, image tokens, left padding, generation, follow-up). Takes four minutes
+on a GPU, and half an hour on a CPU.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     names = [p.render(food) for p in PROMPTS.values() for food in plates.FOODS]
     sentences = [*names, FOLLOW_UP, "User:Assistant:\n about 0 g"] * 3
     trainer = trainers.BpeTrainer(
-        vocab_size=560, special_tokens=SPECIAL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=560,
+        special_tokens=SPECIAL,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     tokenizer.train_from_iterator(sentences, trainer)
     fast = PreTrainedTokenizerFast(

@@ -13,7 +13,7 @@ from steelyard.core.weights import Floats, Weights, ratio
 
 
 def step_columns(truth: Array, prediction: Array, owner: Array, units: int) -> dict[str, Array]:
-    """By unit: steps from a frame to the next in which the truth does not rise, and those in which the prediction does."""
+    """By unit: steps to the next frame in which the truth does not rise, and those of them in which the prediction does."""
     inside = owner[1:] == owner[:-1]
     steps = inside & (np.diff(truth) <= 0)
     rises = steps & (np.diff(prediction) > 0)
@@ -61,7 +61,9 @@ class RoundNumbers(Metric):
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Round predictions less round truths, over rows."""
-        return 100 * ratio(weights @ stats.per_unit(("heaping", self.step), lambda: self._excess(stats)), weights @ stats["rows"])
+        return 100 * ratio(
+            weights @ stats.per_unit(("heaping", self.step), lambda: self._excess(stats)), weights @ stats["rows"]
+        )
 
     def _excess(self, stats: Stats) -> Array:
         rounded = [np.mod(stats.events[side], self.step) == 0 for side in ("prediction", "truth")]

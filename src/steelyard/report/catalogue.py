@@ -14,7 +14,12 @@ from steelyard.core.task import Task
 from steelyard.report.formula import plain_formula
 from steelyard.report.text import ARROWS, grid, legend
 
-_BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to zero is better", "one": "nearer to one is better"}
+_BETTER = {
+    "lower": "lower is better",
+    "higher": "higher is better",
+    "zero": "nearer to zero is better",
+    "one": "nearer to one is better",
+}
 
 
 def list_text(tasks: Sequence[tuple[Task, Sequence[Metric]]], width: int) -> str:

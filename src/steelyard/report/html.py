@@ -28,7 +28,8 @@ def report_html(report: Report) -> str:
     rows = [_score_row(score) for score in report.scores.values()]
     body = [
         _table("Scores", ["", "metric", "score", last, ""], rows),
-        f'<p class="legend">{escape(legend(s.better for s in report.scores.values()))}. The dashed line in the picture is zero.</p>',
+        f'<p class="legend">{escape(legend(s.better for s in report.scores.values()))}. '
+        "The dashed line in the picture is zero.</p>",
     ]
     for by, values in report.slices.items():
         body.append(f"<h2>By {escape(by)}</h2>")

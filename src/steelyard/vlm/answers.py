@@ -116,8 +116,8 @@ def _without_thoughts(text: str) -> tuple[str, bool]:
 
 _WRAPPED = re.compile(
     r"""```[a-z]*\n?(?P<fence>[^`]*)``` | `(?P<tick>[^`]*)` | \*\*(?P<bold>[^*]*)\*\* | \*(?P<slant>[^*\n]*)\*
-      | __(?P<under>[^_]*)__ | \$\$(?P<math2>[^$]*)\$\$ | \$(?P<math>[^$]*)\$ | \\\((?P<round>.*)\\\) | \\\[(?P<square>.*)\\\]
-      | \\boxed\{(?P<boxed>[^{}]*(?:\{[^{}]*\}[^{}]*)?)\} | "(?P<quote>[^"]*)" | '(?P<single>[^']*)'
+      | __(?P<under>[^_]*)__ | \$\$(?P<math2>[^$]*)\$\$ | \$(?P<math>[^$]*)\$ | \\\((?P<round>.*)\\\)
+      | \\\[(?P<square>.*)\\\] | \\boxed\{(?P<boxed>[^{}]*(?:\{[^{}]*\}[^{}]*)?)\} | "(?P<quote>[^"]*)" | '(?P<single>[^']*)'
       | \u201c(?P<curly>[^\u201c\u201d]*)\u201d | \u00ab(?P<angle>[^\u00ab\u00bb]*)\u00bb""",
     re.X | re.S | re.I,
 )
@@ -140,9 +140,7 @@ def _unwrap(text: str) -> str:
 
 # --- one number, and nothing else --------------------------------------------------------------------------------
 
-_STRICT = re.compile(
-    r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?\s*(?:g|grams?)?\.?", re.I | re.A
-)
+_STRICT = re.compile(r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?\s*(?:g|grams?)?\.?", re.I | re.A)
 
 
 def _strict(found: re.Match[str], most: float) -> Answer:
@@ -162,17 +160,21 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?|(?<!\.)\.\d+", re.I | re.A)
 _NONFINITE = re.compile(r"[+-]?(?:inf|infinity|infinite|nan|∞)\.?", re.I)
 _N = r"\d+(?:[.,]\d+)*\s*(?:g|grams?|kg|oz|ml)?"
 _RANGE = re.compile(
-    rf"{_N}\s*(?:-|–|—|~|…|\.\.+|±|\+/-|\bto\b|\bor so to\b|\bthrough\b)\s*{_N}|between\s+\D{{0,20}}{_N}\s*(?:and|&|-)\s*{_N}",
+    rf"{_N}\s*(?:-|–|—|~|…|\.\.+|±|\+/-|\bto\b|\bor so to\b|\bthrough\b)\s*{_N}"
+    rf"|between\s+\D{{0,20}}{_N}\s*(?:and|&|-)\s*{_N}",
     re.I | re.A,
 )
 _BOUND = re.compile(
-    r"(?<![\w/\"'|])[<>≤≥]=?\s*~?\s*\d|(?:less|more|fewer|greater|lower|higher|heavier|lighter|no more|no less)\s+than\s+\D{0,20}\d"
+    r"(?<![\w/\"'|])[<>≤≥]=?\s*~?\s*\d"
+    r"|(?:less|more|fewer|greater|lower|higher|heavier|lighter|no more|no less)\s+than\s+\D{0,20}\d"
     r"|(?:at least|at most|up to|under|over|below|above|minimum of|maximum of|exceeds|not exceeding)\s+\D{0,20}\d"
     r"|\d\s*(?:g|grams?)?\s*(?:\+(?!\s*[-/]|\s*\d)|or (?:more|less|fewer|above|below)|and (?:above|below|up))",
     re.I | re.A,
 )
 _NEGATIVE = re.compile(r"(?:-|\bminus\b|\bnegative\b)\s*\d[\d.,]*\s*(?:g|grams?)?\.?", re.I | re.A)
-_SEPARATED = re.compile(r"\d{1,3}(?:[ '_]\d{3})+(?:[.,]\d+)?\s*(?:g|grams?)?\.?|\d+(?:[.,]\d+)+\s*(?:g|grams?)?\.?", re.I | re.A)
+_SEPARATED = re.compile(
+    r"\d{1,3}(?:[ '_]\d{3})+(?:[.,]\d+)?\s*(?:g|grams?)?\.?|\d+(?:[.,]\d+)+\s*(?:g|grams?)?\.?", re.I | re.A
+)
 _REFUSAL = re.compile(
     r"\b(?:sorry|apologi[sz]e|cannot|can't|can not|couldn't|could not|unable|not able|won't|as an ai|not possible"
     r"|impossible|don't have|do not have|no way to|not comfortable|decline)\b",

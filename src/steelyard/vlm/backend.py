@@ -1,4 +1,4 @@
-"""What a model must answer to be run: conversations in, replies out. Two real ones stand behind it: `hf:` and `openai:`."""
+"""What a model must answer to be run: conversations in, replies out. Two stand behind it: `hf:` and `openai:`."""
 
 from __future__ import annotations
 

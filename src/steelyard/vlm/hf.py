@@ -1,9 +1,9 @@
 """`hf:FOLDER_OR_ID`: a model of the transformers library, in this process, on a CPU or a GPU. Decoding is greedy.
 
-Padding is on the left, always: with right padding a trained model gives parseable, wrong numbers. The prompts of a picture
-share it: its part of the conversation, which comes first, is encoded once, and every prompt (and the follow-up) goes on
-from the same key-value cache. Families whose positions depend on more than the order of tokens (Qwen-VL) are asked without
-sharing. `--batch` counts pictures; their prompts ride along.
+Padding is on the left, always: with right padding a trained model gives parseable, wrong numbers. The prompts of a
+picture share it: its part of the conversation, which comes first, is encoded once, and every prompt (and the follow-
+up) goes on from the same key-value cache. Families whose positions depend on more than the order of tokens (Qwen-VL)
+are asked without sharing. `--batch` counts pictures; their prompts ride along.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ class HuggingFace:
         shown = [c for c in conversations if c.picture.digest in images]
         answered = iter(self._answer(shown, images) if shown else [])
         return [
-            next(answered)
-            if c.picture.digest in images
-            else Reply("", error=errors[c.picture.digest], attempts=0)
+            next(answered) if c.picture.digest in images else Reply("", error=errors[c.picture.digest], attempts=0)
             for c in conversations
         ]
 

@@ -1,7 +1,7 @@
 """Pictures as a model is shown them: read whole or refused, turned upright, without transparency, of a stated size.
 
-A picture is known by the SHA-256 of its file's bytes; that is what the journal keeps. Pillow is imported when a picture is
-first opened.
+A picture is known by the SHA-256 of its file's bytes; that is what the journal keeps. Pillow is imported when a
+picture is first opened.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """The journal: every reading that was paid for, on disk before the next is counted done.
 
-One line a reading, only ever appended. The line begins with the key and its state at fixed places, so that a journal of a
-million readings is resumed by looking at the first bytes of each line. A line that a crash left torn is dropped when the
-journal is next opened for writing. Prompts are kept once, under their hash: the journal alone tells whole conversations.
+One line a reading, only ever appended. The line begins with the key and its state at fixed places, so that a journal
+of a million readings is resumed by looking at the first bytes of each line. A line that a crash left torn is dropped
+when the journal is next opened for writing. Prompts are kept once, under their hash: the journal alone tells whole
+conversations.
 
-The key hashes the model's fingerprint, the rendered prompt, the follow-up, the settings and the picture's bytes: whatever
-changes, an old answer is never taken for a new one. No key, token or header of a server is ever written.
+The key hashes the model's fingerprint, the rendered prompt, the follow-up, the settings and the picture's bytes:
+whatever changes, an old answer is never taken for a new one. No key, token or header of a server is ever written.
 """
 
 from __future__ import annotations
@@ -118,7 +119,9 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

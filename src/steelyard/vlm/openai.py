@@ -59,7 +59,8 @@ class OpenAI:
             "temperature": 0, "max_tokens": options.max_tokens, "max_side": options.max_side, "image": "png",
         }  # fmt: skip
         self.environment: Mapping[str, Any] = {
-            "concurrency": options.concurrency, "rate": options.rate, "retries": options.retries, "timeout": options.timeout,
+            "concurrency": options.concurrency, "rate": options.rate, "retries": options.retries,
+            "timeout": options.timeout,
         }  # fmt: skip
         self.workers = options.concurrency
         self._options = options

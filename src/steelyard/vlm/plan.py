@@ -46,7 +46,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Question:
-    """One reading that is wanted. Without a picture or a name that the prompt needs, `problem` says so, and `key` is empty."""
+    """One reading that is wanted. Without a picture or a needed name, `problem` says so, and `key` is empty."""
 
     frame: Frame
     prompt: str

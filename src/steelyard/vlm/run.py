@@ -1,7 +1,7 @@
 """The runner: asks what is not yet in the journal, follows up once, and writes each reading down.
 
-Batches go to the model's workers; the main thread alone writes the journal. What goes wrong with one frame is written down
-as that reading's failure, and the run goes on.
+Batches go to the model's workers; the main thread alone writes the journal. What goes wrong with one frame is written
+down as that reading's failure, and the run goes on.
 """
 
 from __future__ import annotations
