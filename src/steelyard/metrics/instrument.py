@@ -13,7 +13,7 @@ from steelyard.core.weights import Floats, Weights, ratio
 
 
 def step_columns(truth: Array, prediction: Array, owner: Array, units: int) -> dict[str, Array]:
-    """By unit: steps to the next frame in which the truth does not rise, and those of them in which the prediction does."""
+    """By unit: steps to the next frame in which the truth does not rise, and those in which the prediction does."""
     inside = owner[1:] == owner[:-1]
     steps = inside & (np.diff(truth) <= 0)
     rises = steps & (np.diff(prediction) > 0)

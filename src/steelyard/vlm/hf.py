@@ -50,7 +50,7 @@ class HuggingFace:
         try:
             model = transformers.AutoModelForImageTextToText.from_pretrained(folder, dtype=getattr(torch, dtype))
             self._model = model.to(device).eval()
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
+        except Exception as error:  # each part of the library has errors of its own
             raise InputError(f"the model cannot be loaded: {_first_line(error)}", where=name) from None
         self._device = device
         self._share = options.share and FAMILIES[family]

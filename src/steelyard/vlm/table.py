@@ -25,8 +25,11 @@ def score_text(score: RunScore, width: int = 80) -> str:
     parts = []
     for model in dict.fromkeys(row.model for row in score.rows):
         rows = [row for row in score.rows if row.model == model]
-        for start in range(0, len(rows), 4):
-            parts.append(f"{model}: {_heading(score, rows)}\n\n" + _model(score, rows[start : start + 4], width))
+        for across in range(min(4, len(rows)), 0, -1):  # as many prompts side by side as there is room for
+            tables = [_model(score, rows[i : i + across], width) for i in range(0, len(rows), across)]
+            if across == 1 or max(len(line) for table in tables for line in table.splitlines()) <= width:
+                break
+        parts.append("\n\n".join([f"{model}: {_heading(score, rows)}", *tables]))
     shown = {d.better for d in _first_report(score)} if score.rows else set()
     parts[-1:] = [f"{parts[-1]}\n{legend(shown)}"]
     parts += [_table_text(*table, width) for table in _tables(score)]
@@ -54,8 +57,8 @@ def _model(score: RunScore, rows: Sequence[PromptScore], width: int) -> str:
         values, intervals = [], []
         for report in reports:
             found = report.scores.get(spec) if report else None
-            values.append(f"{value_text(found.value, found.interval)} {found.measure}".strip() if found else "–")
-            intervals.append(interval_text(found.value, found.interval) if found else "")
+            values.append(f"{value_text(found.value, found.interval, 2)} {found.measure}".strip() if found else "–")
+            intervals.append(interval_text(found.value, found.interval, 2) if found else "")
         lines.append([ARROWS[about.better], spec, *values])
         if any(intervals):
             lines.append(["", "", *intervals])
