@@ -58,8 +58,9 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
 
 def legend(directions: Iterable[str] = ()) -> str:
     """What the arrows mean; the rarest one only where it is shown."""
-    text = "↓ lower is better, ↑ higher is better, →0 nearer to zero is better"
-    return f"{text}, →1 nearer to one" if "one" in set(directions) else text
+    if "one" in set(directions):
+        return "↓ lower is better, ↑ higher is better, →0 →1 nearer to zero, to one is better"
+    return "↓ lower is better, ↑ higher is better, →0 nearer to zero is better"
 
 
 def heading(task: str, unit: str, item: str, scores: Mapping[str, Score], coverage: Coverage) -> str:

@@ -118,7 +118,8 @@ _WRAPPED = re.compile(
     r"""```[a-z]*\n?(?P<fence>[^`]*)``` | `(?P<tick>[^`]*)` | \*\*(?P<bold>[^*]*)\*\* | \*(?P<slant>[^*\n]*)\*
       | __(?P<under>[^_]*)__ | \$\$(?P<math2>[^$]*)\$\$ | \$(?P<math>[^$]*)\$ | \\\((?P<round>.*)\\\)
       | \\\[(?P<square>.*)\\\] | \\boxed\{(?P<boxed>[^{}]*(?:\{[^{}]*\}[^{}]*)?)\}
-      | "(?P<quote>[^"]*)" | '(?P<single>[^']*)' | \u201c(?P<curly>[^\u201c\u201d]*)\u201d | \u00ab(?P<angle>[^\u00ab\u00bb]*)\u00bb""",
+      | "(?P<quote>[^"]*)" | '(?P<single>[^']*)'
+      | \u201c(?P<curly>[^\u201c\u201d]*)\u201d | \u00ab(?P<angle>[^\u00ab\u00bb]*)\u00bb""",
     re.X | re.S | re.I,
 )
 _TEX_UNIT = re.compile(r"\\(?:text|mathrm|textrm)\{\s*(g|grams?)\.?\s*\}|\\[,;:! ]", re.I)
