@@ -11,6 +11,9 @@ the seconds are CPU seconds (user and system, all threads), on a GPU those betwe
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
+import gc
 import importlib.util
 import json
 import os
@@ -117,6 +120,9 @@ class HostPeak:
     """The peak of this process' resident memory while it runs, above where it stood."""
 
     def __enter__(self) -> HostPeak:
+        gc.collect()
+        with contextlib.suppress(AttributeError):  # what is free but still held would hide what is taken from it
+            ctypes.CDLL(None).malloc_trim(0)
         self.start = self.peak = self.resident()
         self.done = threading.Event()
         self.thread = threading.Thread(target=self.watch)

@@ -32,9 +32,9 @@ def smooth_l1_loss(
     reduction: str = "mean",
     positives: Array | float | None = None,
 ) -> Array:
-    r"""Smooth L1: squared near 0, absolute further out, with slope 1 there.
+    """Smooth L1: squared near 0, absolute further out, with slope 1 there.
 
-    $\ell = e^2 / (2\delta)$ where $|e| < \delta$, else $|e| - \delta/2$, with $e$ the prediction minus the target.
+    It is e² / (2δ) where |e| < δ, else |e| − δ / 2, with e the prediction minus the target.
 
     `ignore` is true where a row (...) or an element of `prediction` (..., coordinates) does not count. `reduction`:
     "none", "sum", "mean" (over the elements that count), or "positives": the sum over (`positives` + 1) times the
@@ -52,9 +52,9 @@ def huber_loss(
     reduction: str = "mean",
     positives: Array | float | None = None,
 ) -> Array:
-    r"""Huber's loss: squared near 0, absolute further out, with slope $\delta$ there. It is δ times smooth L1.
+    """Huber's loss: squared near 0, absolute further out, with slope δ there. It is δ times smooth L1.
 
-    $\ell = e^2 / 2$ where $|e| < \delta$, else $\delta\,(|e| - \delta/2)$, with $e$ the prediction minus the target.
+    It is e² / 2 where |e| < δ, else δ (|e| − δ / 2), with e the prediction minus the target.
 
     The arguments are those of `smooth_l1_loss`.
     """

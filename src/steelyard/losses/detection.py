@@ -29,9 +29,7 @@ class DetectionLosses(NamedTuple):
 
 @dataclass(frozen=True)
 class DetectionLoss:
-    r"""The settings of a detector's loss; call it with arrays. `dataclasses.replace` gives one that differs.
-
-    $\mathrm{loss} = \mathrm{class\_weight} \cdot \mathrm{FL} + \mathrm{box\_weight} \cdot \ell_{\mathrm{box}}$
+    """The settings of a detector's loss; call it with arrays. `dataclasses.replace` gives one that differs.
 
     `alpha`, `gamma`, `constant_alpha` and `label_smoothing` are those of `focal_loss`, `delta` that of the box loss,
     which is "smooth_l1" or "huber". `box_terms` says which coordinates count: those of anchors that have a class
@@ -148,9 +146,7 @@ def detection_loss(
     weight_by_class: Array | None = None,
     positives: Array | float | None = None,
 ) -> DetectionLosses:
-    r"""The loss of a detector: `class_weight` times the focal loss plus `box_weight` times the box loss.
-
-    $\mathrm{loss} = \mathrm{class\_weight} \cdot \mathrm{FL} + \mathrm{box\_weight} \cdot \ell_{\mathrm{box}}$
+    """The loss of a detector: `class_weight` times the focal loss plus `box_weight` times the box loss.
 
     `logits` (..., classes) and `class_targets` are those of `focal_loss`; `boxes` and `box_targets` (..., coordinates)
     are what the regression predicts and should predict. Each may be a list with one array for each level of a feature

@@ -45,11 +45,10 @@ def focal_loss(
     reduction: str = "mean",
     positives: Array | float | None = None,
 ) -> Array:
-    r"""The focal loss: cross-entropy in which what is already right counts little.
+    """The focal loss: cross-entropy in which what is already right counts little.
 
-    $\mathrm{FL} = -\alpha_t\,(1 - p_t)^\gamma \log p_t$ with $p_t = p$ and $\alpha_t = \alpha$ where the target is 1,
-    $p_t = 1 - p$ and $\alpha_t = 1 - \alpha$ where it is 0, and $p$ the sigmoid of the logit. `constant_alpha` has
-    $\alpha$ in both places.
+    FL = −α_t (1 − p_t)^γ log p_t, with p_t = p and α_t = α where the target is 1, p_t = 1 − p and α_t = 1 − α where it
+    is 0, and p the sigmoid of the logit. `constant_alpha` has α in both places.
 
     `logits` are (..., classes). `targets` are of the same shape with values from 0 to 1 (any between is a soft target),
     or integers of the shape (...): a class from 0 up, -1 for background, -2 for an anchor that does not count.

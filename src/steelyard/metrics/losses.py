@@ -178,10 +178,9 @@ class FocalLoss(_Loss):
 
     $\mathrm{FL} = -\sum_i w_i\,\alpha_{t,i}\,(1 - p_{t,i})^\gamma \log p_{t,i} \;/\; \sum_i w_i$
 
-    $p_t$ is the probability given to what is true: the sigmoid of the logit where the target is 1, one minus it where
-    the target is 0. $\alpha_t$ is $\alpha$ for a positive and $1 - \alpha$ for a negative; `constant_alpha` takes
-    $\alpha$ for both. `per=positive` divides the sum by the number of positives, as training does, instead
-    of by the number of rows.
+    p_t is the probability given to what is true: the sigmoid of the logit where the target is 1, one minus it where
+    the target is 0. α_t is α for a positive and 1 − α for a negative; `constant_alpha` takes α for both.
+    `per=positive` divides the sum by the number of positives, as training does, instead of by the number of rows.
 
     Undefined when no row has a class target (`per=positive`: when there is no positive).
 
@@ -249,9 +248,10 @@ class _BoxLoss(_Loss):
 class SmoothL1Loss(_BoxLoss):
     r"""Smooth L1 loss: squared for small errors, absolute for large ones.
 
-    $\ell(e) = \begin{cases} e^2 / (2\delta) & |e| < \delta \\ |e| - \delta/2 & \text{otherwise} \end{cases}$
+    $\mathrm{SL1} = \sum_i w_i\,c_i\,(|e_i| - c_i / 2) / \delta \;/\; \sum_i w_i$
 
-    The mean over coordinates of $\ell$ of the prediction minus the target. Its slope is 1 for large errors.
+    e is the prediction minus the target of a coordinate, and c the smaller of |e| and δ: the loss is e² / (2δ) where
+    |e| < δ, else |e| − δ / 2. Its slope is 1 for large errors.
 
     Undefined when no row has a value.
 
@@ -273,9 +273,10 @@ class SmoothL1Loss(_BoxLoss):
 class HuberLoss(_BoxLoss):
     r"""Huber loss: δ times smooth L1.
 
-    $\ell(e) = \begin{cases} e^2 / 2 & |e| < \delta \\ \delta\,(|e| - \delta/2) & \text{otherwise} \end{cases}$
+    $\mathrm{Huber} = \sum_i w_i\,c_i\,(|e_i| - c_i / 2) \;/\; \sum_i w_i$
 
-    The mean over coordinates of $\ell$ of the prediction minus the target. Its slope is $\delta$ for large errors.
+    e is the prediction minus the target of a coordinate, and c the smaller of |e| and δ: the loss is e² / 2 where
+    |e| < δ, else δ (|e| − δ / 2). Its slope is δ for large errors.
 
     Undefined when no row has a value.
 
@@ -299,7 +300,7 @@ class DetectionLossMetric(_Loss):
 
     $L = w_c \sum \mathrm{FL} / n_{\mathrm{positives}} + w_b \sum \ell / n_{\mathrm{coordinates}}$
 
-    $w_c$ is `class_weight` and $w_b$ is `box_weight`. The focal loss is per positive, the box loss ("smooth_l1" or
+    w_c is `class_weight` and w_b is `box_weight`. The focal loss FL is per positive, the box loss ℓ ("smooth_l1" or
     "huber") per coordinate. `detection(box_weight=50.0, box_loss=huber, delta=0.1)` is what EfficientDet is
     trained with, but for the 1 that training adds to the number of positives.
 
