@@ -11,6 +11,7 @@ import click
 from steelyard.cli.compare import compare
 from steelyard.cli.completion import completion
 from steelyard.cli.demo import demo
+from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
 from steelyard.cli.metrics import metrics
 from steelyard.cli.vlm import vlm
@@ -48,7 +49,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, metrics, vlm, demo, completion):
+for command in (evaluate, compare, metrics, draw, vlm, demo, completion):
     cli.add_command(command)
 
 

@@ -18,7 +18,7 @@ from steelyard.core.weights import Floats, Weights
 class Metric(ABC):
     """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
 
-    The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero" or "one"), `range`,
+    The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero", "one", "none"), `range`,
     `measure` (the unit of measure), `at` (the field that stands behind `@` in the spec), `reference` (an implementation
     that the parity tests hold it against). Its docstring is the catalogue's text, in parts: see `Description`.
     """
@@ -31,6 +31,7 @@ class Metric(ABC):
     at: ClassVar[str | None] = None
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
+    reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
 
     @abstractmethod
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
@@ -61,18 +62,27 @@ class Metric(ABC):
     def check(self) -> None:
         """Raise InputError where a setting is out of its range."""
 
+    def expand(self, stats: Stats) -> tuple[Metric, ...]:
+        """The metrics that this one stands for, where they depend on the data: one for each class, say."""
+        return (self,)
+
     def __str__(self) -> str:
         text = self.name
         parts = []
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.name == self.at:
-                text += f"@{render_value(value)}"
+                text += "" if value is None else f"@{render_value(value)}"
             elif isinstance(value, Metric):
                 parts.append(str(value))
             elif value != field.default:
-                parts.append(f"{field.name}={render_value(value)}")
+                parts.append(f"{spec_name(field)}={render_value(value)}")
         return f"{text}({', '.join(parts)})" if parts else text
+
+
+def spec_name(field: dataclasses.Field[Any]) -> str:
+    """What a spec calls a setting: the field's name, or `spec` in its metadata where a Metric has that name already."""
+    return str(field.metadata.get("spec", field.name))
 
 
 @dataclass(frozen=True)

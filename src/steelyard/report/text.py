@@ -13,7 +13,7 @@ from steelyard.report.numbers import count_text, interval_text, p_text, percent_
 if TYPE_CHECKING:
     from steelyard.report.model import Comparison, Report
 
-ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1"}
+ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none": " "}
 
 
 def report_text(report: Report, width: int = 80) -> str:
