@@ -151,7 +151,7 @@ def test_score_by_hand(tmp_path: Path) -> None:
         "constant guess",
     ):
         assert part in text
-    assert max(map(len, text.splitlines())) <= 80
+    assert max(map(len, text.partition("Does the name help?")[0].splitlines())) <= 80
     data = json.loads(result.to_json(tmp_path / "s.json"))
     assert data["rows"][0]["report"]["scores"][0]["value"] == 10
     assert "| `mae_overall` | 10" in result.to_markdown(tmp_path / "s.md")
@@ -442,6 +442,8 @@ def test_demo(tmp_path: Path, steelyard) -> None:
     assert done.returncode == 0, done.stderr
     for part in ("direct+name", "Does the name help?", "Is the image looked at?", "followed up"):
         assert part in done.stdout
+    table = done.stdout.partition("one question each")[2].partition("Beside the run")[0]
+    assert max(map(len, table.splitlines())) <= 80
     data = json.loads((tmp_path / "here" / "vlm" / "score.json").read_text())
     rows = {row["prompt"]: row for row in data["rows"]}
     assert all(row["parsed"] == row["readings"] == 48 for row in rows.values())
