@@ -82,7 +82,7 @@ def test_is_described(task: str, metric: Metric) -> None:
     assert about.undefined.endswith(".")
     assert about.pros
     assert about.cons
-    assert metric.better in ("lower", "higher", "zero", "none")
+    assert metric.better in ("lower", "higher", "zero", "one", "none")
     assert metric.range[0] < metric.range[1]
 
 
@@ -150,7 +150,7 @@ def test_perfect_predictions_are_best(task: str, metric: Metric) -> None:
     truth, predictions = DRAW[task](np.random.default_rng(11), UNITS)
     if metric.better == "none":
         pytest.skip("has no best value")
-    best = {"lower": metric.range[0], "higher": metric.range[1], "zero": 0.0}[metric.better]
+    best = {"lower": metric.range[0], "higher": metric.range[1], "zero": 0.0, "one": 1.0}[metric.better]
     found = value(metric, measured(task, truth, PERFECT[task](truth)))
     if metric.reaches_best:
         assert same(found, best)

@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.core.metric import describe
 from steelyard.metrics import catalogue
 from steelyard.report.catalogue import range_text, settings_text
-from steelyard.report.text import ARROWS, LEGEND
+from steelyard.report.text import ARROWS, legend
 
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
 
@@ -18,7 +18,7 @@ def page() -> str:
         "# Every metric",
         "Made from the code by `tools/make_catalogue.py`. *Checked with* names the implementation that the tests hold "
         "a metric against.",
-        f"{LEGEND}.",
+        f"{legend(ARROWS)}.",
     ]
     for task in catalogue.TASKS.values():
         parts.append(f"## {task.name}: {task.title}\n\nUnit: the {task.unit}. By default: "

@@ -40,7 +40,7 @@ SCORE = closed(
         "undefined": {**COUNT, "description": "How much the metric had to leave out."},
         "left_out": {**MAYBE_TEXT, "description": "What was left out."},
         "notes": {**TEXTS, "description": "What a reader must know to read the number rightly."},
-        "better": {"enum": ["lower", "higher", "zero"]},
+        "better": {"enum": ["lower", "higher", "zero", "one", "none"]},
         "measure": {**MAYBE_TEXT, "description": "Unit of measure."},
     }
 )
@@ -95,7 +95,7 @@ DIFFERENCE = closed(
         "verdict": {"enum": ["better", "worse", "no difference shown", "undefined"]},
         "units": COUNT,
         "why": MAYBE_TEXT,
-        "better": {"enum": ["lower", "higher", "zero"]},
+        "better": {"enum": ["lower", "higher", "zero", "one", "none"]},
         "measure": MAYBE_TEXT,
     }
 )

@@ -15,6 +15,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,8 +49,7 @@ def run(page: Path) -> str:
 
 def _block(match: re.Match[str], namespace: dict[str, Any]) -> str:
     if match["sample"]:
-        for file in (ROOT / "src" / "steelyard" / "samples" / match["sample"]).iterdir():
-            Path(file.name).write_bytes(file.read_bytes())
+        shutil.copytree(ROOT / "src" / "steelyard" / "samples" / match["sample"], ".", dirs_exist_ok=True)
         return match[0]
     if match["kind"] == "console":
         return f"```console\n{_console(match['code'])}```\n" + (match["output"] or "")

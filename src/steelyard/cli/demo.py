@@ -36,9 +36,13 @@ SAMPLES: dict[str, dict[str, str]] = {
 )
 def demo(task: str, output: str) -> None:
     """Score sample data: print the table, write the report, compare two models."""
+    if task == "vlm":
+        from steelyard.cli import vlm
+
+        return vlm.demo(Path(output))
     sample = SAMPLES.get(task)
     if sample is None:
-        raise InputError(f"there is no sample for '{task}'", remedy=nearest(task, SAMPLES))
+        raise InputError(f"there is no sample for '{task}'", remedy=nearest(task, [*SAMPLES, "vlm"]))
     folder = Path(output) / task
     _copy(task, folder)
     truth, a, b = (folder / sample[name] for name in ("truth", "a", "b"))

@@ -18,8 +18,8 @@ from steelyard.core.weights import Floats, Weights
 class Metric(ABC):
     """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
 
-    The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero" or "none"), `range`,
-    `measure` (the unit of measure), `at` (the field that stands behind `@` in the spec), `reference` (an implementation
+    The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero", "one" or "none"),
+    `range`, `measure` (the unit of measure), `at` (the field behind `@` in the spec), `reference` (an implementation
     that the parity tests hold it against). Its docstring is the catalogue's text, in parts: see `Description`.
     """
 

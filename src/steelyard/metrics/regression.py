@@ -16,6 +16,7 @@ from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.metrics.instrument import RoundNumbers
 
 INFINITY = float("inf")
 
@@ -348,6 +349,35 @@ class PearsonCorrelation(Metric):
         return np.clip(covariance / scale, -1.0, 1.0)
 
 
+@dataclass(frozen=True)
+class Slope(Metric):
+    r"""Slope of the prediction against the truth: how much of a real change is seen.
+
+    $b = \sum_i w_i (y_i - \bar y)(\hat y_i - \bar{\hat y}) \;/\; \sum_i w_i (y_i - \bar y)^2$
+
+    1 is an instrument that moves as the truth does; 0 one that always says the same, whatever its mean error.
+
+    Undefined when the true weights do not vary.
+
+    Pros:
+    - Unmasks an estimator that guesses a typical portion.
+
+    Cons:
+    - Blind to a constant bias, and to scatter.
+    """
+
+    name = "slope"
+    title = "Slope of prediction on truth"
+    better = "one"
+    range = (-INFINITY, INFINITY)
+    reference = "scipy.stats.linregress"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Covariance over the variance of the truth."""
+        covariance, _ = _covariance(stats, weights, "truth", "prediction")
+        return covariance / _variance(stats, weights, "truth")
+
+
 ROW_METRICS: tuple[type[Metric], ...] = (
     MeanAbsolutePercentageError,
     WeightedAbsolutePercentageError,
@@ -356,4 +386,6 @@ ROW_METRICS: tuple[type[Metric], ...] = (
     Within,
     CoefficientOfDetermination,
     PearsonCorrelation,
+    Slope,
+    RoundNumbers,
 )

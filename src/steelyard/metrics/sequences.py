@@ -21,6 +21,7 @@ from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema, constant_in_unit, factorize
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
+from steelyard.metrics.instrument import RisingSteps, step_columns
 from steelyard.metrics.regression import ROW_METRICS, regression_columns
 from steelyard.metrics.sequence_errors import SEQUENCE_METRICS
 
@@ -72,7 +73,7 @@ def measure(pairs: Pairs) -> Stats:
     """Sums by sequence. A missing prediction that the policy keeps counts as 0 g."""
     truth, prediction = pairs.truth_column("weight"), pairs.prediction_column("weight", missing=0.0)
     units, owner, t = len(pairs.units), pairs.owner, pairs.truth_column("t")
-    columns = regression_columns(truth, prediction, owner, units)
+    columns = regression_columns(truth, prediction, owner, units) | step_columns(truth, prediction, owner, units)
     frames = columns["rows"]
 
     columns["sequences"] = (frames > 0).astype(float)
@@ -135,7 +136,7 @@ TASK = Task(
     prediction=PREDICTION,
     pair=pair,
     measure=measure,
-    metrics=(*SEQUENCE_METRICS, *ROW_METRICS),
+    metrics=(*SEQUENCE_METRICS, *ROW_METRICS, RisingSteps),
     defaults=(
         "mae_overall", "pmae_overall", "mae_initial", "pmae_initial", "mae_consumed", "pmae_consumed",
         "mae_kcal", "pmae_kcal", "mae_sequence", "pmae_sequence",

@@ -12,13 +12,14 @@ from steelyard.core.metric import Metric, describe, spec_name
 from steelyard.core.spec import render_value
 from steelyard.core.task import Task
 from steelyard.report.formula import plain_formula
-from steelyard.report.text import ARROWS, LEGEND, grid
+from steelyard.report.text import ARROWS, grid, legend
 
 _BETTER = {
     "lower": "lower is better",
     "higher": "higher is better",
     "zero": "nearer to zero is better",
     "none": "has no direction",
+    "one": "nearer to one is better",
 }
 
 
@@ -31,7 +32,8 @@ def list_text(tasks: Sequence[tuple[Task, Sequence[Metric]]], width: int) -> str
             f"{task.name}: {task.title} (unit: {task.unit})\n"
             + grid(["", "metric", "in", "what it says"], rows, "llll", width, shrink=3)
         )
-    return "\n\n".join(parts) + f"\n{LEGEND}\n\nsteelyard metrics SPEC explains one."
+    directions = {metric.better for _, members in tasks for metric in members}
+    return "\n\n".join(parts) + f"\n{legend(directions)}\n\nsteelyard metrics SPEC explains one."
 
 
 def metric_text(metric: Metric, tasks: Sequence[str], width: int) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.score import Score
 from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
-from steelyard.report.text import ARROWS, LEGEND, heading, remarks_of
+from steelyard.report.text import ARROWS, heading, legend, remarks_of
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def report_html(report: Report) -> str:
     rows = [_score_row(score) for score in report.scores.values()]
     body = [
         _table("Scores", ["", "metric", "score", last, ""], rows),
-        f'<p class="legend">{escape(LEGEND)}. The dashed line in the picture is zero.</p>',
+        f'<p class="legend">{escape(legend(s.better for s in report.scores.values()))}. '
+        "The dashed line in the picture is zero.</p>",
     ]
     for by, values in report.slices.items():
         body.append(f"<h2>By {escape(by)}</h2>")
@@ -66,7 +67,8 @@ def comparison_html(comparison: Comparison) -> str:
     body = [
         f"<p>A: <code>{escape(a.predictions.source)}</code><br>B: <code>{escape(b.predictions.source)}</code></p>",
         _table("Differences", ["", "metric", "A", "B", "B − A", "interval", "", "p (Holm)", "B is"], rows),
-        f'<p class="legend">{escape(LEGEND)}. The dashed line in the picture is no difference.</p>',
+        f'<p class="legend">{escape(legend(d.better for d in comparison.differences.values()))}. '
+        "The dashed line in the picture is no difference.</p>",
         _list(comparison.notes) if comparison.notes else "",
         _provenance([("A: ", a), ("B: ", b)]),
     ]

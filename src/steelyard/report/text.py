@@ -13,8 +13,7 @@ from steelyard.report.numbers import count_text, interval_text, p_text, percent_
 if TYPE_CHECKING:
     from steelyard.report.model import Comparison, Report
 
-ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "none": " "}
-LEGEND = "↓ lower is better, ↑ higher is better, →0 nearer to zero is better"
+ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none": " "}
 
 
 def report_text(report: Report, width: int = 80) -> str:
@@ -55,6 +54,13 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
         *_undefined(comparison.differences.values()),
     ]
     return "\n\n".join([top, table, "\n".join(_bullet(remark, width) for remark in remarks)])
+
+
+def legend(directions: Iterable[str] = ()) -> str:
+    """What the arrows mean; the rarest one only where it is shown."""
+    if "one" in set(directions):
+        return "↓ lower is better, ↑ higher is better, →0 →1 nearer to zero, to one is better"
+    return "↓ lower is better, ↑ higher is better, →0 nearer to zero is better"
 
 
 def heading(task: str, unit: str, item: str, scores: Mapping[str, Score], coverage: Coverage) -> str:
@@ -99,7 +105,7 @@ def _score_table(scores: Sequence[Score], confidence: float | None, width: int) 
         rows.append([ARROWS[score.better], score.spec, score.label, shown, interval])
     last = f"{percent_text(confidence)} interval" if confidence is not None else ""
     table = grid(["", "metric", "", "score", last], rows, "lllrl", width, shrink=2)
-    return f"{table}\n{LEGEND}"
+    return f"{table}\n{legend(score.better for score in scores)}"
 
 
 def _slice_table(by: str, values: Mapping[str, Mapping[str, Score]], unit: str, width: int) -> str:

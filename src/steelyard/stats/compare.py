@@ -91,9 +91,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _goodness(metric: Metric, stats: Stats, weights: Weights) -> Floats:
-    """The value, or its distance from zero for a metric that is best at zero."""
+    """The value, or its distance from the best one for a metric that is best at zero or at one."""
     value = metric.reduce(stats, weights)
-    return np.abs(value) if metric.better == "zero" else value
+    best = {"zero": 0.0, "one": 1.0}.get(metric.better)
+    return value if best is None else np.abs(value - best)
 
 
 def _difference(metric: Metric, a: Stats, b: Stats, weights: Weights) -> Floats:

@@ -1,0 +1,232 @@
+"""`steelyard vlm`: run a vision-language model over frames, parse its replies, score them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steelyard.cli.options import terminal_width
+from steelyard.core.errors import InputError
+from steelyard.io.nutrition5k import write_frames as write_nutrition5k
+from steelyard.vlm.answers import MODES, MOST_GRAMS
+from steelyard.vlm.backend import ModelOptions, open_backend
+from steelyard.vlm.frames import read_frames
+from steelyard.vlm.prompts import PROMPTS, choose_prompts
+from steelyard.vlm.readings import NAME, read_run, write_readings
+from steelyard.vlm.run import Progress
+from steelyard.vlm.run import run as ask
+from steelyard.vlm.score import METRICS
+from steelyard.vlm.score import score as score_run
+
+_DEFAULTS = ModelOptions()
+_MODE = click.option(
+    "--mode", type=click.Choice(list(MODES)), help="Read the whole reply (default), or its last line, as the number."
+)
+
+
+def _model_options(function: Any) -> Any:
+    """The options that say how a model is loaded and asked."""
+    kinds = {
+        "max-tokens": (int, "Longest reply, in tokens."),
+        "max-side": (int, "Longest side of an image, in pixels."),
+        "batch": (int, "hf: pictures in a batch; their prompts ride along."),
+        "device": (str, "hf: auto, cpu, cuda or mps."),
+        "dtype": (str, "hf: auto, float32, bfloat16 or float16."),
+        "concurrency": (int, "openai: questions under way at once."),
+        "rate": (float, "openai: most questions a minute; 0 is no limit."),
+        "retries": (int, "openai: attempts at a question."),
+        "timeout": (float, "openai: seconds to wait for an answer."),
+    }
+    for name, (kind, text) in reversed(kinds.items()):
+        default = getattr(_DEFAULTS, name.replace("-", "_"))
+        function = click.option(f"--{name}", type=kind, default=default, show_default=True, help=text)(function)
+    return function
+
+
+@click.group()
+def vlm() -> None:
+    """Vision-language models: run, parse, score.
+
+    \b
+    steelyard vlm run frames.csv --model hf:FOLDER --out run/
+    steelyard vlm score run/
+    """
+
+
+@vlm.command()
+@click.argument("frames", type=click.Path())
+@click.option("--model", required=True, metavar="SPEC", help="hf:FOLDER_OR_ID or openai:MODEL@URL.")
+@click.option("--prompts", metavar="NAMES", help=f"Names joined by commas; by default {','.join(PROMPTS)}.")
+@click.option("--prompt-file", metavar="FILE", type=click.Path(), help="Own prompts: JSON of name and text, or a text.")
+@click.option("--out", required=True, metavar="DIR", help="The run's folder. A run that stopped goes on there.")
+@click.option("--controls", is_flag=True, help="Also ask about a grey image and about another meal's.")
+@click.option("--share/--no-share", default=True, help="hf: encode a picture once for all its prompts.")
+@click.option("--key-env", default=_DEFAULTS.key_variable, show_default=True, metavar="NAME",
+              help="openai: the environment variable that holds the key.")  # fmt: skip
+@click.option("--most", default=MOST_GRAMS, show_default=True, metavar="GRAMS", help="The largest plausible weight.")
+@click.option("--give-up", default=50, show_default=True, metavar="N", help="Stop after so many failures in a row.")
+@_MODE
+@_model_options
+def run(
+    frames: str,
+    model: str,
+    prompts: str | None,
+    prompt_file: str | None,
+    out: str,
+    controls: bool,
+    share: bool,
+    key_env: str,
+    most: float,
+    give_up: int,
+    mode: str | None,
+    **options: Any,
+) -> None:
+    """Show each frame of FRAMES to a model, ask each prompt, and keep every reply.
+
+    FRAMES has the columns sequence, t and image (a path from its own folder), and where known food, weight,
+    kcal_per_g and valid. Replies go to the journal in DIR as they come; the same command goes on where it stopped.
+    """
+    names = [name.strip() for name in (prompts or "").split(",") if name.strip()]
+    chosen = choose_prompts(names, prompt_file)
+    shown = read_frames(frames)
+    problems = [frame.problem for frame in shown if frame.problem and frame.valid]
+    for problem in problems[:5]:
+        click.echo(f"steelyard: {problem}", err=True)
+    if len(problems) > 5:
+        click.echo(f"steelyard: {len(problems) - 5} more images cannot be read", err=True)
+    backend = open_backend(model, ModelOptions(share=share, key_variable=key_env, **options))
+    try:
+        progress = ask(
+            shown, backend, chosen, out, model=model, mode=mode or "whole", most=most, controls=controls,
+            give_up=give_up, watch=_watcher(),
+        )  # fmt: skip
+    finally:
+        backend.close()
+    click.echo(_summary(progress, out), err=True)
+    if progress.failed or progress.unaskable:
+        raise click.exceptions.Exit(1)
+
+
+def _summary(p: Progress, out: str) -> str:
+    parts = [f"{p.wanted:,} readings", f"{p.held:,} held already", f"{p.done:,} asked", f"{p.parsed:,} with a number"]
+    if p.followed_up:
+        parts.append(f"{p.followed_up:,} followed up")
+    if p.failed:
+        parts.append(f"{p.failed:,} failed (the last: {p.last_error})")
+    if p.unaskable:
+        parts.append(f"{p.unaskable:,} could not be asked")
+    return f"{out}: {', '.join(parts)}"
+
+
+def _watcher() -> Callable[[Progress], None]:
+    """A line that is written over and over on a terminal; nothing when piped."""
+    if not sys.stderr.isatty():
+        return lambda progress: None
+    last = [0.0]
+
+    def watch(p: Progress) -> None:
+        now = time.monotonic()
+        if now - last[0] < 0.1 and p.left:
+            return
+        last[0] = now
+        asked = p.done + p.failed
+        parsed = f"{100 * p.parsed / p.done:.0f} % parsed" if p.done else ""
+        left = f"{p.left / p.rate:.0f} s left" if asked and p.left else ""
+        share = (p.wanted - p.left) / p.wanted if p.wanted else 1.0
+        bar = ("█" * round(20 * share)).ljust(20, "░")
+        parts = [f"{p.wanted - p.left:,}/{p.wanted:,}", f"{p.rate:.1f}/s", left, parsed, f"{p.failed} failed"]
+        click.echo(f"\r{bar} {', '.join(part for part in parts if part)}\033[K", nl=not p.left, err=True)
+
+    return watch
+
+
+@vlm.command()
+@click.argument("folder", type=click.Path(file_okay=False))
+@_MODE
+def parse(folder: str, mode: str | None) -> None:
+    """Parse the replies of a run again, without asking; write them to readings.csv."""
+    taken = read_run(folder, mode).taken
+    path = Path(folder) / NAME
+    write_readings(path, taken)
+    counts: dict[str, int] = {}
+    for reading in taken:
+        counts[reading.answer.outcome] = counts.get(reading.answer.outcome, 0) + 1
+    for outcome, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        click.echo(f"{outcome:<20} {count:>8,}")
+    click.echo(f"wrote {path}", err=True)
+
+
+@vlm.command()
+@click.argument("folders", type=click.Path(file_okay=False), nargs=-1, required=True)
+@click.option("--task", type=click.Choice(list(METRICS)), default="sequences", show_default=True,
+              help="Score eating sequences, or single dishes.")  # fmt: skip
+@click.option(
+    "--ci", "confidence", default=0.95, show_default=True, metavar="LEVEL", help="Confidence of the intervals."
+)
+@click.option("--draws", default=1000, show_default=True, metavar="N", help="Bootstrap draws of sequences.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws.")
+@_MODE
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
+              help="Also write the result to FILE: .json or .md.")  # fmt: skip
+def score(
+    folders: tuple[str, ...],
+    task: str,
+    confidence: float,
+    draws: int,
+    seed: int,
+    mode: str | None,
+    as_json: bool,
+    output: tuple[str, ...],
+) -> None:
+    """Score the readings of runs: errors with intervals, what the name and reasoning change, and can it be trusted."""
+    writers = {".json": "to_json", ".md": "to_markdown"}
+    for name in output:
+        if Path(name).suffix.lower() not in writers:
+            raise InputError(f"cannot write '{name}': the ending names no format", remedy="Use .json or .md.")
+    result = score_run(folders, task=task, confidence=confidence, draws=draws, seed=seed, mode=mode)
+    for name in output:
+        getattr(result, writers[Path(name).suffix.lower()])(name)
+    click.echo(result.to_json() if as_json else result.to_text(terminal_width()), nl=not as_json)
+    for name in output:
+        click.echo(f"wrote {name}", err=True)
+
+
+@vlm.command()
+@click.argument("metadata", type=click.Path())
+@click.argument("images", type=click.Path(file_okay=False))
+@click.option("--name", default="rgb.png", show_default=True, help="The image's name in each dish's folder.")
+@click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(dir_okay=False), help="The frames.")
+def nutrition5k(metadata: str, images: str, name: str, output: str) -> None:
+    """Make frames of the dishes of Nutrition5k: METADATA is its headerless CSV, IMAGES holds a folder a dish."""
+    count, without = write_nutrition5k(metadata, images, output, name)
+    click.echo(f"wrote {output}: {count:,} dishes, {without:,} without an image left out", err=True)
+
+
+def demo(output: Path) -> None:
+    """Run the sample's small model over drawn plates, and score it."""
+    folder = output / "vlm"
+    with as_file(files("steelyard") / "samples" / "vlm") as sample:
+        for file in sorted(path for path in sample.rglob("*") if path.is_file()):
+            target = folder / file.relative_to(sample)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.read_bytes())
+    frames, model, out = folder / "frames.csv", f"hf:{folder / 'model'}", folder / "run"
+    click.echo(f"$ steelyard vlm run {frames} --model {model} --out {out} --controls")
+    backend = open_backend(model, ModelOptions(device="cpu"))
+    progress = ask(
+        read_frames(frames), backend, tuple(PROMPTS.values()), out, model=model, controls=True, watch=_watcher()
+    )
+    click.echo(_summary(progress, str(out)))
+    click.echo(f"\n$ steelyard vlm score {out}\n")
+    result = score_run(out)
+    click.echo(result.to_text(terminal_width()))
+    result.to_json(folder / "score.json")
+    result.to_markdown(folder / "score.md")
+    click.echo(f"\nBeside the run in {folder} stand score.md and score.json, so that you can run the lines above.")

@@ -1,0 +1,99 @@
+"""Checks of an estimator as an instrument: does it heap on round numbers, does it rise where nothing was added?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.core.metric import Metric, within_range
+from steelyard.core.pairs import Array
+from steelyard.core.stats import Stats
+from steelyard.core.weights import Floats, Weights, ratio
+
+
+def step_columns(truth: Array, prediction: Array, owner: Array, units: int) -> dict[str, Array]:
+    """By unit: steps to the next frame in which the truth does not rise, and those in which the prediction does."""
+    inside = owner[1:] == owner[:-1]
+    steps = inside & (np.diff(truth) <= 0)
+    rises = steps & (np.diff(prediction) > 0)
+    return {
+        name: np.bincount(owner[1:][mask], minlength=units).astype(float)
+        for name, mask in (("steps", steps), ("rises", rises))
+    }
+
+
+@dataclass(frozen=True)
+class RoundNumbers(Metric):
+    r"""Heaping: how many more of the predictions than of the true weights are multiples of a round number.
+
+    $h_k = 100 \sum_i w_i\,([\,k \mid \hat y_i\,] - [\,k \mid y_i\,]) \;/\; \sum_i w_i$
+
+    People and language models like round numbers; scales do not. 0 is no heaping, 100 says that all predictions are
+    round and no true weight is.
+
+    Undefined when nothing was weighed.
+
+    Pros:
+    - Shows that a number was guessed rather than read.
+
+    Cons:
+    - Says nothing about how far off the guess is.
+    """
+
+    name = "heaping"
+    title = "Heaping on round numbers"
+    better = "zero"
+    range = (-100, 100)
+    measure = "%"
+    at = "step"
+
+    step: float = 10
+
+    @property
+    def label(self) -> str:
+        """Names the round number."""
+        return f"Heaping on multiples of {self.step:g}"
+
+    def check(self) -> None:
+        """Check that the round number is positive."""
+        within_range(self, "step", 1e-9, 1e9)
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Round predictions less round truths, over rows."""
+        return 100 * ratio(
+            weights @ stats.per_unit(("heaping", self.step), lambda: self._excess(stats)), weights @ stats["rows"]
+        )
+
+    def _excess(self, stats: Stats) -> Array:
+        rounded = [np.mod(stats.events[side], self.step) == 0 for side in ("prediction", "truth")]
+        return stats.sum_events(rounded[0].astype(float) - rounded[1])
+
+
+@dataclass(frozen=True)
+class RisingSteps(Metric):
+    r"""Rising steps: how often the predicted weight rises from a frame to the next although the true weight does not.
+
+    $100 \sum_i \sum_t [\hat W_{i,t+1} > \hat W_{i,t} \wedge W_{i,t+1} \le W_{i,t}]
+    \;/\; \sum_i \sum_t [W_{i,t+1} \le W_{i,t}]$
+
+    Food that is eaten does not come back. Steps are between frames that stand next to each other among those scored.
+
+    Undefined when no sequence has two frames of which the second is not heavier.
+
+    Pros:
+    - Shows noise that the mean error hides, without needing a scale.
+
+    Cons:
+    - A constant prediction never rises.
+    """
+
+    name = "rises"
+    title = "Rising steps"
+    better = "lower"
+    range = (0, 100)
+    measure = "%"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Rises over steps."""
+        return 100 * ratio(weights @ stats["rises"], weights @ stats["steps"])

@@ -1,0 +1,99 @@
+"""What a model must answer to be run: conversations in, replies out. Two stand behind it: `hf:` and `openai:`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from steelyard.core.errors import InputError, SteelyardError
+from steelyard.vlm.images import MAX_SIDE, Picture
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A picture and the texts so far: the user's, the model's, ..., ending with the user's."""
+
+    picture: Picture
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back: `finish` is "stop", "length" (cut off) or "content_filter"; `error` says why nothing came."""
+
+    text: str
+    finish: str = "stop"
+    usage: Mapping[str, int] = field(default_factory=dict)
+    latency: float = 0.0
+    attempts: int = 1
+    error: str = ""
+
+
+class Backend(Protocol):
+    """A model. `fingerprint` and `settings` are everything that its replies depend on beside what it is shown.
+
+    `environment` is recorded and does not matter to them. A batch holds `batch` questions, or those about `pictures`
+    pictures where that is not 0; `workers` batches are asked at once.
+    """
+
+    label: str
+    fingerprint: str
+    settings: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    batch: int
+    pictures: int
+    workers: int
+
+    def generate(self, conversations: Sequence[Conversation]) -> list[Reply]:
+        """One reply for each conversation. What fails for one is its reply's `error`; Hopeless ends the run."""
+
+    def close(self) -> None:
+        """Let go of what is held."""
+
+
+class Hopeless(SteelyardError):
+    """No further question can succeed: a wrong key, an unknown model, a server that is not there."""
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How a model is loaded and asked. What a backend has no use for, it passes over."""
+
+    max_tokens: int = 64
+    max_side: int = MAX_SIDE
+    batch: int = 16
+    device: str = "auto"
+    dtype: str = "auto"
+    share: bool = True
+    concurrency: int = 8
+    rate: float = 0.0
+    retries: int = 6
+    timeout: float = 120.0
+    key_variable: str = "OPENAI_API_KEY"
+
+    def check(self) -> None:
+        """Raise InputError where an option is out of its range."""
+        limits = {
+            "max_tokens": (1, 100_000), "max_side": (16, 20_000), "batch": (1, 4096), "concurrency": (1, 1024),
+            "rate": (0, 1e9), "retries": (1, 100), "timeout": (0.01, 86_400),
+        }  # fmt: skip
+        for name, (low, high) in limits.items():
+            if not low <= getattr(self, name) <= high:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} {getattr(self, name):g} is out of range", remedy=f"{low:g} to {high:g}.")
+
+
+def open_backend(spec: str, options: ModelOptions) -> Backend:
+    """The model that a spec names: `hf:FOLDER_OR_ID` or `openai:MODEL@URL`."""
+    options.check()
+    kind, colon, rest = spec.partition(":")
+    if colon and rest and kind == "hf":
+        from steelyard.vlm.hf import HuggingFace
+
+        return HuggingFace(rest, options)
+    if colon and rest and kind == "openai":
+        from steelyard.vlm.openai import OpenAI
+
+        return OpenAI(rest, options)
+    raise InputError(f"'{spec}' is no model", remedy="Write hf:FOLDER_OR_ID or openai:MODEL@URL.")

@@ -1,0 +1,128 @@
+"""The frames of a run: which picture, of which sequence and moment, of which food, and what it truly weighed.
+
+A frame whose picture cannot be read is no reason to stop: it is kept with its problem, and the report counts it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.core.errors import InputError
+from steelyard.core.records import Column, Schema
+from steelyard.io.read import read_table, to_records
+from steelyard.io.write import csv_text, write_text
+from steelyard.vlm.images import Picture, read_picture
+
+FRAMES = Schema(
+    key=("sequence", "t"),
+    columns=(
+        Column("sequence", "id", meaning="the eating sequence"),
+        Column("t", "integer", minimum=0, meaning="the frame's number; 0 is the initial frame"),
+        Column("image", "text", meaning="path of the picture, from the file's own folder"),
+        Column("food", "text", required=False, meaning="the food's name, for prompts that give it"),
+        Column("weight", "number", required=False, minimum=0, empty=True, meaning="grams left on the plate"),
+        Column("kcal_per_g", "number", required=False, minimum=0, empty=True, meaning="energy density"),
+        Column("valid", "flag", required=False, meaning="false takes the frame out"),
+    ),
+)
+_STORED = ("image_sha256", "width", "height", "problem")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One row of the frames: `picture` is None where it cannot be read, and `problem` says why."""
+
+    sequence: str
+    t: int
+    image: str
+    food: str = ""
+    weight: float = math.nan
+    kcal_per_g: float = math.nan
+    valid: bool = True
+    picture: Picture | None = None
+    problem: str = ""
+
+
+def read_frames(path: str | Path, seen: Callable[[int, int], None] | None = None) -> tuple[Frame, ...]:
+    """Read a table of frames and every picture's header and hash; `seen` is told how many of how many are done."""
+    records = to_records(read_table(path, "frames"), FRAMES, {}, "frames")
+    if not len(records):
+        raise InputError("there are no frames", where=str(path), remedy="Give at least one row.")
+    folder = Path(path).parent
+    rows = len(records)
+    columns = {name: records[name].tolist() for name in FRAMES.names if name in records}
+    first: dict[tuple[str, int], int] = {}
+    pictures: dict[str, tuple[Picture | None, str]] = {}
+    frames = []
+    for row in range(rows):
+        key = (str(columns["sequence"][row]), int(columns["t"][row]))
+        if key in first:
+            raise InputError(
+                f"sequence '{key[0]}', t '{key[1]}' stands twice, first at {records.place(first[key])}",
+                where=records.place(row),
+                remedy="Each frame may stand once.",
+            )
+        first[key] = row
+        image = columns["image"][row]
+        if image not in pictures:
+            pictures[image] = _picture(folder, image)
+        picture, problem = pictures[image]
+        frames.append(
+            Frame(
+                *key,
+                image=image,
+                food=columns.get("food", [""] * rows)[row].strip(),
+                weight=columns.get("weight", [math.nan] * rows)[row],
+                kcal_per_g=columns.get("kcal_per_g", [math.nan] * rows)[row],
+                valid=bool(columns.get("valid", [True] * rows)[row]),
+                picture=picture,
+                problem=problem,
+            )
+        )
+        if seen:
+            seen(row + 1, rows)
+    return tuple(sorted(frames, key=lambda frame: (frame.sequence, frame.t)))
+
+
+def _picture(folder: Path, image: str) -> tuple[Picture | None, str]:
+    if not image.strip():
+        return None, "no image is named"
+    try:
+        return read_picture(folder / image), ""
+    except InputError as error:
+        return None, str(error)
+
+
+def write_frames(path: Path, frames: Sequence[Frame]) -> None:
+    """Keep the frames with the run: the hash of each picture, not the picture."""
+    header = [*FRAMES.names, *_STORED]
+    rows = []
+    for f in frames:
+        p = f.picture
+        seen = [p.digest, p.width, p.height] if p else ["", "", ""]
+        rows.append([f.sequence, f.t, f.image, f.food, f.weight, f.kcal_per_g, str(f.valid).lower(), *seen, f.problem])
+    write_text(path, csv_text(header, rows))
+
+
+def stored_frames(path: Path) -> tuple[Frame, ...]:
+    """The frames as a run kept them."""
+    table = read_table(path, "frames")
+    records = to_records(table, FRAMES, {}, "frames")
+    extra = {name: [str(v) for v in table.columns[name].tolist()] for name in _STORED if name in table.columns}
+    if len(extra) != len(_STORED):
+        raise InputError("these are not a run's frames", where=str(path), remedy="Give the folder of 'vlm run'.")
+    frames = []
+    for row in range(len(records)):
+        digest, width, height, problem = (extra[name][row] for name in _STORED)
+        picture = Picture(digest, int(width), int(height)) if digest else None
+        frames.append(
+            Frame(
+                str(records["sequence"][row]), int(records["t"][row]), records["image"][row], records["food"][row],
+                float(records["weight"][row]), float(records["kcal_per_g"][row]), bool(records["valid"][row]),
+                picture, problem,
+            )
+        )  # fmt: skip
+    return tuple(frames)

@@ -1,0 +1,128 @@
+"""Pictures as a model is shown them: read whole or refused, turned upright, without transparency, of a stated size.
+
+A picture is known by the SHA-256 of its file's bytes; that is what the journal keeps. Pillow is imported when a
+picture is first opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.core.errors import InputError, MissingExtra
+
+MAX_SIDE = 1024
+MOST_PIXELS = 100_000_000
+GREY = (128, 128, 128)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture by its digest; `path` is None for a blank one."""
+
+    digest: str
+    width: int
+    height: int
+    path: Path | None = None
+
+    def load(self, max_side: int = MAX_SIDE) -> Any:
+        """The upright RGB image, its longer side at most `max_side`."""
+        pil = _pillow()
+        if self.path is None:
+            image = pil.new("RGB", (self.width, self.height), GREY)
+        else:
+            data = _read(self.path)
+            if hashlib.sha256(data).hexdigest() != self.digest:
+                raise InputError("the image changed while the run was under way", where=str(self.path))
+            image = _upright(data, str(self.path))
+        if max(image.size) > max_side:
+            image.thumbnail((max_side, max_side), pil.Resampling.LANCZOS)
+        return image
+
+    def png(self, max_side: int = MAX_SIDE) -> bytes:
+        """The same as a PNG file: what is sent is what was measured, without loss."""
+        buffer = io.BytesIO()
+        self.load(max_side).save(buffer, format="PNG", compress_level=3)
+        return buffer.getvalue()
+
+
+def read_picture(path: Path) -> Picture:
+    """Hash a file and read its header; raise where it is no picture. The pixels are read when they are shown."""
+    data = _read(path)
+    image = _open(data, str(path))
+    width, height = image.size
+    return Picture(hashlib.sha256(data).hexdigest(), width, height, path)
+
+
+def blank(like: Picture) -> Picture:
+    """A grey picture of the same size: what a model says without seeing anything."""
+    return Picture(f"blank:{like.width}x{like.height}", like.width, like.height)
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtra("reading images", "vlm") from None
+    return Image
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError("there is no such image", where=str(path), remedy="Check the path.") from None
+    except OSError as error:
+        raise InputError(f"the image cannot be read: {error.strerror}", where=str(path)) from None
+
+
+def _open(data: bytes, where: str) -> Any:
+    pil = _pillow()
+    try:
+        from pillow_heif import register_heif_opener
+    except ImportError:
+        heif = False
+    else:
+        register_heif_opener()
+        heif = True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # our own limit is below Pillow's, and an error
+            image = pil.open(io.BytesIO(data))
+    except pil.DecompressionBombError:
+        raise _too_large(where, "too many pixels") from None
+    except Exception:  # whatever a damaged header makes Pillow raise
+        if data[4:8] == b"ftyp" and not heif:
+            raise InputError("HEIC images need pillow-heif", where=where, remedy="pip install pillow-heif.") from None
+        remedy = "Known: JPEG, PNG, WebP, HEIC with pillow-heif."
+        raise InputError("the image does not decode", where=where, remedy=remedy) from None
+    width, height = image.size
+    if width * height > MOST_PIXELS:
+        raise _too_large(where, f"{width:,} × {height:,} pixels")
+    return image
+
+
+def _too_large(where: str, what: str) -> InputError:
+    remedy = f"At most {MOST_PIXELS // 1_000_000} million are opened."
+    return InputError(f"the image has {what}, which may be a decompression bomb", where=where, remedy=remedy)
+
+
+def _upright(data: bytes, where: str) -> Any:
+    from PIL import ImageOps
+
+    image = _open(data, where)
+    try:
+        image.load()
+        image = ImageOps.exif_transpose(image)
+        if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+            seen = image.convert("RGBA")
+            ground = _pillow().new("RGBA", seen.size, (255, 255, 255, 255))
+            image = _pillow().alpha_composite(ground, seen)
+        return image.convert("RGB")
+    except Exception as error:  # truncated or damaged pixels: Pillow raises many kinds
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"the image is damaged or truncated ({reason})", where=where) from None

@@ -1,0 +1,232 @@
+"""The journal: every reading that was paid for, on disk before the next is counted done.
+
+One line a reading, only ever appended. The line begins with the key and its state at fixed places, so that a journal
+of a million readings is resumed by looking at the first bytes of each line. A line that a crash left torn is dropped
+when the journal is next opened for writing. Prompts are kept once, under their hash: the journal alone tells whole
+conversations.
+
+The key hashes the model's fingerprint, the rendered prompt, the follow-up, the settings and the picture's bytes:
+whatever changes, an old answer is never taken for a new one. No key, token or header of a server is ever written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from steelyard.core.errors import InputError
+
+NAME = "journal.jsonl"
+_START = b'{"key":"'
+_KEY = slice(8, 40)
+_STATE = slice(51, 52)  # behind `","state":"`
+_TEXT = b'{"text":"'
+
+
+def text_digest(text: str) -> str:
+    """The hash that a text is kept under."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def reading_key(fingerprint: str, prompt: str, follow_up: str, settings: Mapping[str, Any], image: str) -> str:
+    """The key of a reading: 32 hexadecimal digits."""
+    parts = json.dumps([fingerprint, prompt, follow_up, dict(settings), image], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(parts.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One question and its reply. `error` says why there is none."""
+
+    ask: str
+    reply: str
+    finish: str = "stop"
+    usage: Mapping[str, int] | None = None
+    latency: float = 0.0
+    attempts: int = 1
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A conversation about one picture: what was asked and what came back."""
+
+    key: str
+    model: str
+    prompt: str
+    image: str
+    turns: tuple[Turn, ...]
+
+    @property
+    def error(self) -> str:
+        """Why the reading failed; empty where it did not."""
+        return self.turns[-1].error if self.turns else "nothing was asked"
+
+    def line(self) -> bytes:
+        """The reading as a line of the journal."""
+        turns = []
+        for turn in self.turns:
+            data: dict[str, Any] = {"ask": text_digest(turn.ask), "reply": turn.reply, "finish": turn.finish}
+            data |= {"usage": dict(turn.usage or {}), "latency": round(turn.latency, 4), "attempts": turn.attempts}
+            turns.append(data | ({"error": turn.error} if turn.error else {}))
+        state = "failed" if self.error else "done"
+        data = {"key": self.key, "state": state, "model": self.model, "prompt": self.prompt, "image": self.image}
+        return json.dumps(data | {"turns": turns}, separators=(",", ":")).encode() + b"\n"
+
+
+class Journal:
+    """A journal open for appending. `done` holds the keys that need no asking."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / NAME
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            _lock(self._file, self.path)
+            self.dropped = _drop_torn_line(self._file)
+            self.done, self._texts = _index(self.path)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def append(self, readings: Iterable[Reading]) -> None:
+        """Write readings and bring them to disk; only then do they count as done."""
+        lines = []
+        readings = list(readings)
+        for reading in readings:
+            for turn in reading.turns:
+                digest = text_digest(turn.ask)
+                if digest not in self._texts:
+                    self._texts.add(digest)
+                    lines.append(json.dumps({"text": digest, "body": turn.ask}, separators=(",", ":")).encode() + b"\n")
+            lines.append(reading.line())
+        data = memoryview(b"".join(lines))
+        while data:
+            data = data[os.write(self._file, data) :]
+        os.fsync(self._file)
+        self.done.update(reading.key.encode() for reading in readings if not reading.error)
+
+    def close(self) -> None:
+        """Close the file, and let another run have it."""
+        os.close(self._file)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_journal(folder: Path, wanted: Sequence[str] | None = None) -> dict[str, Reading]:
+    """Readings by key: the last one that is done, else the last that failed. A torn last line is passed over."""
+    path = folder / NAME
+    if not path.exists():
+        raise InputError("there is no journal", where=str(folder), remedy="Give the folder of 'steelyard vlm run'.")
+    keep = None if wanted is None else {key.encode() for key in wanted}
+    texts: dict[str, str] = {}
+    found: dict[str, Reading] = {}
+    for number, line in _lines(path):
+        if line.startswith(_TEXT):
+            data = _decode(line, path, number)
+            texts[data["text"]] = data["body"]
+        elif keep is None or line[_KEY] in keep:
+            reading = _reading(_decode(line, path, number), texts, path, number)
+            if reading.key not in found or not reading.error or found[reading.key].error:
+                found[reading.key] = reading
+    return found
+
+
+def _reading(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> Reading:
+    try:
+        turns = tuple(
+            Turn(
+                texts.get(t["ask"], ""), t["reply"], t["finish"], t["usage"], t["latency"], t["attempts"],
+                t.get("error", ""),
+            )
+            for t in data["turns"]
+        )  # fmt: skip
+        return Reading(data["key"], data["model"], data["prompt"], data["image"], turns)
+    except (KeyError, TypeError) as error:
+        raise _damaged(path, number, f"{error} is missing") from None
+
+
+def _decode(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        data: dict[str, Any] = json.loads(line)
+    except ValueError as error:
+        raise _damaged(path, number, str(error)) from None
+    return data
+
+
+def _damaged(path: Path, number: int, why: str) -> InputError:
+    remedy = "Remove that line; its reading will be asked again."
+    return InputError(f"the line is damaged ({why})", where=f"{path}, line {number}", remedy=remedy)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    with path.open("rb", buffering=1 << 20) as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            if not line.startswith((_START, _TEXT)):
+                raise _damaged(path, number, "it begins like no reading")
+            yield number, line
+
+
+def _index(path: Path) -> tuple[set[bytes], set[str]]:
+    """Keys that are done and texts that are kept, by the first bytes of each line."""
+    done: set[bytes] = set()
+    texts: set[str] = set()
+    with path.open("rb", buffering=1 << 20) as file:
+        for number, line in enumerate(file, 1):
+            if line.startswith(_START):
+                if line[_STATE] == b"d":
+                    done.add(line[_KEY])
+            elif line.startswith(_TEXT):
+                texts.add(line[9:25].decode("ascii", "replace"))
+            else:
+                raise _damaged(path, number, "it begins like no reading")
+    return done, texts
+
+
+def _drop_torn_line(file: int) -> int:
+    """Cut off what stands behind the last line end; how many bytes that were."""
+    size = os.fstat(file).st_size
+    end = size
+    while end > 0:
+        start = max(0, end - 65536)
+        block = os.pread(file, end - start, start) if hasattr(os, "pread") else _read_at(file, start, end - start)
+        place = block.rfind(b"\n")
+        if place >= 0:
+            end = start + place + 1
+            break
+        end = start
+    if end < size:
+        os.ftruncate(file, end)
+    return size - end
+
+
+def _read_at(file: int, start: int, size: int) -> bytes:
+    os.lseek(file, start, os.SEEK_SET)
+    return os.read(file, size)
+
+
+def _lock(file: int, path: Path) -> None:
+    """One run at a time writes a journal. Where the system has no such lock, nothing is checked."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        remedy = "Wait for it to end, or give another folder with --out."
+        raise InputError("another run is writing this journal", where=str(path), remedy=remedy) from None

@@ -1,0 +1,121 @@
+"""What a run asks: every frame with every prompt, and the controls. Known by keys, so that nothing is asked twice.
+
+A plan is kept in the run's folder for each model; scoring makes the same questions again and looks their keys up in the
+journal. So a journal may hold answers to older prompts, and they are never mixed with new ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steelyard.core.errors import InputError
+from steelyard.io.text import open_text
+from steelyard.io.write import write_text
+from steelyard.version import __version__
+from steelyard.vlm.answers import MOST_GRAMS
+from steelyard.vlm.frames import Frame
+from steelyard.vlm.images import Picture, blank
+from steelyard.vlm.journal import reading_key
+from steelyard.vlm.prompts import FOLLOW_UP, Prompt
+
+NAME = "run.json"
+SCHEMA = "steelyard/vlm-run/1"
+REAL, BLANK, SWAPPED = "real", "blank", "swapped"
+NO_NAME = "the prompt gives the food's name, and the frame has none"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A model, how it is asked, and what it is asked."""
+
+    model: str
+    label: str
+    fingerprint: str
+    settings: Mapping[str, Any]
+    prompts: Mapping[str, str]
+    follow_up: str = FOLLOW_UP
+    mode: str = "whole"
+    most: float = MOST_GRAMS
+    controls: bool = False
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One reading that is wanted. Without a picture or a needed name, `problem` says so, and `key` is empty."""
+
+    frame: Frame
+    prompt: str
+    variant: str
+    text: str
+    picture: Picture | None
+    key: str
+    problem: str = ""
+
+
+def questions(plan: Plan, frames: Sequence[Frame]) -> Iterator[Question]:
+    """Every question of a plan, those about one frame together. Frames that are not valid are not asked about."""
+    shown = [frame for frame in frames if frame.valid]
+    other = _swapped(shown) if plan.controls else {}
+    settings = {**plan.settings, "mode": plan.mode, "most": plan.most}
+    for frame in shown:
+        variants: dict[str, tuple[Picture | None, str]] = {REAL: (frame.picture, frame.problem)}
+        if plan.controls:
+            variants[BLANK] = (blank(frame.picture) if frame.picture else None, frame.problem)
+            swap = other.get((frame.sequence, frame.t))
+            variants[SWAPPED] = (swap, "" if swap else "there is no other sequence to swap images with")
+        for variant, (picture, problem) in variants.items():
+            for name, text in plan.prompts.items():
+                prompt = Prompt(name, text)
+                lacks = prompt.needs_name and not frame.food
+                rendered = prompt.render(frame.food)
+                key = ""
+                if picture is not None and not lacks:
+                    key = reading_key(plan.fingerprint, rendered, plan.follow_up, settings, picture.digest)
+                yield Question(frame, name, variant, rendered, picture, key, problem or (NO_NAME if lacks else ""))
+
+
+def _swapped(frames: Sequence[Frame]) -> dict[tuple[str, int], Picture]:
+    """For each frame the picture of another sequence, at the same place in it where it is that long."""
+    by_sequence: dict[str, list[Frame]] = {}
+    for frame in frames:
+        by_sequence.setdefault(frame.sequence, []).append(frame)
+    names = [name for name, members in by_sequence.items() if any(frame.picture for frame in members)]
+    if len(names) < 2:
+        return {}
+    found = {}
+    for name, members in by_sequence.items():
+        after = names[(names.index(name) + 1) % len(names)] if name in names else names[0]
+        pictures = [frame.picture for frame in by_sequence[after] if frame.picture]
+        for place, frame in enumerate(members):
+            found[frame.sequence, frame.t] = pictures[place % len(pictures)]
+    return found
+
+
+def save_plan(folder: Path, plan: Plan) -> None:
+    """Keep a plan with the run; one of the same model is replaced."""
+    plans = [old for old in read_plans(folder) if old.model != plan.model] if (folder / NAME).exists() else []
+    data = {"schema": SCHEMA, "steelyard": __version__, "plans": [asdict(p) for p in [*plans, plan]]}
+    write_text(folder / NAME, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_plans(folder: Path) -> list[Plan]:
+    """The plans of a run, in the order of their first asking."""
+    path = folder / NAME
+    if not path.exists():
+        raise InputError("this is no run's folder", where=str(folder), remedy="Give what 'vlm run --out' was given.")
+    with open_text(path, str(path)) as file:
+        text = file.read()
+    try:
+        data = json.loads(text)
+        if data["schema"] != SCHEMA:
+            raise InputError(f"schema '{data['schema']}' is not known", where=str(path), remedy=f"Known: {SCHEMA}.")
+        return [Plan(**plan) for plan in data["plans"]]
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"not readable: {error}", where=str(path)) from None

@@ -1,0 +1,95 @@
+"""Readings of a run: every question of its plans, with what the parser makes of the reply that the journal holds.
+
+Parsing is done anew each time, so that a better parser needs no asking again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.io.write import csv_text, write_text
+from steelyard.vlm.answers import PARSER_VERSION, Answer, check_mode, parse_reply
+from steelyard.vlm.frames import Frame, stored_frames
+from steelyard.vlm.journal import Reading, read_journal
+from steelyard.vlm.plan import Plan, questions, read_plans
+from steelyard.vlm.run import FRAMES
+
+NAME = "readings.csv"
+_COLUMNS = (
+    "model", "prompt", "variant", "sequence", "t", "outcome", "grams", "lenient", "turn", "turns", "reply", "problem",
+    "parser",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A question and what was read: `turn` is the reply that gave the answer, of `turns`; 0 where there is none."""
+
+    model: str
+    prompt: str
+    variant: str
+    frame: Frame
+    answer: Answer
+    turn: int = 0
+    turns: int = 0
+    reply: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run's folder holds."""
+
+    folder: Path
+    frames: tuple[Frame, ...]
+    plans: tuple[Plan, ...]
+    taken: tuple[Taken, ...]
+
+
+def read_run(folder: str | Path, mode: str | None = None) -> Run:
+    """Read a run's folder and parse its replies; `mode` reads them in another way than the run did."""
+    if mode is not None:
+        check_mode(mode)
+    place = Path(folder)
+    plans = read_plans(place)
+    frames = stored_frames(place / FRAMES)
+    asked = [(plan, question) for plan in plans for question in questions(plan, frames)]
+    held = read_journal(place, [question.key for _, question in asked])
+    labels = [plan.label for plan in plans]
+    taken = []
+    for plan, question in asked:
+        label = plan.label if labels.count(plan.label) == 1 else plan.model
+        what = (label, question.prompt, question.variant, question.frame)
+        reading = held.get(question.key) if question.key else None
+        if reading is None:
+            problem = question.problem or "it was not asked yet"
+            taken.append(Taken(*what, Answer("failed"), problem=problem))
+        else:
+            taken.append(_parsed(what, reading, mode or plan.mode, plan.most))
+    return Run(place, frames, tuple(plans), tuple(taken))
+
+
+def _parsed(what: tuple[str, str, str, Frame], reading: Reading, mode: str, most: float) -> Taken:
+    turns = reading.turns
+    answer = Answer("failed")
+    for number, turn in enumerate(turns, 1):
+        if turn.error:
+            return Taken(*what, Answer("failed"), number, len(turns), problem=turn.error)
+        answer = parse_reply(turn.reply, turn.finish, mode=mode, most=most)
+        if answer.ok:
+            return Taken(*what, answer, number, len(turns), turn.reply)
+    return Taken(*what, answer, len(turns), len(turns), turns[-1].reply)
+
+
+def write_readings(path: Path, taken: Sequence[Taken]) -> None:
+    """Every reading in a row, for whoever wants to look."""
+    rows = [
+        [
+            r.model, r.prompt, r.variant, r.frame.sequence, r.frame.t, r.answer.outcome, r.answer.grams,
+            r.answer.lenient, r.turn, r.turns, r.reply, r.problem, PARSER_VERSION,
+        ]
+        for r in taken
+    ]  # fmt: skip
+    write_text(path, csv_text(_COLUMNS, rows))

@@ -1,0 +1,215 @@
+"""The runner: asks what is not yet in the journal, follows up once, and writes each reading down.
+
+Batches go to the model's workers; the main thread alone writes the journal. What goes wrong with one frame is written
+down as that reading's failure, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.core.errors import InputError
+from steelyard.vlm.answers import MOST_GRAMS, check_mode, parse_reply
+from steelyard.vlm.backend import Backend, Conversation, Hopeless, Reply
+from steelyard.vlm.frames import Frame, write_frames
+from steelyard.vlm.journal import Journal, Reading, Turn
+from steelyard.vlm.plan import Plan, Question, questions, save_plan
+from steelyard.vlm.prompts import FOLLOW_UP, Prompt
+
+FRAMES = "frames.csv"
+
+
+@dataclass
+class Progress:
+    """Where a run stands: readings asked in this run, and those that the journal held already."""
+
+    wanted: int = 0
+    held: int = 0
+    done: int = 0
+    parsed: int = 0
+    followed_up: int = 0
+    failed: int = 0
+    unaskable: int = 0
+    started: float = 0.0
+    last_error: str = ""
+
+    @property
+    def left(self) -> int:
+        """Readings still to be asked."""
+        return self.wanted - self.held - self.done - self.failed - self.unaskable
+
+    @property
+    def rate(self) -> float:
+        """Readings a second so far."""
+        return (self.done + self.failed) / max(1e-9, time.monotonic() - self.started)
+
+
+def run(
+    frames: Sequence[Frame],
+    backend: Backend,
+    prompts: Sequence[Prompt],
+    out: str | Path,
+    *,
+    model: str = "",
+    mode: str = "whole",
+    most: float = MOST_GRAMS,
+    controls: bool = False,
+    give_up: int = 50,
+    watch: Callable[[Progress], None] | None = None,
+) -> Progress:
+    """Ask everything that the journal in `out` does not hold yet.
+
+    `give_up` ends the run after so many readings failed one after the other. `watch` is called after each batch.
+    """
+    check_mode(mode)
+    if not prompts:
+        raise InputError("no prompt is asked for")
+    folder = Path(out)
+    plan = Plan(
+        model=model or backend.label,
+        label=backend.label,
+        fingerprint=backend.fingerprint,
+        settings=dict(backend.settings),
+        prompts={prompt.name: prompt.text for prompt in prompts},
+        follow_up=FOLLOW_UP,
+        mode=mode,
+        most=most,
+        controls=controls,
+        environment=dict(backend.environment),
+    )
+    with Journal(folder) as journal:
+        write_frames(folder / FRAMES, frames)
+        save_plan(folder, plan)
+        progress = Progress(started=time.monotonic())
+        todo: list[Question] = []
+        planned: set[str] = set()
+        for question in questions(plan, frames):
+            if not question.key:
+                progress.wanted += 1
+                progress.unaskable += 1
+            elif question.key not in planned:  # the same picture and prompt are asked about once
+                planned.add(question.key)
+                progress.wanted += 1
+                if question.key.encode() in journal.done:
+                    progress.held += 1
+                else:
+                    todo.append(question)
+        _ask_all(backend, plan, todo, journal, progress, give_up, watch or (lambda progress: None))
+    return progress
+
+
+def _ask_all(
+    backend: Backend,
+    plan: Plan,
+    todo: Sequence[Question],
+    journal: Journal,
+    progress: Progress,
+    give_up: int,
+    watch: Callable[[Progress], None],
+) -> None:
+    batches = _batches(backend, todo)
+    failed_in_a_row = 0
+    watch(progress)
+    pool = ThreadPoolExecutor(backend.workers, thread_name_prefix="ask")
+    try:
+        for finished in _in_flight(pool, backend, plan, batches):
+            readings = [reading for batch in finished for reading in batch]
+            journal.append(readings)
+            for reading in readings:
+                _count(progress, reading, plan)
+                failed_in_a_row = failed_in_a_row + 1 if reading.error else 0
+            watch(progress)
+            if failed_in_a_row >= give_up:
+                raise Hopeless(
+                    f"{failed_in_a_row} readings failed one after the other, the last: {progress.last_error}. "
+                    "What was read is kept; run the same command again to go on."
+                )
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _batches(backend: Backend, todo: Sequence[Question]) -> Iterator[Sequence[Question]]:
+    """Questions in the batches that a backend wants; those about one picture stay together where it counts pictures."""
+    if not backend.pictures:
+        yield from (todo[start : start + backend.batch] for start in range(0, len(todo), backend.batch))
+        return
+    by_picture: dict[str, list[Question]] = {}
+    for question in todo:
+        by_picture.setdefault(question.picture.digest if question.picture else "", []).append(question)
+    # A blank picture may be asked about with every food's name: no group may fill a batch by itself.
+    groups = [group[i : i + 8] for group in by_picture.values() for i in range(0, len(group), 8)]
+    for start in range(0, len(groups), backend.pictures):
+        yield [question for group in groups[start : start + backend.pictures] for question in group]
+
+
+def _in_flight(
+    pool: ThreadPoolExecutor, backend: Backend, plan: Plan, batches: Iterator[Sequence[Question]]
+) -> Iterator[list[list[Reading]]]:
+    """Keep the workers busy without holding every question at once; give what is finished, as it finishes."""
+    waiting: deque[Future[list[Reading]]] = deque()
+    while True:
+        while len(waiting) < backend.workers + 2:
+            batch = next(batches, None)
+            if batch is None:
+                break
+            waiting.append(pool.submit(converse, backend, plan, batch))
+        if not waiting:
+            return
+        wait(waiting, return_when=FIRST_COMPLETED)
+        finished = [future for future in waiting if future.done()]
+        waiting = deque(future for future in waiting if not future.done())
+        whole, broken = [], None
+        for future in finished:
+            error = future.exception()
+            if error is None:
+                whole.append(future.result())
+            else:
+                broken = error
+        yield whole  # written down before an error ends the run
+        if broken is not None:
+            raise broken
+
+
+def converse(backend: Backend, plan: Plan, batch: Sequence[Question]) -> list[Reading]:
+    """Ask a batch, and ask those again whose reply is not one number."""
+    talks = [Conversation(question.picture, (question.text,)) for question in batch if question.picture is not None]
+    first = backend.generate(talks)
+    turns = [[_turn(question.text, reply)] for question, reply in zip(batch, first, strict=True)]
+    again = [
+        place
+        for place, reply in enumerate(first)
+        if not reply.error and not parse_reply(reply.text, reply.finish, mode=plan.mode, most=plan.most).ok
+    ]
+    if again:
+        second = backend.generate(
+            [
+                Conversation(talks[place].picture, (batch[place].text, first[place].text, plan.follow_up))
+                for place in again
+            ]
+        )
+        for place, reply in zip(again, second, strict=True):
+            turns[place].append(_turn(plan.follow_up, reply))
+    return [
+        Reading(q.key, plan.model, q.prompt, talk.picture.digest, tuple(asked))
+        for q, talk, asked in zip(batch, talks, turns, strict=True)
+    ]
+
+
+def _turn(ask: str, reply: Reply) -> Turn:
+    return Turn(ask, reply.text, reply.finish, reply.usage, reply.latency, reply.attempts, reply.error)
+
+
+def _count(progress: Progress, reading: Reading, plan: Plan) -> None:
+    if reading.error:
+        progress.failed += 1
+        progress.last_error = reading.error
+        return
+    progress.done += 1
+    progress.followed_up += len(reading.turns) > 1
+    last = reading.turns[-1]
+    progress.parsed += parse_reply(last.reply, last.finish, mode=plan.mode, most=plan.most).ok

@@ -1,0 +1,249 @@
+"""The score of a run: for each model and prompt the errors of the paper, and whether the instrument can be trusted.
+
+The errors, their intervals over sequences and the paired comparisons are those of `evaluate` and `compare`; nothing is
+computed here. Readings without a number are missing: the coverage says how many, and prompts are compared on the frames
+that both have.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard import api
+from steelyard.core.errors import InputError, nearest
+from steelyard.report.model import Comparison, Report
+from steelyard.vlm.plan import BLANK, REAL, SWAPPED
+from steelyard.vlm.readings import Run, Taken, read_run
+
+METRICS: dict[str, tuple[str, ...]] = {
+    "sequences": (
+        "mae_overall", "pmae_overall", "mae_initial", "pmae_initial", "mae_consumed", "pmae_consumed", "mae_kcal",
+        "pmae_kcal", "slope", "rises", "heaping@10",
+    ),
+    "weights": ("mae", "wape", "mape", "bias", "slope", "heaping@10"),
+}  # fmt: skip
+# Which prompts are compared, and what the comparison asks.
+NAME_HELPS, REASON_HELPS = "does the name help?", "does reasoning help?"
+PAIRS = (
+    ("direct", "direct+name", NAME_HELPS),
+    ("reason", "reason+name", NAME_HELPS),
+    ("direct", "reason", REASON_HELPS),
+    ("direct+name", "reason+name", REASON_HELPS),
+)
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class PromptScore:
+    """One model with one prompt; `constant` compares it with the best constant guess, `controls` with wrong images."""
+
+    model: str
+    prompt: str
+    report: Report | None
+    readings: int
+    parsed: int
+    followed_up: int
+    outcomes: Mapping[str, int]
+    problems: Mapping[str, int]
+    constant: Comparison | None
+    guess: float
+    controls: Mapping[str, Comparison]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two prompts of one model (or one prompt of two models) on the frames that both have a number for."""
+
+    a: str
+    b: str
+    question: str
+    frames: int
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class RunScore:
+    """Everything that `steelyard vlm score` shows."""
+
+    task: str
+    rows: tuple[PromptScore, ...]
+    pairs: tuple[Pair, ...]
+    frames: int
+    confidence: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The score as plain values."""
+        from steelyard.vlm.table import score_dict
+
+        return score_dict(self)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The score as JSON text, written to `path` where one is given."""
+        from steelyard.vlm.table import score_json
+
+        return score_json(self, path)
+
+    def to_text(self, width: int = 80) -> str:
+        """The score as tables for a terminal."""
+        from steelyard.vlm.table import score_text
+
+        return score_text(self, width)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """The score as Markdown, written to `path` where one is given."""
+        from steelyard.vlm.table import score_markdown
+
+        return score_markdown(self, path)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def score(
+    folders: Sequence[str | Path] | str | Path,
+    *,
+    task: str = "sequences",
+    confidence: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+    mode: str | None = None,
+) -> RunScore:
+    """Score runs: errors with intervals, differences between prompts, checks of the instrument."""
+    if task not in METRICS:
+        raise InputError(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
+    places = [folders] if isinstance(folders, str | Path) else list(folders)
+    how = {"confidence": confidence, "draws": draws, "seed": seed}
+    rows: list[PromptScore] = []
+    pairs: list[Pair] = []
+    predictions: dict[tuple[str, str], dict[Key, float]] = {}
+    truths: dict[Key, tuple[float, float]] = {}
+    for place in places:
+        run = read_run(place, mode)
+        truth = _truth(run)
+        truths |= truth
+        groups: dict[tuple[str, str], dict[str, list[Taken]]] = {}
+        for taken in run.taken:
+            groups.setdefault((taken.model, taken.prompt), {}).setdefault(taken.variant, []).append(taken)
+        for (model, prompt), variants in groups.items():
+            label = model if (model, prompt) not in predictions else f"{model} ({place})"
+            found = _values(variants[REAL], truth)
+            predictions[label, prompt] = found
+            rows.append(_row(label, prompt, variants, found, truth, task, how))
+    pairs = _pairs(predictions, truths, task, how)
+    return RunScore(task, tuple(rows), tuple(pairs), len(truths), confidence)
+
+
+def _truth(run: Run) -> dict[Key, tuple[float, float]]:
+    known = {(f.sequence, f.t): (f.weight, f.kcal_per_g) for f in run.frames if f.valid and not math.isnan(f.weight)}
+    if not known:
+        raise InputError(
+            "no frame has a true weight",
+            where=str(run.folder),
+            remedy="Add a column 'weight' to the frames and run again.",
+        )
+    return known
+
+
+def _values(taken: Sequence[Taken], truth: Mapping[Key, Any]) -> dict[Key, float]:
+    """The strict readings of the frames whose truth is known."""
+    return {
+        (r.frame.sequence, r.frame.t): r.answer.grams
+        for r in taken
+        if r.answer.ok and (r.frame.sequence, r.frame.t) in truth
+    }
+
+
+def _sides(truth: Mapping[Key, tuple[float, float]], values: Mapping[Key, float], task: str) -> tuple[Any, Any]:
+    """Truth and predictions as `evaluate` takes them."""
+    unit, item = ("dish", "item") if task == "weights" else ("sequence", "t")
+    sides = []
+    for keys, weights in ((list(truth), [w for w, _ in truth.values()]), (list(values), list(values.values()))):
+        sides.append({unit: [s for s, _ in keys], item: [t for _, t in keys], "weight": weights})
+    if task == "sequences" and any(not math.isnan(d) for _, d in truth.values()):
+        sides[0]["kcal_per_g"] = [d for _, d in truth.values()]
+    return sides[0], sides[1]
+
+
+def _row(
+    model: str,
+    prompt: str,
+    variants: Mapping[str, Sequence[Taken]],
+    values: Mapping[Key, float],
+    truth: Mapping[Key, tuple[float, float]],
+    task: str,
+    how: Mapping[str, Any],
+) -> PromptScore:
+    real = variants[REAL]
+    report = constant = None
+    guess = math.nan
+    if values:
+        report = api.evaluate(task, *_sides(truth, values, task), METRICS[task], missing="skip", **how)
+        guess = statistics.median(truth[key][0] for key in values)
+        constant = _compare(truth, dict.fromkeys(values, guess), values, task, METRICS[task][:1], how)
+    controls = {}
+    for variant in (BLANK, SWAPPED):
+        other = _values(variants.get(variant, ()), truth)
+        if set(other) & set(values):
+            controls[variant] = _compare(truth, other, values, task, METRICS[task][:1], how)
+    return PromptScore(
+        model=model,
+        prompt=prompt,
+        report=report,
+        readings=len(real),
+        parsed=sum(r.answer.ok for r in real),
+        followed_up=sum(r.turns > 1 for r in real),
+        outcomes=dict(Counter(r.answer.outcome for r in real)),
+        problems=dict(Counter(r.problem for r in real if r.problem)),
+        constant=constant,
+        guess=guess,
+        controls=controls,
+    )
+
+
+def _compare(
+    truth: Mapping[Key, tuple[float, float]],
+    a: Mapping[Key, float],
+    b: Mapping[Key, float],
+    task: str,
+    metrics: Sequence[str],
+    how: Mapping[str, Any],
+) -> Comparison:
+    """B against A on the frames that both have."""
+    common = {key: value for key, value in truth.items() if key in a and key in b}
+    side, first = _sides(common, {key: a[key] for key in common}, task)
+    _, second = _sides(common, {key: b[key] for key in common}, task)
+    return api.compare(task, side, first, second, metrics, **how)
+
+
+def _pairs(
+    predictions: Mapping[tuple[str, str], Mapping[Key, float]],
+    truth: Mapping[Key, tuple[float, float]],
+    task: str,
+    how: Mapping[str, Any],
+) -> list[Pair]:
+    models = list(dict.fromkeys(model for model, _ in predictions))
+    wanted = []
+    for model in models:
+        prompts = [prompt for m, prompt in predictions if m == model]
+        known = [(a, b, why) for a, b, why in PAIRS if a in prompts and b in prompts]
+        named = {name for a, b, _ in known for name in (a, b)}
+        own = [(prompts[0], b, "is it the better prompt?") for b in prompts[1:] if b not in named]
+        wanted += [((model, a), (model, b), why) for a, b, why in [*known, *own]]
+    for model in models[1:]:
+        for prompt in (p for m, p in predictions if m == model and (models[0], p) in predictions):
+            wanted.append(((models[0], prompt), (model, prompt), "is it the better model?"))
+    found = []
+    several = len(models) > 1
+    for a, b, why in wanted:
+        common = set(predictions[a]) & set(predictions[b])
+        if common:
+            names = [f"{model}: {prompt}" if several else prompt for model, prompt in (a, b)]
+            comparison = _compare(truth, predictions[a], predictions[b], task, METRICS[task], how)
+            found.append(Pair(names[0], names[1], why, len(common), comparison))
+    return found

@@ -1,0 +1,253 @@
+"""The `hf:` backend with a real model: the committed plate model, and random ones of the other families."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytest.importorskip("PIL")
+
+from steelyard.core.errors import InputError  # noqa: E402
+from steelyard.vlm.answers import parse_reply  # noqa: E402
+from steelyard.vlm.backend import Conversation, ModelOptions, open_backend  # noqa: E402
+from steelyard.vlm.frames import read_frames  # noqa: E402
+from steelyard.vlm.hf_inputs import messages_of  # noqa: E402
+from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS  # noqa: E402
+
+SAMPLE = Path(str(files("steelyard") / "samples" / "vlm"))
+MODEL = SAMPLE / "model"
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def frames():
+    return [frame for frame in read_frames(SAMPLE / "frames.csv") if frame.sequence <= "meal06"]
+
+
+@pytest.fixture(scope="module")
+def questions(frames):
+    return [Conversation(f.picture, (p.render(f.food),)) for f in frames for p in PROMPTS.values()]
+
+
+def opened(share: bool, model: Path = MODEL, **options):
+    return open_backend(f"hf:{model}", ModelOptions(**{"share": share, "device": "cpu", "max_tokens": 16, **options}))
+
+
+def alone(questions):
+    """Each conversation by itself, as the library's own documentation has it: no padding, no sharing."""
+    processor = transformers.AutoProcessor.from_pretrained(MODEL)
+    model = transformers.AutoModelForImageTextToText.from_pretrained(MODEL).eval()
+    for c in questions:
+        text = processor.apply_chat_template(messages_of(c.texts), add_generation_prompt=True, tokenize=False)
+        inputs = processor(text=[text], images=[[c.picture.load()]], return_tensors="pt")
+        inputs.pop("token_type_ids", None)
+        given = model.generate(**inputs, do_sample=False, max_new_tokens=16)
+        yield processor.batch_decode(given[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)[0]
+
+
+def test_replies_are_the_same_alone_in_batches_and_shared(questions) -> None:
+    questions = questions[:32]
+    expected = list(alone(questions))
+    for share in (False, True):
+        backend = opened(share)
+        for size in (4, 12, 32):
+            replies = [r for i in range(0, 32, size) for r in backend.generate(questions[i : i + size])]
+            assert [r.text for r in replies] == expected
+            assert {r.finish for r in replies} == {"stop"}
+
+
+def test_follow_ups_share_the_picture_too(questions) -> None:
+    reason = [q for q in questions if "dietician" in q.texts[0] and "The food item in this image is" not in q.texts[0]]
+    shared, plain = opened(True), opened(False)
+    first = shared.generate(questions)
+    chats = [(q, r) for q, r in zip(questions, first, strict=True) if r.text.startswith("about")]
+    assert chats
+    assert all(q in reason for q, _ in chats)
+    again = [Conversation(q.picture, (q.texts[0], r.text, FOLLOW_UP)) for q, r in chats]
+    seen = shared._kept
+    replies = shared.generate(again)
+    assert shared._kept is seen  # the picture was not looked at again
+    assert [r.text for r in replies] == [r.text for r in plain.generate(again)]
+    assert all(parse_reply(r.text).ok for r in replies)
+
+
+def test_the_model_reads_the_plate(frames) -> None:
+    """What random weights could not show: the right image goes with the right prompt."""
+    backend = opened(True)
+    named = [Conversation(f.picture, (PROMPTS["direct+name"].render(f.food),)) for f in frames]
+    errors = [abs(float(r.text) - f.weight) for r, f in zip(backend.generate(named), frames, strict=True)]
+    assert sum(errors) / len(errors) < 8
+    swapped = [Conversation(f.picture, c.texts) for f, c in zip(frames[::-1], named, strict=True)]
+    wrong = [abs(float(r.text) - f.weight) for r, f in zip(backend.generate(swapped), frames, strict=True)]
+    assert sum(wrong) > 3 * sum(errors)
+
+
+def test_padding_is_on_the_left(questions) -> None:
+    backend = opened(False)
+    assert backend._inputs.tokenizer.padding_side == "left"
+    mixed = sorted(questions, key=lambda c: len(c.texts[0]))[:: len(questions) // 8]
+    assert [r.text for r in backend.generate(mixed)] == [backend.generate([c])[0].text for c in mixed]
+
+
+def test_a_reply_that_is_cut_off_says_so(questions) -> None:
+    (reply,) = opened(True, max_tokens=1).generate(questions[:1])
+    assert (reply.finish, reply.usage["completion_tokens"]) == ("length", 1)
+
+
+def test_a_damaged_picture_fails_alone(questions, tmp_path: Path) -> None:
+    from steelyard.vlm.images import read_picture
+
+    source = questions[0].picture.path.read_bytes()
+    (tmp_path / "cut.png").write_bytes(source[: len(source) // 2])
+    bad = Conversation(read_picture(tmp_path / "cut.png"), questions[0].texts)
+    replies = opened(True).generate([questions[0], bad, questions[1]])
+    assert "damaged or truncated" in replies[1].error
+    assert [r.text for r in replies[::2]] == [r.text for r in opened(True).generate(questions[:2])]
+
+
+def test_fingerprint_follows_every_file(tmp_path: Path) -> None:
+    from steelyard.vlm.hf import fingerprint
+
+    shutil.copytree(MODEL, tmp_path / "m")
+    before = fingerprint(tmp_path / "m")
+    assert before == fingerprint(MODEL)
+    for name in ("model.safetensors", "config.json", "tokenizer.json", "chat_template.jinja"):
+        path = tmp_path / "m" / name
+        data = path.read_bytes()
+        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        assert fingerprint(tmp_path / "m") != before
+        path.write_bytes(data)
+    assert fingerprint(tmp_path / "m") == before
+
+
+@pytest.mark.parametrize(
+    ("config", "weights", "text"),
+    [
+        (None, False, "no config.json"),
+        ("{}", False, "no weights"),
+        ('{"model_type": "bert"}', True, "type 'bert' is not supported here"),
+        ("{}", True, "config.json is not understood"),
+    ],
+)
+def test_folders_that_hold_no_model(config: str | None, weights: bool, text: str, tmp_path: Path) -> None:
+    if config is not None:
+        (tmp_path / "config.json").write_text(config)
+    if weights:
+        (tmp_path / "model.safetensors").write_bytes(b"\0" * 16)
+    with pytest.raises(InputError, match=text):
+        open_backend(f"hf:{tmp_path}", ModelOptions(device="cpu"))
+
+
+def test_bad_models(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such model folder"):
+        open_backend(f"hf:{tmp_path / 'nowhere' / 'at' / 'all'}", ModelOptions())
+    with pytest.raises(InputError, match="--dtype float8"):
+        opened(True, dtype="float8")
+    with pytest.raises(InputError, match="--device abacus cannot be used"):
+        opened(True, device="abacus")
+    broken = tmp_path / "broken"
+    shutil.copytree(MODEL, broken)
+    (broken / "model.safetensors").write_bytes(b"\0" * 64)
+    with pytest.raises(InputError, match="cannot be loaded"):
+        open_backend(f"hf:{broken}", ModelOptions(device="cpu"))
+
+
+def test_import_does_not_bring_the_heavy_ones() -> None:
+    code = (
+        "import sys, steelyard.vlm, steelyard.vlm.run, steelyard.vlm.score, steelyard.cli.main;"
+        "print(sorted({m.partition('.')[0] for m in sys.modules}))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in ("torch", "transformers", "PIL", "httpx", "tenacity", "huggingface_hub"):
+        assert f"'{heavy}'" not in loaded
+
+
+def tiny_text(tokenizer) -> dict[str, object]:
+    return {
+        "vocab_size": len(tokenizer), "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 2048,
+        "pad_token_id": tokenizer.pad_token_id, "bos_token_id": 1, "eos_token_id": tokenizer.eos_token_id,
+    }  # fmt: skip
+
+
+def random_llava(place: Path, tokenizer) -> None:
+    vision = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "image_size": 28,
+        "patch_size": 14,
+        "projection_dim": 32,
+    }
+    config = transformers.LlavaConfig(
+        vision_config={"model_type": "clip_vision_model", **vision}, text_config={"model_type": "llama", **tiny_text(tokenizer)},
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"), image_seq_length=4,
+    )  # fmt: skip
+    model = transformers.LlavaForConditionalGeneration(config)
+    images = transformers.CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28})
+    processor = transformers.LlavaProcessor(
+        images, tokenizer, patch_size=14, vision_feature_select_strategy="default", image_token="<image>",
+        num_additional_image_tokens=1, chat_template=(MODEL / "chat_template.jinja").read_text(),
+    )  # fmt: skip
+    save(model, processor, place)
+
+
+def random_qwen(place: Path, tokenizer) -> None:
+    marks = ["<|image_pad|>", "<|vision_start|>", "<|vision_end|>", "<|video_pad|>"]
+    tokenizer.add_special_tokens({"additional_special_tokens": marks})
+    ids = dict(
+        zip(
+            ("image_token_id", "vision_start_token_id", "vision_end_token_id", "video_token_id"),
+            tokenizer.convert_tokens_to_ids(marks),
+            strict=True,
+        )
+    )
+    config = transformers.Qwen2VLConfig(
+        vision_config={"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": 14},
+        text_config={**tiny_text(tokenizer), "rope_parameters": {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 1e4}},
+        **ids,
+    )  # fmt: skip
+    model = transformers.Qwen2VLForConditionalGeneration(config)
+    tokenizer.chat_template = (
+        (MODEL / "chat_template.jinja").read_text().replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>")
+    )
+    images = transformers.Qwen2VLImageProcessorPil(min_pixels=28 * 28, max_pixels=56 * 56)
+    save(model, images, place)
+    tokenizer.save_pretrained(place)
+
+
+def save(model, processor, place: Path) -> None:
+    # Larger weights than the library draws: with its own, every reply would be the same token.
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.3)
+    model.save_pretrained(place)
+    processor.save_pretrained(place)
+
+
+@pytest.mark.parametrize("make", [random_llava, random_qwen])
+def test_other_families(make, questions, tmp_path: Path) -> None:
+    make(tmp_path / "m", transformers.AutoTokenizer.from_pretrained(MODEL))
+    shared, plain = (opened(share, tmp_path / "m", max_tokens=6) for share in (True, False))
+    expected = [plain.generate([q])[0].text for q in questions[:8]]
+    assert len(set(expected)) > 1  # it does depend on what is shown
+    for backend in (shared, plain):
+        assert [r.text for r in backend.generate(questions[:8])] == expected
+    assert json.loads((tmp_path / "m" / "config.json").read_text())["model_type"] in shared.fingerprint
