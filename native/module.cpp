@@ -3,9 +3,11 @@
 
 namespace steelyard {
 void bind_draws(nanobind::module_& m);
+void bind_language(nanobind::module_& m);
 }
 
 NB_MODULE(_native, m) {
   m.doc() = "The compiled core of Steelyard: flat arrays in, flat arrays out.";
   steelyard::bind_draws(m);
+  steelyard::bind_language(m);
 }
