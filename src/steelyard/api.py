@@ -10,14 +10,17 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
+from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
 from steelyard.core.records import Records
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import EachUnit
+from steelyard.io.options import resolve_options
 from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
+from steelyard.report.numbers import count_text
 from steelyard.stats import compare as comparing
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
@@ -39,6 +42,7 @@ def evaluate(
     missing: str = "error",
     extra: str = "error",
     columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Report:
     """Score predictions against truth.
 
@@ -46,6 +50,7 @@ def evaluate(
     the truth holds both sides. `by` names columns to slice by; an inner tuple crosses several. `confidence=None` makes
     no intervals. `missing` says what to do with truth that has no prediction: "error", "worst" or "skip"; `extra`
     likewise for predictions without truth: "error" or "skip". `columns` renames: {"weight": "grams"}.
+    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
     """
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
@@ -54,10 +59,9 @@ def evaluate(
     policy = Policy(missing, extra)
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
 
-    measured = _measure(kind, truth, predictions, columns or {}, policy)
-    parts = {
-        ",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed
-    }
+    said = resolve_options(kind, options or {})
+    measured = _measure(kind, truth, predictions, columns or {}, policy, said)
+    parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
     return Report(
         task=kind.name,
         unit=kind.unit,
@@ -69,7 +73,7 @@ def evaluate(
         },
         coverage=measured.coverage,
         provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
-        notes=_notes(kind, measured.stats, how),
+        notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
     )
 
@@ -87,6 +91,7 @@ def compare(
     missing: str = "error",
     extra: str = "error",
     columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Compare two models on the same truth, paired by unit. Differences are B minus A: A is the one to beat."""
     kind = catalogue.find_task(task)
@@ -94,7 +99,8 @@ def compare(
     how = Resampling(confidence, draws, seed)
     how.check()
     policy = Policy(missing, extra)
-    a, b = (_measure(kind, truth, p, columns or {}, policy) for p in (predictions_a, predictions_b))
+    said = resolve_options(kind, options or {})
+    a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
     return Comparison(
         task=kind.name,
         unit=kind.unit,
@@ -103,7 +109,7 @@ def compare(
         coverage_b=b.coverage,
         provenance_a=_provenance(a, chosen, how, policy, (), columns or {}),
         provenance_b=_provenance(b, chosen, how, policy, (), columns or {}),
-        notes=_notes(kind, a.stats, how),
+        notes=(*_notes(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
     )
 
 
@@ -119,6 +125,7 @@ class _Measured:
     pairs: Any
     stats: Stats
     coverage: Coverage
+    options: Options
 
 
 def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Metric]:
@@ -132,7 +139,9 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
     return list(dict.fromkeys(chosen))
 
 
-def _measure(kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy) -> _Measured:
+def _measure(
+    kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
+) -> _Measured:
     truth_table = read_table(truth, "truth")
     if predictions is None:
         truth_records, prediction_records = _one_source(kind, truth_table, columns)
@@ -147,8 +156,11 @@ def _measure(kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str
         prediction_records = to_records(prediction_table, kind.prediction, columns, "prediction")
     if not len(truth_records):
         raise InputError("there are no rows", where=truth_records.source, remedy="The truth needs at least one.")
-    pairs = kind.pair(truth_records, prediction_records, policy)
-    return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage)
+    prepared = (truth_records, prediction_records)
+    if kind.prepare is not None:
+        prepared = kind.prepare(*prepared, options)
+    pairs = kind.pair(*prepared, policy)
+    return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 
 
 def _one_source(kind: Task, table: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
@@ -180,16 +192,30 @@ def _provenance(
         missing=policy.missing,
         extra=policy.extra,
         columns=dict(columns),
+        options=dict(measured.options.given),
     )
 
 
-def _notes(kind: Task, stats: Stats, how: Resampling) -> tuple[str, ...]:
+def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
     units = int(np.count_nonzero(stats.weight > 0))
-    if how.confidence is None or units >= FEW_UNITS:
+    if how.confidence is None:
         return ()
     if units < 2:
         return (f"An interval needs at least two units; there is {units} {kind.unit}.",)
-    return (f"Only {units} units ({kind.unit}): below {FEW_UNITS} an interval is rough and tends to be too narrow.",)
+    rough = f"below {FEW_UNITS} units an interval is rough and tends to be too narrow."
+    if units < FEW_UNITS:
+        return (f"Only {count_text(units, kind.unit)}: {rough}",)
+    few = sum(len(part) < FEW_UNITS for part in parts)
+    return (f"{few} of {count_text(len(parts), 'slice')} have few units: {rough}",) if few else ()
+
+
+def _unequal(kind: Task, a: Coverage, b: Coverage) -> tuple[str, ...]:
+    if a.policy != "skip" or not (a.missing or b.missing):
+        return ()
+    return (
+        f"A has no prediction for {count_text(a.missing, kind.item)}, B for {b.missing:,}; each model's score leaves "
+        "out its own, so the two do not stand on the same data.",
+    )
 
 
 def _unit_table(kind: Task, stats: Stats, chosen: Sequence[Metric]) -> UnitTable:

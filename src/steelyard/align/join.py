@@ -96,7 +96,14 @@ def _refuse_duplicates(records: Records, key: tuple[str, ...], code: Array, orde
 
 
 def _one_sided(
-    records: Records, key: tuple[str, ...], rows: Array, here: str, there: str, other: str, option: str, choice: str
+    records: Records,
+    key: tuple[str, ...],
+    rows: Array,
+    here: str,
+    there: str,
+    other: str,
+    option: str,
+    choice: str,
 ) -> InputError:
     row = int(rows.min())
     share = f"{len(rows)} of {len(records)} rows of the {here} have no {there}"

@@ -6,7 +6,6 @@ our own is not an `InputError`: it raises whatever Python raises.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -34,6 +33,8 @@ class MissingExtra(SteelyardError, ImportError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that names the nearest known word, or lists the known ones."""
+    import difflib  # costs 10 ms, and errors are rare
+
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     if close:

@@ -122,7 +122,8 @@ def one_of(metric: Metric, field: str, *allowed: Any) -> None:
     if value not in allowed:
         known = ", ".join(render_value(a) for a in allowed)
         raise InputError(
-            f"metric '{metric.name}': {field} cannot be {render_value(value)}", remedy=f"Choose one of: {known}."
+            f"metric '{metric.name}': {field} cannot be {render_value(value)}",
+            remedy=f"Choose one of: {known}.",
         )
 
 

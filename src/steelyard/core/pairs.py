@@ -86,7 +86,9 @@ class Pairs:
                 return values[rows], self.owner
         known = [*self.truth.columns, *self.truth.other]
         raise InputError(
-            f"column '{name}' is missing, which the slices are by", where=self.truth.source, remedy=nearest(name, known)
+            f"column '{name}' is missing, which the slices are by",
+            where=self.truth.source,
+            remedy=nearest(name, known),
         )
 
     def where(self, keep: Array) -> Pairs:

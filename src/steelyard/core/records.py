@@ -148,8 +148,8 @@ def constant_in_unit(records: Records, name: str, owner: Array, rows: Array, uni
     return result
 
 
-def as_object(values: Sequence[str]) -> Array:
-    """Texts as an array of Python strings (numpy's own text type pads every row to the longest)."""
+def as_object(values: Sequence[Any]) -> Array:
+    """Values as an array of Python objects (numpy's own text type pads every row to the longest)."""
     array: Array = np.empty(len(values), dtype=object)
     array[:] = values
     return array

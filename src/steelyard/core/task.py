@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.metric import Metric
+from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
@@ -27,7 +28,8 @@ class Task:
     """A task: its schemas, how records become pairs and pairs become stats, its metrics.
 
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
-    units. `defaults` are the specs that a report shows when none is asked for.
+    units. `defaults` are the specs that a report shows when none is asked for. `options` are what the user may say
+    about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Task:
     metrics: tuple[type[Metric], ...]
     defaults: tuple[str, ...]
     joined: Mapping[str, str] | None = None
+    options: tuple[Option, ...] = ()
+    prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.
@@ -63,7 +67,10 @@ class Task:
             kept &= ~np.isnan(both[name])
         rows = np.flatnonzero(kept)
         part = both.take(rows)
-        columns = {c.name: part[renamed.get(c.name, c.name)] for c in self.prediction.columns
-                   if renamed.get(c.name, c.name) in part}
+        columns = {
+            c.name: part[renamed.get(c.name, c.name)]
+            for c in self.prediction.columns
+            if renamed.get(c.name, c.name) in part
+        }
         names = {c: part.names.get(renamed.get(c, c), c) for c in columns}
         return replace(part, columns=columns, names=names)

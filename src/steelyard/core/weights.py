@@ -84,7 +84,7 @@ class LeaveOneOut(Weights):
 
     def __matmul__(self, column: Array) -> Floats:
         weighted: Floats = column * (self.base if column.ndim == 1 else self.base[:, np.newaxis])
-        return weighted.sum(axis=0) - weighted
+        return np.asarray(weighted.sum(axis=0) - weighted)
 
     def blocks(self) -> Iterator[Floats]:
         """Give the base weights with one unit at a time set to zero."""

@@ -32,9 +32,7 @@ def from_memory(data: Any, source: str) -> Table:
 
 def from_arrow(data: Any, source: str) -> Table:
     """Take a pyarrow table."""
-    return _table(
-        {name: data.column(name).to_numpy(zero_copy_only=False) for name in data.column_names}, source
-    )
+    return _table({name: data.column(name).to_numpy(zero_copy_only=False) for name in data.column_names}, source)
 
 
 def _array(values: Any, name: str, source: str) -> Array:

@@ -39,7 +39,9 @@ def read_json(path: Path, source: str) -> Table:
     data = _loads(text, source)
     if not isinstance(data, list):
         raise InputError(
-            f"holds {_kind(data)}", where=source, remedy="A JSON array of objects is expected, or JSON lines (.jsonl)."
+            f"holds {_kind(data)}",
+            where=source,
+            remedy="A JSON array of objects is expected, or JSON lines (.jsonl).",
         )
     return Table(source, _columns([_object(row, f"{source}, row {i}") for i, row in enumerate(data)]))
 

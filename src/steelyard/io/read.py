@@ -47,9 +47,7 @@ def check_mapping(mapping: Mapping[str, str], sides: Mapping[str, Schema], table
     for target, given in mapping.items():
         side, dot, name = target.rpartition(".")
         if (dot and side not in sides) or name not in known:
-            raise InputError(
-                f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known))
-            )
+            raise InputError(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
         looked = [tables[side]] if dot else list(tables.values())
         if not any(given in table.columns for table in looked):
             has = dict.fromkeys(name for table in looked for name in table.columns)
@@ -128,7 +126,16 @@ def _ids(table: Table, name: str, values: Array) -> Array:
     return as_object([str(v) for v in texts])
 
 
-_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "1.0": True, "0.0": False}
+_FLAGS = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "1.0": True,
+    "0.0": False,
+}
 
 
 def _flags(table: Table, name: str, values: Array) -> Array:

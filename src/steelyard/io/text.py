@@ -19,7 +19,9 @@ def open_text(path: Path, source: str) -> Iterator[TextIO]:
             yield file
     except UnicodeDecodeError as error:
         raise InputError(
-            f"byte {error.object[error.start]:#04x} is not UTF-8 text", where=source, remedy="Save the file as UTF-8."
+            f"byte {error.object[error.start]:#04x} is not UTF-8 text",
+            where=source,
+            remedy="Save the file as UTF-8.",
         ) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=source) from None

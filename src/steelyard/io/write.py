@@ -6,7 +6,6 @@ import contextlib
 import csv
 import io
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -21,16 +20,13 @@ def write_text(path: str | PathLike[str], text: str) -> None:
     temporary = ""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        temporary = str(target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}"))
+        with open(temporary, "x", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        with contextlib.suppress(OSError):
-            os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except OSError as error:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
         raise InputError(f"cannot be written: {error.strerror}", where=str(path)) from None
 
 

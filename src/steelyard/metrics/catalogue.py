@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
 from steelyard.core.spec import Call, parse_spec
 from steelyard.core.task import Task
-from steelyard.metrics import sequences, weights
 
-TASKS: dict[str, Task] = {module.TASK.name: module.TASK for module in (weights, sequences)}
+# One line a task: the module that holds its TASK. A module is imported when its task is first asked for.
+MODULES = {
+    "weights": "steelyard.metrics.weights",
+    "sequences": "steelyard.metrics.sequences",
+}
+
+
+class _Tasks(Mapping[str, Task]):
+    """Tasks by name, each loaded when it is looked up."""
+
+    def __getitem__(self, name: str) -> Task:
+        task: Task = import_module(MODULES[name]).TASK
+        return task
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+
+TASKS: Mapping[str, Task] = _Tasks()
 
 
 def find_task(name: str) -> Task:
@@ -53,7 +75,9 @@ def _build(call: Call, task: Task) -> Metric:
         settings[name] = value
     lacking = [name for name in wrapped if name not in settings]
     if lacking:
-        raise InputError(f"metric '{call.name}' wraps another metric", remedy=f"Example: {call.name}({task.defaults[0]}).")
+        raise InputError(
+            f"metric '{call.name}' wraps another metric", remedy=f"Example: {call.name}({task.defaults[0]})."
+        )
     metric = cls(**settings)
     metric.check()
     return metric

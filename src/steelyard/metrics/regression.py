@@ -323,7 +323,8 @@ class CoefficientOfDetermination(Metric):
 class PearsonCorrelation(Metric):
     r"""Pearson correlation: how linearly prediction and truth go together.
 
-    $r = \sum_i w_i (y_i - \bar y)(\hat y_i - \bar{\hat y}) \;/\; \sqrt{\sum_i w_i (y_i - \bar y)^2 \sum_i w_i (\hat y_i - \bar{\hat y})^2}$
+    $r = \sum_i w_i (y_i - \bar y)(\hat y_i - \bar{\hat y})
+    \;/\; \sqrt{\sum_i w_i (y_i - \bar y)^2 \sum_i w_i (\hat y_i - \bar{\hat y})^2}$
 
     Undefined when the true or the predicted weights do not vary.
 
@@ -356,4 +357,3 @@ ROW_METRICS: tuple[type[Metric], ...] = (
     CoefficientOfDetermination,
     PearsonCorrelation,
 )
-

@@ -34,7 +34,14 @@ TRUTH = Schema(
         Column("sequence", "id", meaning="the eating sequence, which is the unit"),
         Column("t", "integer", minimum=0, meaning="the frame's number; 0 is the initial frame"),
         Column("weight", "number", minimum=0, meaning="grams left on the plate"),
-        Column("kcal_per_g", "number", required=False, minimum=0, empty=True, meaning="energy density of the food"),
+        Column(
+            "kcal_per_g",
+            "number",
+            required=False,
+            minimum=0,
+            empty=True,
+            meaning="energy density of the food",
+        ),
         Column("valid", "flag", required=False, meaning="false takes the frame out"),
         Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the sequence"),
     ),
@@ -102,9 +109,7 @@ def measure(pairs: Pairs) -> Stats:
     weight = None
     if "sample_weight" in pairs.truth:
         weight = np.nan_to_num(constant_in_unit(pairs.truth, "sample_weight", owner, pairs.truth_row, units))
-    return Stats(
-        pairs.units, columns, events={"truth": truth, "prediction": prediction}, owner=owner, weight=weight
-    )
+    return Stats(pairs.units, columns, events={"truth": truth, "prediction": prediction}, owner=owner, weight=weight)
 
 
 def _last_frame(pairs: Pairs) -> tuple[Array, Array]:
@@ -126,7 +131,7 @@ def _at(mask: Array, owner: Array, truth: Array, prediction: Array, units: int) 
 
 
 @dataclass(frozen=True)
-class _Error(Metric):
+class _Ratio(Metric):
     """A mean absolute error or its percentage: a numerator and a denominator by name."""
 
     better = "lower"
@@ -140,14 +145,14 @@ class _Error(Metric):
         return self.factor * ratio(weights @ stats[self.numerator], weights @ stats[self.denominator])
 
 
-class _NeedsStart(_Error):
+class _NeedsStart(_Ratio):
     def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
         """Sequences without an initial frame."""
         return float((weights @ stats["sequences"] - weights @ stats["initial"])[0]), "sequences without a frame t = 0"
 
 
 @dataclass(frozen=True)
-class _Consumed(_Error):
+class _Consumed(_Ratio):
     exclude_single: bool = False
 
     def check(self) -> None:
@@ -181,7 +186,7 @@ class _Consumed(_Error):
         )
 
 
-class _Energy(_Error):
+class _Energy(_Ratio):
     def why(self, stats: Stats, weights: Weights) -> str:
         """Tell a missing column from a food without energy."""
         if not stats["kcal_frames"].any():
@@ -194,7 +199,7 @@ class _Energy(_Error):
 
 
 @dataclass(frozen=True)
-class OverallError(_Error):
+class OverallError(_Ratio):
     r"""MAE over all frames: how far off a frame's weight is, on average.
 
     $\mathrm{MAE}_{\mathrm{overall}} = \sum_i \sum_t |W_{i,t} - \hat W_{i,t}| \;/\; \sum_i T_i$
@@ -218,10 +223,11 @@ class OverallError(_Error):
 
 
 @dataclass(frozen=True)
-class OverallPercentage(_Error):
+class OverallPercentage(_Ratio):
     r"""PMAE over all frames: MAE as a percentage of the mean true weight.
 
-    $\mathrm{PMAE}_{\mathrm{overall}} = 100\,\mathrm{MAE}_{\mathrm{overall}} \;/\; \frac{1}{\sum_i T_i}\sum_i \sum_t W_{i,t}$
+    $\mathrm{PMAE}_{\mathrm{overall}} = 100\,\mathrm{MAE}_{\mathrm{overall}}
+    \;/\; \frac{1}{\sum_i T_i}\sum_i \sum_t W_{i,t}$
 
     The ratio of means, never the mean of ratios: an empty plate divides nothing by zero.
 
@@ -286,7 +292,8 @@ class InitialPercentage(_NeedsStart):
 class ConsumedError(_Consumed):
     r"""MAE of the weight consumed: from the initial frame to the last valid one.
 
-    $\mathrm{MAE}_{\mathrm{consumed}} = \frac{1}{N} \sum_i |(W_{i,0} - W_{i,T_i-1}) - (\hat W_{i,0} - \hat W_{i,T_i-1})|$
+    $\mathrm{MAE}_{\mathrm{consumed}} = \frac{1}{N}
+    \sum_i |(W_{i,0} - W_{i,T_i-1}) - (\hat W_{i,0} - \hat W_{i,T_i-1})|$
 
     A sequence of one frame consumed nothing and is included, as the formula says; `exclude_single=true` leaves it out.
 
@@ -309,7 +316,8 @@ class ConsumedError(_Consumed):
 class ConsumedPercentage(_Consumed):
     r"""PMAE of the weight consumed: its MAE as a percentage of the mean weight consumed.
 
-    $\mathrm{PMAE}_{\mathrm{consumed}} = 100\,\mathrm{MAE}_{\mathrm{consumed}} \;/\; \frac{1}{N}\sum_i (W_{i,0} - W_{i,T_i-1})$
+    $\mathrm{PMAE}_{\mathrm{consumed}} = 100\,\mathrm{MAE}_{\mathrm{consumed}}
+    \;/\; \frac{1}{N}\sum_i (W_{i,0} - W_{i,T_i-1})$
 
     Undefined when nothing was eaten: the mean weight consumed is not positive.
 
@@ -351,7 +359,8 @@ class EnergyError(_Energy):
 class EnergyPercentage(_Energy):
     r"""PMAE in kilocalories: the energy MAE as a percentage of the mean true energy.
 
-    $\mathrm{PMAE}_{\mathrm{kcal}} = 100\,\mathrm{MAE}_{\mathrm{kcal}} \;/\; \frac{1}{\sum_i T_i}\sum_i \sum_t W_{i,t}\,D_i$
+    $\mathrm{PMAE}_{\mathrm{kcal}} = 100\,\mathrm{MAE}_{\mathrm{kcal}}
+    \;/\; \frac{1}{\sum_i T_i}\sum_i \sum_t W_{i,t}\,D_i$
 
     Undefined when no kcal_per_g is given, or the foods hold no energy.
 
@@ -369,7 +378,7 @@ class EnergyPercentage(_Energy):
 
 
 @dataclass(frozen=True)
-class SequenceError(_Error):
+class SequenceError(_Ratio):
     r"""Mean over sequences of each sequence's MAE: every meal counts the same.
 
     $\mathrm{MAE}_{\mathrm{sequence}} = \frac{1}{N} \sum_i \frac{1}{T_i} \sum_t |W_{i,t} - \hat W_{i,t}|$
@@ -390,10 +399,11 @@ class SequenceError(_Error):
 
 
 @dataclass(frozen=True)
-class SequencePercentage(_Error):
+class SequencePercentage(_Ratio):
     r"""Mean over sequences of each sequence's MAE, as a percentage of the mean over sequences of its mean weight.
 
-    $\mathrm{PMAE}_{\mathrm{sequence}} = 100 \sum_i \frac{1}{T_i} \sum_t |W_{i,t} - \hat W_{i,t}| \;/\; \sum_i \frac{1}{T_i} \sum_t W_{i,t}$
+    $\mathrm{PMAE}_{\mathrm{sequence}} = 100 \sum_i \frac{1}{T_i} \sum_t |W_{i,t} - \hat W_{i,t}|
+    \;/\; \sum_i \frac{1}{T_i} \sum_t W_{i,t}$
 
     Undefined when the true weights add up to 0.
 

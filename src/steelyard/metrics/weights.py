@@ -71,9 +71,7 @@ def measure(pairs: Pairs) -> Stats:
     if "sample_weight" in pairs.truth:
         weight = constant_in_unit(pairs.truth, "sample_weight", owner, pairs.truth_row, units)
         weight = np.nan_to_num(weight)
-    return Stats(
-        pairs.units, columns, events={"truth": truth, "prediction": prediction}, owner=owner, weight=weight
-    )
+    return Stats(pairs.units, columns, events={"truth": truth, "prediction": prediction}, owner=owner, weight=weight)
 
 
 def _free_items(stats: Stats, weights: Weights) -> tuple[str, ...]:
@@ -90,7 +88,8 @@ def _free_items(stats: Stats, weights: Weights) -> tuple[str, ...]:
 class TotalWeightedError(Metric):
     r"""Total weighted MAE: the mean over dishes of each dish's weighted MAE.
 
-    $\mathrm{WMAE}_{\mathrm{total}} = \frac{1}{D} \sum_d \frac{\sum_{i \in d} |\hat y_i - y_i|\,y_i}{\sum_{i \in d} y_i}$
+    $\mathrm{WMAE}_{\mathrm{total}} = \frac{1}{D}
+    \sum_d \frac{\sum_{i \in d} |\hat y_i - y_i|\,y_i}{\sum_{i \in d} y_i}$
 
     Inside a dish an error weighs as much as the item does; every dish counts the same. A dish whose total is 0 is left
     out and counted. The mean is meant for whole dishes: where a dish is incomplete (a slice of items, a skipped
@@ -197,8 +196,17 @@ TASK = Task(
     measure=measure,
     metrics=(MeanAbsoluteError, *ROW_METRICS, TotalWeightedError, SampleWeightedError),
     defaults=(
-        "mae", "mape", "wape", "wmae_total", "wmae_sample",
-        "bias", "rmse", "within@10", "within@20", "r2", "pearson",
-    ),  # fmt: skip
+        "mae",
+        "mape",
+        "wape",
+        "wmae_total",
+        "wmae_sample",
+        "bias",
+        "rmse",
+        "within@10",
+        "within@20",
+        "r2",
+        "pearson",
+    ),
     joined={"weight": "prediction"},
 )

@@ -122,5 +122,6 @@ def _provenance(p: Provenance) -> dict[str, Any]:
             "missing": p.missing,
             "extra": p.extra,
             "columns": dict(p.columns),
+            "options": dict(p.options),
         },
     }

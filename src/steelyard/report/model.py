@@ -40,6 +40,7 @@ class Provenance:
     missing: str
     extra: str
     columns: Mapping[str, str]
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

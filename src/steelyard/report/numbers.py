@@ -7,12 +7,12 @@ import math
 Interval = tuple[float, float]
 
 
-def decimals_for(value: float, interval: Interval | None) -> int:
-    """Digits behind the point: three significant ones of the interval's half width, or five of the value."""
+def decimals_for(value: float, interval: Interval | None, digits: int = 3) -> int:
+    """Digits behind the point: so many significant ones of the interval's half width, or five of the value."""
     if interval is not None:
         half = (interval[1] - interval[0]) / 2
         if half > 0 and math.isfinite(half):
-            return max(0, min(8, 2 - math.floor(math.log10(half))))
+            return max(0, min(8, digits - 1 - math.floor(math.log10(half))))
     if value == 0 or not math.isfinite(value):
         return 1
     return max(0, min(8, 4 - math.floor(math.log10(abs(value)))))
@@ -32,25 +32,25 @@ def number(value: float, decimals: int) -> str:
     return text.replace("-", "−")
 
 
-def value_text(value: float, interval: Interval | None = None) -> str:
+def value_text(value: float, interval: Interval | None = None, digits: int = 3) -> str:
     """A value with the digits that its interval justifies."""
-    text = number(value, decimals_for(value, interval))
+    text = number(value, decimals_for(value, interval, digits))
     if interval is None and "." in text:
         text = text.rstrip("0").rstrip(".")
     return text
 
 
-def interval_text(value: float, interval: Interval | None) -> str:
+def interval_text(value: float, interval: Interval | None, digits: int = 3) -> str:
     """An interval with the same digits as its value."""
     if interval is None:
         return ""
-    decimals = decimals_for(value, interval)
+    decimals = decimals_for(value, interval, digits)
     return f"[{number(interval[0], decimals)}, {number(interval[1], decimals)}]"
 
 
-def signed(value: float, interval: Interval | None = None) -> str:
+def signed(value: float, interval: Interval | None = None, digits: int = 3) -> str:
     """A difference, always with its sign."""
-    text = value_text(value, interval)
+    text = value_text(value, interval, digits)
     return f"+{text}" if value > 0 and float(text.replace("−", "-")) != 0 else text
 
 

@@ -69,9 +69,7 @@ def _intervals(
     return found
 
 
-def _score(
-    metric: Metric, stats: Stats, plain: Plain, value: float, interval: Interval | None, units: int
-) -> Score:
+def _score(metric: Metric, stats: Stats, plain: Plain, value: float, interval: Interval | None, units: int) -> Score:
     undefined = np.isnan(value)
     count, what = metric.left_out(stats, Plain((plain.array > 0).astype(float)))
     return Score(

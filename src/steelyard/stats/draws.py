@@ -20,7 +20,8 @@ def unit_keys(units: Array) -> Array:
     """64-bit keys of unit ids. The id 7 and the id "7" have the same key."""
     texts = [str(unit).encode("utf-8", "surrogatepass") for unit in units.tolist()]
     ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
-    return _native.unit_keys(b"".join(texts), ends)
+    keys: Array = _native.unit_keys(b"".join(texts), ends)
+    return keys
 
 
 class _Drawn(Weights, ABC):
@@ -63,7 +64,8 @@ class BootstrapDraws(_Drawn):
 
     def _pass(self, matrix: Floats) -> Floats:
         weighted = np.ascontiguousarray(matrix * self.base[:, np.newaxis])
-        return _native.poisson_totals(self.keys, weighted, self.seed, 0, self.rows)
+        totals: Floats = _native.poisson_totals(self.keys, weighted, self.seed, 0, self.rows)
+        return totals
 
     def blocks(self) -> Iterator[Floats]:
         """Give the drawn weights in blocks of draws."""
@@ -90,8 +92,8 @@ class SwapDraws(_Drawn):
         n = len(self.keys)
         weighted = matrix * np.concatenate([self.base, self.base])[:, np.newaxis]
         heads, tails = (weighted[n:], weighted[:n]) if self.other else (weighted[:n], weighted[n:])
-        flipped = _native.flip_totals(self.keys, np.ascontiguousarray(heads - tails), self.seed, 0, self.rows)
-        return flipped + tails.sum(axis=0)
+        flipped: Floats = _native.flip_totals(self.keys, np.ascontiguousarray(heads - tails), self.seed, 0, self.rows)
+        return np.asarray(flipped + tails.sum(axis=0))
 
     def blocks(self) -> Iterator[Floats]:
         """Give the flips of both models' units in blocks of draws."""

@@ -18,9 +18,7 @@ from steelyard.core.stats import Stats
 MOST_SLICES = 1000
 
 
-def slices(
-    pairs: Paired, stats: Stats, by: Sequence[str], measure: Callable[[Any], Stats]
-) -> dict[str, Stats]:
+def slices(pairs: Paired, stats: Stats, by: Sequence[str], measure: Callable[[Any], Stats]) -> dict[str, Stats]:
     """Stats by the values of one column, or of several crossed; a slice holds only the units that are in it."""
     found_by = [pairs.by(name) for name in by]
     owner = found_by[0][1]

@@ -1,0 +1,65 @@
+# make demo   set up a virtual environment, install, score the sample data, write a report
+# make test   the whole test suite, with every optional part it needs
+# make lint   ruff and mypy --strict
+# make bench  benchmarks against the peers: CPU seconds and ratios
+# make docs   the documentation, into site/
+# make clean  remove what the above made
+
+PYTHON ?= python3
+VENV := .venv
+OUT := out
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+PY := $(BIN)/python
+PIP := $(PY) -m pip --quiet --disable-pip-version-check
+NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test lint bench docs clean
+
+demo: $(VENV)/installed
+	@$(BIN)/steelyard demo --output $(OUT)
+
+test: $(VENV)/test
+	$(PY) -m pytest -n 2
+
+lint: $(VENV)/lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/bench
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
+
+docs: $(VENV)/docs
+	$(PY) tools/build_docs.py
+
+clean:
+	rm -rf $(VENV) build $(OUT) site
+
+$(PY):
+	@$(PYTHON) tools/make_venv.py $(VENV)
+
+# Editable, so that the Python sources are used as they stand; a change of the native ones builds anew.
+$(VENV)/installed: $(NATIVE) | $(PY)
+	@echo "Building and installing Steelyard (about a minute) ..."
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/test: $(VENV)/installed requirements/test.txt requirements/constraints.txt
+	$(PIP) install --requirement requirements/test.txt
+	@touch $@
+
+$(VENV)/lint: $(VENV)/installed requirements/lint.txt
+	$(PIP) install --requirement requirements/lint.txt
+	@touch $@
+
+$(VENV)/bench: $(VENV)/installed requirements/bench.txt
+	$(PIP) install --requirement requirements/bench.txt
+	@touch $@
+
+$(VENV)/docs: $(VENV)/installed requirements/docs.txt
+	$(PIP) install --requirement requirements/docs.txt
+	@touch $@

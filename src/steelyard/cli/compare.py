@@ -1,0 +1,67 @@
+"""`steelyard compare`: two models on the same truth."""
+
+from __future__ import annotations
+
+import click
+
+from steelyard import api
+from steelyard.cli.options import (
+    check_outputs,
+    complete_task,
+    given_options,
+    parse_confidence,
+    parse_mapping,
+    put_out,
+    shared_options,
+)
+from steelyard.core.errors import InputError
+
+
+@click.command()
+@click.argument("task", shell_complete=complete_task)
+@click.argument("truth", type=click.Path())
+@click.argument("a", type=click.Path())
+@click.argument("b", type=click.Path())
+@shared_options
+def compare(
+    task: str,
+    truth: str,
+    a: str,
+    b: str,
+    metrics: tuple[str, ...],
+    confidence: str,
+    draws: int,
+    seed: int,
+    missing: str,
+    extra: str,
+    mapping: tuple[str, ...],
+    as_json: bool,
+    output: tuple[str, ...],
+) -> None:
+    """Compare predictions B with predictions A, paired by unit.
+
+    Differences are B minus A, each with its interval, a p-value and a verdict: B is better, worse, or no difference is
+    shown.
+
+    \b
+    steelyard compare weights truth.csv old.csv new.csv -m mae
+    """
+    check_outputs(output)
+    level = parse_confidence(confidence)
+    if level is None:
+        raise InputError("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")
+    comparison = api.compare(
+        task,
+        truth,
+        a,
+        b,
+        list(metrics) or None,
+        confidence=level,
+        draws=draws,
+        seed=seed,
+        missing=missing,
+        extra=extra,
+        columns=parse_mapping(mapping),
+        options=given_options(),
+    )
+    put_out(comparison, as_json, output)

@@ -1,0 +1,61 @@
+"""`steelyard demo`: the whole way on sample data that comes with the package."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from steelyard import api
+from steelyard.cli.options import complete_task, terminal_width
+from steelyard.core.errors import InputError, nearest
+from steelyard.io.write import write_text
+
+# The files of a sample, and what to slice by. `b` is a second model's predictions.
+SAMPLES: dict[str, dict[str, str]] = {
+    "weights": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "cuisine"},
+    "sequences": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "food"},
+}
+
+
+@click.command()
+@click.argument("task", default="weights", shell_complete=complete_task)
+@click.option(
+    "-o",
+    "--output",
+    default="steelyard-demo",
+    show_default=True,
+    metavar="DIR",
+    help="Where the report goes.",
+)
+def demo(task: str, output: str) -> None:
+    """Score sample data: print the table, write the report, compare two models."""
+    sample = SAMPLES.get(task)
+    if sample is None:
+        raise InputError(f"there is no sample for '{task}'", remedy=nearest(task, SAMPLES))
+    folder = Path(output) / task
+    _copy(task, folder)
+    truth, a, b = (folder / sample[name] for name in ("truth", "a", "b"))
+
+    click.echo(f"$ steelyard evaluate {task} {truth} {a} --by {sample['by']}\n")
+    report = api.evaluate(task, truth, a, by=[sample["by"]])
+    click.echo(report.to_text(terminal_width()))
+    click.echo(f"\n$ steelyard compare {task} {truth} {a} {b}\n")
+    comparison = api.compare(task, truth, a, b)
+    click.echo(comparison.to_text(terminal_width()))
+
+    report.to_html(folder / "report.html")
+    report.to_json(folder / "result.json")
+    comparison.to_html(folder / "comparison.html")
+    click.echo(
+        f"\nThe report was written to {folder / 'report.html'};\n"
+        f"beside it comparison.html, result.json and the data, so that you can run the lines above."
+    )
+
+
+def _copy(task: str, folder: Path) -> None:
+    """Lay the sample's files into the folder: the commands shown can then be run by hand."""
+    for file in (files("steelyard") / "samples" / task).iterdir():
+        if file.is_file():
+            write_text(folder / file.name, file.read_text(encoding="utf-8"))

@@ -1,0 +1,60 @@
+"""`steelyard metrics`: the catalogue."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from steelyard.cli.options import complete_metric, complete_task, terminal_width
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.metric import Metric
+from steelyard.metrics import catalogue
+from steelyard.report.catalogue import list_text, metric_dict, metric_text
+
+
+@click.command()
+@click.argument("spec", required=False, shell_complete=complete_metric)
+@click.option("--task", metavar="TASK", shell_complete=complete_task, help="Only the metrics of this task.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def metrics(spec: str | None, task: str | None, as_json: bool) -> None:
+    """List the metrics, or explain one.
+
+    \b
+    steelyard metrics
+    steelyard metrics --task sequences
+    steelyard metrics wmae_total
+    """
+    tasks = [catalogue.find_task(task).name] if task else list(catalogue.TASKS)
+    found = _explain(spec, tasks) if spec else {name: list(catalogue.metrics(name)) for name in tasks}
+    if as_json:
+        data = [metric_dict(metric, name) for name, members in found.items() for metric in members]
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    elif spec:
+        seen: dict[Metric, list[str]] = {}
+        for name, members in found.items():
+            for metric in members:
+                seen.setdefault(metric, []).append(name)
+        click.echo("\n\n".join(metric_text(metric, names, terminal_width()) for metric, names in seen.items()))
+    else:
+        click.echo(list_text([(catalogue.TASKS[name], members) for name, members in found.items()], terminal_width()))
+
+
+def _explain(spec: str, tasks: list[str]) -> dict[str, list[Metric]]:
+    if spec in catalogue.TASKS and spec in tasks:
+        return {spec: list(catalogue.metrics(spec))}
+    found: dict[str, list[Metric]] = {}
+    problems: list[InputError] = []
+    name = spec.partition("(")[0].partition("@")[0]
+    for task in tasks:
+        try:
+            found[task] = [catalogue.parse(spec, task)]
+        except InputError as error:
+            if any(name in (cls.name, *cls.aliases) for cls in catalogue.TASKS[task].metrics):
+                problems.append(error)
+    if found:
+        return found
+    if problems:
+        raise problems[0]
+    known = {cls.name for task in tasks for cls in catalogue.TASKS[task].metrics}
+    raise InputError(f"there is no metric '{spec}'", remedy=nearest(name, known))

@@ -1,0 +1,162 @@
+"""Options that several commands share, and how results are put out."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from steelyard.core.errors import InputError
+from steelyard.core.options import Option
+from steelyard.metrics import catalogue
+from steelyard.report.model import Comparison, Report
+
+WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
+
+
+def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of tasks that begin so."""
+    return [
+        CompletionItem(name, help=task.title) for name, task in catalogue.TASKS.items() if name.startswith(incomplete)
+    ]
+
+
+def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Specs of the chosen task's metrics, or of all, that begin so."""
+    chosen = str(ctx.params.get("task"))
+    tasks = [chosen] if chosen in catalogue.TASKS else list(catalogue.TASKS)
+    specs = dict.fromkeys(str(metric) for task in tasks for metric in catalogue.metrics(task))
+    return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
+
+
+_GIVEN = "steelyard.options"
+
+
+def keep_option(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Lay aside a task's option that was given by its own name."""
+    if value is not None and param.name is not None:
+        _keep(ctx, param.name, value)
+
+
+def keep_options(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> None:
+    """Lay aside options given as NAME=VALUE."""
+    for pair in value:
+        name, equals, text = pair.partition("=")
+        if not (name and equals and text):
+            raise InputError(f"--option '{pair}' is not NAME=VALUE", remedy="Example: --option truth.angle=radians.")
+        _keep(ctx, name, text)
+
+
+def _keep(ctx: click.Context, name: str, value: str) -> None:
+    given = ctx.meta.setdefault(_GIVEN, {})
+    if name in given:
+        raise InputError(f"option {name} is given twice", remedy="Give it once.")
+    given[name] = value
+
+
+def given_options() -> dict[str, str]:
+    """The task's options that the command line gave, by name."""
+    return dict(click.get_current_context().meta.get(_GIVEN, {}))
+
+
+def _of_tasks() -> list[Callable[[Any], Any]]:
+    """One option of the command line for each that a task declares; tasks may share a name."""
+    users: dict[str, list[tuple[str, Option]]] = {}
+    for task in catalogue.TASKS.values():
+        for option in task.options:
+            users.setdefault(option.name, []).append((task.name, option))
+    made = []
+    for name, found in users.items():
+        tasks, option = ", ".join(task for task, _ in found), found[0][1]
+        made.append(
+            click.option(
+                f"--{name.replace('_', '-')}", name, expose_value=False, callback=keep_option,
+                metavar=option.metavar or "|".join(option.choices) or name.upper(),
+                help=f"{option.meaning} ({tasks})",
+            )
+        )  # fmt: skip
+    return made
+
+
+_SHARED: Sequence[Callable[[Any], Any]] = (
+    click.option(
+        "-m", "--metric", "metrics", multiple=True, metavar="SPEC", shell_complete=complete_metric,
+        help="A metric with its settings, such as mape or within@10. May be given several times.",
+    ),
+    click.option("--ci", "confidence", default="0.95", show_default=True, metavar="LEVEL",
+                 help="Confidence of the intervals; 'none' makes none."),
+    click.option("--draws", default=1000, show_default=True, metavar="N", help="Bootstrap draws of units."),
+    click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws."),
+    click.option("--missing", default="error", show_default=True, type=click.Choice(["error", "worst", "skip"]),
+                 help="What to do with truth that has no prediction."),
+    click.option("--extra", default="error", show_default=True, type=click.Choice(["error", "skip"]),
+                 help="What to do with predictions that have no truth."),
+    click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN",
+                 help="The file's column for a name, such as weight=grams or truth.weight=grams."),
+    click.option("--option", "-O", multiple=True, metavar="NAME=VALUE", expose_value=False, callback=keep_options,
+                 help="An option of the task for one side only, such as truth.angle=radians."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
+                 help="Also write the result to FILE: .json, .md or .html."),
+)  # fmt: skip
+
+
+def shared_options(function: Any) -> Any:
+    """Give a command the options that evaluate and compare have in common."""
+    for option in reversed([*_SHARED, *_of_tasks()]):
+        function = option(function)
+    return function
+
+
+def parse_confidence(text: str) -> float | None:
+    """A level between 0 and 1, or 'none'."""
+    if text.lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--ci '{text}' is not a level", remedy="Write 0.95, or none.") from None
+
+
+def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
+    """NAME=COLUMN pairs as a mapping."""
+    mapping: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, column = pair.partition("=")
+        if not (name and equals and column):
+            raise InputError(f"--map '{pair}' is not NAME=COLUMN", remedy="Example: --map weight=grams.")
+        if name in mapping:
+            raise InputError(f"--map names '{name}' twice", remedy="Give each name once.")
+        mapping[name] = column
+    return mapping
+
+
+def check_outputs(outputs: Sequence[str]) -> None:
+    """Refuse a file whose format is not known before any work is done."""
+    for output in outputs:
+        if Path(output).suffix.lower() not in WRITERS:
+            raise InputError(
+                f"cannot write '{output}': the ending names no format",
+                remedy=f"Use one of {', '.join(WRITERS)}.",
+            )
+
+
+def put_out(result: Report | Comparison, as_json: bool, outputs: Sequence[str]) -> None:
+    """Print the result on stdout; write files; say on stderr where."""
+    for output in outputs:
+        getattr(result, WRITERS[Path(output).suffix.lower()])(output)
+    click.echo(result.to_json() if as_json else result.to_text(terminal_width()), nl=not as_json)
+    for output in outputs:
+        click.echo(f"wrote {output}", err=True)
+
+
+def terminal_width() -> int:
+    """Columns to fill: the terminal's, between 80 and 120; 80 when piped."""
+    if not sys.stdout.isatty():
+        return 80
+    return max(80, min(120, shutil.get_terminal_size((80, 24)).columns))

@@ -1,0 +1,82 @@
+"""Options of a task: how its data is to be read, where a file cannot say it itself.
+
+The unit of an angle, the direction of an axis, a list of the images: facts about the data, not settings of a metric. A
+task declares them; `evaluate(..., options={"angle": "radians"})` and the command line give them; they stand in the
+report. `truth.angle` and `prediction.angle` give one side its own value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from steelyard.core.errors import InputError, nearest
+
+SIDES = ("truth", "prediction")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option. Kinds: `choice` (one of `choices`), `number` (above `minimum`), `ids` (a list, or a file of it).
+
+    `sides` says whether truth and predictions may differ in it. The value of an `ids` option is read into records
+    with one column, named `column`.
+    """
+
+    name: str
+    kind: Literal["choice", "number", "ids"]
+    meaning: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    sides: bool = True
+    column: str = ""
+    metavar: str = ""
+
+    def convert(self, value: Any) -> Any:
+        """The value as the task takes it; an `ids` option is left to the reader of files."""
+        if self.kind == "choice" and value not in self.choices:
+            raise InputError(f"option {self.name}: '{value}' is no choice", remedy=nearest(str(value), self.choices))
+        if self.kind != "number":
+            return value
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise InputError(f"option {self.name}: '{value}' is not a number", remedy=self.meaning) from None
+        low = -math.inf if self.minimum is None else self.minimum
+        if isinstance(value, bool) or not math.isfinite(number) or number <= low:
+            above = "finite" if self.minimum is None else f"more than {self.minimum:g}"
+            raise InputError(f"option {self.name}: {value} is out of range", remedy=f"It must be {above}.")
+        return number
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of one evaluation: `options.of("angle", "truth")`. `given` is what the user wrote."""
+
+    declared: tuple[Option, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, name: str, side: str = "") -> Any:
+        """The value for a side: the side's own, or that of both, or the default."""
+        if f"{side}.{name}" in self.values:
+            return self.values[f"{side}.{name}"]
+        if name in self.values:
+            return self.values[name]
+        return next(option.default for option in self.declared if option.name == name)
+
+
+def find_option(declared: Sequence[Option], key: str, task: str) -> Option:
+    """The declared option that a key names: `angle`, `truth.angle`, `y-up` for `y_up`."""
+    side, dot, name = key.rpartition(".")
+    found = next((option for option in declared if option.name == name.replace("-", "_")), None)
+    if found is None or (dot and side not in SIDES):
+        known = [option.name for option in declared]
+        remedy = nearest(name, known) if known else "It takes none."
+        raise InputError(f"task '{task}' has no option '{key}'", remedy=remedy)
+    if dot and not found.sides:
+        raise InputError(f"option {found.name} is for both sides at once", remedy=f"Write {found.name}=...")
+    return found

@@ -1,0 +1,82 @@
+"""Reports as Markdown, for pull requests and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from steelyard.core.score import Score
+from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
+from steelyard.report.text import ARROWS, heading, remarks_of
+
+if TYPE_CHECKING:
+    from steelyard.report.model import Comparison, Report
+
+
+def report_markdown(report: Report) -> str:
+    """Heading, a table of scores, a table for each slicing, remarks."""
+    confidence = report.provenance.confidence
+    last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
+    parts = [f"### {_plain(heading(report.task, report.unit, report.item, report.scores, report.coverage))}"]
+    parts.append(_table(["", "metric", "", "score", last], "llllr", [_row(s) for s in report.scores.values()]))
+    for by, values in report.slices.items():
+        parts.append(f"#### by {_plain(by)}\n\n{_slices(by, values)}")
+    remarks = remarks_of(report)
+    if remarks:
+        parts.append("\n".join(f"- {_plain(remark)}" for remark in remarks))
+    return "\n\n".join(parts) + "\n"
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Who A and B are, and a table of the differences."""
+    a, b = comparison.provenance_a.predictions.source, comparison.provenance_b.predictions.source
+    units = next((d.units for d in comparison.differences.values()), 0)
+    top = f"### {comparison.task}: {count_text(units, comparison.unit)}, paired\n\nA: `{a}`, B: `{b}`"
+    rows = [
+        [
+            ARROWS[d.better],
+            f"`{d.spec}`",
+            value_text(d.a.value, d.a.interval),
+            value_text(d.b.value, d.b.interval),
+            signed(d.difference, d.interval),
+            interval_text(d.difference, d.interval),
+            p_text(d.p_holm),
+            d.verdict,
+        ]
+        for d in comparison.differences.values()
+    ]
+    header = ["", "metric", "A", "B", "B − A", "interval", "p (Holm)", "B is"]
+    notes = "\n".join(f"- {_plain(note)}" for note in comparison.notes)
+    return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), notes) if part) + "\n"
+
+
+def _row(score: Score) -> list[str]:
+    shown = f"{value_text(score.value, score.interval)} {score.measure}".strip()
+    interval = interval_text(score.value, score.interval) if score.defined else "undefined"
+    return [ARROWS[score.better], f"`{score.spec}`", score.label, shown, interval]
+
+
+def _slices(by: str, values: Mapping[str, Mapping[str, Score]]) -> str:
+    specs = list(next(iter(values.values()), {}))
+    rows = [
+        [
+            _plain(value),
+            str(max(s.units for s in scores.values())),
+            *(f"{value_text(s.value, s.interval)} {interval_text(s.value, s.interval)}" for s in scores.values()),
+        ]
+        for value, scores in values.items()
+    ]
+    return _table([_plain(by), "units", *(f"`{spec}`" for spec in specs)], "lr" + "r" * len(specs), rows)
+
+
+def _table(header: Sequence[str], align: str, rows: Sequence[Sequence[str]]) -> str:
+    marks = ["---:" if side == "r" else "---" for side in align]
+    return "\n".join("| " + " | ".join(row) + " |" for row in [header, marks, *rows])
+
+
+def _plain(text: str) -> str:
+    """Text from data, with nothing in it that Markdown or HTML would read."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for mark in "\\`*_[]|":
+        text = text.replace(mark, f"\\{mark}")
+    return text

@@ -1,0 +1,151 @@
+"""Reports as tables for a terminal: eighty columns, plain characters, the same when piped."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from steelyard.core.pairs import Coverage
+from steelyard.core.score import Difference, Score
+from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
+
+if TYPE_CHECKING:
+    from steelyard.report.model import Comparison, Report
+
+ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0"}
+LEGEND = "↓ lower is better, ↑ higher is better, →0 nearer to zero is better"
+
+
+def report_text(report: Report, width: int = 80) -> str:
+    """The whole report: heading, scores, slices, remarks."""
+    parts = [heading(report.task, report.unit, report.item, report.scores, report.coverage)]
+    parts.append(_score_table(list(report.scores.values()), report.provenance.confidence, width))
+    for by, values in report.slices.items():
+        parts.append(_slice_table(by, values, report.unit, width))
+    remarks = remarks_of(report)
+    if remarks:
+        parts.append("\n".join(_bullet(remark, width) for remark in remarks))
+    return "\n\n".join(parts)
+
+
+def comparison_text(comparison: Comparison, width: int = 80) -> str:
+    """The whole comparison: who A and B are, the differences, what they mean."""
+    a, b = comparison.provenance_a.predictions.source, comparison.provenance_b.predictions.source
+    units = next((d.units for d in comparison.differences.values()), 0)
+    top = f"{comparison.task}: {count_text(units, comparison.unit)}, paired\n  A  {a}\n  B  {b}"
+    confidence = comparison.provenance_a.confidence or 0.95
+    rows = [
+        [
+            ARROWS[d.better],
+            d.spec,
+            *(value_text(s.value, d.interval and s.interval, 2) for s in (d.a, d.b)),
+            signed(d.difference, d.interval, 2),
+            interval_text(d.difference, d.interval, 2),
+            p_text(d.p_holm),
+            d.verdict.replace("difference", "diff."),
+        ]
+        for d in comparison.differences.values()
+    ]
+    header = ["", "metric", "A", "B", "B − A", f"{percent_text(confidence)} interval", "p", "B is"]
+    table = grid(header, rows, "llrrrlrl", width, shrink=1)
+    remarks = [
+        "p: paired randomisation over units, corrected (Holm) for the metrics shown.",
+        *comparison.notes,
+        *_undefined(comparison.differences.values()),
+    ]
+    return "\n\n".join([top, table, "\n".join(_bullet(remark, width) for remark in remarks)])
+
+
+def heading(task: str, unit: str, item: str, scores: Mapping[str, Score], coverage: Coverage) -> str:
+    """One line: what was scored, on how much, and what is missing."""
+    units = max((score.units for score in scores.values()), default=0)
+    parts = [count_text(units, unit)]
+    if coverage.truth != units:
+        parts.append(count_text(coverage.truth, item))
+    if coverage.missing:
+        did = {"skip": "left out", "worst": "counted as the worst"}.get(coverage.policy, coverage.policy)
+        parts.append(f"{coverage.missing:,} without a prediction ({did})")
+    if coverage.extra:
+        parts.append(count_text(coverage.extra, "prediction") + " without truth left out")
+    return f"{task}: {', '.join(parts)}"
+
+
+def grid(
+    header: Sequence[str], rows: Sequence[Sequence[str]], align: str, width: int, *, shrink: int | None = None
+) -> str:
+    """Columns side by side; the column `shrink` gives way where the table is too wide."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    excess = sum(widths) + 2 * (len(widths) - 1) - width
+    if shrink is not None and excess > 0:
+        widths[shrink] = max(12, widths[shrink] - excess)
+    lines = []
+    for row in [header, *rows]:
+        cells = []
+        for text, w, side in zip(row, widths, align, strict=True):
+            if len(text) > w:
+                text = text[: w - 1] + "…"
+            cells.append(text.rjust(w) if side == "r" else text.ljust(w))
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "─" * min(width, max(len(line) for line in lines)))
+    return "\n".join(lines)
+
+
+def _score_table(scores: Sequence[Score], confidence: float | None, width: int) -> str:
+    rows = []
+    for score in scores:
+        shown = f"{value_text(score.value, score.interval)} {score.measure}".strip()
+        interval = interval_text(score.value, score.interval) if score.defined else "undefined"
+        rows.append([ARROWS[score.better], score.spec, score.label, shown, interval])
+    last = f"{percent_text(confidence)} interval" if confidence is not None else ""
+    table = grid(["", "metric", "", "score", last], rows, "lllrl", width, shrink=2)
+    return f"{table}\n{LEGEND}"
+
+
+def _slice_table(by: str, values: Mapping[str, Mapping[str, Score]], unit: str, width: int) -> str:
+    specs = list(next(iter(values.values()), {}))
+    cells = {
+        spec: [
+            f"{value_text(s.value, s.interval)} {interval_text(s.value, s.interval)}".strip()
+            for s in (scores[spec] for scores in values.values())
+        ]
+        for spec in specs
+    }
+    counts = [str(max(s.units for s in scores.values())) for scores in values.values()]
+    used = max([len(by), *map(len, values)]) + 2 + max(len("units"), *map(len, counts))
+    shown: list[str] = []
+    for spec in specs:
+        need = 2 + max(len(spec), *map(len, cells[spec]))
+        if shown and used + need > width:
+            break
+        shown.append(spec)
+        used += need
+    rows = [
+        [value, count, *(cells[spec][i] for spec in shown)]
+        for i, (value, count) in enumerate(zip(values, counts, strict=True))
+    ]
+    table = grid([by, "units", *shown], rows, "lr" + "l" * len(shown), width, shrink=0)
+    hidden = len(specs) - len(shown)
+    if hidden:
+        table += f"\n{count_text(hidden, 'more metric')} by {by}: choose with -m, or see the JSON."
+    return table
+
+
+def remarks_of(report: Report) -> list[str]:
+    """What a reader must know beside the numbers, each said once."""
+    remarks = list(report.notes)
+    for score in report.scores.values():
+        if not score.defined:
+            remarks.append(f"{score.spec} is undefined: {score.why}.")
+        elif score.undefined:
+            remarks.append(f"{score.spec} leaves out {score.undefined:,} {score.left_out}.")
+        remarks.extend(score.notes)
+    return list(dict.fromkeys(remarks))
+
+
+def _undefined(differences: Iterable[Difference]) -> list[str]:
+    return [f"{d.spec} is undefined: {d.why}." for d in differences if d.verdict == "undefined"]
+
+
+def _bullet(text: str, width: int) -> str:
+    return textwrap.fill(text, width, initial_indent="• ", subsequent_indent="  ", break_on_hyphens=False)

@@ -1,0 +1,88 @@
+"""Who may import whom. Imports go downward only; a new room needs a row here."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "steelyard"
+
+# room: what of ours it may import (itself always)
+ALLOWED: dict[str, set[str]] = {
+    "core": set(),
+    "version": set(),
+    "io": {"core", "_native"},
+    "align": {"core", "_native"},
+    "match": {"core", "_native"},
+    "metrics": {"core", "align", "match", "_native"},
+    "stats": {"core", "_native"},
+    "report": {"core", "io", "version"},
+    "api": {"core", "io", "align", "metrics", "stats", "report"},
+    "cli": {"core", "io", "metrics", "report", "api", "version"},
+    "__init__": {"api", "core", "report", "version"},
+    "__main__": {"cli"},
+}
+# Third-party packages by room; numpy is everywhere.
+OUTSIDE: dict[str, set[str]] = {"io": {"pyarrow"}, "cli": {"click"}}
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_downward(path: Path) -> None:
+    room = room_of(path)
+    assert room in ALLOWED, f"room '{room}' is new: say what it may import"
+    for name in imports(path):
+        first, _, rest = name.partition(".")
+        if first == "steelyard":
+            target = rest.split(".")[0]
+            assert target in ALLOWED[room] | {room}, f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_only_declared_packages(path: Path) -> None:
+    import sys
+
+    room = room_of(path)
+    for name in imports(path):
+        first = name.partition(".")[0]
+        known = first in sys.stdlib_module_names or first in {"numpy", "steelyard", "__future__"}
+        assert known or first in OUTSIDE.get(room, set()), f"{path.name} imports {first}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_every_file_says_what_belongs_there(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_rooms_have_no_logic_in_their_door() -> None:
+    for path in SOURCE.rglob("__init__.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        kinds = (ast.Import, ast.ImportFrom, ast.Expr, ast.Assign)
+        assert all(isinstance(node, kinds) for node in tree.body), path
+
+
+def test_native_kernels_say_why_they_are_shaped_so() -> None:
+    native = SOURCE.parent.parent / "native"
+    for path in [*native.glob("*.cpp"), *native.glob("*.hpp")]:
+        header = native / path.with_suffix(".hpp").name
+        assert path.read_text(encoding="utf-8").startswith("//") or header.exists(), path

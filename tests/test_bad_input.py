@@ -1,0 +1,133 @@
+"""Bad input: one clear message that says what, where and how to mend it; exit code 2; nothing written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+TRUTH = "dish,item,weight\nA,1,100\nA,2,50\nB,1,200\n"
+PRED = "dish,item,weight\nA,1,110\nA,2,40\nB,1,150\n"
+SEQ_TRUTH = "sequence,t,weight,kcal_per_g\ns,0,100,2\ns,1,50,2\n"
+SEQ_PRED = "sequence,t,weight\ns,0,90\ns,1,40\n"
+
+# what is wrong: (truth, predictions, options, all that the message must contain)
+WEIGHTS = {
+    "missing column": (TRUTH, PRED.replace("weight", "grams"), [], ["pred.csv", "'weight' is missing", "'grams'", "--map weight="]),
+    "mapped column that is not there": (TRUTH, PRED, ["--map", "weight=gram"], ["'gram' is missing", "mapped"]),
+    "mapping of an unknown name": (TRUTH, PRED, ["--map", "wieght=weight"], ["'wieght'", "Did you mean 'weight'?"]),
+    "mapping without equals": (TRUTH, PRED, ["--map", "weight"], ["'weight' is not NAME=COLUMN"]),
+    "text where a number is": (TRUTH, PRED.replace("40", "forty"), [], ["pred.csv, line 3", "'weight'", "'forty' is not a number"]),
+    "decimal comma": (TRUTH, PRED.replace("40", '"40,5"'), [], ["pred.csv, line 3", "'40,5' is not a number"]),
+    "empty cell": (TRUTH, PRED.replace("40", ""), [], ["pred.csv, line 3", "'weight'", "empty"]),
+    "nan in predictions": (TRUTH, PRED.replace("40", "nan"), [], ["pred.csv, line 3", "'nan' is not allowed", "finite"]),
+    "infinite weight": (TRUTH.replace("200", "inf"), PRED, [], ["truth.csv, line 4", "'inf' is not allowed"]),
+    "huge exponent": (TRUTH.replace("200", "1e999"), PRED, [], ["truth.csv, line 4", "'1e999' is not allowed"]),
+    "negative true weight": (TRUTH.replace("50", "-50"), PRED, [], ["truth.csv, line 3", "'-50'", "at least 0"]),
+    "duplicate id": (TRUTH + "A,1,7\n", PRED, [], ["truth.csv, line 5", "dish 'A', item '1' stands twice", "line 2"]),
+    "duplicate prediction": (TRUTH, PRED + "B,1,7\n", [], ["pred.csv, line 5", "dish 'B', item '1' stands twice"]),
+    "id in truth only": (TRUTH + "C,1,9\n", PRED, [], ["truth.csv, line 5", "1 of 4 rows of the truth", "dish 'C'", "--missing worst or skip"]),
+    "id in predictions only": (TRUTH, PRED + "C,1,9\n", [], ["pred.csv, line 5", "have no truth", "dish 'C'", "--extra skip"]),
+    "empty id": (TRUTH.replace("B,1", ",1"), PRED, [], ["truth.csv, line 4", "'dish'", "id is empty"]),
+    "empty file": ("", PRED, [], ["truth.csv", "empty"]),
+    "header only": ("dish,item,weight\n", PRED, ["--extra", "skip"], ["truth.csv", "no rows"]),
+    "short row": (TRUTH + "C,1\n", PRED, [], ["truth.csv, line 5", "2 fields", "3"]),
+    "column twice": (TRUTH.replace("item", "dish"), PRED, [], ["truth.csv", "'dish' stands twice"]),
+    "column without a name": (TRUTH.replace("item", ""), PRED, [], ["truth.csv", "column 2 has no name"]),
+    "item on one side": (TRUTH, "dish,weight\nA,1\nB,2\n", [], ["pred.csv", "'item' is missing"]),
+    "unbalanced quote": (TRUTH + '"C,1,9\n', PRED, [], ["truth.csv", "not readable as CSV"]),
+    "unknown metric": (TRUTH, PRED, ["-m", "mea"], ["no metric 'mea'", "Did you mean 'mae'?"]),
+    "unknown setting": (TRUTH, PRED, ["-m", "mape(zeros=skip)"], ["no setting 'zeros'", "zero"]),
+    "bad setting": (TRUTH, PRED, ["-m", "mape(zero=no)"], ["zero cannot be no", "skip, error, eps"]),
+    "negative percentage": (TRUTH, PRED, ["-m", "within@-5"], ["percent cannot be -5", "more than 0"]),
+    "spec that does not parse": (TRUTH, PRED, ["-m", "within@10("], ["'within@10('", "ends too early"]),
+    "unknown slice": (TRUTH, PRED, ["--by", "fod"], ["'fod' is missing"]),
+    "confidence as a percentage": (TRUTH, PRED, ["--ci", "95"], ["95 is not between 0 and 1", "0.95"]),
+    "confidence in words": (TRUTH, PRED, ["--ci", "high"], ["--ci 'high'"]),
+    "too few draws": (TRUTH, PRED, ["--draws", "5"], ["5 draws are too few"]),
+    "negative seed": (TRUTH, PRED, ["--seed", "-1"], ["seed -1 is negative"]),
+    "unknown policy": (TRUTH, PRED, ["--missing", "ignore"], ["ignore", "worst"]),
+    "output of no known format": (TRUTH, PRED, ["-o", "out.pdf"], ["'out.pdf'", ".json, .md, .html"]),
+    "unknown option": (TRUTH, PRED, ["--metrc", "mae"], ["--metrc", "--metric"]),
+    "nul byte": (TRUTH.replace("200", "2\0"), PRED, [], ["truth.csv"]),
+}  # fmt: skip
+SEQUENCES = {
+    "two densities": (SEQ_TRUTH.replace("50,2", "50,3"), SEQ_PRED, [], ["truth.csv, line 3", "kcal_per_g", "3 differs from 2", "line 2"]),
+    "negative density": (SEQ_TRUTH.replace(",2\n", ",-2\n"), SEQ_PRED, [], ["truth.csv, line 2", "'-2'", "at least 0"]),
+    "t is not whole": (SEQ_TRUTH.replace("s,1,", "s,1.5,"), SEQ_PRED, [], ["truth.csv, line 3", "'1.5'", "whole number"]),
+    "negative t": (SEQ_TRUTH.replace("s,1,", "s,-1,"), SEQ_PRED, [], ["truth.csv, line 3", "'-1'", "whole number from 0 up"]),
+    "duplicate frame": (SEQ_TRUTH + "s,1,3,2\n", SEQ_PRED, [], ["truth.csv, line 4", "t '1' stands twice"]),
+    "valid is no flag": ("sequence,t,weight,valid\ns,0,1,maybe\n", "sequence,t,weight\ns,0,1\n", [], ["truth.csv, line 2", "'maybe' is neither true nor false"]),
+    "no valid frame": ("sequence,t,weight,valid\ns,0,1,false\n", "sequence,t,weight\ns,0,1\n", [], ["no frame is valid"]),
+}  # fmt: skip
+
+CASES = [
+    *(pytest.param("weights", *case, id=name) for name, case in WEIGHTS.items()),
+    *(pytest.param("sequences", *case, id=name) for name, case in SEQUENCES.items()),
+]
+
+
+@pytest.mark.parametrize(("task", "truth", "predictions", "options", "expected"), CASES)
+def test_message(task, truth, predictions, options, expected, tmp_path: Path, steelyard) -> None:
+    (tmp_path / "truth.csv").write_text(truth, encoding="utf-8")
+    (tmp_path / "pred.csv").write_text(predictions, encoding="utf-8")
+    result = steelyard("evaluate", task, "truth.csv", "pred.csv", *options, "--units", "units.csv", "-o", "out.json")
+    assert_clear(result, expected)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["pred.csv", "truth.csv"]
+
+
+def assert_clear(result, expected: list[str]) -> None:
+    assert result.returncode == 2, result
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    for text in expected:
+        assert text in result.stderr
+    if result.stderr.startswith("steelyard:"):
+        assert result.stderr.count("\n") == 1
+
+
+def write(folder: Path, name: str, data: bytes) -> str:
+    (folder / name).write_bytes(data)
+    return name
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("t.csv", b"dish,item,weight\nA,1,\xff\n", ["t.csv", "0xff is not UTF-8"]),
+        ("t.jsonl", b'{"dish": "A", "item": 1, "weight": 5}\n{"dish": ', ["t.jsonl, line 2", "not valid JSON"]),
+        ("t.jsonl", b"[1, 2]\n", ["t.jsonl, line 1", "an array where an object is expected"]),
+        ("t.jsonl", b"\n\n", ["t.jsonl", "empty"]),
+        ("t.jsonl", b'{"dish": "A", "item": 1}\n', ["t.jsonl", "'weight' is missing"]),
+        ("t.jsonl", b'{"dish": "A", "item": 1, "weight": [5]}\n', ["t.jsonl, line 1", "'[5]' is not a number"]),
+        ("t.jsonl", b'{"dish": "A", "item": 1, "weight": NaN}\n', ["t.jsonl, line 1", "'nan' is not allowed"]),
+        ("t.jsonl", b"[" * 100_000, ["t.jsonl, line 1"]),
+        ("t.json", b'{"dish": "A"}', ["t.json", "holds an object", "array of objects"]),
+        ("t.json", b'[{"dish": "A", "item": 1, "weight": -5}]', ["t.json, row 0", "'-5'", "at least 0"]),
+        ("t.parquet", b"not parquet", ["t.parquet", "not readable as Parquet"]),
+        ("t.xlsx", b"", ["t.xlsx", "'.xlsx' is no format"]),
+    ],
+)
+def test_files(name: str, data: bytes, expected: list[str], tmp_path: Path, steelyard) -> None:
+    write(tmp_path, "p.csv", PRED.encode())
+    assert_clear(steelyard("evaluate", "weights", write(tmp_path, name, data), "p.csv"), expected)
+
+
+def test_paths(tmp_path: Path, steelyard) -> None:
+    write(tmp_path, "p.csv", PRED.encode())
+    assert_clear(steelyard("evaluate", "weights", "nowhere.csv", "p.csv"), ["nowhere.csv", "no such file"])
+    (tmp_path / "folder.csv").mkdir()
+    assert_clear(steelyard("evaluate", "weights", "folder.csv", "p.csv"), ["folder.csv", "is a folder"])
+    assert_clear(steelyard("evaluate", "weights", "p.csv"), ["p.csv", "'prediction' is missing"])
+    assert_clear(steelyard("evaluate", "wieghts", "p.csv", "p.csv"), ["no task 'wieghts'", "'weights'"])
+    (tmp_path / "taken").write_text("")
+    assert_clear(
+        steelyard("evaluate", "weights", "p.csv", "p.csv", "-o", "taken/out.json"),
+        ["taken/out.json", "cannot be written"],
+    )
+
+
+def test_commands(steelyard) -> None:
+    assert_clear(steelyard("evalute"), ["There is no command 'evalute'", "'evaluate'"])
+    assert_clear(steelyard("metrics", "mea"), ["no metric 'mea'"])
+    assert_clear(steelyard("demo", "wieghts"), ["no sample for 'wieghts'", "'weights'"])

@@ -1,0 +1,48 @@
+"""README and docs are true: their commands and examples are run, and what they print is what they show."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import run_docs  # noqa: E402
+
+
+@pytest.mark.parametrize("page", run_docs.pages(), ids=lambda p: p.name)
+def test_examples(page: Path) -> None:
+    assert run_docs.run(page) == page.read_text(encoding="utf-8")
+
+
+def test_catalogue_is_up_to_date() -> None:
+    subprocess.run([sys.executable, ROOT / "tools" / "make_catalogue.py", "--check"], check=True)
+
+
+@pytest.mark.parametrize("page", [*run_docs.pages(), ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = set(re.findall(r"[\w-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} == listed
+
+
+def test_samples_are_what_their_script_makes(tmp_path: Path) -> None:
+    """The script writes where it is told; its data must be the committed data."""
+    code = (
+        "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import make_samples as m;"
+        "m.SAMPLES = pathlib.Path(sys.argv[2]); m.main()"
+    )
+    subprocess.run([sys.executable, "-c", code, ROOT / "tools", tmp_path], check=True)
+    made = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.csv"))
+    assert made
+    for path in made:
+        assert (tmp_path / path).read_bytes() == (ROOT / "src/steelyard/samples" / path).read_bytes(), path

@@ -1,0 +1,199 @@
+"""Laws that hold for every metric of the catalogue. None is named here: a new one is tested by being listed."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import DRAW, PERFECT
+
+from steelyard import api
+from steelyard.core.metric import Metric, describe
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy
+from steelyard.core.weights import EachUnit, LeaveOneOut, Plain
+from steelyard.io.read import read_table, to_records
+from steelyard.metrics import catalogue
+from steelyard.stats.draws import BootstrapDraws, SwapDraws, unit_keys
+
+UNITS = 24
+EVERY = [
+    pytest.param(task, metric, id=f"{task}-{metric}") for task in catalogue.TASKS for metric in catalogue.metrics(task)
+]
+every_metric = pytest.mark.parametrize(("task", "metric"), EVERY)
+every_task = pytest.mark.parametrize("task", list(catalogue.TASKS))
+
+
+def measured(task: str, truth: Any, predictions: Any) -> Stats:
+    kind = catalogue.find_task(task)
+    sides = [
+        to_records(read_table(data, side), schema, {}, side)
+        for data, side, schema in ((truth, "truth", kind.truth), (predictions, "prediction", kind.prediction))
+    ]
+    return kind.measure(kind.pair(*sides, Policy()))
+
+
+_cache: dict[tuple[str, int], Stats] = {}
+
+
+def drawn(task: str, seed: int) -> Stats:
+    if (task, seed) not in _cache:
+        _cache[task, seed] = measured(task, *DRAW[task](np.random.default_rng(seed), UNITS))
+    return _cache[task, seed]
+
+
+def value(metric: Metric, stats: Stats, weights: Any = None) -> float:
+    return float(metric.reduce(stats, Plain(stats.weight if weights is None else weights))[0])
+
+
+def same(a: float, b: float, tolerance: float = 1e-12) -> bool:
+    return (np.isnan(a) and np.isnan(b)) or bool(np.isclose(a, b, rtol=tolerance, atol=tolerance))
+
+
+@every_task
+def test_has_drawn_data(task: str) -> None:
+    assert task in DRAW
+    assert task in PERFECT
+
+
+@every_task
+def test_defaults_are_specs_of_the_task(task: str) -> None:
+    for spec in catalogue.find_task(task).defaults:
+        assert str(catalogue.parse(spec, task)) == spec
+
+
+@every_metric
+def test_spec_round_trip(task: str, metric: Metric) -> None:
+    assert catalogue.parse(str(metric), task) == metric
+
+
+@every_metric
+def test_pickle(task: str, metric: Metric) -> None:
+    assert pickle.loads(pickle.dumps(metric)) == metric
+
+
+@every_metric
+def test_is_described(task: str, metric: Metric) -> None:
+    about = describe(type(metric))
+    assert about.summary.endswith(".")
+    assert about.formula
+    assert about.undefined.endswith(".")
+    assert about.pros
+    assert about.cons
+    assert metric.better in ("lower", "higher", "zero")
+    assert metric.range[0] < metric.range[1]
+
+
+@every_metric
+def test_is_defined_and_in_range_on_drawn_data(task: str, metric: Metric) -> None:
+    found = value(metric, drawn(task, 1))
+    assert metric.range[0] <= found <= metric.range[1]
+
+
+@every_metric
+def test_order_of_rows_and_units_does_not_matter(task: str, metric: Metric) -> None:
+    truth, predictions = DRAW[task](np.random.default_rng(2), UNITS)
+    rng = np.random.default_rng(3)
+
+    def shuffled(data: dict[str, Any]) -> dict[str, Any]:
+        order = rng.permutation(len(next(iter(data.values()))))
+        return {name: np.asarray(column)[order] for name, column in data.items()}
+
+    before = measured(task, truth, predictions)
+    after = measured(task, shuffled(truth), shuffled(predictions))
+    assert (before.units == after.units).all()
+    assert same(value(metric, before), value(metric, after), 0.0)  # to the bit
+
+
+@every_metric
+def test_merge_is_concat(task: str, metric: Metric) -> None:
+    stats = drawn(task, 4)
+    parts = [stats.take(np.arange(start, UNITS, 3)) for start in range(3)]
+    for order in ([0, 1, 2], [2, 0, 1]):
+        assert same(value(metric, Stats.concat([parts[i] for i in order])), value(metric, stats), 0.0)
+
+
+@every_metric
+def test_slice_is_a_weight_of_zero_or_one(task: str, metric: Metric) -> None:
+    stats = drawn(task, 5)
+    mask = np.arange(UNITS) % 2 == 0
+    assert same(value(metric, stats.take(np.flatnonzero(mask))), value(metric, stats, mask.astype(float)), 1e-9)
+
+
+@every_metric
+def test_integer_weights_are_repeated_units(task: str, metric: Metric) -> None:
+    stats = drawn(task, 6)
+    counts = np.random.default_rng(7).integers(0, 4, UNITS)
+    repeated = Stats.stack([stats.take([i]) for i in range(UNITS) for _ in range(counts[i])])
+    assert same(value(metric, repeated), value(metric, stats, counts.astype(float)), 1e-9)
+
+
+@every_metric
+def test_scale_of_weights_does_not_matter(task: str, metric: Metric) -> None:
+    stats = drawn(task, 8)
+    weights = np.random.default_rng(9).uniform(0.1, 2, UNITS)
+    assert same(value(metric, stats, weights), value(metric, stats, 8 * weights), 1e-9)
+
+
+@every_metric
+def test_nothing_is_undefined_with_a_reason(task: str, metric: Metric) -> None:
+    stats = drawn(task, 10)
+    nothing = Plain(np.zeros(UNITS))
+    assert np.isnan(metric.reduce(stats, nothing)[0])
+    assert metric.why(stats, nothing)
+
+
+@every_metric
+def test_perfect_predictions_are_best(task: str, metric: Metric) -> None:
+    truth, _ = DRAW[task](np.random.default_rng(11), UNITS)
+    best = {"lower": metric.range[0], "higher": metric.range[1], "zero": 0.0}[metric.better]
+    assert same(value(metric, measured(task, truth, PERFECT[task](truth))), best)
+
+
+@every_metric
+def test_every_kind_of_weights_agrees_with_the_plain_ones(task: str, metric: Metric) -> None:
+    """A row of draws, of the jackknife or of single units gives what the same weights give by themselves."""
+    a, b = drawn(task, 12), drawn(task, 13)
+    if (a.units != b.units).any():
+        pytest.fail("drawn data of one size must have the same unit ids")
+    keys, base = unit_keys(a.units), np.random.default_rng(14).uniform(0.5, 2, UNITS)
+    stacked = Stats.stack([a, b])
+    cases = [
+        (a, EachUnit(UNITS)),
+        (a, LeaveOneOut(base)),
+        (a, BootstrapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
+    ]
+    for stats, weights in cases:
+        found = metric.reduce(stats, weights)
+        rows = np.concatenate(list(weights.blocks()))
+        assert found.shape == (weights.rows,) == (len(rows),)
+        expected = [value(metric, stats, row) for row in rows]
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+@every_task
+def test_report_of_all_metrics(task: str) -> None:
+    truth, predictions = DRAW[task](np.random.default_rng(15), UNITS)
+    wanted = list(catalogue.metrics(task))
+    report = api.evaluate(task, truth, predictions, wanted, draws=200)
+    again = api.evaluate(task, truth, predictions, wanted, draws=200)
+    for metric in wanted:
+        score = report[str(metric)]
+        assert score.interval is not None
+        assert score.interval[0] <= score.interval[1]
+        assert score.interval == again[str(metric)].interval
+        assert score.units == UNITS
+
+
+@every_task
+def test_comparison_with_itself_shows_nothing(task: str) -> None:
+    truth, predictions = DRAW[task](np.random.default_rng(16), UNITS)
+    comparison = api.compare(task, truth, predictions, predictions, list(catalogue.metrics(task)), draws=200)
+    for difference in comparison.differences.values():
+        assert difference.difference == 0
+        assert difference.p == 1
+        assert difference.verdict == "no difference shown"

@@ -1,0 +1,66 @@
+"""How numbers are written."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from steelyard.report.formula import plain_formula
+from steelyard.report.numbers import count_text, interval_text, number, p_text, percent_text, signed, value_text
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "shown", "between"),
+    [
+        (22.5, (10.0, 35.0), "22.5", "[10.0, 35.0]"),
+        (22.5, None, "22.5", ""),
+        (0.76912, (0.627, 0.832), "0.769", "[0.627, 0.832]"),
+        (-3.4512, (-10.97, 2.72), "−3.45", "[−10.97, 2.72]"),
+        (123456.0, (120000.0, 130000.0), "123456", "[120000, 130000]"),
+        (1.0, (1.0, 1.0), "1.0000", "[1.0000, 1.0000]"),
+        (0.0, None, "0", ""),
+        (-1e-12, (-1.0, 1.0), "0.00", "[−1.00, 1.00]"),
+        (math.nan, None, "–", ""),
+        (math.inf, None, "∞", ""),
+        (1e300, None, "1e+300", ""),
+        (0.000012345678, None, "0.00001235", ""),
+    ],
+)
+def test_value_and_interval(value: float, interval: tuple[float, float] | None, shown: str, between: str) -> None:
+    assert value_text(value, interval) == shown
+    assert interval_text(value, interval) == between
+
+
+def test_signs() -> None:
+    assert signed(1.5) == "+1.5"
+    assert signed(-1.5) == "−1.5"
+    assert signed(0.0) == "0"
+    assert signed(0.0001, (-1.0, 1.0)) == "0.00"
+    assert number(-0.001, 1) == "0.0"
+
+
+def test_words() -> None:
+    assert count_text(1, "dish") == "1 dish"
+    assert count_text(1200, "dish") == "1,200 dishes"
+    assert count_text(2, "query") == "2 queries"
+    assert count_text(0, "sequence") == "0 sequences"
+    assert percent_text(0.95) == "95 %"
+    assert percent_text(0.995) == "99.5 %"
+    assert p_text(0.0004) == "<0.001"
+    assert p_text(0.25) == "0.250"
+    assert p_text(math.nan) == "–"
+
+
+@pytest.mark.parametrize(
+    ("latex", "plain"),
+    [
+        (r"\frac{1}{n} \sum_i |\hat y_i - y_i|", "1 / n Σᵢ |ŷᵢ − yᵢ|"),
+        (r"\sqrt{x^2}", "√(x²)"),
+        (r"\mathrm{MAE}_{\mathrm{total}} \;/\; T_i", "MAE_total / Tᵢ"),
+        (r"\frac{a + b}{\frac{c}{d}}", "(a + b) / (c / d)"),
+        (r"\unknown x", r"\unknown x"),
+    ],
+)
+def test_formulas(latex: str, plain: str) -> None:
+    assert plain_formula(latex) == plain

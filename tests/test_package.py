@@ -1,0 +1,63 @@
+"""What a user installs: one abi3 wheel that holds all it needs and asks for little."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.slow
+def test_wheel(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT,
+         "--config-settings=build-dir=" + str(tmp_path / "build")],
+        check=True,
+    )  # fmt: skip
+    (wheel,) = tmp_path.glob("*.whl")
+    assert "-cp311-abi3-" in wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        metadata = Parser().parsestr(archive.read(next(n for n in names if n.endswith("METADATA"))).decode())
+        archive.extractall(tmp_path / "site")
+    sources = {
+        str(p.relative_to(ROOT / "src"))
+        for p in (ROOT / "src").rglob("*")
+        if p.is_file() and "__pycache__" not in str(p)
+    }
+    assert {name for name in sources if not name.endswith(".so")} <= names
+    required = {line.split(";")[0].split(">")[0] for line in metadata.get_all("Requires-Dist") if "extra" not in line}
+    assert required == {"numpy", "click", "nanobind-backend"}
+
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f).lower()];"
+        "import steelyard; assert steelyard.__file__.startswith(sys.argv[1]), steelyard.__file__;"
+        "sys.argv[1:] = ['demo', '--output', 'out']; from steelyard.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "site")],
+        cwd=tmp_path,
+        env={**os.environ},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "weights" / "report.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("make"), reason="the README's commands need make")
+def test_the_first_command_of_the_readme(tmp_path: Path) -> None:
+    assert "make demo" in (ROOT / "README.md").read_text(encoding="utf-8")
+    done = subprocess.run(["make", "demo", f"OUT={tmp_path}"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "mae" in done.stdout
+    assert f"The report was written to {tmp_path / 'weights' / 'report.html'}" in done.stdout
+    assert (tmp_path / "weights" / "report.html").exists()

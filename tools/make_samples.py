@@ -1,0 +1,89 @@
+"""Make the sample data of `steelyard demo`: drawn, not measured. Run: python tools/make_samples.py
+
+Model A sees every food but guesses portions; model B is better on heavy items and worse on small ones. Both lean
+towards a typical portion, as estimators from images do.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+SAMPLES = Path(__file__).parent.parent / "src" / "steelyard" / "samples"
+
+# name, typical grams, kcal per gram (rounded; for illustration)
+FOODS = {
+    "rice": (180, 1.3), "pasta": (200, 1.5), "bread": (50, 2.6), "potato": (150, 0.9), "chicken": (130, 1.7),
+    "salmon": (120, 2.1), "tofu": (110, 1.2), "egg": (55, 1.5), "lentils": (140, 1.2), "broccoli": (80, 0.3),
+    "carrot": (60, 0.4), "tomato": (70, 0.2), "salad": (40, 0.2), "cheese": (30, 3.6), "apple": (120, 0.5),
+    "sauce": (25, 0.9),
+}  # fmt: skip
+CUISINES = ("canteen", "home", "restaurant")
+
+
+def write(path: Path, header: list[str], rows: list[list[object]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def predict(rng: np.random.Generator, true: float, typical: float, pull: float, noise: float, floor: float) -> float:
+    """A guess between the truth and a typical portion, off by a share and by a few grams."""
+    seen = (1 - pull) * true + pull * typical
+    return max(0.0, round(seen * float(np.exp(rng.normal(0, noise))) + float(rng.normal(0, floor)), 1))
+
+
+def weights(rng: np.random.Generator) -> None:
+    truth, a, b = [], [], []
+    names = list(FOODS)
+    for dish in range(1, 61):
+        cuisine = CUISINES[dish % 3]
+        scale = {"canteen": 1.15, "home": 1.0, "restaurant": 0.85}[cuisine]
+        chosen = rng.choice(len(names), size=int(rng.integers(2, 6)), replace=False)
+        skill = float(np.exp(rng.normal(0, 0.12)))  # a dish is misjudged as a whole
+        for index in sorted(chosen):
+            food = names[index]
+            typical = FOODS[food][0]
+            grams = round(typical * scale * float(np.exp(rng.normal(0, 0.35))), 1)
+            key = [f"dish{dish:03d}", food]
+            truth.append([*key, grams, cuisine])
+            a.append([*key, round(predict(rng, grams, typical, 0.35, 0.20, 3) * skill, 1)])
+            b.append([*key, round(predict(rng, grams, typical, 0.15, 0.12, 6) * skill, 1)])
+    folder = SAMPLES / "weights"
+    write(folder / "truth.csv", ["dish", "item", "weight", "cuisine"], truth)
+    write(folder / "model_a.csv", ["dish", "item", "weight"], a)
+    write(folder / "model_b.csv", ["dish", "item", "weight"], b)
+
+
+def sequences(rng: np.random.Generator) -> None:
+    truth, a, b = [], [], []
+    names = ["rice", "pasta", "salmon", "lentils", "salad"]
+    for number in range(1, 46):
+        food = names[number % len(names)]
+        typical, density = FOODS[food]
+        left = typical * float(np.exp(rng.normal(0.1, 0.3)))
+        skill_a, skill_b = np.exp(rng.normal(0.05, 0.18, size=2))
+        for t in range(int(rng.integers(4, 13))):
+            grams = round(left, 1)
+            key = [f"meal{number:02d}", t]
+            truth.append([*key, grams, density, food])
+            a.append([*key, round(predict(rng, grams, typical, 0.30, 0.08, 4) * skill_a, 1)])
+            b.append([*key, round(predict(rng, grams, typical, 0.10, 0.10, 5) * skill_b, 1)])
+            left *= float(rng.uniform(0.6, 0.95))
+    folder = SAMPLES / "sequences"
+    write(folder / "truth.csv", ["sequence", "t", "weight", "kcal_per_g", "food"], truth)
+    write(folder / "model_a.csv", ["sequence", "t", "weight"], a)
+    write(folder / "model_b.csv", ["sequence", "t", "weight"], b)
+
+
+def main() -> None:
+    weights(np.random.default_rng(20260701))
+    sequences(np.random.default_rng(20260702))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Run the examples of the README and the docs, and hold their printed output against what really comes out.
+
+    python tools/run_docs.py [--update] [PAGE...]
+
+A `console` block holds commands behind `$` and their output; a `python` block runs in the page's own namespace, and a
+`text` block right behind it is what it prints. A comment `<!-- sample: TASK -->` lays that task's sample files into the
+page's folder. `--update` writes the real output into the page; without it, a difference is an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(
+    r"<!-- sample: (?P<sample>\w+) -->\n|(?P<fence>^```(?P<kind>console|python)\n(?P<code>.*?)^```\n)"
+    r"(?P<output>\n?^```text\n(?P<text>.*?)^```\n)?",
+    re.M | re.S,
+)
+
+
+def pages() -> list[Path]:
+    """Every page that holds examples."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def run(page: Path) -> str:
+    """The page with the output that its examples really have."""
+    namespace: dict[str, Any] = {}
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            return BLOCK.sub(lambda match: _block(match, namespace), page.read_text(encoding="utf-8"))
+        finally:
+            os.chdir(before)
+
+
+def _block(match: re.Match[str], namespace: dict[str, Any]) -> str:
+    if match["sample"]:
+        for file in (ROOT / "src" / "steelyard" / "samples" / match["sample"]).iterdir():
+            Path(file.name).write_bytes(file.read_bytes())
+        return match[0]
+    if match["kind"] == "console":
+        return f"```console\n{_console(match['code'])}```\n" + (match["output"] or "")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(match["code"], "<example>", "exec"), namespace)
+    text = printed.getvalue()
+    return match["fence"] + (f"\n```text\n{text}```\n" if text else "")
+
+
+def _console(code: str) -> str:
+    lines = []
+    for command in re.findall(r"^\$ (.*)$", code, re.M):
+        arguments = shlex.split(command)
+        if arguments[0] == "steelyard":
+            arguments[:1] = [sys.executable, "-m", "steelyard"]
+        result = subprocess.run(arguments, capture_output=True, text=True, encoding="utf-8", check=False)
+        lines.append(f"$ {command}\n{result.stdout}{result.stderr}")
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def main() -> None:
+    named = [Path(name).resolve() for name in sys.argv[1:] if not name.startswith("-")]
+    stale = []
+    for page in named or pages():
+        text = run(page)
+        old = page.read_text(encoding="utf-8")
+        if text == old:
+            continue
+        if "--update" in sys.argv:
+            page.write_text(text, encoding="utf-8")
+        else:
+            stale.append(page.name)
+            sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), text.splitlines(True), page.name, "real"))
+    if stale:
+        sys.exit(f"examples differ from what really comes out: {', '.join(stale)}; run tools/run_docs.py --update")
+
+
+if __name__ == "__main__":
+    main()
