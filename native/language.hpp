@@ -22,7 +22,7 @@ using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
 // Relations of Universal Dependencies v1 that the rules look at; everything else is `other`.
 enum class Rel : std::uint8_t {
-  other, root, acl, advcl, advmod, amod, auxpass, case_, cc, compound, compound_prt, conj, cop, det, det_qmod, dobj, iobj,
+  other, root, acl, acl_relcl, advcl, advmod, amod, auxpass, case_, cc, ccomp, compound, compound_prt, conj, cop, det, det_qmod, dobj, iobj,
   mark, mwe, nmod, nmod_poss, nmod_agent, nmod_npmod, nmod_tmod, nsubj, nsubjpass, nummod, csubj, csubjpass
 };
 Rel relation_of(std::string_view name);
@@ -33,6 +33,7 @@ struct Word {
   std::string_view tag;
   Rel relation = Rel::other;
   std::int32_t head = 0;
+  std::string_view relation_name = "";
 };
 
 // Lemmas by the longest known ending of a word, for nouns and for verbs; a few function words by heart.

@@ -1,13 +1,17 @@
 // Bindings of the language layer. Texts cross the boundary as one block of bytes and the end of each text in it.
 #include "arrays.hpp"
 #include "language.hpp"
+#include "ngrams.hpp"
+#include "parser_model.hpp"
 #include "pool.hpp"
+#include "ptb.hpp"
 #include "scene_match.hpp"
 
 namespace steelyard {
 namespace {
 
 using language::Lemmas;
+using language::ParserModel;
 using language::WordNet;
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
@@ -78,7 +82,7 @@ std::string tuples_of_tree(const Lemmas& lemmas, std::string_view tree) {
       require(c >= '0' && c <= '9' && head < 100000, "a head must be the number of a word, or 0");
       head = head * 10 + (c - '0');
     }
-    words.push_back({field[0], field[1], language::relation_of(field[3]), head});
+    words.push_back({field[0], field[1], language::relation_of(field[3]), head, field[3]});
   }
   for (const auto& word : words) {
     require(word.head <= static_cast<std::int32_t>(words.size()), "a head must be the number of a word, or 0");
@@ -94,6 +98,57 @@ nb::tuple tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> e
     for (std::size_t i = 0; i < texts.size(); ++i) out[i] = tuples_of_tree(lemmas, texts[i]);
   }
   return block_of(out);
+}
+
+// What `make` gives for each text, made in parallel.
+template <typename Make>
+nb::tuple for_each_text(const nb::bytes& block, In1<std::int64_t> ends, long threads, Make make) {
+  const auto texts = texts_of(block, ends);
+  std::vector<std::string> out(texts.size());
+  {
+    nb::gil_scoped_release release;
+    constexpr std::size_t kBlock = 64;
+    parallel_for((texts.size() + kBlock - 1) / kBlock, thread_count(threads), [&](std::size_t b) {
+      for (std::size_t i = b * kBlock; i < std::min(texts.size(), (b + 1) * kBlock); ++i) out[i] = make(texts[i]);
+    });
+  }
+  return block_of(out);
+}
+
+nb::tuple caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts, In1<std::int64_t> ends, long threads) {
+  return for_each_text(texts, ends, threads,
+                       [&](std::string_view text) { return render(language::scene_tuples(model.parse(text), lemmas)); });
+}
+
+nb::tuple caption_trees(const ParserModel& model, nb::bytes texts, In1<std::int64_t> ends, long threads) {
+  return for_each_text(texts, ends, threads, [&](std::string_view text) {
+    std::string out;
+    for (const auto& word : model.parse(text)) {
+      if (!out.empty()) out += '\n';
+      out.append(word.text).append("\t").append(word.tag).append("\t").append(std::to_string(word.head)).append("\t");
+      out.append(word.relation_name);
+    }
+    return out;
+  });
+}
+
+Out<double> ngram_overlap(nb::bytes candidates, In1<std::int64_t> candidate_ends, nb::bytes references,
+                          In1<std::int64_t> reference_ends, In1<std::int64_t> starts, long threads) {
+  const auto a = texts_of(candidates, candidate_ends), b = texts_of(references, reference_ends);
+  require(starts.shape(0) == a.size() + 1, "there must be one start of references more than candidates");
+  std::vector<std::size_t> start(starts.shape(0));
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    const std::int64_t s = starts.data()[i];
+    require(s >= 0 && s <= static_cast<std::int64_t>(b.size()) && (i == 0 ? s == 0 : s >= starts.data()[i - 1]),
+            "starts of references must begin at 0, grow and stay inside");
+    start[i] = static_cast<std::size_t>(s);
+  }
+  require(start.back() == b.size(), "every reference must belong to a candidate");
+  double* out;
+  auto result = make_array<double>({a.size(), static_cast<std::size_t>(language::kOverlaps)}, out);
+  nb::gil_scoped_release release;
+  language::ngram_overlap({a, b, start}, thread_count(threads), out);
+  return result;
 }
 
 }  // namespace
@@ -114,6 +169,19 @@ void bind_language(nb::module_& m) {
         const std::string lemma = self.lemma(view(word), view(tag));
         return nb::bytes(lemma.data(), lemma.size());
       }, nb::arg("word"), nb::arg("tag"), "The lemma of a lower-cased word with a Penn Treebank tag.");
+  nb::class_<ParserModel>(m, "ParserModel", "The trained tagger and parser, from the file that tools/train_parser.py writes.")
+      .def("__init__", [](ParserModel* self, nb::bytes packed) { new (self) ParserModel(view(packed)); }, nb::arg("packed"));
+  m.def("caption_tuples", &caption_tuples, nb::arg("model"), nb::arg("lemmas"), nb::arg("texts"), nb::arg("ends").noconvert(),
+        nb::arg("threads") = 0, "Scene-graph tuples of tokenised captions.");
+  m.def("caption_trees", &caption_trees, nb::arg("model"), nb::arg("texts"), nb::arg("ends").noconvert(), nb::arg("threads") = 0,
+        "Dependency trees of tokenised captions, as lines of word, tag, head and relation.");
+  m.def("ptb_tokens", [](nb::bytes texts, In1<std::int64_t> ends, bool keep_marks, long threads) {
+    return for_each_text(texts, ends, threads, [&](std::string_view text) { return language::ptb_tokens(text, keep_marks); });
+  }, nb::arg("texts"), nb::arg("ends").noconvert(), nb::arg("keep_marks") = false, nb::arg("threads") = 0,
+        "Penn Treebank tokens of texts, lower-cased and between blanks.");
+  m.def("ngram_overlap", &ngram_overlap, nb::arg("candidates"), nb::arg("candidate_ends").noconvert(), nb::arg("references"),
+        nb::arg("reference_ends").noconvert(), nb::arg("starts").noconvert(), nb::arg("threads") = 0,
+        "Overlap of tokenised captions with their references, one row an image; columns as in ngrams.hpp.");
   m.def("tree_tuples", &tree_tuples, nb::arg("lemmas"), nb::arg("trees"), nb::arg("ends").noconvert(),
         "Scene-graph tuples of dependency trees given as lines of word, tag, head and relation.");
   m.def("scene_scores", &scene_scores, nb::arg("wordnet"), nb::arg("candidates"), nb::arg("candidate_ends").noconvert(),

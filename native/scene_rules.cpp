@@ -118,6 +118,11 @@ class Scene {
     return list.contains(both);
   }
 
+  // Relations that stay what they are when a multi-word preposition gives its place to its noun.
+  static bool clause(Rel rel) {
+    return rel == Rel::acl_relcl || rel == Rel::conj || rel == Rel::advcl || rel == Rel::ccomp;
+  }
+
   // "next to" where both words hang on the same noun: one case marker.
   void side_by_side_prepositions() {
     for (int i = 0; i + 1 < n_; ++i) {
@@ -152,17 +157,20 @@ class Scene {
         }
       }
       const auto up = std::find_if(edges_.begin(), edges_.end(), [&](const Edge& e) { return e.to == i; });
-      if (object < 0 || up == edges_.end()) continue;
-      const int gov = up->from;
-      const Rel rel = up->rel;
-      if (rel == Rel::nmod || rel == Rel::conj) continue;
-      remove(gov, i, rel);
+      if (object < 0 || (up == edges_.end() && !root(i))) continue;
+      const int gov = up == edges_.end() ? -1 : up->from;
+      const Rel rel = up == edges_.end() ? Rel::root : up->rel;
+      if (gov >= 0) remove(gov, i, rel);
       remove(i, object, Rel::nmod);
       remove(object, i + 1, Rel::case_);
       for (Edge& e : edges_) {
         if (e.from == i) e.from = object;
       }
-      add(gov, object, rel == Rel::acl || rel == Rel::advcl ? rel : Rel::nmod);
+      if (gov < 0) {
+        std::replace(roots_.begin(), roots_.end(), i, object);
+      } else {
+        add(gov, object, clause(rel) ? rel : Rel::nmod);
+      }
       add(object, i, Rel::case_);
       add(i, i + 1, Rel::mwe);
     }
@@ -185,21 +193,53 @@ class Scene {
         }
       }
       const auto up = std::find_if(edges_.begin(), edges_.end(), [&](const Edge& e) { return e.to == middle; });
-      if (object < 0 || up == edges_.end()) continue;
-      const int gov = up->from;
-      const Rel rel = up->rel;
-      if (rel != Rel::nmod && rel != Rel::acl && rel != Rel::advcl) continue;
-      remove(gov, middle, rel);
+      if (object < 0 || (up == edges_.end() && !root(middle))) continue;
+      const int gov = up == edges_.end() ? -1 : up->from;
+      const Rel rel = up == edges_.end() ? Rel::root : up->rel;
+      if (gov >= 0) remove(gov, middle, rel);
       remove(middle, object, inner);
       remove(middle, i, Rel::case_);
       remove(object, i + 2, marker);
       for (Edge& e : edges_) {
         if (e.from == middle) e.from = object;
       }
-      add(gov, object, inner);
+      if (gov < 0) {
+        std::replace(roots_.begin(), roots_.end(), middle, object);
+      } else {
+        add(gov, object, clause(rel) ? rel : inner);
+      }
       add(object, i, marker);
       add(i, middle, Rel::mwe);
       add(i, i + 2, Rel::mwe);
+    }
+  }
+
+  // The case marker of a word that was attached last, with the words that belong to it; `by` says whether any marker is "by".
+  std::string preposition(int i, bool& by) const {
+    int last = -1;
+    for (const Edge& m : edges_) {
+      if (m.from != i || m.rel != Rel::case_) continue;
+      by = by || text(m.to) == "by";
+      last = m.to;  // what was attached last
+    }
+    if (last < 0) return "";
+    std::vector<int> marks{last};
+    for (const Edge& w : edges_) {
+      if (w.from == last && w.rel == Rel::mwe) marks.push_back(w.to);
+    }
+    std::sort(marks.begin(), marks.end());
+    std::string name = text(marks[0]);
+    for (std::size_t k = 1; k < marks.size(); ++k) name += "_" + text(marks[k]);
+    return name;
+  }
+
+  // "on and near a bench": the bench is related by either preposition.
+  void other_prepositions(const Edge& e, std::vector<Edge>& more) const {
+    for (const Edge& m : edges_) {
+      if (m.from != e.to || m.rel != Rel::case_) continue;
+      for (const Edge& c : edges_) {
+        if (c.from == m.to && c.rel == Rel::conj) more.push_back({e.from, e.to, e.rel, text(c.to)});
+      }
     }
   }
 
@@ -208,32 +248,14 @@ class Scene {
     std::vector<Edge> more;
     for (Edge& e : edges_) {
       if (e.rel != Rel::nmod && e.rel != Rel::acl && e.rel != Rel::advcl) continue;
-      std::vector<int> marks;
-      for (const Edge& m : edges_) {
-        if (m.from != e.to || (m.rel != Rel::case_ && m.rel != Rel::mark)) continue;
-        marks.push_back(m.to);
-        for (const Edge& w : edges_) {
-          if (w.from == m.to && w.rel == Rel::mwe) marks.push_back(w.to);
-        }
-      }
-      if (marks.empty()) continue;
-      std::sort(marks.begin(), marks.end());
-      if (e.rel == Rel::nmod && marks.size() == 1 && text(marks[0]) == "by" && child(e.from, Rel::auxpass) >= 0) {
+      bool by = false;
+      e.mark = preposition(e.to, by);
+      if (e.rel == Rel::nmod && by && child(e.from, Rel::auxpass) >= 0) {
         e.rel = Rel::nmod_agent;
-        continue;
+        e.mark.clear();
+      } else if (e.rel == Rel::nmod) {
+        other_prepositions(e, more);
       }
-      std::string name;
-      int last = -1;
-      for (int m : marks) {
-        if (last >= 0 && m != last + 1) {
-          more.push_back({e.from, e.to, e.rel, name});
-          name.clear();
-        }
-        if (!name.empty()) name += "_";
-        name += text(m);
-        last = m;
-      }
-      e.mark = name;
     }
     for (Edge& e : more) edges_.push_back(std::move(e));
   }
@@ -266,22 +288,22 @@ class Scene {
     std::sort(joins.begin(), joins.end(), [](const Edge& a, const Edge& b) {
       return a.from != b.from ? a.from < b.from : a.to < b.to;
     });
+    const std::vector<Edge> before = edges_;  // what a conjunct was given is not handed on
     for (const Edge& join : joins) {
-      const std::size_t before = edges_.size();
-      for (std::size_t k = 0; k < before; ++k) {
-        const Edge e = edges_[k];
-        if (e.to == join.from && e.rel != Rel::case_ && e.from != join.to) add(e.from, join.to, e.rel, e.mark);
+      for (const Edge& e : before) {
+        if (e.to != join.from || e.rel == Rel::case_ || e.from == join.to) continue;
+        bool by = false;
+        std::string own = e.rel == Rel::nmod ? preposition(join.to, by) : "";
+        add(e.from, join.to, e.rel, own.empty() ? e.mark : std::move(own));
       }
       const std::string_view t = tag(join.to);
-      if ((t.starts_with("VB") || t.starts_with("JJ")) && !has_subject(join.to)) {
-        for (std::size_t k = 0; k < before; ++k) {
-          const Edge e = edges_[k];
-          if (e.from != join.from || (e.rel != Rel::nsubj && e.rel != Rel::nsubjpass && e.rel != Rel::csubj)) continue;
-          Rel rel = e.rel;
-          if (rel == Rel::nsubj && child(join.to, Rel::auxpass) >= 0) rel = Rel::nsubjpass;
-          if (rel == Rel::nsubjpass && (t == "VB" || t == "VBZ" || t == "VBP" || t == "JJ")) rel = Rel::nsubj;
-          add(join.to, e.to, rel);
-        }
+      if ((!t.starts_with("VB") && !t.starts_with("JJ")) || has_subject(join.to)) continue;
+      for (const Edge& e : before) {
+        if (e.from != join.from || (e.rel != Rel::nsubj && e.rel != Rel::nsubjpass && e.rel != Rel::csubj)) continue;
+        Rel rel = e.rel;
+        if (rel == Rel::nsubj && child(join.to, Rel::auxpass) >= 0) rel = Rel::nsubjpass;
+        if (rel == Rel::nsubjpass && (t == "VB" || t == "VBZ" || t == "VBP" || t == "JJ")) rel = Rel::nsubj;
+        add(join.to, e.to, rel);
       }
     }
   }
@@ -326,10 +348,11 @@ class Scene {
       }
       std::sort(group.begin(), group.end());
       group.erase(std::unique(group.begin(), group.end()), group.end());
-      const auto up = std::find_if(edges_.begin(), edges_.end(), [&](const Edge& e) { return e.to == q && e.from != object; });
       const bool was_root = root(q);
-      Edge taken{-1, -1, Rel::other, ""};
-      if (!was_root && up != edges_.end()) taken = *up;
+      Edge taken{-1, -1, Rel::other, ""};  // the edge from the first of its governors
+      for (const Edge& e : edges_) {
+        if (e.to == q && e.from != object && (taken.from < 0 || e.from < taken.from)) taken = e;
+      }
       auto inside = [&](int i) { return std::find(group.begin(), group.end(), i) != group.end(); };
       remove(q, object, Rel::nmod);
       std::erase_if(edges_, [&](const Edge& e) { return inside(e.to) && (inside(e.from) || e.from == object); });
@@ -353,10 +376,12 @@ class Scene {
       const bool one = kOfOne.contains(text(p));
       const int meant = first_noun(one);
       if (meant < 0 || meant >= p) continue;
-      for (Edge& e : edges_) {
-        if (e.from == p) e.from = meant;
-        if (e.to == p) e.to = meant;
+      std::vector<Edge> moved;
+      for (const Edge& e : edges_) {
+        if (e.from == p || e.to == p) moved.push_back({e.from == p ? meant : e.from, e.to == p ? meant : e.to, e.rel, e.mark});
       }
+      std::erase_if(edges_, [&](const Edge& e) { return e.from == p || e.to == p; });
+      edges_.insert(edges_.end(), moved.begin(), moved.end());
     }
   }
 
@@ -436,6 +461,51 @@ class Scene {
     }
   }
 
+  void number_of(int h) {
+    const int number = child(h, Rel::nummod), quantity = child(h, Rel::det_qmod);
+    if (number >= 0) {
+      if (number < h) emit(lemma(h), lemma(number));  // not "number 5"
+    } else if (quantity >= 0) {
+      emit(lemma(h), lemma(quantity));
+    }
+  }
+
+  // How many there are of a plural noun: of a plural subject together with a plural object, of a plural subject alone, and
+  // of any other plural noun that is no object beside a plural subject.
+  void numbers(const std::vector<std::vector<const Edge*>>& out) {
+    auto plural_object = [&](const Edge& e) {
+      if (!plural(e.to)) return false;
+      if (e.rel == Rel::dobj || e.rel == Rel::iobj) return true;
+      return is_nmod(e.rel) && e.rel != Rel::nmod_agent && !nmod_name(e).empty() && child(e.to, Rel::case_) >= 0;
+    };
+    for (int x = 0; x < n_; ++x) {
+      int subject = -1, object = -1;
+      for (const Edge* e : out[static_cast<std::size_t>(x)]) {
+        if (e->rel == Rel::nsubj && plural(e->to) && (subject < 0 || e->to < subject)) subject = e->to;
+        if (plural_object(*e) && (object < 0 || e->to < object)) object = e->to;
+      }
+      if (subject < 0 || object < 0) continue;
+      number_of(subject);
+      number_of(object);
+    }
+    for (int h = 0; h < n_; ++h) {
+      if (!plural(h)) continue;
+      bool alone = root(h), other = !root(h);
+      for (const Edge& e : edges_) {
+        if (e.to != h) continue;
+        const auto& siblings = out[static_cast<std::size_t>(e.from)];
+        if (e.rel == Rel::nsubj) {
+          other = false;
+          alone = alone || std::none_of(siblings.begin(), siblings.end(), [&](const Edge* s) { return plural_object(*s); });
+        } else if (e.rel == Rel::dobj || e.rel == Rel::iobj || is_nmod(e.rel)) {
+          other = other && std::none_of(siblings.begin(), siblings.end(),
+                                        [&](const Edge* s) { return s->rel == Rel::nsubj && plural(s->to); });
+        }
+      }
+      if (alone || other) number_of(h);
+    }
+  }
+
   void read_off() {
     std::vector<char> vertex(static_cast<std::size_t>(n_), 0), compound(static_cast<std::size_t>(n_), 0);
     for (const Edge& e : edges_) vertex[static_cast<std::size_t>(e.from)] = vertex[static_cast<std::size_t>(e.to)] = 1;
@@ -502,15 +572,7 @@ class Scene {
         });
       });
     }
-    for (int h = 0; h < n_; ++h) {  // numbers
-      if (!plural(h)) continue;
-      const int number = child(h, Rel::nummod), quantity = child(h, Rel::det_qmod);
-      if (number >= 0) {
-        if (number < h) emit(lemma(h), lemma(number));
-      } else if (quantity >= 0) {
-        emit(lemma(h), lemma(quantity));
-      }
-    }
+    numbers(out);
     for (int h = 0; h < n_; ++h) {
       if (!noun(h)) continue;
       each(h, [&](const Edge& e) {

@@ -146,7 +146,8 @@ Lemmas::Lemmas(std::string_view table) {
 
 std::string Lemmas::lemma(std::string_view word, std::string_view tag) const {
   const char kind = tag.empty() ? ' ' : tag[0];
-  if (kind == 'N' || kind == 'V') {
+  if (tag == "NNS" || tag == "NNPS" || kind == 'V') {
+    if (kind == 'V' && (word == "'s" || word == "s" || word == "'re" || word == "'m")) return "be";
     const auto& table = kind == 'N' ? nouns_ : verbs_;
     const std::string marked = "^" + std::string(word);
     for (std::size_t at = marked.size() > longest_ ? marked.size() - longest_ : 0; at <= marked.size(); ++at) {
@@ -176,8 +177,8 @@ std::string Lemmas::lemma(std::string_view word, std::string_view tag) const {
 
 Rel relation_of(std::string_view name) {
   static const TextMap<Rel> names{
-      {"root", Rel::root}, {"acl", Rel::acl}, {"advcl", Rel::advcl}, {"advmod", Rel::advmod}, {"amod", Rel::amod},
-      {"auxpass", Rel::auxpass}, {"case", Rel::case_}, {"cc", Rel::cc}, {"compound", Rel::compound},
+      {"root", Rel::root}, {"acl", Rel::acl}, {"acl:relcl", Rel::acl_relcl}, {"advcl", Rel::advcl}, {"advmod", Rel::advmod}, {"amod", Rel::amod},
+      {"auxpass", Rel::auxpass}, {"case", Rel::case_}, {"cc", Rel::cc}, {"ccomp", Rel::ccomp}, {"compound", Rel::compound},
       {"compound:prt", Rel::compound_prt}, {"conj", Rel::conj}, {"cop", Rel::cop}, {"det", Rel::det},
       {"det:qmod", Rel::det_qmod}, {"dobj", Rel::dobj}, {"iobj", Rel::iobj}, {"mark", Rel::mark}, {"mwe", Rel::mwe},
       {"nmod", Rel::nmod}, {"nmod:poss", Rel::nmod_poss}, {"nmod:agent", Rel::nmod_agent},

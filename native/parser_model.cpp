@@ -1,0 +1,174 @@
+// The parser at run time: the packed weights in tables that a feature's key leads to.
+//
+// The file keeps keys in order as differences and only the cells that are not zero; here they become open-addressed
+// tables of 8-byte slots. Keys of all features of a decision are made first and their slots prefetched, so that the
+// lookups, which would each wait for memory, wait together.
+#include "parser_model.hpp"
+
+#include <bit>
+#include <stdexcept>
+
+namespace steelyard::language {
+namespace {
+
+inline void prefetch(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view data) : data_(data) {}
+  std::uint8_t byte() {
+    if (at_ >= data_.size()) throw std::invalid_argument("the parser's model is cut short");
+    return static_cast<std::uint8_t>(data_[at_++]);
+  }
+  std::uint32_t number() {
+    std::uint32_t value = 0;
+    for (int shift = 0; shift < 35; shift += 7) {
+      const std::uint8_t b = byte();
+      value |= static_cast<std::uint32_t>(b & 127) << shift;
+      if (b < 128) return value;
+    }
+    throw std::invalid_argument("the parser's model is damaged");
+  }
+  std::string_view bytes(std::size_t count) {
+    if (data_.size() - at_ < count) throw std::invalid_argument("the parser's model is cut short");
+    at_ += count;
+    return data_.substr(at_ - count, count);
+  }
+
+ private:
+  std::string_view data_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+ParserModel::ParserModel(std::string_view packed) {
+  Reader in(packed);
+  if (in.bytes(8) != "SYPM0001") throw std::invalid_argument("this is no parser model");
+  for (auto* names : {&tags_, &relations_}) {
+    const std::uint32_t count = in.number();
+    if (count < 2 || count > kMost) throw std::invalid_argument("the parser's model is damaged");
+    for (std::uint32_t i = 0; i < count; ++i) names->emplace_back(in.bytes(in.number()));
+  }
+  const int tags = static_cast<int>(tags_.size());
+  classes_[kFirstTag] = classes_[kSecondTag] = tags;
+  classes_[kArc] = kMoves;
+  classes_[kRelation_] = static_cast<int>(relations_.size());
+  is_noun_.assign(tags_.size() + 1, 0);
+  is_verb_ = is_noun_;
+  for (std::size_t i = 0; i < tags_.size(); ++i) {
+    is_noun_[i + 1] = tags_[i].starts_with("NN");
+    is_verb_[i + 1] = tags_[i].starts_with("VB") || tags_[i] == "MD";
+  }
+  for (const auto& name : relations_) rel_.push_back(relation_of(name));
+  for (int kind = 0; kind < kKinds; ++kind) {
+    const std::uint32_t count = in.number();
+    if (count > packed.size()) throw std::invalid_argument("the parser's model is damaged");
+    auto& slots = slots_[kind];
+    slots.resize(std::bit_ceil(static_cast<std::size_t>(count) * 3 / 2 + 2));
+    const std::size_t mask = slots.size() - 1;
+    std::uint32_t key = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      key += in.number();
+      std::size_t at = key & mask;
+      while (slots[at].at) at = (at + 1) & mask;
+      const std::uint8_t used = in.byte();
+      if (used == 0 || used > kMost) throw std::invalid_argument("the parser's model is damaged");
+      slots[at].key = key;
+      if (kind == kArc) {
+        std::uint32_t moves = 1;  // so that it is never zero
+        for (int k = 0; k < used; ++k) {
+          const std::uint8_t of = in.byte(), weight = in.byte();
+          if (of >= kMoves) throw std::invalid_argument("the parser's model is damaged");
+          moves |= static_cast<std::uint32_t>(weight) << (8 + 8 * of);
+        }
+        slots[at].at = moves;
+      } else {
+        slots[at].at = static_cast<std::uint32_t>(cells_[kind].size()) + 1;
+        cells_[kind].push_back({used, 0});
+        for (int k = 0; k < used; ++k) {
+          const std::uint8_t of = in.byte(), weight = in.byte();
+          if (of >= classes_[kind]) throw std::invalid_argument("the parser's model is damaged");
+          cells_[kind].push_back({of, static_cast<std::int8_t>(weight)});
+        }
+      }
+    }
+  }
+}
+
+void ParserModel::rows(int kind, const Features& f, Score* out) const {
+  const auto& slots = slots_[kind];
+  const std::size_t mask = slots.size() - 1;
+  const auto count = static_cast<std::size_t>(f.count);
+  for (std::size_t k = 0; k < count; ++k) prefetch(&slots[f.key[k] & mask]);
+  const Cell* cells = cells_[kind].data();
+  if (kind == kArc) {
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t at = f.key[k] & mask; slots[at].at; at = (at + 1) & mask) {
+        if (slots[at].key != f.key[k]) continue;
+        const std::uint32_t moves = slots[at].at;
+        for (int m = 0; m < kMoves; ++m) out[m] += static_cast<std::int8_t>(moves >> (8 + 8 * m) & 255);
+        break;
+      }
+    }
+    return;
+  }
+  std::array<const Cell*, 96> found;
+  std::size_t rows = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t at = f.key[k] & mask; slots[at].at; at = (at + 1) & mask) {
+      if (slots[at].key != f.key[k]) continue;
+      found[rows] = cells + (slots[at].at - 1);
+      prefetch(found[rows++]);
+      break;
+    }
+  }
+  for (std::size_t k = 0; k < rows; ++k) {
+    const Cell* row = found[k];
+    for (int c = row->of; c > 0; --c) {
+      ++row;
+      out[row->of] += row->weight;
+    }
+  }
+}
+
+void ParserModel::parse_piece(const std::vector<std::string_view>& words, std::size_t from, std::size_t to,
+                              std::vector<Word>& out) const {
+  Sentence s;
+  s.facts.reserve(to - from);
+  for (std::size_t i = from; i < to; ++i) s.facts.push_back(facts_of(words[i]));
+  tag_first(*this, s);
+  look_ahead(s, is_noun_, is_verb_);
+  State t;
+  parse_greedily(*this, s, t);
+  for (std::size_t i = 0; i < to - from; ++i) {
+    const bool root = t.head[i] == kNone;
+    const std::int32_t head = root ? 0 : static_cast<std::int32_t>(from) + t.head[i] + 1;
+    const std::size_t relation = root ? 0 : static_cast<std::size_t>(t.relation[i] - 1);
+    out.push_back({words[from + i], tags_[static_cast<std::size_t>(t.tag[i] - 1)], root ? Rel::root : rel_[relation], head,
+                   root ? "root" : std::string_view(relations_[relation])});
+  }
+}
+
+std::vector<Word> ParserModel::parse(std::string_view text) const {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (end > at) words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  std::vector<Word> out;
+  out.reserve(words.size());
+  for (std::size_t from = 0; from < words.size(); from += kLongest) {
+    parse_piece(words, from, std::min(words.size(), from + kLongest), out);
+  }
+  return out;
+}
+
+}  // namespace steelyard::language
