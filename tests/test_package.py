@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -54,7 +53,6 @@ def test_wheel(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("make"), reason="the README's commands need make")
 def test_the_first_command_of_the_readme(tmp_path: Path) -> None:
     assert "make demo" in (ROOT / "README.md").read_text(encoding="utf-8")
     done = subprocess.run(["make", "demo", f"OUT={tmp_path}"], cwd=ROOT, capture_output=True, text=True, check=True)

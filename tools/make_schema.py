@@ -76,6 +76,7 @@ PROVENANCE = closed(
                 "missing": {"enum": ["error", "worst", "skip"]},
                 "extra": {"enum": ["error", "skip"]},
                 "columns": {"type": "object", "additionalProperties": TEXT},
+                "options": {"type": "object", "additionalProperties": TEXT, "description": "The task's own options."},
             }
         ),
     },

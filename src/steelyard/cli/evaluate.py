@@ -6,6 +6,7 @@ import click
 
 from steelyard import api
 from steelyard.cli.options import (
+    TaskCommand,
     check_outputs,
     complete_task,
     given_options,
@@ -16,7 +17,7 @@ from steelyard.cli.options import (
 )
 
 
-@click.command()
+@click.command(cls=TaskCommand)
 @click.argument("task", shell_complete=complete_task)
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path(), required=False)

@@ -34,7 +34,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
 
 
-_GIVEN = "steelyard.options"
+_GIVEN, _DECLARED = "steelyard.options.given", "steelyard.options.declared"
 
 
 def keep_option(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -64,23 +64,34 @@ def given_options() -> dict[str, str]:
     return dict(click.get_current_context().meta.get(_GIVEN, {}))
 
 
-def _of_tasks() -> list[Callable[[Any], Any]]:
-    """One option of the command line for each that a task declares; tasks may share a name."""
-    users: dict[str, list[tuple[str, Option]]] = {}
-    for task in catalogue.TASKS.values():
-        for option in task.options:
-            users.setdefault(option.name, []).append((task.name, option))
-    made = []
-    for name, found in users.items():
-        tasks, option = ", ".join(task for task, _ in found), found[0][1]
-        made.append(
-            click.option(
-                f"--{name.replace('_', '-')}", name, expose_value=False, callback=keep_option,
-                metavar=option.metavar or "|".join(option.choices) or name.upper(),
-                help=f"{option.meaning} ({tasks})",
-            )
-        )  # fmt: skip
-    return made
+class TaskCommand(click.Command):
+    """A command whose first argument is a task, and that takes the options which that task declares.
+
+    Only the named task is loaded. `steelyard evaluate TASK --help` shows its options; without a task, only the common
+    ones are shown.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take in the named task's options, then parse."""
+        named = next((arg for arg in args if arg in catalogue.TASKS), None)
+        if named is not None:
+            ctx.meta[_DECLARED] = [_option(option) for option in catalogue.TASKS[named].options]
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The common parameters, then those of the task."""
+        *common, last = super().get_params(ctx)
+        return [*common, *ctx.meta.get(_DECLARED, []), last]
+
+
+def _option(option: Option) -> click.Option:
+    return click.Option(
+        [f"--{option.name.replace('_', '-')}", option.name],
+        expose_value=False,
+        callback=keep_option,
+        metavar=option.metavar or "|".join(option.choices) or option.name.upper(),
+        help=option.meaning,
+    )
 
 
 _SHARED: Sequence[Callable[[Any], Any]] = (
@@ -108,7 +119,7 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
 
 def shared_options(function: Any) -> Any:
     """Give a command the options that evaluate and compare have in common."""
-    for option in reversed([*_SHARED, *_of_tasks()]):
+    for option in reversed(_SHARED):
         function = option(function)
     return function
 
