@@ -25,6 +25,7 @@ class Column:
     """One column of a side.
 
     Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`.
+    `aliases` are other names that a file may have for it, taken where the name itself is missing.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Column:
     maximum: float | None = None
     empty: bool = False
     meaning: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

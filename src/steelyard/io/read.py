@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from os import PathLike
@@ -66,6 +67,8 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
         given = mapping.get(f"{side}.{column.name}") or mapping.get(column.name, column.name)
         name = given if given in table.columns else column.name
         if name not in table.columns:
+            name = next((alias for alias in column.aliases if alias in table.columns), name)
+        if name not in table.columns:
             if not column.required:
                 continue
             raise _missing(table, name)
@@ -90,10 +93,17 @@ def _convert(table: Table, name: str, column: Column) -> Array:
     if column.kind == "id":
         return _ids(table, name, values)
     if column.kind == "text":
-        return as_object(["" if _is_empty(v) else str(v) for v in values.tolist()])
+        return as_object([_text(v) for v in values.tolist()])
     if column.kind == "flag":
         return _flags(table, name, values)
     return _numbers(table, name, values, column)
+
+
+def _text(value: Any) -> str:
+    """A cell as text; a list or an object of a JSON file as JSON."""
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if _is_empty(value) else str(value)
 
 
 def _is_empty(value: Any) -> bool:

@@ -16,6 +16,7 @@ from steelyard.core.task import Task
 MODULES = {
     "weights": "steelyard.metrics.weights",
     "sequences": "steelyard.metrics.sequences",
+    "captions": "steelyard.metrics.captions.task",
 }
 
 
