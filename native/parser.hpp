@@ -19,11 +19,10 @@ constexpr int kLongest = 120;  // words of a sentence; a longer one is cut into 
 enum Kind : int { kFirstTag, kSecondTag, kArc, kRelation_, kKinds };
 enum Move : int { kShift, kLeft, kRight, kMoves };
 
+// One step of a hash: cheap, since a decision makes hundreds of them; `finish` spreads the bits.
 inline std::uint32_t mix(std::uint32_t a, std::uint32_t b) {
-  std::uint64_t x = (static_cast<std::uint64_t>(a) << 32 | b) * 0x9E3779B97F4A7C15ull;
-  x ^= x >> 29;
-  x *= 0xBF58476D1CE4E5B9ull;
-  return static_cast<std::uint32_t>(x >> 32);
+  const std::uint64_t x = (static_cast<std::uint64_t>(a) << 32 | b) * 0x9E3779B97F4A7C15ull;
+  return static_cast<std::uint32_t>(x >> 32) ^ static_cast<std::uint32_t>(x);
 }
 
 inline std::uint32_t hash_text(std::string_view text) {
@@ -59,17 +58,27 @@ inline WordFacts facts_of(std::string_view text) {
 struct Features {
   std::array<std::uint32_t, 96> key;
   int count = 0;
-  std::uint32_t next_template = 1;
-  void add(std::uint32_t a) { key[static_cast<std::size_t>(count++)] = mix(next_template++, a); }
-  void add(std::uint32_t a, std::uint32_t b) { add(mix(a, b)); }
-  void add(std::uint32_t a, std::uint32_t b, std::uint32_t c) { add(mix(mix(a, b), c)); }
-  void add(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) { add(mix(mix(mix(a, b), c), d)); }
+  void add(std::uint64_t a) { put(a * kOne); }
+  void add(std::uint64_t a, std::uint64_t b) { put((a * kOne + b) * kTwo); }
+  void add(std::uint64_t a, std::uint64_t b, std::uint64_t c) { put(((a * kOne + b) * kTwo + c) * kThree); }
+  void add(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
+    put((((a * kOne + b) * kTwo + c) * kThree + d) * kOne);
+  }
+
+ private:
+  static constexpr std::uint64_t kOne = 0x9E3779B97F4A7C15ull, kTwo = 0xBF58476D1CE4E5B9ull, kThree = 0x94D049BB133111EBull;
+  void put(std::uint64_t x) {  // the number of the template is part of the key
+    x += static_cast<std::uint64_t>(count + 1) * 0xD6E8FEB86659FD93ull;
+    x ^= x >> 32;
+    key[static_cast<std::size_t>(count++)] = static_cast<std::uint32_t>(x * kTwo >> 32);
+  }
 };
 
 // A sentence and what has been decided about it. Words count from 0; head n is the root.
 struct Sentence {
   std::vector<WordFacts> facts;
   std::vector<std::uint8_t> first_tag;  // 1 + tag, from the first pass
+  std::vector<std::uint8_t> certain;    // 1 + tag of a word that has no other, else 0
   std::vector<std::int16_t> next_noun, next_verb;
 };
 
@@ -368,6 +377,7 @@ template <typename Scorer>
 void tag_first(const Scorer& scorer, Sentence& s) {
   s.first_tag.assign(s.facts.size(), 0);
   for (int i = 0; i < static_cast<int>(s.facts.size()); ++i) {
+    if ((s.first_tag[static_cast<std::size_t>(i)] = s.certain[static_cast<std::size_t>(i)])) continue;
     Features f;
     first_tag_features(s, i, f);
     s.first_tag[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(1 + best_class(scorer, kFirstTag, f));
@@ -386,24 +396,33 @@ inline void look_ahead(Sentence& s, const std::vector<std::uint8_t>& is_noun, co
   }
 }
 
+// The move where only one may be taken, else -1.
+inline int forced(const State& t) {
+  if (t.depth == 0) return kShift;
+  return t.buffer == t.n ? static_cast<int>(kRight) : -1;
+}
+
 template <typename Scorer>
 void parse_greedily(const Scorer& scorer, const Sentence& s, State& t) {
   t.start(s);
   const View view{s, t};
   while (!t.done()) {
-    int move = kShift;
-    if (t.depth > 0 && !(t.depth == 1 && t.buffer == t.n)) {
+    int move = forced(t);
+    if (move < 0) {
       Features f;
       arc_features(view, f);
       std::array<typename Scorer::Score, kMost> score{};
       scorer.rows(kArc, f, score.data());
-      move = -1;
       for (int m = 0; m < kMoves; ++m) {
         if (t.may(m) && (move < 0 || score[static_cast<std::size_t>(m)] > score[static_cast<std::size_t>(move)])) move = m;
       }
     }
     Features f;
     if (move == kShift) {
+      if (const int tag = s.certain[static_cast<std::size_t>(t.buffer)]) {
+        t.take(kShift, tag);
+        continue;
+      }
       second_tag_features(view, f);
       t.take(kShift, 1 + best_class(scorer, kSecondTag, f));
     } else {

@@ -67,6 +67,15 @@ ParserModel::ParserModel(std::string_view packed) {
     is_verb_[i + 1] = tags_[i].starts_with("VB") || tags_[i] == "MD";
   }
   for (const auto& name : relations_) rel_.push_back(relation_of(name));
+  const std::uint32_t sure = in.number();
+  if (sure > packed.size()) throw std::invalid_argument("the parser's model is damaged");
+  std::uint32_t word = 0;
+  for (std::uint32_t i = 0; i < sure; ++i) {
+    word += in.number();
+    const std::uint8_t tag = in.byte();
+    if (tag >= tags) throw std::invalid_argument("the parser's model is damaged");
+    certain_.emplace(word, static_cast<std::uint8_t>(tag + 1));
+  }
   for (int kind = 0; kind < kKinds; ++kind) {
     const std::uint32_t count = in.number();
     if (count > packed.size()) throw std::invalid_argument("the parser's model is damaged");
@@ -78,18 +87,13 @@ ParserModel::ParserModel(std::string_view packed) {
       key += in.number();
       std::size_t at = key & mask;
       while (slots[at].at) at = (at + 1) & mask;
-      const std::uint8_t used = in.byte();
-      if (used == 0 || used > kMost) throw std::invalid_argument("the parser's model is damaged");
       slots[at].key = key;
-      if (kind == kArc) {
-        std::uint32_t moves = 1;  // so that it is never zero
-        for (int k = 0; k < used; ++k) {
-          const std::uint8_t of = in.byte(), weight = in.byte();
-          if (of >= kMoves) throw std::invalid_argument("the parser's model is damaged");
-          moves |= static_cast<std::uint32_t>(weight) << (8 + 8 * of);
-        }
-        slots[at].at = moves;
+      if (kind == kArc) {  // the weights of shift and left arc; the right arc's is zero, and the last byte says "taken"
+        const std::uint32_t shift = in.byte(), left = in.byte();
+        slots[at].at = 1u | shift << 8 | left << 16;
       } else {
+        const std::uint8_t used = in.byte();
+        if (used == 0 || used > kMost) throw std::invalid_argument("the parser's model is damaged");
         slots[at].at = static_cast<std::uint32_t>(cells_[kind].size()) + 1;
         cells_[kind].push_back({used, 0});
         for (int k = 0; k < used; ++k) {
@@ -113,7 +117,8 @@ void ParserModel::rows(int kind, const Features& f, Score* out) const {
       for (std::size_t at = f.key[k] & mask; slots[at].at; at = (at + 1) & mask) {
         if (slots[at].key != f.key[k]) continue;
         const std::uint32_t moves = slots[at].at;
-        for (int m = 0; m < kMoves; ++m) out[m] += static_cast<std::int8_t>(moves >> (8 + 8 * m) & 255);
+        out[kShift] += static_cast<std::int8_t>(moves >> 8 & 255);
+        out[kLeft] += static_cast<std::int8_t>(moves >> 16 & 255);
         break;
       }
     }
@@ -142,7 +147,12 @@ void ParserModel::parse_piece(const std::vector<std::string_view>& words, std::s
                               std::vector<Word>& out) const {
   Sentence s;
   s.facts.reserve(to - from);
-  for (std::size_t i = from; i < to; ++i) s.facts.push_back(facts_of(words[i]));
+  s.certain.reserve(to - from);
+  for (std::size_t i = from; i < to; ++i) {
+    s.facts.push_back(facts_of(words[i]));
+    const auto found = certain_.find(s.facts.back().word);
+    s.certain.push_back(found == certain_.end() ? 0 : found->second);
+  }
   tag_first(*this, s);
   look_ahead(s, is_noun_, is_verb_);
   State t;

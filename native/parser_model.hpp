@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "language.hpp"
@@ -25,7 +26,7 @@ class ParserModel {
  private:
   struct Slot {
     std::uint32_t key = 0;
-    std::uint32_t at = 0;  // of the first cell, plus one; three moves' weights for arcs
+    std::uint32_t at = 0;  // of the row's first cell, plus one; for arcs the weights themselves; 0 where the slot is free
   };
   struct Cell {
     std::uint8_t of;
@@ -36,6 +37,7 @@ class ParserModel {
   int classes_[kKinds];
   std::vector<Slot> slots_[kKinds];
   std::vector<Cell> cells_[kKinds];  // a row is its number of cells, then the cells
+  std::unordered_map<std::uint32_t, std::uint8_t> certain_;  // words of one tag only, with 1 + that tag
   std::vector<std::string> tags_, relations_;
   std::vector<Rel> rel_;
   std::vector<std::uint8_t> is_noun_, is_verb_;

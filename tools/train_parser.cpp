@@ -7,10 +7,10 @@
 // perceptrons: the first tagger alone, with folds so that the parser trains on tags as wrong as those it will meet; then
 // the parser with a dynamic oracle (Goldberg and Nivre 2013): the move that loses fewest arcs from wherever its own
 // mistakes have led it. Silver sentences (analysed by a slower parser) are mixed in, each pass over them once.
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -38,9 +38,26 @@ class Table {
       if (keys_[at] == key) return &weight_[static_cast<std::size_t>(slots_[at]) * static_cast<std::size_t>(width_)];
     }
   }
+  // Keeps only the rows with the largest weights, all set to zero again; from then on no row is added.
+  void keep(std::size_t most) {
+    std::vector<std::pair<float, std::uint32_t>> sized;
+    for (const auto& [key, row] : rows()) {
+      float low = 0, high = 0;
+      for (int c = 0; c < width_; ++c) low = std::min(low, row[c]), high = std::max(high, row[c]);
+      sized.emplace_back(high - low, key);
+    }
+    std::sort(sized.rbegin(), sized.rend());
+    if (sized.size() > most) sized.resize(most);
+    Table fresh(width_);
+    for (const auto& [size, key] : sized) fresh.row_of(key);
+    *this = std::move(fresh);
+    closed_ = true;
+  }
   void update(const Features& f, int right, int wrong, double step, float by = 1.0f) {
     for (int k = 0; k < f.count; ++k) {
-      const std::size_t row = static_cast<std::size_t>(row_of(f.key[static_cast<std::size_t>(k)])) * static_cast<std::size_t>(width_);
+      const std::int32_t found = row_of(f.key[static_cast<std::size_t>(k)]);
+      if (found < 0) continue;
+      const std::size_t row = static_cast<std::size_t>(found) * static_cast<std::size_t>(width_);
       weight_[row + static_cast<std::size_t>(right)] += by;
       weight_[row + static_cast<std::size_t>(wrong)] -= by;
       sum_[row + static_cast<std::size_t>(right)] += by * step;
@@ -49,7 +66,9 @@ class Table {
   }
   void nudge(const Features& f, int of, float by, double step) {
     for (int k = 0; k < f.count; ++k) {
-      const std::size_t at = static_cast<std::size_t>(row_of(f.key[static_cast<std::size_t>(k)])) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(of);
+      const std::int32_t found = row_of(f.key[static_cast<std::size_t>(k)]);
+      if (found < 0) continue;
+      const std::size_t at = static_cast<std::size_t>(found) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(of);
       weight_[at] += by;
       sum_[at] += by * step;
     }
@@ -65,6 +84,10 @@ class Table {
         for (int c = 0; c < width_; ++c) out[c] += row[c];
       }
     }
+  }
+  template <typename F>
+  void each_row(F f) {
+    for (std::size_t i = 0; i < count_; ++i) f(&weight_[i * static_cast<std::size_t>(width_)]);
   }
   int width() const { return width_; }
   std::vector<std::pair<std::uint32_t, const float*>> rows() const {
@@ -82,6 +105,7 @@ class Table {
     const std::size_t mask = keys_.size() - 1;
     for (std::size_t at = key & mask;; at = (at + 1) & mask) {
       if (slots_[at] < 0) {
+        if (closed_) return -1;
         keys_[at] = key;
         slots_[at] = static_cast<std::int32_t>(count_++);
         weight_.resize(count_ * static_cast<std::size_t>(width_));
@@ -104,6 +128,7 @@ class Table {
     keys_.swap(keys), slots_.swap(slots);
   }
   int width_;
+  bool closed_ = false;
   std::size_t count_ = 0;
   std::vector<std::uint32_t> keys_;
   std::vector<std::int32_t> slots_;
@@ -137,6 +162,28 @@ struct Model {
   Names tags, relations;
   std::vector<Table> table;
   std::vector<std::uint8_t> is_noun, is_verb;
+  std::map<std::uint32_t, int> certain;  // words of one tag only, with that tag
+  void find_certain(std::vector<Example>& all) {
+    std::unordered_map<std::uint32_t, std::map<int, int>> seen;
+    for (const Example& e : all) {
+      for (std::size_t i = 0; i < e.tag.size(); ++i) ++seen[e.s.facts[i].word][e.tag[i]];
+    }
+    for (const auto& [word, tags] : seen) {
+      int total = 0, most = 0, tag = 0;
+      for (const auto& [t, c] : tags) {
+        total += c;
+        if (c > most) most = c, tag = t;
+      }
+      if (total >= 30 && most >= total * 0.9985) certain[word] = tag;
+    }
+  }
+  void mark(Example& e) const {
+    e.s.certain.assign(e.s.facts.size(), 0);
+    for (std::size_t i = 0; i < e.s.facts.size(); ++i) {
+      const auto found = certain.find(e.s.facts[i].word);
+      if (found != certain.end()) e.s.certain[i] = static_cast<std::uint8_t>(1 + found->second);
+    }
+  }
   void ready() {
     const int t = static_cast<int>(tags.list.size()), r = static_cast<int>(relations.list.size());
     for (int width : {t, t, static_cast<int>(kMoves), r}) table.emplace_back(width);
@@ -225,6 +272,7 @@ struct Trainer {
   void train_first(Example& e) {
     e.s.first_tag.assign(e.s.facts.size(), 0);
     for (int i = 0; i < static_cast<int>(e.s.facts.size()); ++i) {
+      if ((e.s.first_tag[static_cast<std::size_t>(i)] = e.s.certain[static_cast<std::size_t>(i)])) continue;
       Features f;
       first_tag_features(e.s, i, f);
       const int guess = learn(kFirstTag, f, e.tag[static_cast<std::size_t>(i)]);
@@ -257,8 +305,8 @@ struct Trainer {
     const View view{e.s, t};
     std::uniform_real_distribution<double> coin(0, 1);
     while (!t.done()) {
-      int move = kShift;
-      if (t.depth > 0) {
+      int move = forced(t);
+      if (move < 0) {
         Features f;
         arc_features(view, f);
         std::array<float, kMost> score{};
@@ -284,6 +332,10 @@ struct Trainer {
       }
       Features f;
       if (move == kShift) {
+        if (const int tag = e.s.certain[static_cast<std::size_t>(t.buffer)]) {
+          t.take(kShift, tag);
+          continue;
+        }
         second_tag_features(view, f);
         t.take(kShift, 1 + learn(kSecondTag, f, e.tag[static_cast<std::size_t>(t.buffer)]));
       } else {
@@ -320,7 +372,8 @@ std::vector<Step> gold_steps(const Example& e) {
       if (t.may(m) && (m == kShift || t.depth > 0) && cost[static_cast<std::size_t>(m)] == 0 && move < 0) move = m;
     }
     if (move < 0) return {};
-    const int with = 1 + (move == kShift ? e.tag[static_cast<std::size_t>(t.buffer)] : e.relation[static_cast<std::size_t>(t.top(0))]);
+    const int sure = move == kShift ? e.s.certain[static_cast<std::size_t>(t.buffer)] : 0;
+    const int with = sure ? sure : 1 + (move == kShift ? e.tag[static_cast<std::size_t>(t.buffer)] : e.relation[static_cast<std::size_t>(t.top(0))]);
     steps.push_back({static_cast<std::uint8_t>(move), static_cast<std::uint8_t>(with)});
     t.take(move, with);
   }
@@ -338,13 +391,17 @@ template <typename M>
 void expand(const M& model, const Sentence& s, const Item& item, std::size_t number, std::vector<Next>& out, const Step* gold) {
   const View view{s, item.t};
   std::array<float, kMost> arcs{};
-  if (item.t.depth > 0) {
+  if (forced(item.t) < 0) {
     Features f;
     arc_features(view, f);
     model.rows(kArc, f, arcs.data());
   }
   for (int m = 0; m < kMoves; ++m) {
     if (!item.t.may(m)) continue;
+    if (m == kShift && s.certain[static_cast<std::size_t>(item.t.buffer)]) {
+      out.push_back({item.score + arcs[kShift], number, {kShift, s.certain[static_cast<std::size_t>(item.t.buffer)]}});
+      continue;
+    }
     Features f;
     m == kShift ? second_tag_features(view, f) : relation_features(view, m, f);
     std::array<float, kMost> score{};
@@ -395,10 +452,14 @@ struct BeamTrainer {
     const View view{e.s, t};
     for (std::size_t k = 0; k < count; ++k) {
       const Step step = sequence[k];
-      if (t.depth > 0) {
+      if (forced(t) < 0) {
         Features f;
         arc_features(view, f);
         model.table[kArc].nudge(f, step.move, by, steps);
+      }
+      if (step.move == kShift && e.s.certain[static_cast<std::size_t>(t.buffer)]) {
+        t.take(step.move, step.with);
+        continue;
       }
       Features f;
       step.move == kShift ? second_tag_features(view, f) : relation_features(view, step.move, f);
@@ -495,12 +556,39 @@ void put(std::string& out, std::uint32_t number) {
   out += static_cast<char>(number);
 }
 
-// Weights as bytes: rounded to `levels` steps of the kind's scale, rows and cells that come to nothing left out.
+// Rounds the weights to bytes and sets what is too small to zero, so that what is measured is what is shipped. Only
+// differences between classes matter: an arc's row is moved so that the right arc has weight zero.
+void squeeze(Model& model, const std::array<float, kKinds>& step, const std::array<float, kKinds>& least) {
+  for (int kind = 0; kind < kKinds; ++kind) {
+    const auto k = static_cast<std::size_t>(kind);
+    const int width = model.classes(kind);
+    model.table[k].each_row([&](float* row) {
+      if (kind == kArc) {
+        for (int m = 0; m < kMoves; ++m) row[m] -= m == kRight ? 0 : row[kRight];
+        row[kRight] = 0;
+      }
+      float largest = 0;
+      for (int c = 0; c < width; ++c) largest = std::max(largest, std::abs(row[c]));
+      for (int c = 0; c < width; ++c) {
+        if (largest < least[k] || (kind != kArc && std::abs(row[c]) < least[k] / 2)) row[c] = 0;
+        row[c] = std::max(-127.0f, std::min(127.0f, std::round(row[c] / step[k]))) * step[k];
+      }
+    });
+  }
+}
+
 std::string pack(const Model& model, const std::array<float, kKinds>& step) {
   std::string out = "SYPM0001";
   for (const auto* names : {&model.tags.list, &model.relations.list}) {
     put(out, static_cast<std::uint32_t>(names->size()));
     for (const auto& name : *names) put(out, static_cast<std::uint32_t>(name.size())), out += name;
+  }
+  put(out, static_cast<std::uint32_t>(model.certain.size()));
+  std::uint32_t last = 0;
+  for (const auto& [word, tag] : model.certain) {
+    put(out, word - last);
+    out += static_cast<char>(tag);
+    last = word;
   }
   for (int kind = 0; kind < kKinds; ++kind) {
     std::string rows;
@@ -509,18 +597,22 @@ std::string pack(const Model& model, const std::array<float, kKinds>& step) {
     for (const auto& [key, weight] : model.table[static_cast<std::size_t>(kind)].rows()) {
       std::string cells;
       int used = 0;
+      auto byte = [&](int c) { return static_cast<char>(std::lround(weight[c] / step[static_cast<std::size_t>(kind)])); };
       for (int c = 0; c < width; ++c) {
-        const long w = std::lround(weight[c] / step[static_cast<std::size_t>(kind)]);
-        if (w == 0) continue;
+        if (byte(c) == 0) continue;
         cells += static_cast<char>(c);
-        cells += static_cast<char>(std::max(-127l, std::min(127l, w)));
+        cells += byte(c);
         ++used;
       }
       if (!used) continue;
       put(rows, key - before);
       before = key;
-      rows += static_cast<char>(used);
-      rows += cells;
+      if (kind == kArc) {
+        rows += byte(kShift), rows += byte(kLeft);
+      } else {
+        rows += static_cast<char>(used);
+        rows += cells;
+      }
       ++count;
     }
     put(out, count);
@@ -538,7 +630,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::map<std::string, std::string> option{{"epochs", "8"}, {"seed", "1"}, {"margin", "0"}, {"explore", "0.9"}, {"silver", ""},
-                                            {"folds", "4"}, {"step", "0"}, {"passes", "5"}, {"limit", "1000000000"}, {"beam", "1"},
+                                            {"folds", "4"}, {"passes", "5"}, {"first", "60000"},
+                                            {"second", "60000"}, {"arc", "450000"}, {"relation", "60000"}, {"limit", "1000000000"}, {"beam", "1"}, {"scout", "0"},
                                             {"analyse", ""}};
   for (int i = 5; i < argc; ++i) {
     const std::string text = argv[i];
@@ -551,6 +644,10 @@ int main(int argc, char** argv) {
   if (std::string(argv[3]) != "-") dev = read(argv[3], model, true);
   if (!option["silver"].empty()) silver = read(option["silver"], model, true, std::stoul(option["limit"]));
   model.ready();
+  model.find_certain(gold);
+  for (auto* part : {&gold, &dev, &silver}) {
+    for (auto& e : *part) model.mark(e);
+  }
   const auto seed = static_cast<std::mt19937::result_type>(std::stoi(option["seed"]));
   const float margin = std::stof(option["margin"]);
   std::mt19937 random(seed);
@@ -562,7 +659,7 @@ int main(int argc, char** argv) {
   std::vector<std::vector<std::uint8_t>> folded(gold.size());
   for (int fold = 0; fold < folds; ++fold) {
     Model part;
-    part.tags = model.tags, part.relations = model.relations;
+    part.tags = model.tags, part.relations = model.relations, part.certain = model.certain;
     part.ready();
     Trainer trainer{part, random};
     trainer.margin = margin;
@@ -578,36 +675,50 @@ int main(int argc, char** argv) {
       folded[i] = gold[i].s.first_tag;
     }
   }
-  Trainer trainer{model, random};
-  trainer.margin = margin;
-  for (int pass = 0; pass < passes; ++pass) {
-    std::shuffle(order.begin(), order.end(), random);
-    for (std::size_t i : order) trainer.train_first(gold[i]);
-  }
-  if (!silver.empty()) {  // a tagger for the silver sentences' first tags: trained on gold alone, so that it errs there as elsewhere
-    for (auto& e : silver) trainer.train_first(e);
-  }
-  model.table[kFirstTag].average(trainer.steps[kFirstTag]);
-  for (std::size_t i = 0; i < gold.size(); ++i) {
-    gold[i].s.first_tag = folded[i];
-    look_ahead(gold[i].s, model.is_noun, model.is_verb);
-  }
-  for (auto& e : silver) {
-    tag_first(model, e.s);
-    look_ahead(e.s, model.is_noun, model.is_verb);
-  }
   const auto width = static_cast<std::size_t>(std::stoul(option["beam"]));
-  BeamTrainer beam_trainer{model};
-  std::vector<const Example*> items;
-  for (int epoch = 0; epoch < epochs; ++epoch) {
-    items.clear();
-    for (const auto& e : gold) if (e.projective) items.push_back(&e);
-    for (const auto& e : silver) if (e.projective) items.push_back(&e);
-    std::shuffle(items.begin(), items.end(), random);
-    const auto begun = std::chrono::steady_clock::now();
-    for (const Example* e : items) width > 1 ? beam_trainer.train(*e, width) : trainer.train_parse(*e, epoch == 0 ? 0.0 : std::stod(option["explore"]));
-    std::fprintf(stderr, "epoch %d: %.1f s\n", epoch + 1, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  const double explore = std::stod(option["explore"]);
+  std::vector<Example*> items;
+  for (auto* part : {&gold, &silver}) {
+    for (auto& e : *part) items.push_back(&e);
   }
+  Trainer trainer{model, random};
+  BeamTrainer beam_trainer{model};
+  auto train_tags = [&](int count) {
+    for (int pass = 0; pass < count; ++pass) {
+      std::shuffle(items.begin(), items.end(), random);
+      for (Example* e : items) trainer.train_first(*e);
+    }
+    model.table[kFirstTag].average(trainer.steps[kFirstTag]);
+    for (auto& e : silver) tag_first(model, e.s);
+    for (std::size_t i = 0; i < gold.size(); ++i) gold[i].s.first_tag = folded[i];
+    for (Example* e : items) look_ahead(e->s, model.is_noun, model.is_verb);
+  };
+  auto train_parser = [&](int count) {
+    for (int epoch = 0; epoch < count; ++epoch) {
+      std::shuffle(items.begin(), items.end(), random);
+      const auto begun = std::clock();
+      for (const Example* e : items) {
+        if (!e->projective) continue;
+        width > 1 ? beam_trainer.train(*e, width) : trainer.train_parse(*e, epoch == 0 ? 0.0 : explore);
+      }
+      std::fprintf(stderr, "epoch %d: %.1f s\n", epoch + 1, static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC);
+    }
+  };
+  const char* names[] = {"first", "second", "arc", "relation"};
+  const int scout = std::stoi(option["scout"]);  // passes that only find out which features are worth their place
+  if (scout > 0) {
+    trainer.margin = 0;
+    train_tags(scout);
+    train_parser(scout);
+    for (int kind = 0; kind < kKinds; ++kind) {
+      if (kind != kFirstTag) model.table[static_cast<std::size_t>(kind)].average(trainer.steps[kind]);
+      model.table[static_cast<std::size_t>(kind)].keep(std::stoul(option[names[kind]]));
+      trainer.steps[kind] = 1;
+    }
+  }
+  trainer.margin = margin;
+  train_tags(passes);
+  train_parser(epochs);
   for (int kind : {kSecondTag, kArc, kRelation_}) {
     model.table[static_cast<std::size_t>(kind)].average(width > 1 ? beam_trainer.steps : trainer.steps[kind]);
   }
@@ -622,6 +733,7 @@ int main(int argc, char** argv) {
       std::istringstream fields(line);
       for (std::string word; fields >> word;) e.words.push_back(word), e.s.facts.push_back(facts_of(word));
       if (e.words.empty() || e.words.size() > kLongest) continue;
+      model.mark(e);
       tag_first(model, e.s);
       look_ahead(e.s, model.is_noun, model.is_verb);
       const State t = search(model, e.s, width)[0].t;
@@ -634,16 +746,23 @@ int main(int argc, char** argv) {
     return 0;
   }
 
-  // One unit of rounding for each kind, such that the largest weights still fit into a byte.
-  std::array<float, kKinds> step{};
+  // One unit of rounding and one least weight for each kind: the larger, the smaller the file.
+  std::array<float, kKinds> step{}, least{};
   for (int kind = 0; kind < kKinds; ++kind) {
-    float largest = 0;
+    std::vector<float> sizes;
     for (const auto& [key, row] : model.table[static_cast<std::size_t>(kind)].rows()) {
-      for (int c = 0; c < model.classes(kind); ++c) largest = std::max(largest, std::abs(row[c]));
+      float largest = 0;
+      for (int c = 0; c < model.classes(kind); ++c) largest = std::max(largest, std::abs(row[c] - (kind == kArc ? row[kRight] : 0)));
+      sizes.push_back(largest);
     }
-    step[static_cast<std::size_t>(kind)] = std::stof(option["step"]) > 0 ? std::stof(option["step"]) : largest / 127;
-    std::fprintf(stderr, "kind %d: largest %.2f, step %.4f\n", kind, largest, step[static_cast<std::size_t>(kind)]);
+    std::sort(sizes.rbegin(), sizes.rend());
+    const auto rows = std::min(sizes.size() - 1, static_cast<std::size_t>(std::stoul(option[names[kind]])));
+    step[static_cast<std::size_t>(kind)] = sizes[std::min<std::size_t>(sizes.size() - 1, 20)] / 127;
+    least[static_cast<std::size_t>(kind)] = std::max(sizes[rows], step[static_cast<std::size_t>(kind)] / 2);
+    std::fprintf(stderr, "%s: %zu rows, step %.4f, least %.4f\n", names[kind], sizes.size(), step[static_cast<std::size_t>(kind)], least[static_cast<std::size_t>(kind)]);
   }
+  squeeze(model, step, least);
+  if (!dev.empty()) print("dev, squeezed", measure(model, dev, 1));
   const std::string packed = pack(model, step);
   std::ofstream(argv[4], std::ios::binary) << packed;
   std::fprintf(stderr, "%zu bytes\n", packed.size());

@@ -13,6 +13,7 @@ from steelyard.cli.completion import completion
 from steelyard.cli.demo import demo
 from steelyard.cli.evaluate import evaluate
 from steelyard.cli.metrics import metrics
+from steelyard.cli.parse import parse
 from steelyard.core.errors import SteelyardError, nearest
 from steelyard.version import __version__
 
@@ -47,7 +48,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, metrics, demo, completion):
+for command in (evaluate, compare, metrics, demo, parse, completion):
     cli.add_command(command)
 
 

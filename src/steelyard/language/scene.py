@@ -83,6 +83,22 @@ def tuples_of_tree(tokens: Sequence[Token]) -> Tuples:
     return tuples_of(unpack(*_native.tree_tuples(tables.lemmas(), *pack([text])))[0])
 
 
-def is_known(word: str) -> bool:
-    """Whether WordNet has the word or its stem; words of one or two letters and numbers count as known."""
-    return len(word) < 3 or not word.isalpha() or bool(len(tables.wordnet().similar(word.encode("utf-8", "replace"))))
+_FUNCTION_WORDS = frozenset(
+    "the and with that this his her its their for from are was were has have had not but she him they them these those "
+    "who which what where when while into onto upon than then there some any all each other another our your you".split()
+)
+
+
+def share_known(tokenised: Sequence[str]) -> float:
+    """The share of words (of three letters and more) that are English as far as WordNet knows; nan without words."""
+    known: dict[str, bool] = {}
+    seen = found = 0
+    for text in tokenised:
+        for word in text.split():
+            if len(word) < 3 or word[0] in "0123456789-'":
+                continue
+            if word not in known:
+                known[word] = word in _FUNCTION_WORDS or bool(len(tables.wordnet().similar(word.encode())))
+            seen += 1
+            found += known[word]
+    return found / seen if seen else float("nan")

@@ -16,6 +16,7 @@ from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.language.scene import share_known
 from steelyard.metrics.captions.columns import CATEGORIES, scene_counts
 
 
@@ -36,6 +37,15 @@ def _image_scores(counts: Array, category: str, matching: str, value: str) -> Ar
     f1 = np.divide(2 * precision * recall, both, out=np.zeros(len(of)), where=both > 0)
     score = {"f1": f1, "precision": precision, "recall": recall}[value]
     return score if category == "all" else np.where(reference > 0, score, np.nan)
+
+
+ENGLISH = 0.5  # of captions in English nearly all words are known, of others hardly any
+
+
+def known_words(stats: Stats) -> float:
+    """The share of all captions' words that are English."""
+    texts = [*stats["candidate_tokens"].tolist(), *(t for texts in stats["reference_tokens"].tolist() for t in texts)]
+    return float(stats.per_unit("known words", lambda: np.array([share_known(texts)]))[0])
 
 
 def mean_of_defined(stats: Stats, weights: Weights, key: object, scores: Array) -> Floats:
@@ -98,6 +108,19 @@ class Spice(Metric):
         """Images whose references say nothing of the kind."""
         undefined = np.isnan(self.images(stats)).astype(float)
         return float((weights @ undefined)[0]), f"images whose references have no {self.category}"
+
+    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+        """Warn of captions that are not English, and of references that say nothing."""
+        if self.category != "all":
+            return ()
+        said = []
+        if known_words(stats) < ENGLISH:
+            share = f"{100 * known_words(stats):.0f} %"
+            said.append(f"Only {share} of the words are known: the parser reads English, and SPICE means little elsewhere.")
+        silent = float((weights @ (scene_counts(stats, synonyms=self.synonyms)[:, 0, 1] == 0).astype(float))[0])
+        if silent:
+            said.append(f"{silent:g} images have references without any object; they score 0, as in the original.")
+        return tuple(said)
 
 
 @dataclass(frozen=True)
