@@ -1,6 +1,7 @@
 // Bindings of the language layer. Texts cross the boundary as one block of bytes and the end of each text in it.
 #include "arrays.hpp"
 #include "language.hpp"
+#include "meteor.hpp"
 #include "ngrams.hpp"
 #include "parser_model.hpp"
 #include "pool.hpp"
@@ -132,22 +133,38 @@ nb::tuple caption_trees(const ParserModel& model, nb::bytes texts, In1<std::int6
   });
 }
 
-Out<double> ngram_overlap(nb::bytes candidates, In1<std::int64_t> candidate_ends, nb::bytes references,
-                          In1<std::int64_t> reference_ends, In1<std::int64_t> starts, long threads) {
-  const auto a = texts_of(candidates, candidate_ends), b = texts_of(references, reference_ends);
-  require(starts.shape(0) == a.size() + 1, "there must be one start of references more than candidates");
+std::vector<std::size_t> starts_of(In1<std::int64_t> starts, std::size_t candidates, std::size_t references) {
+  require(starts.shape(0) == candidates + 1, "there must be one start of references more than candidates");
   std::vector<std::size_t> start(starts.shape(0));
   for (std::size_t i = 0; i < start.size(); ++i) {
     const std::int64_t s = starts.data()[i];
-    require(s >= 0 && s <= static_cast<std::int64_t>(b.size()) && (i == 0 ? s == 0 : s >= starts.data()[i - 1]),
+    require(s >= 0 && s <= static_cast<std::int64_t>(references) && (i == 0 ? s == 0 : s >= starts.data()[i - 1]),
             "starts of references must begin at 0, grow and stay inside");
     start[i] = static_cast<std::size_t>(s);
   }
-  require(start.back() == b.size(), "every reference must belong to a candidate");
+  require(start.back() == references, "every reference must belong to a candidate");
+  return start;
+}
+
+Out<double> ngram_overlap(nb::bytes candidates, In1<std::int64_t> candidate_ends, nb::bytes references,
+                          In1<std::int64_t> reference_ends, In1<std::int64_t> starts, long threads) {
+  const auto a = texts_of(candidates, candidate_ends), b = texts_of(references, reference_ends);
+  const auto start = starts_of(starts, a.size(), b.size());
   double* out;
   auto result = make_array<double>({a.size(), static_cast<std::size_t>(language::kOverlaps)}, out);
   nb::gil_scoped_release release;
   language::ngram_overlap({a, b, start}, thread_count(threads), out);
+  return result;
+}
+
+Out<double> meteor_counts(const WordNet& wordnet, nb::bytes candidates, In1<std::int64_t> candidate_ends, nb::bytes references,
+                          In1<std::int64_t> reference_ends, In1<std::int64_t> starts, long threads) {
+  const auto a = texts_of(candidates, candidate_ends), b = texts_of(references, reference_ends);
+  const auto start = starts_of(starts, a.size(), b.size());
+  double* out;
+  auto result = make_array<double>({a.size(), static_cast<std::size_t>(language::kMeteorColumns)}, out);
+  nb::gil_scoped_release release;
+  language::meteor_counts({a, b, start}, wordnet, thread_count(threads), out);
   return result;
 }
 
@@ -182,6 +199,13 @@ void bind_language(nb::module_& m) {
   m.def("ngram_overlap", &ngram_overlap, nb::arg("candidates"), nb::arg("candidate_ends").noconvert(), nb::arg("references"),
         nb::arg("reference_ends").noconvert(), nb::arg("starts").noconvert(), nb::arg("threads") = 0,
         "Overlap of tokenised captions with their references, one row an image; columns as in ngrams.hpp.");
+  m.def("meteor_counts", &meteor_counts, nb::arg("wordnet"), nb::arg("candidates"), nb::arg("candidate_ends").noconvert(),
+        nb::arg("references"), nb::arg("reference_ends").noconvert(), nb::arg("starts").noconvert(), nb::arg("threads") = 0,
+        "METEOR's counts of tokenised captions, one row an image; columns as in meteor.hpp.");
+  m.def("snowball_stem", [](nb::bytes word) {
+    const std::string stem = language::snowball_stem(view(word));
+    return nb::bytes(stem.data(), stem.size());
+  }, nb::arg("word"), "The Snowball stem of a lower-cased English word.");
   m.def("tree_tuples", &tree_tuples, nb::arg("lemmas"), nb::arg("trees"), nb::arg("ends").noconvert(),
         "Scene-graph tuples of dependency trees given as lines of word, tag, head and relation.");
   m.def("scene_scores", &scene_scores, nb::arg("wordnet"), nb::arg("candidates"), nb::arg("candidate_ends").noconvert(),

@@ -31,6 +31,13 @@ inline std::uint32_t hash_text(std::string_view text) {
   return mix(h, static_cast<std::uint32_t>(text.size()));
 }
 
+// A weight is a byte: fine steps near zero, where most weights are, and coarse ones far out. In units of 1/16 fine step.
+constexpr std::int32_t weight_of(std::int32_t byte) {
+  const std::int32_t size = byte < 0 ? -byte : byte;
+  const std::int32_t value = 16 * size + size * size;
+  return byte < 0 ? -value : value;
+}
+
 // What is known of a word before anything is decided.
 struct WordFacts {
   std::uint32_t word, shape;
@@ -362,6 +369,10 @@ inline void relation_features(const View& v, int move, Features& f) {
   f.add(both, v.t.depth < 4 ? static_cast<std::uint32_t>(v.t.depth) : 4u, v.tag(b0));
 }
 
+// How far the best tag of the first pass must be ahead for the second pass to leave it; in units of weight_of.
+template <typename Scorer>
+concept Hurried = requires(const Scorer& s) { s.far_ahead(); };
+
 // `Scorer` gives scores: `rows(kind, features, out)` adds the weights of every feature for each class to `out`, which has
 // room for kMost classes; `classes(kind)` says how many there are.
 constexpr int kMost = 64;
@@ -380,7 +391,17 @@ void tag_first(const Scorer& scorer, Sentence& s) {
     if ((s.first_tag[static_cast<std::size_t>(i)] = s.certain[static_cast<std::size_t>(i)])) continue;
     Features f;
     first_tag_features(s, i, f);
-    s.first_tag[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(1 + best_class(scorer, kFirstTag, f));
+    std::array<typename Scorer::Score, kMost> score{};
+    scorer.rows(kFirstTag, f, score.data());
+    const int n = scorer.classes(kFirstTag);
+    const auto best = std::max_element(score.begin(), score.begin() + n);
+    s.first_tag[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(1 + (best - score.begin()));
+    if constexpr (Hurried<Scorer>) {
+      const auto limit = *best - scorer.far_ahead();
+      if (std::count_if(score.begin(), score.begin() + n, [&](auto x) { return x > limit; }) == 1) {
+        s.certain[static_cast<std::size_t>(i)] = s.first_tag[static_cast<std::size_t>(i)];
+      }
+    }
   }
 }
 

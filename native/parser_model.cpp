@@ -2,10 +2,12 @@
 //
 // The file keeps keys in order as differences and only the cells that are not zero; here they become open-addressed
 // tables of 8-byte slots. Keys of all features of a decision are made first and their slots prefetched, so that the
-// lookups, which would each wait for memory, wait together.
+// lookups, which would each wait for memory, wait together. Arcs, which are most of the work, have a table of their own: a
+// feature's bucket is half a cache line that is searched without a branch.
 #include "parser_model.hpp"
 
 #include <bit>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace steelyard::language {
@@ -18,6 +20,14 @@ inline void prefetch(const void* address) {
   (void)address;
 #endif
 }
+
+constexpr std::size_t kLeastBuckets = 1 << 16;  // so that bucket and upper half of a key say all of it
+
+constexpr std::array<std::int32_t, 256> kWeights = [] {
+  std::array<std::int32_t, 256> made{};
+  for (int b = 0; b < 256; ++b) made[static_cast<std::size_t>(b)] = weight_of(static_cast<std::int8_t>(b));
+  return made;
+}();
 
 class Reader {
  public:
@@ -79,6 +89,16 @@ ParserModel::ParserModel(std::string_view packed) {
   for (int kind = 0; kind < kKinds; ++kind) {
     const std::uint32_t count = in.number();
     if (count > packed.size()) throw std::invalid_argument("the parser's model is damaged");
+    if (kind == kArc) {
+      buckets_.resize(std::max<std::size_t>(kLeastBuckets, std::bit_ceil(static_cast<std::size_t>(count) / 4 + 1)));
+      std::uint32_t key = 0;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        key += in.number();
+        const std::uint32_t shift = in.byte(), left = in.byte();
+        add_arc(key, static_cast<std::uint16_t>(shift | left << 8));
+      }
+      continue;
+    }
     auto& slots = slots_[kind];
     slots.resize(std::bit_ceil(static_cast<std::size_t>(count) * 3 / 2 + 2));
     const std::size_t mask = slots.size() - 1;
@@ -87,43 +107,58 @@ ParserModel::ParserModel(std::string_view packed) {
       key += in.number();
       std::size_t at = key & mask;
       while (slots[at].at) at = (at + 1) & mask;
-      slots[at].key = key;
-      if (kind == kArc) {  // the weights of shift and left arc; the right arc's is zero, and the last byte says "taken"
-        const std::uint32_t shift = in.byte(), left = in.byte();
-        slots[at].at = 1u | shift << 8 | left << 16;
-      } else {
-        const std::uint8_t used = in.byte();
-        if (used == 0 || used > kMost) throw std::invalid_argument("the parser's model is damaged");
-        slots[at].at = static_cast<std::uint32_t>(cells_[kind].size()) + 1;
-        cells_[kind].push_back({used, 0});
-        for (int k = 0; k < used; ++k) {
-          const std::uint8_t of = in.byte(), weight = in.byte();
-          if (of >= classes_[kind]) throw std::invalid_argument("the parser's model is damaged");
-          cells_[kind].push_back({of, static_cast<std::int8_t>(weight)});
-        }
+      const std::uint8_t used = in.byte();
+      if (used == 0 || used > kMost) throw std::invalid_argument("the parser's model is damaged");
+      slots[at] = {key, static_cast<std::uint32_t>(cells_[kind].size()) + 1};
+      cells_[kind].push_back({used, 0});
+      for (int k = 0; k < used; ++k) {
+        const std::uint8_t of = in.byte(), weight = in.byte();
+        if (of >= classes_[kind]) throw std::invalid_argument("the parser's model is damaged");
+        cells_[kind].push_back({of, static_cast<std::int16_t>(kWeights[weight])});
       }
     }
   }
 }
 
+// The few rows that find their bucket full take the place of the one with the smallest weights, or none.
+void ParserModel::add_arc(std::uint32_t key, std::uint16_t weights) {
+  Bucket& bucket = buckets_[key & (buckets_.size() - 1)];
+  auto size = [](std::uint16_t both) { return std::abs(kWeights[both & 255]) + std::abs(kWeights[both >> 8]); };
+  int least = 0;
+  for (int j = 1; j < 8; ++j) {
+    if (size(bucket.weights[j]) < size(bucket.weights[least])) least = j;
+  }
+  if (size(weights) <= size(bucket.weights[least])) return;
+  bucket.check[least] = static_cast<std::uint16_t>(key >> 16);
+  bucket.weights[least] = weights;
+}
+
+void ParserModel::score_arcs(const Features& f, Score* out) const {
+  const std::size_t mask = buckets_.size() - 1;
+  const auto count = static_cast<std::size_t>(f.count);
+  for (std::size_t k = 0; k < count; ++k) prefetch(&buckets_[f.key[k] & mask]);
+  Score shift = 0, left = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Bucket& bucket = buckets_[f.key[k] & mask];
+    const auto check = static_cast<std::uint16_t>(f.key[k] >> 16);
+    std::uint16_t found = 0;
+    for (int j = 0; j < 8; ++j) {
+      found = static_cast<std::uint16_t>(found | (bucket.check[j] == check ? bucket.weights[j] : 0));
+    }
+    shift += kWeights[found & 255];
+    left += kWeights[found >> 8];
+  }
+  out[kShift] += shift;
+  out[kLeft] += left;
+}
+
 void ParserModel::rows(int kind, const Features& f, Score* out) const {
+  if (kind == kArc) return score_arcs(f, out);
   const auto& slots = slots_[kind];
   const std::size_t mask = slots.size() - 1;
   const auto count = static_cast<std::size_t>(f.count);
   for (std::size_t k = 0; k < count; ++k) prefetch(&slots[f.key[k] & mask]);
   const Cell* cells = cells_[kind].data();
-  if (kind == kArc) {
-    for (std::size_t k = 0; k < count; ++k) {
-      for (std::size_t at = f.key[k] & mask; slots[at].at; at = (at + 1) & mask) {
-        if (slots[at].key != f.key[k]) continue;
-        const std::uint32_t moves = slots[at].at;
-        out[kShift] += static_cast<std::int8_t>(moves >> 8 & 255);
-        out[kLeft] += static_cast<std::int8_t>(moves >> 16 & 255);
-        break;
-      }
-    }
-    return;
-  }
   std::array<const Cell*, 96> found;
   std::size_t rows = 0;
   for (std::size_t k = 0; k < count; ++k) {

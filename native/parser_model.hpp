@@ -19,6 +19,7 @@ class ParserModel {
 
   int classes(int kind) const { return classes_[kind]; }
   void rows(int kind, const Features& f, Score* out) const;
+  Score far_ahead() const { return far_ahead_; }
 
   // Tags, heads and relations of words between blanks. A sentence longer than kLongest words is cut; each piece has its root.
   std::vector<Word> parse(std::string_view text) const;
@@ -26,15 +27,25 @@ class ParserModel {
  private:
   struct Slot {
     std::uint32_t key = 0;
-    std::uint32_t at = 0;  // of the row's first cell, plus one; for arcs the weights themselves; 0 where the slot is free
+    std::uint32_t at = 0;  // of the row's first cell, plus one; 0 where the slot is free
+  };
+  // Eight features' weights for arcs: the upper half of each key, and the bytes of shift and left arc (the right arc's
+  // weight is zero). An empty place has weights of zero, so that it need not be told from a full one.
+  struct alignas(32) Bucket {
+    std::uint16_t check[8];
+    std::uint16_t weights[8];
   };
   struct Cell {
-    std::uint8_t of;
-    std::int8_t weight;
+    std::uint16_t of;
+    std::int16_t weight;
   };
+  void add_arc(std::uint32_t key, std::uint16_t weights);
+  void score_arcs(const Features& f, Score* out) const;
   void parse_piece(const std::vector<std::string_view>& words, std::size_t from, std::size_t to, std::vector<Word>& out) const;
 
+  Score far_ahead_ = 3000;
   int classes_[kKinds];
+  std::vector<Bucket> buckets_;
   std::vector<Slot> slots_[kKinds];
   std::vector<Cell> cells_[kKinds];  // a row is its number of cells, then the cells
   std::unordered_map<std::uint32_t, std::uint8_t> certain_;  // words of one tag only, with 1 + that tag

@@ -65,7 +65,11 @@ class Scene {
   Scene(const std::vector<Word>& words, const Lemmas& lemmas) : words_(words), lemmas_(lemmas) {
     n_ = static_cast<int>(words.size());
     low_.reserve(words.size());
+    lemma_.resize(words.size());
+    lemma_known_.resize(words.size());
+    edges_.reserve(2 * words.size());
     for (const Word& w : words) low_.push_back(lowered(w.text));
+    for (const std::string& w : low_) of_.push_back(w == "of");
     for (int i = 0; i < n_; ++i) {
       if (words[i].head > 0 && words[i].relation != Rel::root) {
         edges_.push_back({words[i].head - 1, i, words[i].relation, ""});
@@ -113,6 +117,9 @@ class Scene {
   }
   bool root(int i) const { return std::find(roots_.begin(), roots_.end(), i) != roots_.end(); }
   bool joined_in(const Texts& list, int i, int count) const {
+    const std::string& last = text(i + count - 1);  // every one of them ends with one of these words
+    static const Texts ends{"from", "with", "of", "for", "per", "to", "on", "by"};
+    if (last.size() > 4 || !ends.contains(last)) return false;
     std::string both = text(i);
     for (int k = 1; k < count; ++k) both += "_" + text(i + k);
     return list.contains(both);
@@ -312,7 +319,7 @@ class Scene {
   void quantifiers() {
     for (int kind = 1; kind <= 3; ++kind) {
       for (int q = 0; q + 2 < n_; ++q) {
-        if (text(q + 1) == "of") quantifier(q, kind);
+        if (of_[static_cast<std::size_t>(q + 1)]) quantifier(q, kind);
       }
     }
   }
@@ -406,11 +413,18 @@ class Scene {
     return -1;
   }
 
-  std::string lemma(int i) const { return lemmas_.lemma(text(i), tag(i)); }
+  const std::string& lemma(int i) {
+    const auto k = static_cast<std::size_t>(i);
+    if (!lemma_known_[k]) {
+      lemma_known_[k] = 1;
+      lemma_[k] = lemmas_.lemma(text(i), tag(i));
+    }
+    return lemma_[k];
+  }
 
-  std::string predicate(int i) const {
+  std::string predicate(int i) {
     const int particle = child(i, Rel::compound_prt);
-    std::string base = lemma(i);
+    const std::string& base = lemma(i);
     if (particle < 0) return base;
     return (base == "be" ? "" : base) + " " + text(particle);
   }
@@ -456,8 +470,8 @@ class Scene {
       std::sort(rest.begin(), rest.end());
       for (int r : rest) words += " " + text(r);
       emit(lemma(s), std::move(words), lemma(x));
-    } else if (std::string base = lemma(x); base != "be") {
-      emit(lemma(s), std::move(base));
+    } else if (lemma(x) != "be") {
+      emit(lemma(s), lemma(x));
     }
   }
 
@@ -590,9 +604,12 @@ class Scene {
   const Lemmas& lemmas_;
   int n_;
   std::vector<std::string> low_;
+  std::vector<char> of_;
   std::vector<Edge> edges_;
   std::vector<int> roots_;
   std::vector<Tuple> out_;
+  std::vector<std::string> lemma_;
+  std::vector<char> lemma_known_;
 };
 
 }  // namespace

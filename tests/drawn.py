@@ -52,8 +52,27 @@ def draw_sequences(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     return truth, {"sequence": sequence, "t": t, "weight": predicted}
 
 
-_THINGS = ("dog", "cat", "man", "woman", "car", "bus", "table", "bowl", "horse", "boat", "kite", "pizza", "bench", "clock")
-_COLORS, _SIZES, _COUNTS = ("red", "blue", "black", "white"), ("small", "large", "tiny", "huge"), ("two", "three", "four")
+_THINGS = (
+    "dog",
+    "cat",
+    "man",
+    "woman",
+    "car",
+    "bus",
+    "table",
+    "bowl",
+    "horse",
+    "boat",
+    "kite",
+    "pizza",
+    "bench",
+    "clock",
+)
+_COLORS, _SIZES, _COUNTS = (
+    ("red", "blue", "black", "white"),
+    ("small", "large", "tiny", "huge"),
+    ("two", "three", "four"),
+)
 _PLACES = ("next to", "behind", "under", "near", "on", "beside")
 
 

@@ -127,7 +127,23 @@ def test_ngram_metrics_of_images_and_corpus(images: list[Any], corpus: Any) -> N
 
 def drawn_texts(rng: np.random.Generator, count: int) -> list[str]:
     """Texts with the marks, cases and numbers that tokenisers disagree about."""
-    words = ["a", "Dog", "dog", "the", "cat's", "don't", "red-hot", "3.5", "U.S.", "5%", "man", "(on)", "table,", "it", "end."]
+    words = [
+        "a",
+        "Dog",
+        "dog",
+        "the",
+        "cat's",
+        "don't",
+        "red-hot",
+        "3.5",
+        "U.S.",
+        "5%",
+        "man",
+        "(on)",
+        "table,",
+        "it",
+        "end.",
+    ]
     return [" ".join(rng.choice(words, int(rng.integers(1, 14)))) for _ in range(count)]
 
 
@@ -171,7 +187,9 @@ def test_cider_first_form_by_hand() -> None:
     """Two images; every n-gram is in one image's references only, so that all weigh ln 2 and the cosine is of counts."""
     truth = {"image": [1, 2], "caption": ["a b c d", "e f g h"]}
     candidates = {"image": [1, 2], "caption": ["a b c x", "e f g h"]}
-    found = by_image(sy.evaluate("captions", truth, candidates, "cider(form=plain)", confidence=None), "cider(form=plain)")
+    found = by_image(
+        sy.evaluate("captions", truth, candidates, "cider(form=plain)", confidence=None), "cider(form=plain)"
+    )
     # "x" stands in no reference: log(2 / max(1, 0)) = log 2 as well
     assert found[1] == pytest.approx(10 * np.mean([3 / 4, 2 / 3, 1 / 2, 0]))
     assert found[2] == pytest.approx(10)

@@ -71,7 +71,9 @@ def test_strange_candidates_are_scored(case: str) -> None:
 
 def test_captions_that_are_not_english_are_scored_with_a_warning() -> None:
     text = "ein brauner Hund schläft gemütlich auf einem kleinen grünen Sofa"
-    report = sy.evaluate("captions", {"image": [1], "caption": [text]}, {"image": [1], "caption": [text]}, "spice", confidence=None)
+    report = sy.evaluate(
+        "captions", {"image": [1], "caption": [text]}, {"image": [1], "caption": [text]}, "spice", confidence=None
+    )
     assert any("reads English" in note for note in report["spice"].notes)
     report = sy.evaluate("captions", TRUTH, PRED, "spice", confidence=None)
     assert not report["spice"].notes

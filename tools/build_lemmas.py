@@ -49,7 +49,9 @@ def ask(words: list[str], tag: str) -> list[str]:
 def nouns(folder: Path) -> set[str]:
     found = {line.split()[0] for line in (folder / "index.noun").open(encoding="utf-8") if line[0] != " "}
     found = {w for w in found if w.isalpha() or "-" in w}
-    return found | {w + "s" for w in found} | {w + "es" for w in found} | {w[:-1] + "ies" for w in found if w[-1] == "y"}
+    return (
+        found | {w + "s" for w in found} | {w + "es" for w in found} | {w[:-1] + "ies" for w in found if w[-1] == "y"}
+    )
 
 
 def verbs(folder: Path) -> set[str]:

@@ -556,6 +556,16 @@ void put(std::string& out, std::uint32_t number) {
   out += static_cast<char>(number);
 }
 
+// The byte whose weight is nearest, in fine steps.
+int byte_of(float weight, float step) {
+  const float size = std::abs(weight) / step;
+  int best = 0;
+  for (int b = 1; b <= 127; ++b) {
+    if (std::abs(static_cast<float>(weight_of(b)) / 16 - size) < std::abs(static_cast<float>(weight_of(best)) / 16 - size)) best = b;
+  }
+  return weight < 0 ? -best : best;
+}
+
 // Rounds the weights to bytes and sets what is too small to zero, so that what is measured is what is shipped. Only
 // differences between classes matter: an arc's row is moved so that the right arc has weight zero.
 void squeeze(Model& model, const std::array<float, kKinds>& step, const std::array<float, kKinds>& least) {
@@ -570,8 +580,8 @@ void squeeze(Model& model, const std::array<float, kKinds>& step, const std::arr
       float largest = 0;
       for (int c = 0; c < width; ++c) largest = std::max(largest, std::abs(row[c]));
       for (int c = 0; c < width; ++c) {
-        if (largest < least[k] || (kind != kArc && std::abs(row[c]) < least[k] / 2)) row[c] = 0;
-        row[c] = std::max(-127.0f, std::min(127.0f, std::round(row[c] / step[k]))) * step[k];
+        const bool small = kind != kArc && std::abs(row[c]) < least[k] / 2;
+        row[c] = small || largest < least[k] ? 0 : static_cast<float>(weight_of(byte_of(row[c], step[k]))) / 16 * step[k];
       }
     });
   }
@@ -597,7 +607,7 @@ std::string pack(const Model& model, const std::array<float, kKinds>& step) {
     for (const auto& [key, weight] : model.table[static_cast<std::size_t>(kind)].rows()) {
       std::string cells;
       int used = 0;
-      auto byte = [&](int c) { return static_cast<char>(std::lround(weight[c] / step[static_cast<std::size_t>(kind)])); };
+      auto byte = [&](int c) { return static_cast<char>(byte_of(weight[c], step[static_cast<std::size_t>(kind)])); };
       for (int c = 0; c < width; ++c) {
         if (byte(c) == 0) continue;
         cells += static_cast<char>(c);
@@ -631,7 +641,7 @@ int main(int argc, char** argv) {
   }
   std::map<std::string, std::string> option{{"epochs", "8"}, {"seed", "1"}, {"margin", "0"}, {"explore", "0.9"}, {"silver", ""},
                                             {"folds", "4"}, {"passes", "5"}, {"first", "60000"},
-                                            {"second", "60000"}, {"arc", "450000"}, {"relation", "60000"}, {"limit", "1000000000"}, {"beam", "1"}, {"scout", "0"},
+                                            {"second", "60000"}, {"arc", "450000"}, {"relation", "60000"}, {"limit", "1000000000"}, {"beam", "1"}, {"scout", "0"}, {"least", "0.25"},
                                             {"analyse", ""}};
   for (int i = 5; i < argc; ++i) {
     const std::string text = argv[i];
@@ -757,8 +767,8 @@ int main(int argc, char** argv) {
     }
     std::sort(sizes.rbegin(), sizes.rend());
     const auto rows = std::min(sizes.size() - 1, static_cast<std::size_t>(std::stoul(option[names[kind]])));
-    step[static_cast<std::size_t>(kind)] = sizes[std::min<std::size_t>(sizes.size() - 1, 20)] / 127;
-    least[static_cast<std::size_t>(kind)] = std::max(sizes[rows], step[static_cast<std::size_t>(kind)] / 2);
+    step[static_cast<std::size_t>(kind)] = sizes[0] * 16 / static_cast<float>(weight_of(127));
+    least[static_cast<std::size_t>(kind)] = std::max(sizes[rows], std::stof(option["least"]));
     std::fprintf(stderr, "%s: %zu rows, step %.4f, least %.4f\n", names[kind], sizes.size(), step[static_cast<std::size_t>(kind)], least[static_cast<std::size_t>(kind)]);
   }
   squeeze(model, step, least);

@@ -13,9 +13,7 @@ Tuples = Sequence[Sequence[str]]
 def as_text(tuples: Tuples) -> str:
     """Objects with their attributes, then relations, one a line."""
     objects, attributes, relations = _sorted(tuples)
-    lines = [
-        f"{name} ({', '.join(attributes[name])})" if attributes[name] else name for name in objects
-    ]
+    lines = [f"{name} ({', '.join(attributes[name])})" if attributes[name] else name for name in objects]
     lines += [f"{a} -- {relation} -> {b}" for a, relation, b in relations]
     return "\n".join(lines)
 
@@ -64,9 +62,7 @@ text { font: 14px system-ui, sans-serif; text-anchor: middle; dominant-baseline:
 def as_svg(caption: str, tuples: Tuples) -> str:
     """A drawing: objects in a row, attributes above them, relations as arcs below."""
     objects, attributes, relations = _sorted(tuples)
-    widths = {
-        name: max([len(name), *(len(value) for value in attributes[name])]) * _LETTER + 26 for name in objects
-    }
+    widths = {name: max([len(name), *(len(value) for value in attributes[name])]) * _LETTER + 26 for name in objects}
     x: dict[str, float] = {}
     at = 20.0
     for name in objects:
@@ -87,7 +83,8 @@ def as_svg(caption: str, tuples: Tuples) -> str:
             f'C{start:.1f},{depth:.1f} {end:.1f},{depth:.1f} {end:.1f},{row + _HEIGHT + 2}"/>'
         )
         parts += [
-            f'<text class="{kind}" x="{middle:.1f}" y="{label:.1f}">{escape(relation)}</text>' for kind in ("halo", "label")
+            f'<text class="{kind}" x="{middle:.1f}" y="{label:.1f}">{escape(relation)}</text>'
+            for kind in ("halo", "label")
         ]
         lowest = max(lowest, math.ceil(depth))
     for name in objects:

@@ -17,6 +17,10 @@ OVERLAPS = (
     "matched1", "matched2", "matched3", "matched4", "guessed1", "guessed2", "guessed3", "guessed4",
     "length", "closest", "rouge_l", "cider_d", "cider", "rouge1", "rouge2", "rouge_lcs",
 )  # fmt: skip
+METEOR_COLUMNS = (
+    "matched_candidate", "all_candidate", "matched_reference", "all_reference",
+    "words_candidate", "words_reference", "chunks", "score",
+)  # fmt: skip
 
 
 def overlap(candidates: Sequence[str], references: Sequence[str], starts: Array) -> dict[str, Array]:
@@ -37,6 +41,19 @@ def retokenised(stats: Stats, name: str, tokenise: Callable[[str], str]) -> dict
         return made[quantity]
 
     return {q: stats.per_unit((name, q), lambda q=q: column(q)) for q in OVERLAPS}  # type: ignore[misc]
+
+
+def meteor_column(stats: Stats, name: str) -> Array:
+    """One of METEOR's counts, or its score, by image."""
+    counts = stats.per_unit("meteor", lambda: _meteor_counts(stats))
+    return stats.per_unit(("meteor", name), lambda: np.ascontiguousarray(counts[:, METEOR_COLUMNS.index(name)]))
+
+
+def _meteor_counts(stats: Stats) -> Array:
+    references = [text for texts in stats["reference_tokens"].tolist() for text in texts]
+    candidates = pack(stats["candidate_tokens"].tolist())
+    found: Array = _native.meteor_counts(tables.wordnet(), *candidates, *pack(references), reference_starts(stats))
+    return found
 
 
 def reference_starts(stats: Stats) -> Array:

@@ -1,4 +1,4 @@
-"""Metrics of captions that count n-grams: BLEU, ROUGE, CIDEr, and SPIDEr, which adds SPICE.
+"""Metrics of captions that count n-grams: BLEU, ROUGE, METEOR, CIDEr, and SPIDEr, which adds SPICE.
 
 Conventions: tokens are those of the Penn Treebank, lower-cased and without punctuation, as COCO's captions are scored;
 `sacrebleu` and `rouge_score` have the tokens of those packages. An image has one candidate and one or more references.
@@ -16,7 +16,7 @@ from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.language.tokens import alphanumeric, mteval13a
-from steelyard.metrics.captions.columns import retokenised
+from steelyard.metrics.captions.columns import METEOR_COLUMNS, meteor_column, retokenised
 from steelyard.metrics.captions.spice import image_scores
 
 TINY, SMALL = 1e-15, 1e-9  # what COCO's BLEU adds to numerators and denominators
@@ -256,6 +256,51 @@ class Cider(Metric):
 
 
 @dataclass(frozen=True)
+class Meteor(Metric):
+    r"""METEOR: words in common with the best reference, exactly, by stem or by synonym, in as few pieces as can be.
+
+    $\mathrm{METEOR} = \left(1 - \gamma\,(c/m)^{\beta}\right) \frac{P R}{\alpha P + (1 - \alpha) R}, \quad \alpha = 0.85, \beta = 0.2, \gamma = 0.6$
+
+    Matches weigh 1, 0.6 (stem) or 0.8 (synonym); function words weigh 0.25, others 0.75; $c$ chunks cover the $m$ matched
+    words. The published parameters of METEOR 1.5, without its paraphrase tables, which are not shipped. `level=image` is the mean
+    over images; `level=corpus` adds up counts first, as the original prints for a whole file.
+
+    Undefined when there is no image.
+
+    Pros:
+    - Forgives inflection and synonyms, and asks for recall.
+
+    Cons:
+    - Without paraphrases values are a little lower than those of papers, and an image may differ.
+    """
+
+    name = "meteor"
+    title = "METEOR"
+    reference = "METEOR 1.5, modules exact, stem and synonym: close, not equal"
+
+    level: Literal["image", "corpus"] = "image"
+
+    def check(self) -> None:
+        """Check the settings."""
+        one_of(self, "level", "image", "corpus")
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Mean over images, or the score of the summed counts."""
+        if self.level == "image":
+            return _mean(stats, weights, meteor_column(stats, "score"))
+        sums = {name: weights @ meteor_column(stats, name) for name in METEOR_COLUMNS}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            precision = sums["matched_candidate"] / sums["all_candidate"]
+            recall = sums["matched_reference"] / sums["all_reference"]
+            mean = 1 / (0.15 / precision + 0.85 / recall)
+            value = mean * (
+                1 - 0.6 * (sums["chunks"] / ((sums["words_candidate"] + sums["words_reference"]) / 2)) ** 0.2
+            )
+        value = np.where(sums["matched_candidate"] > 0, value, 0.0)
+        return np.where(weights @ stats["images"] > 0, value, np.nan)
+
+
+@dataclass(frozen=True)
 class Spider(Metric):
     r"""SPIDEr: the mean of SPICE and CIDEr.
 
@@ -279,10 +324,8 @@ class Spider(Metric):
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Mean over images of the two scores' mean."""
-        both = stats.per_unit(
-            self.name, lambda: (image_scores(stats, "all", "any", True, "f1") + stats["cider_d"]) / 2
-        )
+        both = stats.per_unit(self.name, lambda: (image_scores(stats, "all", "any", True, "f1") + stats["cider_d"]) / 2)
         return _mean(stats, weights, both)
 
 
-NGRAM_METRICS: tuple[type[Metric], ...] = (Bleu, RougeL, Cider, Spider, SacreBleu, RougeScore)
+NGRAM_METRICS: tuple[type[Metric], ...] = (Bleu, RougeL, Meteor, Cider, Spider, SacreBleu, RougeScore)

@@ -116,7 +116,9 @@ class Spice(Metric):
         said = []
         if known_words(stats) < ENGLISH:
             share = f"{100 * known_words(stats):.0f} %"
-            said.append(f"Only {share} of the words are known: the parser reads English, and SPICE means little elsewhere.")
+            said.append(
+                f"Only {share} of the words are known: the parser reads English, and SPICE means little elsewhere."
+            )
         silent = float((weights @ (scene_counts(stats, synonyms=self.synonyms)[:, 0, 1] == 0).astype(float))[0])
         if silent:
             said.append(f"{silent:g} images have references without any object; they score 0, as in the original.")
@@ -304,7 +306,8 @@ class SpiceWeighted(Metric):
                 defined = ~np.isnan(scores)
                 total[defined] += share * scores[defined]
                 weight[defined] += share
-        return np.divide(total, weight, out=np.full(len(stats), np.nan), where=weight > 0)
+        scores: Array = np.divide(total, weight, out=np.full(len(stats), np.nan), where=weight > 0)
+        return scores
 
 
 SPICE_METRICS: tuple[type[Metric], ...] = (

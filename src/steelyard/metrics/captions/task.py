@@ -7,7 +7,7 @@ Conventions
     An empty candidate is scored (and is 0 everywhere); an empty reference is an error.
 
 Metrics
-    `spice` and its parts, `bleu@4`, `rouge_l`, `cider` and `spider` as captioning papers have them; `sacrebleu` and
+    `spice` and its parts, `bleu@4`, `rouge_l`, `meteor`, `cider` and `spider` as captioning papers have them; `sacrebleu` and
     `rouge_score` as those packages do.
 """
 
@@ -210,7 +210,18 @@ TASK = Task(
     measure=measure,
     metrics=(*SPICE_METRICS, *NGRAM_METRICS),
     defaults=(
-        "spice", "spice_object", "spice_attribute", "spice_relation", "spice_color", "spice_count", "spice_size",
-        "cider", "spider", "bleu@1", "bleu@4", "rouge_l",
+        "spice",
+        "spice_object",
+        "spice_attribute",
+        "spice_relation",
+        "spice_color",
+        "spice_count",
+        "spice_size",
+        "cider",
+        "spider",
+        "bleu@1",
+        "bleu@4",
+        "rouge_l",
+        "meteor",
     ),  # fmt: skip
 )
