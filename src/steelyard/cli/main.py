@@ -11,6 +11,7 @@ import click
 from steelyard.cli.compare import compare
 from steelyard.cli.completion import completion
 from steelyard.cli.demo import demo
+from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
 from steelyard.cli.metrics import metrics
 from steelyard.cli.parse import parse
@@ -48,7 +49,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, metrics, demo, parse, completion):
+for command in (evaluate, compare, metrics, draw, parse, demo, completion):
     cli.add_command(command)
 
 
