@@ -122,6 +122,8 @@ def draw_labels(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
 
 def perfect_labels(truth: Data) -> Data:
     return {"id": truth["id"], "probability": (np.asarray(truth["label"]) == "yes").astype(float)}
+
+
 _THINGS = (
     "dog",
     "cat",

@@ -2,12 +2,13 @@
 
     python tools/build_lemmas.py CAPTIONS [WORDNET FOLDER]
 
-SPICE takes the lemmas of nouns and verbs from the class `Morphology` of CoreNLP, with its quirks (graffiti -> graffitus,
-people -> people). This script asks that class (in the jar that the PyPI package pycocoevalcap carries; needs Java) about
-the words of CAPTIONS (a text of tokenised captions), the words of WordNet and their regular inflections, and learns
-which change of ending belongs to which ending: for every ending of the words at hand the most frequent change, kept where
-it differs from what the next shorter ending says. Writes src/steelyard/language/data/lemmas.txt: lines "n|v, ending, number
-of letters to cut, letters to add"; the longest ending that fits decides, and ^ marks the beginning of a word.
+SPICE takes the lemmas of nouns and verbs from the class `Morphology` of CoreNLP, with its quirks (graffiti ->
+graffitus, people -> people). This script asks that class (in the jar that the PyPI package pycocoevalcap carries;
+needs Java) about the words of CAPTIONS (a text of tokenised captions), the words of WordNet and their regular
+inflections, and learns which change of ending belongs to which ending: for every ending of the words at hand the
+most frequent change, kept where it differs from what the next shorter ending says. Writes
+src/steelyard/language/data/lemmas.txt: lines "n|v, ending, number of letters to cut, letters to add"; the longest
+ending that fits decides, and ^ marks the beginning of a word.
 """
 
 from __future__ import annotations

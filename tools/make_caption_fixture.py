@@ -2,10 +2,10 @@
 
     python tools/make_caption_fixture.py FOLDER
 
-FOLDER holds coco_1000.jsonl.gz (candidates, references, tokens and scores of the original SPICE 1.0 with CoreNLP 3.6.0),
-tuples_coco_1000.jsonl.gz, parses_24000.conll.gz and tuples_24000.jsonl.gz (the original's tuples and dependency trees).
-Takes 250 images and 1,000 trees of them. BLEU, ROUGE-L and CIDEr of the 250 images are computed anew by pycocoevalcap 1.2,
-since CIDEr depends on all references. Writes tests/data/captions/.
+FOLDER holds coco_1000.jsonl.gz (candidates, references, tokens and scores of the original SPICE 1.0 with CoreNLP
+3.6.0), tuples_coco_1000.jsonl.gz, parses_24000.conll.gz and tuples_24000.jsonl.gz (the original's tuples and
+dependency trees). Takes 250 images and 1,000 trees of them. BLEU, ROUGE-L and CIDEr of the 250 images are computed
+anew by pycocoevalcap 1.2, since CIDEr depends on all references. Writes tests/data/captions/.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ def main() -> None:
     )
     (TARGET / "README.md").write_text(
         "# Captions for the tests\n\n"
-        "Captions and images' ids are from COCO (Common Objects in Context, cocodataset.org), Lin et al. 2014 and Chen et "
-        "al. 2015, licensed CC BY 4.0; candidates are captions of other COCO images or of models, as given. Tokens, trees, tuples and SPICE "
-        "scores are the output of SPICE 1.0 with CoreNLP 3.6.0; BLEU, ROUGE-L and CIDEr of pycocoevalcap 1.2. "
-        "Changes: a subset was taken, and the results of those programs were added.\n\n"
+        "Captions and images' ids are from COCO (Common Objects in Context, cocodataset.org), Lin et al. 2014 and "
+        "Chen et al. 2015, licensed CC BY 4.0. Tokens, trees, tuples and SPICE scores are the output of SPICE 1.0 "
+        "with CoreNLP 3.6.0; BLEU, ROUGE-L and CIDEr that of pycocoevalcap 1.2. Changes: a subset was taken, and the "
+        "results of those programs were added.\n\n"
         "Written by `python tools/make_caption_fixture.py FOLDER`, which says what is what.\n"
     )
 

@@ -159,7 +159,8 @@ def captions(rng: np.random.Generator) -> None:
             rows.append([
                 image,
                 f"a {guess(skill, color, COLORS)} {guess(skill + 0.1, thing, things)} {guess(skill, doing, DOING)} "
-                f"{guess(skill, place, places)}" + (f" and two {guess(skill, other, things)}s" if rng.random() < 0.4 else ""),
+                + guess(skill, place, places)
+                + (f" and two {guess(skill, other, things)}s" if rng.random() < 0.4 else ""),
             ])  # fmt: skip
     folder = SAMPLES / "captions"
     write(folder / "truth.csv", ["image", "caption", "scene"], truth)

@@ -83,10 +83,12 @@ def tuples_of_tree(tokens: Sequence[Token]) -> Tuples:
     return tuples_of(unpack(*_native.tree_tuples(tables.lemmas(), *pack([text])))[0])
 
 
-_FUNCTION_WORDS = frozenset(
-    "the and with that this his her its their for from are was were has have had not but she him they them these those "
-    "who which what where when while into onto upon than then there some any all each other another our your you".split()
-)
+_FUNCTION_WORDS = {
+    "the", "and", "with", "that", "this", "his", "her", "its", "their", "for", "from", "are", "was", "were",
+    "has", "have", "had", "not", "but", "she", "him", "they", "them", "these", "those", "who", "which", "what",
+    "where", "when", "while", "into", "onto", "upon", "than", "then", "there", "some", "any", "all", "each",
+    "other", "another", "our", "your", "you",
+}  # fmt: skip
 
 
 def share_known(tokenised: Sequence[str]) -> float:

@@ -105,6 +105,7 @@ def as_svg(caption: str, tuples: Tuples) -> str:
 
 def _box(kind: str, text: str, middle: float, top: float, width: float) -> list[str]:
     return [
-        f'<rect class="{kind}" x="{middle - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_HEIGHT}" rx="7"/>',
+        f'<rect class="{kind}" x="{middle - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" '
+        f'height="{_HEIGHT}" rx="7"/>',
         f'<text x="{middle:.1f}" y="{top + _HEIGHT / 2 + 1:.1f}">{escape(text)}</text>',
     ]

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
-from steelyard.language import scene, tables, tokens
+from steelyard.language import scene, tables
 from steelyard.language.texts import pack
 
 CATEGORIES = ("all", "object", "attribute", "relation", "color", "count", "size")

@@ -1,7 +1,8 @@
 """Metrics of captions that count n-grams: BLEU, ROUGE, METEOR, CIDEr, and SPIDEr, which adds SPICE.
 
-Conventions: tokens are those of the Penn Treebank, lower-cased and without punctuation, as COCO's captions are scored;
-`sacrebleu` and `rouge_score` have the tokens of those packages. An image has one candidate and one or more references.
+Conventions: tokens are those of the Penn Treebank, lower-cased and without punctuation, as COCO's captions are
+scored; `sacrebleu` and `rouge_score` have the tokens of those packages. An image has one candidate and one or more
+references.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ def _mean(stats: Stats, weights: Weights, column: Array) -> Floats:
 class Bleu(Metric):
     r"""BLEU: the share of a caption's n-grams that stand in a reference, with a penalty for short captions.
 
-    $\mathrm{BLEU}_n = \exp\!\left(\min\left(0, 1 - \frac{r}{c}\right)\right) \left(\prod_{k \le n} \frac{\sum_i m_{ik}}{\sum_i g_{ik}}\right)^{1/n}$
+    $\mathrm{BLEU}_n = \exp\!\left(\min\left(0, 1 - \frac{r}{c}\right)\right) \left(\prod_{k \le n} \frac{\sum_i
+    m_{ik}}{\sum_i g_{ik}}\right)^{1/n}$
 
-    Matches $m$ are clipped at the largest count in one reference, $g$ are the candidates' n-grams, $c$ their words, $r$ the words
-    of the reference closest in length. `level=corpus` adds up over images before dividing, as COCO does;
-    `level=image` is the mean of the images' own BLEU.
+    Matches $m$ are clipped at the largest count in one reference, $g$ are the candidates' n-grams, $c$ their words,
+    $r$ the words of the reference closest in length. `level=corpus` adds up over images before dividing, as COCO
+    does; `level=image` is the mean of the images' own BLEU.
 
     Undefined when there is no image.
 
@@ -168,8 +170,8 @@ class RougeScore(Metric):
 
     $F_1 = \frac{2 P R}{P + R}$
 
-    `rouge_score@1` counts words, `rouge_score@2` pairs of words, `rouge_score@L` the longest common subsequence. Tokens are
-    lower-cased letters and digits, not stemmed.
+    `rouge_score@1` counts words, `rouge_score@2` pairs of words, `rouge_score@L` the longest common subsequence.
+    Tokens are lower-cased letters and digits, not stemmed.
 
     Undefined when there is no image.
 
@@ -213,11 +215,13 @@ class RougeScore(Metric):
 class Cider(Metric):
     r"""CIDEr: n-grams in common with the references, each weighing more the fewer images' references have it.
 
-    $\mathrm{CIDEr} = \frac{10}{4} \sum_{n \le 4} \frac{1}{m} \sum_j \frac{g^n(c) \cdot g^n(s_j)}{\|g^n(c)\|\,\|g^n(s_j)\|}$
+    $\mathrm{CIDEr} = \frac{10}{4} \sum_{n \le 4} \frac{1}{m} \sum_j \frac{g^n(c) \cdot
+    g^n(s_j)}{\|g^n(c)\|\,\|g^n(s_j)\|}$
 
-    `form=d`, the default and what COCO's tools print as CIDEr, is CIDEr-D: counts are clipped at the reference's and a
-    difference in length is penalised; `form=plain` is the first form. How rare an n-gram is, is counted once over the references
-    of all images measured; draws and slices weigh the images' scores and leave that count as it is.
+    `form=d`, the default and what COCO's tools print as CIDEr, is CIDEr-D: counts are clipped at the reference's
+    and a difference in length is penalised; `form=plain` is the first form. How rare an n-gram is, is counted once
+    over the references of all images measured; draws and slices weigh the images' scores and leave that count as it
+    is.
 
     Undefined when there is no image.
 
@@ -259,11 +263,13 @@ class Cider(Metric):
 class Meteor(Metric):
     r"""METEOR: words in common with the best reference, exactly, by stem or by synonym, in as few pieces as can be.
 
-    $\mathrm{METEOR} = \left(1 - \gamma\,(c/m)^{\beta}\right) \frac{P R}{\alpha P + (1 - \alpha) R}, \quad \alpha = 0.85, \beta = 0.2, \gamma = 0.6$
+    $\mathrm{METEOR} = \left(1 - \gamma\,(c/m)^{\beta}\right) \frac{P R}{\alpha P + (1 - \alpha) R}, \quad \alpha =
+    0.85, \beta = 0.2, \gamma = 0.6$
 
-    Matches weigh 1, 0.6 (stem) or 0.8 (synonym); function words weigh 0.25, others 0.75; $c$ chunks cover the $m$ matched
-    words. The published parameters of METEOR 1.5, without its paraphrase tables, which are not shipped. `level=image` is the mean
-    over images; `level=corpus` adds up counts first, as the original prints for a whole file.
+    Matches weigh 1, 0.6 (stem) or 0.8 (synonym); function words weigh 0.25, others 0.75; $c$ chunks cover the $m$
+    matched words. The published parameters of METEOR 1.5, without its paraphrase tables, which are not shipped.
+    `level=image` is the mean over images; `level=corpus` adds up counts first, as the original prints for a whole
+    file.
 
     Undefined when there is no image.
 

@@ -1,7 +1,7 @@
 """SPICE: scene graphs of candidate and references compared, tuple by tuple.
 
-Conventions: an image's candidate has one scene graph, its references together have one. A tuple is an object, an object
-with an attribute, or two objects with a relation. Scores are those of an image, then their mean over images.
+Conventions: an image's candidate has one scene graph, its references together have one. A tuple is an object, an
+object with an attribute, or two objects with a relation. Scores are those of an image, then their mean over images.
 """
 
 from __future__ import annotations
@@ -59,11 +59,13 @@ def mean_of_defined(stats: Stats, weights: Weights, key: object, scores: Array) 
 class Spice(Metric):
     r"""SPICE: how much of the references' scene graph the caption names, and how much of what it names is there.
 
-    $\mathrm{SPICE} = \frac{1}{N} \sum_i F_1(G_i, R_i), \quad P = \frac{|G \otimes R|}{|G|}, \quad R = \frac{|G \otimes R|}{|R|}$
+    $\mathrm{SPICE} = \frac{1}{N} \sum_i F_1(G_i, R_i), \quad P = \frac{|G \otimes R|}{|G|}, \quad R = \frac{|G
+    \otimes R|}{|R|}$
 
-    Captions are parsed into objects, attributes and relations; tuples match when their words are equal or share a WordNet
-    synset. `matching=any` lets several tuples of the candidate match one of the references, as the original does;
-    `matching=one` matches one to one. `synonyms=false` compares words as they stand. `value` is f1, precision or recall.
+    Captions are parsed into objects, attributes and relations; tuples match when their words are equal or share a
+    WordNet synset. `matching=any` lets several tuples of the candidate match one of the references, as the original
+    does; `matching=one` matches one to one. `synonyms=false` compares words as they stand. `value` is f1, precision
+    or recall.
 
     Undefined when there is no image.
 
@@ -263,8 +265,8 @@ class SpiceWeighted(Metric):
 
     $\mathrm{SPICE}_w = \frac{1}{N} \sum_i \sum_k w_k\,F_1^k(G_i, R_i) \;/\; \sum_k w_k$
 
-    Each kind has its own F1 in an image; kinds that the image's references do not have are left out of its sum, and the
-    weights of the others add up to 1. The default weighs objects, attributes and relations alike.
+    Each kind has its own F1 in an image; kinds that the image's references do not have are left out of its sum, and
+    the weights of the others add up to 1. The default weighs objects, attributes and relations alike.
 
     Undefined when no image's references have a tuple of a kind that weighs something.
 
@@ -306,8 +308,8 @@ class SpiceWeighted(Metric):
                 defined = ~np.isnan(scores)
                 total[defined] += share * scores[defined]
                 weight[defined] += share
-        scores: Array = np.divide(total, weight, out=np.full(len(stats), np.nan), where=weight > 0)
-        return scores
+        found: Array = np.divide(total, weight, out=np.full(len(stats), np.nan), where=weight > 0)
+        return found
 
 
 SPICE_METRICS: tuple[type[Metric], ...] = (

@@ -2,13 +2,13 @@
 
 Conventions
     The unit is the image. Columns: `image`, `caption`; several rows an image in the truth, one in the predictions.
-    Instead of a caption a row may give its scene graph as `tuples`, [["car"], ["car", "red"]]: SPICE then parses nothing.
-    References of an image are taken in the order in which they stand: merging synonyms depends on it, as in the original.
-    An empty candidate is scored (and is 0 everywhere); an empty reference is an error.
+    Instead of a caption a row may give its scene graph as `tuples`, [["car"], ["car", "red"]]: SPICE parses nothing.
+    References of an image are taken in the order in which they stand: merging synonyms depends on it, as in the
+    original. An empty candidate is scored (and is 0 everywhere); an empty reference is an error.
 
 Metrics
-    `spice` and its parts, `bleu@4`, `rouge_l`, `meteor`, `cider` and `spider` as captioning papers have them; `sacrebleu` and
-    `rouge_score` as those packages do.
+    `spice` and its parts, `bleu@4`, `rouge_l`, `meteor`, `cider` and `spider` as captioning papers have them;
+    `sacrebleu` and `rouge_score` as those packages do.
 """
 
 from __future__ import annotations
@@ -168,8 +168,7 @@ def measure(pairs: CaptionPairs) -> Stats:
 
 def _side(records: Records, rows: Array, *, reference: bool) -> tuple[list[str], list[str | None]]:
     """Captions and given scene graphs of some rows; a row of -1 has neither."""
-    captions = records["caption"] if "caption" in records else None
-    graphs = records["tuples"] if "tuples" in records else None
+    captions, graphs = records.find("caption"), records.find("tuples")
     texts: list[str] = []
     given: list[str | None] = []
     for row in rows.tolist():
@@ -199,6 +198,10 @@ def _graph(text: str, where: str) -> str:
         ) from None
 
 
+DEFAULTS = (
+    "spice", "spice_object", "spice_attribute", "spice_relation", "spice_color", "spice_count", "spice_size",
+    "cider", "spider", "bleu@1", "bleu@4", "rouge_l", "meteor",
+)  # fmt: skip
 TASK = Task(
     name="captions",
     title="Captions of images",
@@ -209,19 +212,5 @@ TASK = Task(
     pair=pair,
     measure=measure,
     metrics=(*SPICE_METRICS, *NGRAM_METRICS),
-    defaults=(
-        "spice",
-        "spice_object",
-        "spice_attribute",
-        "spice_relation",
-        "spice_color",
-        "spice_count",
-        "spice_size",
-        "cider",
-        "spider",
-        "bleu@1",
-        "bleu@4",
-        "rouge_l",
-        "meteor",
-    ),  # fmt: skip
+    defaults=DEFAULTS,
 )
