@@ -43,7 +43,7 @@ class ParserModel {
   void score_arcs(const Features& f, Score* out) const;
   void parse_piece(const std::vector<std::string_view>& words, std::size_t from, std::size_t to, std::vector<Word>& out) const;
 
-  Score far_ahead_ = 3000;
+  Score far_ahead_ = 1000;
   int classes_[kKinds];
   std::vector<Bucket> buckets_;
   std::vector<Slot> slots_[kKinds];
