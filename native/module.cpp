@@ -7,6 +7,10 @@ void bind_ellipses(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
 void bind_detection_ap(nanobind::module_& m);
 void bind_ranked(nanobind::module_& m);
+void bind_ranking_join(nanobind::module_& m);
+void bind_ranking_scores(nanobind::module_& m);
+void bind_texts(nanobind::module_& m);
+void bind_trec(nanobind::module_& m);
 void bind_language(nanobind::module_& m);
 }
 
@@ -17,5 +21,9 @@ NB_MODULE(_native, m) {
   steelyard::bind_labels(m);
   steelyard::bind_detection_ap(m);
   steelyard::bind_ranked(m);
+  steelyard::bind_ranking_join(m);
+  steelyard::bind_ranking_scores(m);
+  steelyard::bind_texts(m);
+  steelyard::bind_trec(m);
   steelyard::bind_language(m);
 }

@@ -124,6 +124,28 @@ def perfect_labels(truth: Data) -> Data:
     return {"id": truth["id"], "probability": (np.asarray(truth["label"]) == "yes").astype(float)}
 
 
+def draw_rankings(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Ten relevant documents a query, so that every metric at 10 can be perfect; ties, and documents unjudged."""
+    truth: Data = {"query": [], "doc": [], "relevance": [], "group": []}
+    run: Data = {"query": [], "doc": [], "score": []}
+    for unit in range(units):
+        docs = [f"d{i:03d}" for i in rng.permutation(200)[:40]]
+        relevance = [*rng.integers(1, 5, 10).tolist(), *rng.integers(-1, 1, 10).tolist()]
+        truth["query"] += [f"q{unit}"] * 20
+        truth["doc"] += docs[:20]
+        truth["relevance"] += relevance
+        truth["group"] += [f"g{unit % 3}"] * 20
+        found = [i for i in range(40) if rng.random() < 0.8] or [0]
+        run["query"] += [f"q{unit}"] * len(found)
+        run["doc"] += [docs[i] for i in found]
+        run["score"] += np.round(rng.normal(0, 1, len(found)) + [0.7 * (i < 10) for i in found], 1).tolist()
+    return truth, run
+
+
+def perfect_rankings(truth: Data) -> Data:
+    return {"query": truth["query"], "doc": truth["doc"], "score": [float(x) for x in truth["relevance"]]}
+
+
 _THINGS = (
     "dog",
     "cat",
@@ -199,6 +221,7 @@ DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
     "losses": draw_losses,
     "ellipses": draw_ellipses,
     "labels": draw_labels,
+    "rankings": draw_rankings,
     "captions": draw_captions,
 }
 PERFECT: dict[str, Callable[[Data], Data]] = {
@@ -207,5 +230,6 @@ PERFECT: dict[str, Callable[[Data], Data]] = {
     "losses": perfect_losses,
     "ellipses": lambda truth: {**same_columns("image", "xc", "yc", "theta", "a", "b")(truth), "score": truth["xc"]},
     "labels": perfect_labels,
+    "rankings": perfect_rankings,
     "captions": perfect_captions,
 }

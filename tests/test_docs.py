@@ -42,7 +42,7 @@ def test_samples_are_what_their_script_makes(tmp_path: Path) -> None:
         "m.SAMPLES = pathlib.Path(sys.argv[2]); m.main()"
     )
     subprocess.run([sys.executable, "-c", code, ROOT / "tools", tmp_path], check=True)
-    made = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.csv"))
+    made = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.*"))
     assert made
     for path in made:
         assert (tmp_path / path).read_bytes() == (ROOT / "src/steelyard/samples" / path).read_bytes(), path

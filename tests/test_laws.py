@@ -147,11 +147,15 @@ def test_nothing_is_undefined_with_a_reason(task: str, metric: Metric) -> None:
 
 @every_metric
 def test_perfect_predictions_are_best(task: str, metric: Metric) -> None:
-    truth, _ = DRAW[task](np.random.default_rng(11), UNITS)
+    truth, predictions = DRAW[task](np.random.default_rng(11), UNITS)
     if metric.better == "none":
         pytest.skip("has no best value")
     best = {"lower": metric.range[0], "higher": metric.range[1], "zero": 0.0}[metric.better]
-    assert same(value(metric, measured(task, truth, PERFECT[task](truth))), best)
+    found = value(metric, measured(task, truth, PERFECT[task](truth)))
+    if metric.reaches_best:
+        assert same(found, best)
+    else:  # how near the end of the range is depends on the data
+        assert abs(found - best) < abs(value(metric, measured(task, truth, predictions)) - best)
 
 
 @every_metric

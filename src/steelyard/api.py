@@ -39,8 +39,8 @@ def evaluate(
     confidence: float | None = 0.95,
     draws: int = 1000,
     seed: int = 0,
-    missing: str = "error",
-    extra: str = "error",
+    missing: str | None = None,
+    extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Report:
@@ -49,14 +49,15 @@ def evaluate(
     `truth` and `predictions` are paths, data frames (pandas, polars, pyarrow) or dicts of arrays; without `predictions`
     the truth holds both sides. `by` names columns to slice by; an inner tuple crosses several. `confidence=None` makes
     no intervals. `missing` says what to do with truth that has no prediction: "error", "worst" or "skip"; `extra`
-    likewise for predictions without truth: "error" or "skip". `columns` renames: {"weight": "grams"}.
+    likewise for predictions without truth: "error" or "skip"; "error" where nothing is said and the task has no other
+    custom. `columns` renames: {"weight": "grams"}.
     `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
     """
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
     how = Resampling(confidence, draws, seed)
     how.check()
-    policy = Policy(missing, extra)
+    policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
 
     said = resolve_options(kind, options or {})
@@ -90,8 +91,8 @@ def compare(
     confidence: float = 0.95,
     draws: int = 1000,
     seed: int = 0,
-    missing: str = "error",
-    extra: str = "error",
+    missing: str | None = None,
+    extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Comparison:
@@ -100,7 +101,7 @@ def compare(
     chosen = _metrics(kind, metrics)
     how = Resampling(confidence, draws, seed)
     how.check()
-    policy = Policy(missing, extra)
+    policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     said = resolve_options(kind, options or {})
     a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
     chosen = _expanded(kind, chosen, metrics is None, a.stats)

@@ -19,6 +19,7 @@ SAMPLES: dict[str, dict[str, str]] = {
     "losses": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "light"},
     "ellipses": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "scene"},
     "labels": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "light"},
+    "rankings": {"truth": "truth.csv", "a": "model_a.run", "b": "model_b.run", "by": "kind"},
     "captions": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "scene"},
 }
 

@@ -31,6 +31,7 @@ class Metric(ABC):
     at: ClassVar[str | None] = None
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
+    reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
 
     @abstractmethod
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
@@ -71,7 +72,7 @@ class Metric(ABC):
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.name == self.at:
-                text += f"@{render_value(value)}"
+                text += "" if value is None else f"@{render_value(value)}"
             elif isinstance(value, Metric):
                 parts.append(str(value))
             elif value != field.default:

@@ -34,7 +34,8 @@ class Task:
     depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
     `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
     form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs,
-    unit, metric)` is a picture of one unit.
+    unit, metric)` is a picture of one unit. `policy` is what happens to rows on one side
+    only, where the user does not say.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Task:
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
     shape: str = "rows"
+    policy: Policy = Policy()
     scene: Callable[[Any, int, Metric], Scene] | None = None
 
     def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:

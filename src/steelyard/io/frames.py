@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -65,3 +65,70 @@ def _table(columns: dict[str, Array], source: str) -> Table:
         (a, n), (b, m) = sorted(lengths.items(), key=lambda pair: pair[1])[:: len(lengths) - 1]
         raise InputError(f"column '{a}' has {n} rows and '{b}' has {m}", where=source)
     return Table(source, columns)
+
+
+FRAMES = ("pandas", "polars", "pyarrow")
+
+
+def is_frame(data: Any) -> bool:
+    """Whether the data is a frame of a library that we know."""
+    return type(data).__module__.partition(".")[0] in FRAMES and hasattr(data, "columns")
+
+
+class _Lazy(Mapping[str, Array]):
+    """A frame's columns, each turned into an array when it is asked for."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        names = frame.column_names if hasattr(frame, "column_names") else frame.columns
+        self.names = {str(name): name for name in names}
+
+    def __getitem__(self, name: str) -> Array:
+        column = self.frame[self.names[name]]
+        if hasattr(column, "combine_chunks"):
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        return np.asarray(column.to_numpy())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def lazy_frame(frame: Any, source: str) -> Table:
+    """A frame as a table that converts only the columns that are used."""
+    return Table(source, _Lazy(frame))
+
+
+def arrow_text(frame: Any, name: str) -> tuple[Array, Array] | None:
+    """A column of texts as Arrow holds it, without a copy: the bytes and where each text begins, and the end.
+
+    None where the frame has no such column, or cells are empty.
+    """
+    library = type(frame).__module__.partition(".")[0]
+    if library not in FRAMES:
+        return None
+    try:
+        import pyarrow
+    except ImportError:
+        return None
+    if library == "pandas":
+        column = getattr(frame[name].array, "__arrow_array__", lambda: None)()
+    elif library == "polars":
+        column = frame.get_column(name).to_arrow()
+    else:
+        column = frame.column(name)
+    if isinstance(column, pyarrow.ChunkedArray):
+        column = column.combine_chunks()
+    if column is None or column.null_count:
+        return None
+    kind = column.type
+    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or str(kind) == "string_view"):
+        return None
+    if isinstance(column, pyarrow.ChunkedArray):  # a column too long for one chunk
+        return None
+    column = column.cast(pyarrow.large_string())
+    _, offsets, data = column.buffers()
+    places = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    return np.frombuffer(data if data is not None else b"", dtype=np.uint8), places

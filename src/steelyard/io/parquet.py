@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra
 from steelyard.io.frames import from_arrow
@@ -12,6 +13,11 @@ from steelyard.io.text import check_readable
 
 def read_parquet(path: Path, source: str) -> Table:
     """Read a whole file into columns."""
+    return from_arrow(open_parquet(path, source), source)
+
+
+def open_parquet(path: Path, source: str) -> Any:
+    """Read a whole file as pyarrow holds it."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -19,7 +25,6 @@ def read_parquet(path: Path, source: str) -> Table:
         raise MissingExtra(f"{source}: reading Parquet", "parquet") from None
     check_readable(path, source)
     try:
-        table = pyarrow.parquet.read_table(path)
+        return pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"not readable as Parquet: {str(error).splitlines()[0]}", where=source) from None
-    return from_arrow(table, source)

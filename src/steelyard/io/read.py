@@ -67,13 +67,12 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
     for column in schema.columns:
         if column.many:
             _class_columns(table, column, mapping, side, columns, names)
-        given = mapping.get(f"{side}.{column.name}") or mapping.get(column.name, column.name)
-        name = given if given in table.columns else column.name
+        name = _name_of(table, column.name, mapping, side)
         if name not in table.columns:
             name = next((alias for alias in column.aliases if alias in table.columns), name)
+        if not column.required and name not in table.columns:
+            continue
         if name not in table.columns:
-            if not column.required:
-                continue
             raise _missing(table, name)
         names[column.name] = name
         columns[column.name] = _convert(table, name, column, column.kind)
@@ -104,6 +103,19 @@ def _class_columns(
         columns[target] = _convert(table, name, column, column.many or column.kind)
 
 
+def column_name(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:
+    """What a source calls a column; an error where it has none."""
+    found = _name_of(table, name, mapping, side)
+    if found not in table.columns:
+        raise _missing(table, found)
+    return found
+
+
+def _name_of(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:
+    given = mapping.get(f"{side}.{name}") or mapping.get(name, name)
+    return given if given in table.columns else name
+
+
 def _missing(table: Table, name: str) -> InputError:
     if f"{name}:0" in table.columns:
         return InputError(f"column '{name}' has 2 dimensions", where=table.source, remedy="Give one value a row.")
@@ -118,7 +130,7 @@ def _missing(table: Table, name: str) -> InputError:
 def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
     values = table.columns[name]
     if kind == "id":
-        return _ids(table, name, values)
+        return as_ids(table, name, values)
     if kind == "text":
         return as_object([_text(v) for v in values.tolist()])
     if kind == "flag":
@@ -154,7 +166,8 @@ def _problem(table: Table, name: str, row: int, what: str, remedy: str) -> Input
     return InputError(what, where=f"{table.place(row)}, column '{name}'", remedy=remedy)
 
 
-def _ids(table: Table, name: str, values: Array) -> Array:
+def as_ids(table: Table, name: str, values: Array) -> Array:
+    """Ids as whole numbers where all of them are, else as text without blanks around it."""
     if values.dtype.kind in "iu":
         return values.astype(np.int64, copy=False)
     if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():

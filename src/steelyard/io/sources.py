@@ -15,6 +15,7 @@ from steelyard.core.task import Task
 
 SHAPES = {
     "rows": "steelyard.io.rows",
+    "rankings": "steelyard.io.rankings",
 }
 
 

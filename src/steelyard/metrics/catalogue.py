@@ -19,6 +19,7 @@ MODULES = {
     "losses": "steelyard.metrics.losses",
     "ellipses": "steelyard.metrics.ellipses.task",
     "labels": "steelyard.metrics.labels",
+    "rankings": "steelyard.metrics.rankings.task",
     "captions": "steelyard.metrics.captions.task",
 }
 

@@ -1,0 +1,125 @@
+"""Rankings against ranx, pytrec_eval and ir-measures: from memory, and from a TREC file.
+
+    python benchmarks/bench_rankings.py [--lines 10000000]
+
+From memory: mAP@100 and nDCG@100 of 10,000 queries x 1,000 documents with string ids. The time is that of one call in a
+fresh process, so there is no warm-up: imports come before it, a first compilation does not. Each candidate gets the
+data in the form it takes: nested dicts for pytrec_eval and ir-measures, ranx's own Run; ours in four.
+From a file: a run
+of 10 million lines read and scored, the whole process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from measure import measure, table
+
+DRAW = """
+import random
+def draw(queries, documents):
+    rng = random.Random(0)
+    qrels, run = {}, {}
+    for q in range(queries):
+        docs = [f"doc{i:07d}" for i in rng.sample(range(5_000_000), documents)]
+        run[f"query{q}"] = {doc: rng.random() for doc in docs}
+        qrels[f"query{q}"] = {doc: rng.randint(0, 3) for doc in docs[::40]} | {f"other{i}": 1 for i in range(25)}
+    return qrels, run
+"""
+MEMORY = f"{DRAW}\nqrels, run = draw(10_000, 1_000)\n"
+FLAT = """
+import numpy as np
+def flat(nested, number):
+    rows = [(q, d, v) for q, row in nested.items() for d, v in row.items()]
+    columns = dict(zip(("query", "doc", number), map(list, zip(*rows))))
+    return {name: np.array(values, dtype=float if name == number else object) for name, values in columns.items()}
+truth, run = flat(qrels, "relevance"), flat(run, "score")
+del qrels
+"""
+ARROW = "import pyarrow\ntruth, run = pyarrow.table(truth), pyarrow.table(run)\n"
+SPECS = '["map@100", "ndcg@100"]'
+OURS = f'report = sy.evaluate("rankings", %s, run, {SPECS}, confidence=%s); print(report["map@100"].value)'
+IMPORT = "import steelyard as sy, steelyard._native, steelyard.metrics.rankings.task\n"
+
+
+def from_memory() -> None:
+    """One call on data that is there already."""
+    runs = {
+        "steelyard, nested dicts": measure(OURS % ("qrels", None), MEMORY + IMPORT),
+        "steelyard, nested dicts, with intervals": measure(OURS % ("qrels", 0.95), MEMORY + IMPORT),
+        "steelyard, columns of Python strings": measure(OURS % ("truth", None), MEMORY + FLAT + IMPORT),
+        "steelyard, pyarrow table": measure(OURS % ("truth", None), MEMORY + FLAT + ARROW + IMPORT),
+        "ranx, its own Run, compiling included": measure(
+            'evaluate(Qrels_, Run_, ["map@100", "ndcg@100"])',
+            MEMORY + "from ranx import Qrels, Run, evaluate\nQrels_, Run_ = Qrels(qrels), Run(run)\n",
+            repeat=1,
+        ),
+        "ranx, its own Run, second call": measure(
+            'evaluate(Qrels_, Run_, ["map@100", "ndcg@100"])',
+            MEMORY + "from ranx import Qrels, Run, evaluate\nQrels_, Run_ = Qrels(qrels), Run(run)\n"
+            'evaluate(Qrels_, Run_, ["map@100", "ndcg@100"])\n',
+            repeat=1,
+        ),
+        "pytrec_eval, nested dicts": measure(
+            'pytrec_eval.RelevanceEvaluator(qrels, {"map_cut.100", "ndcg_cut.100"}).evaluate(run)',
+            MEMORY + "import pytrec_eval\n",
+            repeat=1,
+        ),
+        "ir-measures, nested dicts": measure(
+            "ir_measures.calc_aggregate([AP @ 100, nDCG @ 100], qrels, run)",
+            MEMORY + "import ir_measures, pytrec_eval\nfrom ir_measures import AP, nDCG\n",
+            repeat=1,
+        ),
+    }
+    table("mAP@100 + nDCG@100, 10,000 queries x 1,000 documents, string ids, from memory", next(iter(runs)), runs)
+
+
+def from_file(lines: int) -> None:
+    """The whole process: start, read, score."""
+    with tempfile.TemporaryDirectory() as folder:
+        qrels, run = Path(folder) / "bench.qrels", Path(folder) / "bench.run"
+        write = f"""{DRAW}
+with open({str(run)!r}, "w") as listed, open({str(qrels)!r}, "w") as judged:
+    for part in range({lines // 1000} // 100):
+        truth, runs = draw(100, 1_000)
+        for q, row in runs.items():
+            ordered = sorted(row.items(), key=lambda item: -item[1])
+            listed.writelines(f"{{part}}{{q}} Q0 {{d}} {{i}} {{s:.6f}} bench\\n" for i, (d, s) in enumerate(ordered, 1))
+            judged.writelines(f"{{part}}{{q}} 0 {{d}} {{r}}\\n" for d, r in truth[q].items())
+"""
+        made = measure(write, repeat=1)
+        if isinstance(made, str):
+            raise SystemExit(made)
+        print(f"\n{run.name}: {lines:,} lines, {run.stat().st_size / 1e6:.0f} MB")
+        paths = f"qrels, run = {str(qrels)!r}, {str(run)!r}\n"
+        peers = {
+            "ranx": 'from ranx import Qrels, Run, evaluate\nevaluate(Qrels.from_file(qrels, kind="trec"), '
+            'Run.from_file(run, kind="trec"), ["map@100", "ndcg@100"])',
+            "pytrec_eval": "import pytrec_eval\nwith open(qrels) as f: judged = pytrec_eval.parse_qrel(f)\n"
+            "with open(run) as f: listed = pytrec_eval.parse_run(f)\n"
+            'pytrec_eval.RelevanceEvaluator(judged, {"map_cut.100", "ndcg_cut.100"}).evaluate(listed)',
+            "ir-measures": "import ir_measures, pytrec_eval\nfrom ir_measures import AP, nDCG\n"
+            "ir_measures.calc_aggregate([AP @ 100, nDCG @ 100], ir_measures.read_trec_qrels(qrels), "
+            "ir_measures.read_trec_run(run))",
+            "ir-measures, reading the run alone": "import ir_measures\nfor _ in ir_measures.read_trec_run(run): pass",
+        }
+        ours = "import steelyard as sy\n" + OURS
+        runs = {
+            "steelyard": measure(ours % ("qrels", None), paths, whole=True),
+            "steelyard, with intervals": measure(ours % ("qrels", 0.95), paths, whole=True),
+            **{name: measure(code, paths, repeat=1, whole=True) for name, code in peers.items()},
+        }
+        table(f"TREC run of {lines:,} lines read and scored, whole process", "steelyard", runs)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lines", type=int, default=10_000_000)
+    parser.add_argument("--only", choices=("memory", "file"))
+    chosen = parser.parse_args()
+    if chosen.only != "file":
+        from_memory()
+    if chosen.only != "memory":
+        from_file(chosen.lines)

@@ -1,0 +1,88 @@
+// Memory for large results: not zeroed, grown as needed, handed to numpy without a copy.
+//
+// Ten million rows of ids are hundreds of megabytes, and the first touch of each small page costs more than filling it.
+// Where the system offers large pages on request, large blocks ask for them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include "arrays.hpp"
+
+namespace steelyard {
+
+inline void* take_memory(std::size_t bytes) {
+#ifdef __linux__
+  constexpr std::size_t kLargePage = std::size_t{1} << 21;
+  if (bytes >= 4 * kLargePage) {
+    void* block = nullptr;
+    if (::posix_memalign(&block, kLargePage, bytes) != 0) throw std::bad_alloc();
+    ::madvise(block, bytes, MADV_HUGEPAGE);  // a wish: where it is not granted, nothing changes
+    return block;
+  }
+#endif
+  void* block = std::malloc(bytes ? bytes : 1);
+  if (!block) throw std::bad_alloc();
+  return block;
+}
+
+template <typename T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t n) : data_(static_cast<T*>(take_memory(n * sizeof(T)))), size_(n), room_(n) {}
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { std::free(data_); }
+
+  void reserve(std::size_t n) {
+    if (n <= room_) return;
+    const std::size_t room = std::max(n, room_ + room_ / 2 + 64);
+    T* bigger = static_cast<T*>(take_memory(room * sizeof(T)));
+    if (size_) std::memcpy(bigger, data_, size_ * sizeof(T));
+    std::free(data_);
+    data_ = bigger;
+    room_ = room;
+  }
+  void push(T value) {
+    if (size_ == room_) reserve(size_ + 1);
+    data_[size_++] = value;
+  }
+  void append(const T* from, std::size_t n) {
+    if (size_ + n > room_) reserve(size_ + n);
+    if (n) std::memcpy(data_ + size_, from, n * sizeof(T));
+    size_ += n;
+  }
+  std::size_t size() const { return size_; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+
+  // Needs the GIL.
+  Out<T> release() {
+    reserve(1);
+    T* data = data_;
+    const std::size_t n = size_;
+    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    data_ = nullptr;
+    size_ = room_ = 0;
+    return Out<T>(data, {n}, owner);
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0, room_ = 0;
+};
+
+}  // namespace steelyard

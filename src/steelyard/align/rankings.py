@@ -1,0 +1,260 @@
+"""Join a run with judgements: by query, then by document inside each query, and find the ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.align.join import check_policy
+from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.pairs import Array, Coverage
+from steelyard.core.rankings import Content, Ids, Rankings
+from steelyard.core.records import Records
+from steelyard.core.task import Policy
+
+
+@dataclass(frozen=True)
+class RankedPairs:
+    """The judged documents of each query, with their ranks in the run; 0 where the run does not have them.
+
+    Rows are sorted by unit, then by rank, those that were not retrieved last. `row` is a row's place in the truth.
+    `rank`, `rank_input` and `rank_single` differ where scores are equal: by document id, by the order of the input, by
+    document id after rounding scores to single precision.
+    """
+
+    truth: Rankings
+    units: Array
+    owner: Array
+    row: Array
+    rank: Array
+    rank_input: Array
+    rank_single: Array
+    relevance: Array
+    retrieved: Array
+    missing: Array
+    tied: Array
+    coverage: Coverage
+
+    def by(self, name: str) -> tuple[Array, Array]:
+        """A column of the truth, one value a judged document."""
+        values = self.truth.find(name)
+        if values is None:
+            known = [*self.truth.columns, *self.truth.other]
+            raise InputError(
+                f"column '{name}' is missing, which the slices are by",
+                where=self.truth.source,
+                remedy=nearest(name, known) or "A TREC file or a nested dict has no such columns.",
+            )
+        return values[self.source_rows()], self.owner
+
+    def source_rows(self) -> Array:
+        """The row in the source of each judged document."""
+        return self.row if self.truth.order is None else self.truth.order[self.row]
+
+    def where(self, keep: Array) -> RankedPairs:
+        """The judged documents that a mask keeps; the others are taken for unjudged. All units stay."""
+        parts = ("owner", "row", "rank", "rank_input", "rank_single", "relevance")
+        return replace(self, **{name: getattr(self, name)[keep] for name in parts})
+
+
+def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Policy) -> RankedPairs:
+    """Join a run with the truth. Units come out in the order of their ids, whatever order they came in."""
+    check_policy(policy)
+    judged = _flat(as_rankings(truth, key))
+    scored = as_rankings(run, key)
+    place = {query: index for index, query in enumerate(scored.queries.tolist())}
+    run_of = np.array([place.get(query, -1) for query in judged.queries.tolist()], dtype=np.int64)
+    missing = run_of < 0
+    extra = np.ones(len(scored.queries), dtype=bool)
+    extra[run_of[~missing]] = False
+    _refuse_one_sided(judged, scored, missing, extra, policy)
+    _refuse_repeats(judged)
+
+    ranks, rows, tied, retrieved = _ranks(judged, scored, run_of)
+    keep = ~missing if policy.missing == "skip" else np.ones(len(missing), dtype=bool)
+    names = judged.queries.tolist()
+    chosen = np.array(sorted(np.flatnonzero(keep).tolist(), key=names.__getitem__), dtype=np.int64)
+    rows, owner = _gather(rows, judged.starts, chosen)
+    known = np.where(missing, 0, retrieved[run_of] if len(retrieved) else 0)
+    return RankedPairs(
+        truth=judged,
+        units=judged.queries[chosen],
+        owner=owner,
+        row=rows,
+        rank=ranks[0][rows],
+        rank_input=ranks[1][rows],
+        rank_single=ranks[2][rows],
+        relevance=judged.values[rows],
+        retrieved=known[chosen].astype(np.float64),
+        missing=missing[chosen].astype(np.float64),
+        tied=tied[chosen],
+        coverage=Coverage(
+            len(missing), len(extra), int((~missing).sum()), int(missing.sum()), int(extra.sum()), policy.missing
+        ),
+    )
+
+
+def as_rankings(records: Records, key: tuple[str, str]) -> Rankings:
+    """Rankings from plain records with a column of queries, one of documents, and one of numbers."""
+    if isinstance(records, Rankings):
+        return records
+    query, document = (_packed(records[name]) for name in key)
+    number = next(name for name in ("relevance", "score") if name in records)
+    rows = _native.text_runs(query.text, query.place, query.key)
+    return Rankings.from_runs(
+        records.source,
+        records.place,
+        [query[row] for row in rows.tolist()],
+        rows,
+        document,
+        np.ascontiguousarray(records[number], dtype=np.float64),
+        columns={name: column for name, column in records.columns.items() if name not in (*key, number)},
+        other=records.other,
+        names=records.names,
+    )
+
+
+def _packed(column: Array) -> Ids:
+    if column.dtype != object:
+        return Ids(*_native.pack_integers(np.ascontiguousarray(column, dtype=np.int64)))
+    packed = _native.pack_objects(np.ascontiguousarray(column))
+    if isinstance(packed, int):
+        raise InputError(f"the id in row {packed} is no text, or too long", remedy="Give every row a short id.")
+    return Ids(*packed)
+
+
+def _flat(side: Rankings) -> Rankings:
+    """Rows of a side that lies as a nested dict, and what its digest is made of."""
+    if side.nested is not None:
+        side = _unfold(side)
+    if not side.content:
+        sums = _native.ranking_sums(side.documents.key, side.values, side.starts)
+        side.content.append(Content(np.diff(side.starts), sums))
+    return side
+
+
+def _unfold(side: Rankings) -> Rankings:
+    nested = side.nested or {}
+    plain: Any = nested if _is_plain(nested) else _checked(nested, side.source)
+    packed = _native.pack_nested(plain)
+    if len(packed) == 2:
+        packed = _native.pack_nested(_checked(nested, side.source))
+    documents, values, starts = Ids(*packed[0]), packed[1], packed[2]
+
+    def place(row: int) -> str:
+        query = side.queries[int(np.searchsorted(starts, row, side="right")) - 1]
+        return f"{side.source}, query '{query}', document '{documents[row]}'"
+
+    # The list of contents is shared: the caller's records know their digest as soon as this one is filled.
+    return replace(side, documents=documents, values=values, starts=starts, place=place, nested=None)
+
+
+def _is_plain(nested: Mapping[Any, Any]) -> bool:
+    """Whether the native core can walk it: dicts all the way, queries that are texts without blanks around them."""
+    return (
+        type(nested) is dict
+        and all(type(query) is str and query and query == query.strip() for query in nested)
+        and all(type(documents) is dict for documents in nested.values())
+    )
+
+
+def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, float]]:
+    """Ids as text and numbers as floats, each looked at; an error names the first that is wrong."""
+    result: dict[str, dict[str, float]] = {}
+    for query, documents in nested.items():
+        name = _id(query, f"{source}, query {query!r}")
+        if name in result:
+            raise InputError(f"query '{name}' stands twice", where=source, remedy="Each may stand once.")
+        row: dict[str, float] = {}
+        for document, value in documents.items():
+            where = f"{source}, query '{name}', document '{document}'"
+            text = _id(document, where)
+            if text in row:
+                raise InputError(f"document '{text}' stands twice", where=where, remedy="Each may stand once a query.")
+            row[text] = _number(value, where)
+        result[name] = row
+    return result
+
+
+def _id(value: Any, where: str) -> str:
+    text = "" if value is None or value != value else str(value).strip()
+    if not text:
+        raise InputError("the id is empty", where=where, remedy="Give every row an id.")
+    raw = text.encode("utf-8", "replace")
+    if len(raw) > 0xFFFF or raw.decode() != text:
+        raise InputError("the id is longer than 65,535 bytes, or no text that can be written as UTF-8", where=where)
+    return text
+
+
+def _number(value: Any, where: str) -> float:
+    try:
+        number = math.nan if isinstance(value, bool | str | bytes) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"'{value}' is not allowed here", where=where, remedy="It must be a finite number.")
+    return number
+
+
+def _refuse_one_sided(truth: Rankings, run: Rankings, missing: Array, extra: Array, policy: Policy) -> None:
+    for wanted, mask, side, other, words in (
+        (policy.missing, missing, truth, run, "of the truth are not in the run"),
+        (policy.extra, extra, run, truth, "of the run are not in the truth"),
+    ):
+        if wanted != "error" or not mask.any():
+            continue
+        choice = "--missing worst or skip" if side is truth else "--extra skip"
+        raise InputError(
+            f"{mask.sum()} of {len(mask)} queries {words} {other.source}: {some(sorted(side.queries[mask].tolist()))}",
+            where=side.source,
+            remedy=f"Add them, or choose {choice}.",
+        )
+
+
+def _refuse_repeats(side: Rankings) -> None:
+    documents = side.documents
+    second, first = _native.ranking_repeats(
+        documents.text, documents.place, documents.key, side.values, side.starts
+    ).tolist()
+    if second >= 0:
+        raise InputError(
+            f"query '{side.query_of(second)}', document '{documents[second]}' stands twice, "
+            f"first at {side.where(first)}",
+            where=side.where(second),
+            remedy="Each document may stand once in a query.",
+        )
+
+
+def _ranks(truth: Rankings, run: Rankings, run_of: Array) -> tuple[list[Array], Array, Array, Array]:
+    """Ranks by the three rules, rows of the truth in the order of rank, which queries had ties, rows a run query."""
+    judged = (truth.documents.text, truth.documents.place, truth.documents.key, truth.values, truth.starts)
+    if run.nested is not None:
+        found = _native.join_nested(*judged, run.nested, run_of) if _is_plain(run.nested) else None
+        if found is not None:
+            *ranks, rows, tied, counts, sums = found
+            run.content.append(Content(counts, sums))
+            return ranks, rows, tied, counts
+    run = _flat(run)
+    _refuse_repeats(run)
+    documents = run.documents
+    order = np.zeros(0, np.int64) if run.order is None else np.ascontiguousarray(run.order, dtype=np.int64)
+    *ranks, rows, tied = _native.join_rankings(
+        *judged, documents.text, documents.place, documents.key, run.values, run.starts, run_of, order
+    )
+    return ranks, rows, tied, np.diff(run.starts)
+
+
+def _gather(rows: Array, starts: Array, chosen: Array) -> tuple[Array, Array]:
+    """Rows of the chosen queries one after the other, and which of them each belongs to."""
+    lengths = (starts[1:] - starts[:-1])[chosen]
+    owner = np.repeat(np.arange(len(chosen)), lengths)
+    if len(chosen) == len(starts) - 1 and (chosen == np.arange(len(chosen))).all():
+        return rows, owner
+    begins = np.cumsum(lengths) - lengths
+    index = np.arange(int(lengths.sum())) - np.repeat(begins - starts[:-1][chosen], lengths)
+    return rows[index], owner

@@ -1,0 +1,94 @@
+"""Embeddings and their labels, from a dict of arrays or an .npz file."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.embeddings import Embeddings
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.records import Array
+from steelyard.io.read import as_ids
+from steelyard.io.table import Table
+from steelyard.io.text import check_readable
+
+VECTORS = ("query", "gallery")
+TEXTS = ("query_label", "gallery_label", "query_id", "gallery_id")
+
+
+def is_embeddings(data: Any) -> bool:
+    """Whether a mapping holds vectors, or labels of them, rather than rows of a list."""
+    if not isinstance(data, Mapping):
+        return False
+    return "query_label" in data or ("query" in data and np.ndim(data["query"]) == 2)
+
+
+def read_npz(path: Path, source: str) -> Embeddings:
+    """Read arrays by name from a file that numpy wrote."""
+    check_readable(path, source)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return to_embeddings({name: file[name] for name in file.files}, source)
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"not readable as .npz: {str(error).splitlines()[0]}",
+            where=source,
+            remedy="Write it with numpy.savez; texts as arrays of type U, not object.",
+        ) from None
+
+
+def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
+    """Check names, shapes and values. Vectors become double precision; labels and ids stay whole numbers or text."""
+    columns: dict[str, Array] = {}
+    for name in map(str, data):
+        if name not in VECTORS + TEXTS:
+            raise InputError(
+                f"there is no array '{name}' in embeddings", where=source, remedy=nearest(name, VECTORS + TEXTS)
+            )
+    for name in VECTORS:
+        if name in data:
+            columns[name] = _matrix(np.asarray(data[name]), name, source)
+    for name in TEXTS:
+        if name in data:
+            values = data[name]
+            array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+            if array.ndim != 1:
+                raise InputError(
+                    f"array '{name}' has {array.ndim} dimensions", where=source, remedy="Give one value a vector."
+                )
+            if array.dtype.kind in "US":
+                array = array.astype(str).astype(object)
+            columns[name] = as_ids(Table(source, {name: array}), name, array)
+    if len({columns[name].shape[1] for name in VECTORS if name in columns}) > 1:
+        sizes = " and ".join(f"{columns[name].shape[1]} in '{name}'" for name in VECTORS)
+        raise InputError(f"the vectors differ in length: {sizes}", where=source, remedy="Both come from one model.")
+    for part in VECTORS:
+        lengths = {name: len(column) for name, column in columns.items() if name.startswith(part)}
+        if len(set(lengths.values())) > 1:
+            said = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
+            raise InputError(f"arrays of one part differ in length: {said}", where=source)
+    return Embeddings(source, columns)
+
+
+def _matrix(array: Array, name: str, source: str) -> Array:
+    if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
+        raise InputError(
+            f"array '{name}' has shape {array.shape} and type {array.dtype}",
+            where=source,
+            remedy="Vectors are a matrix of numbers, one a row.",
+        )
+    matrix = np.ascontiguousarray(array, dtype=np.float64)
+    wrong = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if len(wrong):
+        raise InputError(
+            f"a vector holds a number that is not finite ({len(wrong)} vectors do)",
+            where=f"{source}, array '{name}', row {wrong[0]}",
+            remedy="Every number must be finite.",
+        )
+    return matrix

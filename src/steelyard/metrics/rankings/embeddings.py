@@ -1,0 +1,145 @@
+"""From embeddings and labels to rankings: who is near whom, and who is like whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.embeddings import Embeddings
+from steelyard.core.errors import InputError
+from steelyard.core.options import Option, Options
+from steelyard.core.pairs import Array
+from steelyard.core.rankings import Ids, Rankings
+from steelyard.core.records import Records, as_object, factorize
+from steelyard.match.neighbours import nearest_neighbours
+
+OPTIONS = (
+    Option("distance", "choice", "How embeddings are compared.", "cosine", ("cosine", "l2"), sides=False),
+    Option(
+        "depth", "number", "How many of the nearest vectors a list of embeddings holds.", 1000, minimum=0, sides=False
+    ),
+)
+MOST_ROWS = 1 << 30
+
+
+def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
+    """Rankings where a side is embeddings; other records as they are."""
+    sides = [side for side in (truth, prediction) if isinstance(side, Embeddings)]
+    if not sides:
+        return truth, prediction
+    if isinstance(truth, Embeddings):
+        _need(truth, "query_label", "The truth of embeddings is labels.")
+    if isinstance(prediction, Embeddings):
+        _need(prediction, "query", "The predictions are vectors.")
+    parts = _Parts(sides)
+    if isinstance(truth, Embeddings):
+        truth = _alike(truth, parts)
+    if isinstance(prediction, Embeddings):
+        prediction = _near(prediction, parts, int(options.of("depth")), options.of("distance"))
+    return truth, prediction
+
+
+class _Parts:
+    """Ids of queries and gallery, from whichever side has them; else they are counted from 0."""
+
+    def __init__(self, sides: list[Embeddings]) -> None:
+        self.sides = sides
+        self.alone = not any("gallery" in side or "gallery_label" in side for side in sides)
+        self.query = self._ids("query")
+        self.gallery = self.query if self.alone else self._ids("gallery")
+        self.gallery_ids = _packed(self.gallery)
+        _, (query, gallery) = factorize(self.query, self.gallery)
+        where = np.full(int(max(query.max(initial=-1), gallery.max(initial=-1))) + 1, -1, dtype=np.int64)
+        where[gallery] = np.arange(len(gallery))
+        named = any("query_id" in side for side in sides)
+        # Without ids the two parts are different things, however they are counted.
+        self.itself: Array = where[query] if self.alone or named else np.full(len(query), -1, dtype=np.int64)
+
+    def _ids(self, part: str) -> Array:
+        sizes = {side.source: len(side[n]) for side in self.sides for n in side.columns if n.split("_")[0] == part}
+        if len(set(sizes.values())) > 1:
+            said = " and ".join(f"{size} in {source}" for source, size in sizes.items())
+            raise InputError(f"the sides differ in the number of {part} vectors: {said}", remedy="Give the same ones.")
+        if not sizes:
+            raise InputError(f"there is no '{part}'", where=self.sides[0].source, remedy="Give it on both sides.")
+        given = [side for side in self.sides if f"{part}_id" in side]
+        if not given:
+            return np.arange(next(iter(sizes.values())))
+        ids = given[0][f"{part}_id"]
+        if len(given) > 1 and [str(x) for x in ids.tolist()] != [str(x) for x in given[1][f"{part}_id"].tolist()]:
+            raise InputError(
+                f"'{part}_id' differs between {given[0].source} and {given[1].source}", remedy="Give it on one side."
+            )
+        if len(set(ids.tolist())) < len(ids):
+            raise InputError(f"'{part}_id' names a vector twice", where=given[0].source, remedy="Ids stand once.")
+        return ids
+
+
+def _need(side: Embeddings, name: str, remedy: str) -> None:
+    if name not in side:
+        has = ", ".join(f"'{column}'" for column in side.columns) or "none"
+        raise InputError(f"array '{name}' is missing; the arrays are {has}", where=side.source, remedy=remedy)
+
+
+def _packed(ids: Array) -> Ids:
+    if ids.dtype != object:
+        return Ids(*_native.pack_integers(np.ascontiguousarray(ids, dtype=np.int64)))
+    packed: Any = _native.pack_objects(ids)
+    if isinstance(packed, int):
+        raise InputError(f"the id in row {packed} is no text, or too long", remedy="Give every vector a short id.")
+    return Ids(*packed)
+
+
+def _names(ids: Array) -> Array:
+    return as_object([str(x) for x in ids.tolist()])
+
+
+def _alike(truth: Embeddings, parts: _Parts) -> Rankings:
+    """Judgements: what has the query's label is relevant, but not the query itself."""
+    if not parts.alone:
+        _need(truth, "gallery_label", "The gallery needs labels too.")
+    labels = truth["query_label"]
+    _, (query, gallery) = factorize(labels, labels if parts.alone else truth["gallery_label"])
+    by_label = np.argsort(gallery, kind="stable")
+    first = np.searchsorted(gallery[by_label], query, side="left")
+    count = np.searchsorted(gallery[by_label], query, side="right") - first
+    if int(count.sum()) > MOST_ROWS:
+        raise InputError(
+            f"{int(count.sum()):,} pairs have the same label, more than {MOST_ROWS:,}",
+            where=truth.source,
+            remedy="Score a sample of the queries.",
+        )
+    owner = np.repeat(np.arange(len(query)), count)
+    row = by_label[np.arange(len(owner)) - np.repeat(np.cumsum(count) - count - first, count)]
+    kept = row != parts.itself[owner]
+    owner, row = owner[kept], row[kept]
+    return _rankings(truth.source, parts, owner, row, np.ones(len(row)))
+
+
+def _near(prediction: Embeddings, parts: _Parts, depth: int, distance: str) -> Rankings:
+    """A run: the nearest of the gallery, without the query itself."""
+    query = prediction["query"]
+    if not parts.alone:
+        _need(prediction, "gallery", "The labels have a gallery.")
+    gallery = query if parts.alone else prediction["gallery"]
+    # The rank of each id as text: what equal scores are told apart by, here as in every list.
+    tie = np.empty(len(gallery), dtype=np.int64)
+    tie[np.argsort(_names(parts.gallery), kind="stable")] = np.arange(len(gallery))
+    places, scores = nearest_neighbours(query, gallery, max(1, depth), distance, parts.itself, tie, prediction.source)
+    owner, column = np.nonzero(places >= 0)
+    return _rankings(prediction.source, parts, owner, places[owner, column], scores[owner, column])
+
+
+def _rankings(source: str, parts: _Parts, owner: Array, row: Array, values: Array) -> Rankings:
+    starts = np.append(0, np.cumsum(np.bincount(owner, minlength=len(parts.query)))).astype(np.int64)
+    return Rankings(
+        source,
+        {},
+        place=lambda at: f"{source}, query '{parts.query[owner[at]]}'",
+        queries=_names(parts.query),
+        starts=starts,
+        documents=parts.gallery_ids.take(row),
+        values=values,
+    )

@@ -1,0 +1,339 @@
+"""Metrics that ask of a document only whether it is relevant.
+
+Conventions: `R` is the number of relevant documents of a query, `k` the cut, `rel_i` 1 where the document at rank i is
+relevant. A document is relevant where its relevance is at least `level`; one without judgement is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.stats import Stats
+from steelyard.core.weights import Floats
+from steelyard.metrics.rankings.base import QueryMetric, events, hits, over
+
+
+@dataclass(frozen=True)
+class _AtK(QueryMetric):
+    at = "k"
+
+    k: int | None = None
+    level: float = 1
+
+    @property
+    def label(self) -> str:
+        """Name the cut."""
+        return self.title if self.k is None else f"{self.title} at {self.k}"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Without a cut, and at 10."""
+        return (cls(), cls(k=10))
+
+
+@dataclass(frozen=True)
+class AveragePrecision(_AtK):
+    r"""Average precision of a query: the mean of the precisions at the ranks of its relevant documents.
+
+    $\mathrm{AP@}k = \frac{1}{\mathrm{norm}} \sum_{i=1}^{k} P_i\,\mathrm{rel}_i$
+
+    The norm decides what a relevant document that was not found costs. `relevant` divides by all relevant documents
+    R, as trec_eval does. `min` divides by min(k, R), so that k right documents are enough for 1. `hits` divides by the
+    relevant documents found, so one that was missed costs nothing. Over several queries, the mean.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - One number for precision and recall over the whole list; sees every swap of a right and a wrong document.
+
+    Cons:
+    - Knows relevant and not relevant only, nothing between.
+    - With `norm=hits`, one right document at the top scores 1, whatever was missed.
+    """
+
+    name = "ap"
+    title = "Average precision"
+    reference = "pytrec_eval: map, map_cut; ranx: map"
+
+    norm: Literal["relevant", "min", "hits"] = "relevant"
+
+    def check(self) -> None:
+        """Check the divisor."""
+        super().check()
+        one_of(self, "norm", "relevant", "min", "hits")
+
+    def values(self, stats: Stats) -> Floats:
+        """Sum of precisions at hits, over the norm."""
+        found = hits(stats, self.ties, self.k, self.level)
+        norm = found.relevant
+        if self.norm == "min" and self.k is not None:
+            norm = np.minimum(norm, self.k)
+        elif self.norm == "hits":
+            norm = np.maximum(found.hits, 1)
+        return over(found.precisions, norm, found.relevant > 0)
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """The three norms."""
+        return (cls(), cls(k=10), cls(k=10, norm="min"), cls(k=10, norm="hits"))
+
+
+@dataclass(frozen=True)
+class MeanAveragePrecision(AveragePrecision):
+    r"""Mean average precision: the mean over queries of each query's average precision.
+
+    $\mathrm{mAP@}k = \frac{1}{Q} \sum_q \mathrm{AP}_q\mathrm{@}k$
+
+    The norm is that of average precision: `relevant` (R, as trec_eval), `min` (min(k, R)) or `hits` (the relevant
+    documents found). Every query counts the same, however many relevant documents it has.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - The usual single number for a search system, stable over queries.
+
+    Cons:
+    - Different projects divide by different norms: compare only what was computed with the same one.
+    """
+
+    name = "map"
+    title = "Mean average precision"
+
+
+@dataclass(frozen=True)
+class Precision(_AtK):
+    r"""Precision: the share of the first k documents that are relevant.
+
+    $\mathrm{P@}k = \frac{1}{k} \sum_{i=1}^{k} \mathrm{rel}_i$
+
+    A list shorter than k is filled up with wrong documents. Without k, all retrieved documents count.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - What a user of the first page sees.
+
+    Cons:
+    - A query with fewer than k relevant documents cannot reach 1.
+    - Blind to the order inside the first k.
+    """
+
+    name = "precision"
+    title = "Precision"
+    reference = "pytrec_eval: P, set_P; ranx: precision"
+
+    def values(self, stats: Stats) -> Floats:
+        """Hits over k, or over what was retrieved."""
+        found = hits(stats, self.ties, self.k, self.level)
+        size = np.maximum(stats["retrieved"], 1) if self.k is None else self.k
+        return over(found.hits, size, found.relevant > 0)
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """At 10: without a cut it depends on how long the list happens to be."""
+        return (cls(k=10),)
+
+
+@dataclass(frozen=True)
+class Recall(_AtK):
+    r"""Recall: the share of the relevant documents that stand among the first k.
+
+    $\mathrm{R@}k = \frac{1}{R} \sum_{i=1}^{k} \mathrm{rel}_i$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - What a second stage that re-ranks the first k can reach at most.
+
+    Cons:
+    - With more than k relevant documents it cannot reach 1.
+    - In image retrieval "Recall@k" often means that one right image is enough: that is `hit@k`.
+    """
+
+    name = "recall"
+    title = "Recall"
+    reference = "pytrec_eval: recall; ranx: recall"
+
+    def values(self, stats: Stats) -> Floats:
+        """Hits over relevant documents."""
+        found = hits(stats, self.ties, self.k, self.level)
+        return over(found.hits, found.relevant, found.relevant > 0)
+
+
+@dataclass(frozen=True)
+class F1(_AtK):
+    r"""F1: the harmonic mean of precision and recall at k, query by query.
+
+    $\mathrm{F1@}k = \frac{2 \sum_{i \le k} \mathrm{rel}_i}{k + R}$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - One number where the length of the list is a choice of the system.
+
+    Cons:
+    - The mean of F1 is not the F1 of the means.
+    """
+
+    name = "f1"
+    title = "F1"
+    reference = "ranx: f1"
+
+    def values(self, stats: Stats) -> Floats:
+        """Twice the hits over k plus R."""
+        found = hits(stats, self.ties, self.k, self.level)
+        size = stats["retrieved"] if self.k is None else self.k
+        return over(2 * found.hits, size + found.relevant, found.relevant > 0)
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """At 10, as for precision."""
+        return (cls(k=10),)
+
+
+@dataclass(frozen=True)
+class Hit(_AtK):
+    r"""Hit rate: the share of queries with at least one relevant document among the first k.
+
+    $\mathrm{hit@}k = \frac{1}{Q} \sum_q [\,\exists\, i \le k : \mathrm{rel}_i = 1\,]$
+
+    What papers on image retrieval and re-identification call Recall@k, top-k accuracy or CMC.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Easy to read: so many of a hundred searches found something.
+
+    Cons:
+    - Does not see what else was found, nor where.
+    """
+
+    name = "hit"
+    title = "Hit rate"
+    reference = "pytrec_eval: success; ranx: hit_rate"
+
+    def values(self, stats: Stats) -> Floats:
+        """Whether there is a hit."""
+        found = hits(stats, self.ties, self.k, self.level)
+        return over((found.hits > 0).astype(np.float64), 1.0, found.relevant > 0)
+
+
+@dataclass(frozen=True)
+class Success(Hit):
+    r"""Success: the same as the hit rate, under the name that trec_eval has for it.
+
+    $\mathrm{success@}k = \frac{1}{Q} \sum_q [\,\exists\, i \le k : \mathrm{rel}_i = 1\,]$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Easy to read: so many of a hundred searches found something.
+
+    Cons:
+    - Does not see what else was found, nor where.
+    """
+
+    name = "success"
+    title = "Success"
+
+
+@dataclass(frozen=True)
+class ReciprocalRank(_AtK):
+    r"""Mean reciprocal rank: one over the rank of the first relevant document, 0 where there is none in the first k.
+
+    $\mathrm{MRR} = \frac{1}{Q} \sum_q \frac{1}{\min\{\, i : \mathrm{rel}_i = 1 \,\}}$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Right for questions with one right answer.
+
+    Cons:
+    - Looks at the first hit alone; from rank 1 to 2 it falls by half, from 10 to 11 by nearly nothing.
+    """
+
+    name = "mrr"
+    title = "Mean reciprocal rank"
+    reference = "pytrec_eval: recip_rank; ranx: mrr"
+
+    def values(self, stats: Stats) -> Floats:
+        """One over the first hit's rank."""
+        found = hits(stats, self.ties, self.k, self.level)
+        rank = np.where(found.first > 0, found.first, np.inf)
+        return over(1.0 / rank, 1.0, found.relevant > 0)
+
+
+@dataclass(frozen=True)
+class RPrecision(QueryMetric):
+    r"""R-precision: the precision at R, where R is the query's own number of relevant documents.
+
+    $\mathrm{RPrec} = \frac{1}{R} \sum_{i=1}^{R} \mathrm{rel}_i$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Every query can reach 1; precision and recall are equal there.
+
+    Cons:
+    - Blind to the order inside the first R.
+    """
+
+    name = "rprec"
+    title = "R-precision"
+    reference = "pytrec_eval: Rprec; ranx: r-precision"
+
+    level: float = 1
+
+    def values(self, stats: Stats) -> Floats:
+        """Hits among the first R, over R."""
+        relevant, found = _native.ranking_r_hits(*events(stats, self.ties), float(self.level)).T
+        return over(found, relevant, relevant > 0)
+
+
+@dataclass(frozen=True)
+class BinaryPreference(QueryMetric):
+    r"""Binary preference: how often a relevant document stands before the judged ones that are not relevant.
+
+    $\mathrm{bpref} = \frac{1}{R} \sum_{r} \left( 1 - \frac{\min(n_r, R)}{\min(N, R)} \right)$
+
+    `r` are the relevant documents retrieved, n_r the judged non-relevant ones before r, N all of those. Documents
+    without a judgement, or with a negative one, are passed over.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Made for incomplete judgements: documents nobody looked at do not count as wrong.
+
+    Cons:
+    - Needs judged non-relevant documents; without them every relevant document found counts in full.
+    """
+
+    name = "bpref"
+    title = "Binary preference"
+    reference = "pytrec_eval: bpref; ranx: bpref"
+
+    level: float = 1
+
+    def values(self, stats: Stats) -> Floats:
+        """As the formula says, query by query."""
+        found: Floats = _native.ranking_bpref(*events(stats, self.ties), float(self.level))[:, 0]
+        return found
+
+
+METRICS: tuple[type[Metric], ...] = (
+    AveragePrecision,
+    MeanAveragePrecision,
+    Precision,
+    Recall,
+    F1,
+    Hit,
+    Success,
+    ReciprocalRank,
+    RPrecision,
+    BinaryPreference,
+)

@@ -1,0 +1,96 @@
+"""Task `rankings`: lists of documents (images, items) for queries, scored against judgements.
+
+Conventions
+    The unit is the query. Truth: `query`, `doc`, `relevance`; predictions: `query`, `doc`, `score`, the higher the
+    better. Ranks come from the scores; where scores are equal, the larger document id stands first, as in trec_eval.
+    A query that the run lacks counts as 0 and is counted; one that the truth lacks cannot be scored and is counted.
+    A document without judgement is not relevant. A query without a relevant document cannot tell a good list from a
+    bad one: it is left out and counted.
+
+Metrics
+    `hits` holds those that know relevant and not relevant, `graded` those of a reader who goes down the list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.align.rankings import RankedPairs, join_rankings
+from steelyard.core.records import Column, Records, Schema, constant_in_unit
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy, Task
+from steelyard.metrics.rankings import embeddings, graded, hits
+
+KEY = ("query", "doc")
+TRUTH = Schema(
+    key=KEY,
+    columns=(
+        Column("query", "id", meaning="the query, which is the unit"),
+        Column("doc", "id", meaning="the document: an image, an item"),
+        Column("relevance", "number", meaning="0: judged not relevant; 1 or more: relevant; below 0: not judged"),
+        Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the query"),
+    ),
+)
+PREDICTION = Schema(
+    key=KEY,
+    columns=(
+        Column("query", "id", meaning="as in the truth"),
+        Column("doc", "id", meaning="as in the truth"),
+        Column("score", "number", meaning="the higher, the nearer to the top"),
+    ),
+)
+
+
+def pair(truth: Records, prediction: Records, policy: Policy) -> RankedPairs:
+    """Find the rank of every judged document."""
+    return join_rankings(truth, prediction, KEY, policy)
+
+
+def measure(pairs: RankedPairs) -> Stats:
+    """Judged documents as events, each with its rank."""
+    weight = None
+    if "sample_weight" in pairs.truth.columns:
+        rows, units = pairs.source_rows(), len(pairs.units)
+        weight = np.nan_to_num(constant_in_unit(pairs.truth, "sample_weight", pairs.owner, rows, units))
+    return Stats(
+        pairs.units,
+        {"retrieved": pairs.retrieved, "missing": pairs.missing, "tied": pairs.tied},
+        events={
+            "rank": pairs.rank,
+            "rank_input": pairs.rank_input,
+            "rank_single": pairs.rank_single,
+            "relevance": pairs.relevance,
+        },
+        owner=pairs.owner,
+        weight=weight,
+    )
+
+
+TASK = Task(
+    name="rankings",
+    shape="rankings",
+    title="Ranked lists, query by query",
+    unit="query",
+    item="query",
+    truth=TRUTH,
+    prediction=PREDICTION,
+    pair=pair,
+    measure=measure,
+    metrics=(*hits.METRICS, *graded.METRICS),
+    defaults=(
+        "map",
+        "map@10",
+        "ndcg",
+        "ndcg@10",
+        "precision@10",
+        "recall@10",
+        "recall@100",
+        "mrr",
+        "hit@1",
+        "hit@10",
+        "rprec",
+    ),
+    options=embeddings.OPTIONS,
+    prepare=embeddings.prepare,
+    policy=Policy(missing="worst", extra="skip"),
+)
