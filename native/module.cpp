@@ -14,6 +14,7 @@ void bind_ranking_scores(nanobind::module_& m);
 void bind_texts(nanobind::module_& m);
 void bind_trec(nanobind::module_& m);
 void bind_curves(nanobind::module_& m);
+void bind_language(nanobind::module_& m);
 }
 
 NB_MODULE(_native, m) {
@@ -30,4 +31,5 @@ NB_MODULE(_native, m) {
   steelyard::bind_texts(m);
   steelyard::bind_trec(m);
   steelyard::bind_curves(m);
+  steelyard::bind_language(m);
 }

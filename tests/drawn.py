@@ -185,6 +185,65 @@ def perfect_rankings(truth: Data) -> Data:
     return {"query": truth["query"], "doc": truth["doc"], "score": [float(x) for x in truth["relevance"]]}
 
 
+_THINGS = (
+    "dog",
+    "cat",
+    "man",
+    "woman",
+    "car",
+    "bus",
+    "table",
+    "bowl",
+    "horse",
+    "boat",
+    "kite",
+    "pizza",
+    "bench",
+    "clock",
+)
+_COLORS, _SIZES, _COUNTS = (
+    ("red", "blue", "black", "white"),
+    ("small", "large", "tiny", "huge"),
+    ("two", "three", "four"),
+)
+_PLACES = ("next to", "behind", "under", "near", "on", "beside")
+
+
+def draw_captions(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Long captions, some images with the same reference more than once (so that a perfect candidate exists)."""
+
+    def word(words: tuple[str, ...]) -> str:
+        return words[int(rng.integers(len(words)))]
+
+    def caption() -> str:
+        clauses = [
+            f"a {word(_SIZES)} {word(_COLORS)} {word(_THINGS)} {word(_PLACES)} {word(_COUNTS)} {word(_COLORS)} "
+            f"{word(_THINGS)}s {word(_PLACES)} the {word(_THINGS)}"
+            for _ in range(6)
+        ]
+        return " and ".join(clauses)
+
+    image: list[str] = []
+    references: list[str] = []
+    candidates: list[str] = []
+    for unit in range(units):
+        text = caption()
+        count = int(rng.integers(1, 4))
+        image += [f"i{unit}"] * count
+        references += [text] * count
+        words = text.split()
+        kept = [w if rng.random() > 0.15 else word(_THINGS) for w in words]
+        candidates.append(" ".join(kept[: int(rng.integers(len(kept) // 2, len(kept) + 1))]))
+    truth = {"image": image, "caption": references, "group": [f"g{hash_of(i) % 3}" for i in image]}
+    return truth, {"image": [f"i{unit}" for unit in range(units)], "caption": candidates}
+
+
+def perfect_captions(truth: Data) -> Data:
+    """For every image its first reference."""
+    first = dict(zip(reversed(list(truth["image"])), reversed(list(truth["caption"])), strict=True))
+    return {"image": list(first), "caption": list(first.values())}
+
+
 def hash_of(text: str) -> int:
     """A hash that is the same in every process."""
     return sum(ord(c) * (i + 7) for i, c in enumerate(text))
@@ -203,6 +262,7 @@ DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
     "ellipses": draw_ellipses,
     "labels": draw_labels,
     "rankings": draw_rankings,
+    "captions": draw_captions,
 }
 PERFECT: dict[str, Callable[[Data], Data]] = {
     "weights": same_columns("dish", "item", "weight"),
@@ -212,4 +272,5 @@ PERFECT: dict[str, Callable[[Data], Data]] = {
     "ellipses": lambda truth: {**same_columns("image", "xc", "yc", "theta", "a", "b")(truth), "score": truth["xc"]},
     "labels": perfect_labels,
     "rankings": perfect_rankings,
+    "captions": perfect_captions,
 }

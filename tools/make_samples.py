@@ -179,6 +179,64 @@ def write_json(path: Path, data: object) -> None:
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
+# scene: (things, places) of made-up captions
+SCENES = {
+    "street": (
+        ("car", "bus", "bicycle", "man", "woman", "dog"),
+        ("next to a tree", "on a busy road", "in front of a store"),
+    ),
+    "kitchen": (
+        ("bowl", "cup", "cat", "knife", "pizza", "bottle"),
+        ("on a wooden table", "near the sink", "next to a stove"),
+    ),
+    "park": (
+        ("child", "dog", "kite", "bench", "bird", "horse"),
+        ("on the green grass", "near a lake", "under a large tree"),
+    ),
+}
+COLORS, SIZES, DOING = (
+    ("red", "white", "black", "brown", "blue"),
+    ("small", "large", "big"),
+    ("sitting", "standing", "lying"),
+)
+
+
+def captions(rng: np.random.Generator) -> None:
+    """Each image shows a thing or two; people name them with and without detail, models with more or fewer mistakes."""
+    truth, a, b = [], [], []
+
+    def one(words: tuple[str, ...]) -> str:
+        return words[int(rng.integers(len(words)))]
+
+    for number in range(1, 61):
+        scene = list(SCENES)[number % 3]
+        things, places = SCENES[scene]
+        thing, other = (things[i] for i in rng.choice(len(things), 2, replace=False))
+        color, size, doing, place = one(COLORS), one(SIZES), one(DOING), one(places)
+        image = f"image{number:03d}"
+        for text in (
+            f"A {color} {thing} {doing} {place}.",
+            f"A {size} {color} {thing} {place} with a {other}.",
+            f"There is a {thing} {doing} {place} and two {other}s.",
+        ):
+            truth.append([image, text, scene])
+
+        def guess(skill: float, right: str, words: tuple[str, ...]) -> str:
+            return right if rng.random() < skill else one(words)
+
+        for rows, skill in ((a, 0.55), (b, 0.75)):
+            rows.append([
+                image,
+                f"a {guess(skill, color, COLORS)} {guess(skill + 0.1, thing, things)} {guess(skill, doing, DOING)} "
+                + guess(skill, place, places)
+                + (f" and two {guess(skill, other, things)}s" if rng.random() < 0.4 else ""),
+            ])  # fmt: skip
+    folder = SAMPLES / "captions"
+    write(folder / "truth.csv", ["image", "caption", "scene"], truth)
+    write(folder / "model_a.csv", ["image", "caption"], a)
+    write(folder / "model_b.csv", ["image", "caption"], b)
+
+
 def main() -> None:
     weights(np.random.default_rng(20260701))
     sequences(np.random.default_rng(20260702))
@@ -186,6 +244,7 @@ def main() -> None:
     make_labels_sample.main()
     rankings(np.random.default_rng(20260703))
     boxes(np.random.default_rng(20260705))
+    captions(np.random.default_rng(20260703))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from steelyard.cli.demo import demo
 from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
 from steelyard.cli.metrics import metrics
+from steelyard.cli.parse import parse
 from steelyard.cli.vlm import vlm
 from steelyard.core.errors import SteelyardError, nearest
 from steelyard.version import __version__
@@ -49,7 +50,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, metrics, draw, vlm, demo, completion):
+for command in (evaluate, compare, metrics, draw, parse, vlm, demo, completion):
     cli.add_command(command)
 
 

@@ -26,6 +26,7 @@ class Column:
     Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
     (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts).
     `many` is the kind of the columns `name:class`, one a class, where there may be such.
+    `aliases` are other names that a file may have for it, taken where the name itself is missing.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Column:
     empty: bool = False
     meaning: str = ""
     many: Kind | None = None
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

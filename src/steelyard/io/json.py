@@ -31,12 +31,14 @@ def read_json_lines(path: Path, source: str) -> Table:
 
 
 def read_json(path: Path, source: str) -> Table:
-    """Read an array of objects."""
+    """Read an array of objects, or the annotations of a COCO file of captions."""
     with open_text(path, source) as file:
         text = file.read()
     if not text.strip():
         raise InputError("the file is empty", where=source, remedy="It needs a JSON array of objects.")
     data = _loads(text, source)
+    if isinstance(data, dict) and _has_captions(data.get("annotations")):
+        data = data["annotations"]
     if not isinstance(data, list):
         raise InputError(
             f"holds {_kind(data)}",
@@ -44,6 +46,12 @@ def read_json(path: Path, source: str) -> Table:
             remedy="A JSON array of objects is expected, or JSON lines (.jsonl).",
         )
     return Table(source, _columns([_object(row, f"{source}, row {i}") for i, row in enumerate(data)]))
+
+
+def _has_captions(annotations: Any) -> bool:
+    """Whether an object's annotations are captions, as in COCO's files."""
+    first = annotations[0] if isinstance(annotations, list) and annotations else None
+    return isinstance(first, dict) and "caption" in first
 
 
 def _loads(text: str, where: str) -> Any:

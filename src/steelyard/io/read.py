@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from os import PathLike
@@ -66,9 +67,13 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
     for column in schema.columns:
         if column.many:
             _class_columns(table, column, mapping, side, columns, names)
-        if not column.required and _name_of(table, column.name, mapping, side) not in table.columns:
+        name = _name_of(table, column.name, mapping, side)
+        if name not in table.columns:
+            name = next((alias for alias in column.aliases if alias in table.columns), name)
+        if not column.required and name not in table.columns:
             continue
-        name = column_name(table, column.name, mapping, side)
+        if name not in table.columns:
+            raise _missing(table, name)
         names[column.name] = name
         columns[column.name] = _convert(table, name, column, column.kind)
     used = set(names.values())
@@ -127,7 +132,7 @@ def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
     if kind == "id":
         return as_ids(table, name, values)
     if kind == "text":
-        return as_object(["" if _is_empty(v) else str(v) for v in values.tolist()])
+        return as_object([_text(v) for v in values.tolist()])
     if kind == "flag":
         return _flags(table, name, values)
     if kind == "points":
@@ -137,6 +142,13 @@ def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
     if kind == "labels":
         return _label_sets(values)
     return _numbers(table, name, values, column)
+
+
+def _text(value: Any) -> str:
+    """A cell as text; a list or an object of a JSON file as JSON."""
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if _is_empty(value) else str(value)
 
 
 def _is_empty(value: Any) -> bool:

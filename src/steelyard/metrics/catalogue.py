@@ -21,6 +21,7 @@ MODULES = {
     "ellipses": "steelyard.metrics.ellipses.task",
     "labels": "steelyard.metrics.labels",
     "rankings": "steelyard.metrics.rankings.task",
+    "captions": "steelyard.metrics.captions.task",
 }
 
 

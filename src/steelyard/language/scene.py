@@ -1,0 +1,106 @@
+"""Scene graphs of captions: what objects a caption names, with what attributes, in what relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard import _native
+from steelyard.core.errors import InputError
+from steelyard.language import tables
+from steelyard.language.texts import pack, unpack
+
+Tuples = tuple[tuple[str, ...], ...]
+
+_parsed: dict[str, str] = {}
+_MOST_REMEMBERED = 200_000
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word with its tag, the number of its head (0: the root) and its relation to it."""
+
+    word: str
+    tag: str
+    head: int
+    relation: str
+
+
+def tuple_lines(tokenised: Sequence[str]) -> list[str]:
+    """Tuples of tokenised captions, each as lines of fields between tabs. Identical captions are parsed once."""
+    new = [text for text in dict.fromkeys(tokenised) if text not in _parsed]
+    if len(_parsed) + len(new) > _MOST_REMEMBERED:
+        _parsed.clear()
+        new = list(dict.fromkeys(tokenised))
+    if new:
+        block = _native.caption_tuples(tables.parser(), tables.lemmas(), *pack(new))
+        _parsed.update(zip(new, unpack(*block), strict=True))
+    return [_parsed[text] for text in tokenised]
+
+
+def tuples_of(lines: str) -> Tuples:
+    """Tuples from their lines."""
+    return tuple(tuple(line.split("\t")) for line in lines.split("\n") if line)
+
+
+def lines_of(tuples: Sequence[Sequence[Any]], where: str = "") -> str:
+    """Lines from tuples that a user gives; an error names the first that is none."""
+    if not isinstance(tuples, list | tuple):
+        raise InputError(f"'{_shown(tuples)}' is no list of tuples", where=where, remedy=_EXAMPLE)
+    lines = []
+    for entry in tuples:
+        texts = isinstance(entry, list | tuple) and all(isinstance(part, str) for part in entry)
+        parts = [" ".join(part.lower().split()) for part in entry] if texts else []
+        if not 1 <= len(parts) <= 3 or not all(parts):
+            raise InputError(f"'{_shown(entry)}' is no tuple of one to three words", where=where, remedy=_EXAMPLE)
+        lines.append("\t".join(parts))
+    return "\n".join(lines)
+
+
+_EXAMPLE = 'Example: [["car"], ["car", "red"], ["car", "beside", "house"]].'
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def trees(tokenised: Sequence[str]) -> list[list[Token]]:
+    """Dependency trees of tokenised captions."""
+    texts = unpack(*_native.caption_trees(tables.parser(), *pack(tokenised)))
+    return [[_token(line) for line in text.split("\n") if line] for text in texts]
+
+
+def _token(line: str) -> Token:
+    word, tag, head, relation = line.split("\t")
+    return Token(word, tag, int(head), relation)
+
+
+def tuples_of_tree(tokens: Sequence[Token]) -> Tuples:
+    """Tuples of a dependency tree (Universal Dependencies v1, basic), by the rules of SPICE."""
+    text = "\n".join(f"{t.word}\t{t.tag}\t{t.head}\t{t.relation}" for t in tokens)
+    return tuples_of(unpack(*_native.tree_tuples(tables.lemmas(), *pack([text])))[0])
+
+
+_FUNCTION_WORDS = {
+    "the", "and", "with", "that", "this", "his", "her", "its", "their", "for", "from", "are", "was", "were",
+    "has", "have", "had", "not", "but", "she", "him", "they", "them", "these", "those", "who", "which", "what",
+    "where", "when", "while", "into", "onto", "upon", "than", "then", "there", "some", "any", "all", "each",
+    "other", "another", "our", "your", "you",
+}  # fmt: skip
+
+
+def share_known(tokenised: Sequence[str]) -> float:
+    """The share of words (of three letters and more) that are English as far as WordNet knows; nan without words."""
+    known: dict[str, bool] = {}
+    seen = found = 0
+    for text in tokenised:
+        for word in text.split():
+            if len(word) < 3 or word[0] in "0123456789-'":
+                continue
+            if word not in known:
+                known[word] = word in _FUNCTION_WORDS or bool(len(tables.wordnet().similar(word.encode())))
+            seen += 1
+            found += known[word]
+    return found / seen if seen else float("nan")

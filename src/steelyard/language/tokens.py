@@ -1,0 +1,40 @@
+"""Tokens of captions: Penn Treebank as COCO scores with, and the tokens of sacrebleu and of rouge-score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from steelyard import _native
+from steelyard.language.texts import pack, unpack
+
+
+def ptb(texts: Sequence[str], *, marks: bool = False) -> list[str]:
+    """Penn Treebank tokens between blanks, lower-cased, without punctuation marks unless `marks`."""
+    return unpack(*_native.ptb_tokens(*pack(texts), marks))
+
+
+_MARKS = re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])")
+_MARK_BEHIND_WORD = re.compile(r"([^0-9])([\.,])")
+_MARK_BEFORE_WORD = re.compile(r"([\.,])([^0-9])")
+_DASH_BEHIND_DIGIT = re.compile(r"([0-9])(-)")
+
+
+def mteval13a(text: str) -> str:
+    """The tokens `13a` of mteval and sacrebleu, between blanks; case is kept."""
+    text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    for entity, mark in (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")):
+        text = text.replace(entity, mark)
+    text = _MARKS.sub(r" \1 ", f" {text} ")
+    text = _MARK_BEHIND_WORD.sub(r"\1 \2 ", text)
+    text = _MARK_BEFORE_WORD.sub(r" \1 \2", text)
+    text = _DASH_BEHIND_DIGIT.sub(r"\1 \2 ", text)
+    return " ".join(text.split())
+
+
+_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+
+
+def alphanumeric(text: str) -> str:
+    """The tokens of rouge-score without its stemmer: lower-cased letters and digits, between blanks."""
+    return " ".join(_NOT_ALPHANUMERIC.sub(" ", text.lower()).split())
