@@ -18,6 +18,8 @@ from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 from steelyard.report.model import Report
 
+SHAPES = ("rows", "boxes")  # whose records are columns that can be joined
+
 
 class Accumulator:
     """Gather batches of a task, then report.
@@ -28,6 +30,8 @@ class Accumulator:
 
     def __init__(self, task: str, *, columns: Mapping[str, str] | None = None) -> None:
         self.task = catalogue.find_task(task)
+        if self.task.shape not in SHAPES:
+            raise InputError(f"task '{task}' cannot be gathered in batches", remedy="Evaluate all of it at once.")
         self.columns = dict(columns or {})
         self.batches: list[Batch] = []
 
