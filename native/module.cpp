@@ -5,7 +5,6 @@ namespace steelyard {
 void bind_boxes(nanobind::module_& m);
 void bind_coco(nanobind::module_& m);
 void bind_draws(nanobind::module_& m);
-void bind_curves(nanobind::module_& m);
 void bind_ellipses(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
 void bind_detection_ap(nanobind::module_& m);
@@ -14,6 +13,7 @@ void bind_ranking_join(nanobind::module_& m);
 void bind_ranking_scores(nanobind::module_& m);
 void bind_texts(nanobind::module_& m);
 void bind_trec(nanobind::module_& m);
+void bind_curves(nanobind::module_& m);
 }
 
 NB_MODULE(_native, m) {
@@ -21,7 +21,6 @@ NB_MODULE(_native, m) {
   steelyard::bind_boxes(m);
   steelyard::bind_coco(m);
   steelyard::bind_draws(m);
-  steelyard::bind_curves(m);
   steelyard::bind_ellipses(m);
   steelyard::bind_labels(m);
   steelyard::bind_detection_ap(m);
@@ -30,4 +29,5 @@ NB_MODULE(_native, m) {
   steelyard::bind_ranking_scores(m);
   steelyard::bind_texts(m);
   steelyard::bind_trec(m);
+  steelyard::bind_curves(m);
 }

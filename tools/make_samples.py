@@ -111,6 +111,26 @@ def losses(rng: np.random.Generator) -> None:
     write(folder / "model_b.csv", ["image", "item", "logit", "value"], b)
 
 
+def rankings(rng: np.random.Generator) -> None:
+    """A search for photographs of food: judgements as CSV, two runs as TREC files. Model B knows photographs better."""
+    truth, runs = [], {"a": [], "b": []}
+    for number in range(1, 51):
+        query, kind = f"query{number:02d}", ("dish", "ingredient", "scene")[number % 3]
+        photos = [f"photo{i:04d}" for i in rng.choice(3000, size=36, replace=False)]
+        quality = np.where(np.arange(36) < rng.integers(3, 9), rng.integers(1, 4, 36), 0)  # the first few are relevant
+        for place, photo in enumerate(photos[:14]):
+            truth.append([query, photo, int(quality[place]), kind])
+        for model, skill in (("a", 0.45), ("b", 0.95 if kind != "scene" else 0.5)):
+            scores = np.round(skill * quality + rng.normal(0, 0.8, 36), 2)
+            order = sorted(range(36), key=lambda i: -scores[i])[:20]
+            lines = [f"{query} Q0 {photos[i]} {rank} {scores[i]} model_{model}" for rank, i in enumerate(order, 1)]
+            runs[model] += lines
+    folder = SAMPLES / "rankings"
+    write(folder / "truth.csv", ["query", "doc", "relevance", "kind"], truth)
+    for model, lines in runs.items():
+        (folder / f"model_{model}.run").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def boxes(rng: np.random.Generator) -> None:
     """Dishes on a table as COCO JSON; model B finds more, and its boxes fit less well."""
     names = ("bowl", "cup", "fork", "plate")
@@ -159,33 +179,13 @@ def write_json(path: Path, data: object) -> None:
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
-def rankings(rng: np.random.Generator) -> None:
-    """A search for photographs of food: judgements as CSV, two runs as TREC files. Model B knows photographs better."""
-    truth, runs = [], {"a": [], "b": []}
-    for number in range(1, 51):
-        query, kind = f"query{number:02d}", ("dish", "ingredient", "scene")[number % 3]
-        photos = [f"photo{i:04d}" for i in rng.choice(3000, size=36, replace=False)]
-        quality = np.where(np.arange(36) < rng.integers(3, 9), rng.integers(1, 4, 36), 0)  # the first few are relevant
-        for place, photo in enumerate(photos[:14]):
-            truth.append([query, photo, int(quality[place]), kind])
-        for model, skill in (("a", 0.45), ("b", 0.95 if kind != "scene" else 0.5)):
-            scores = np.round(skill * quality + rng.normal(0, 0.8, 36), 2)
-            order = sorted(range(36), key=lambda i: -scores[i])[:20]
-            lines = [f"{query} Q0 {photos[i]} {rank} {scores[i]} model_{model}" for rank, i in enumerate(order, 1)]
-            runs[model] += lines
-    folder = SAMPLES / "rankings"
-    write(folder / "truth.csv", ["query", "doc", "relevance", "kind"], truth)
-    for model, lines in runs.items():
-        (folder / f"model_{model}.run").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 def main() -> None:
     weights(np.random.default_rng(20260701))
     sequences(np.random.default_rng(20260702))
     losses(np.random.default_rng(20260706))
-    boxes(np.random.default_rng(20260705))
     make_labels_sample.main()
     rankings(np.random.default_rng(20260703))
+    boxes(np.random.default_rng(20260705))
 
 
 if __name__ == "__main__":

@@ -10,15 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.align.gather import Batch, Place, gather
+from steelyard.align.gather import SHAPES, Batch, Place, gather
 from steelyard.api import By, evaluate
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 from steelyard.report.model import Report
-
-SHAPES = ("rows", "boxes")  # whose records are columns that can be joined
 
 
 class Accumulator:
@@ -31,7 +29,7 @@ class Accumulator:
     def __init__(self, task: str, *, columns: Mapping[str, str] | None = None) -> None:
         self.task = catalogue.find_task(task)
         if self.task.shape not in SHAPES:
-            raise InputError(f"task '{task}' cannot be gathered in batches", remedy="Evaluate all of it at once.")
+            raise InputError(f"task '{task}' cannot be gathered batch by batch", remedy="Evaluate all data at once.")
         self.columns = dict(columns or {})
         self.batches: list[Batch] = []
 
@@ -63,8 +61,8 @@ class Accumulator:
         confidence: float | None = 0.95,
         draws: int = 1000,
         seed: int = 0,
-        missing: str = "error",
-        extra: str = "error",
+        missing: str | None = None,
+        extra: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Report:
         """Evaluate all batches as one; the settings are those of `evaluate`."""

@@ -18,6 +18,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
 
 Batch = tuple[Records, Records]
+SHAPES = ("rows", "boxes")  # of data that can be gathered batch by batch
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,7 @@ class DeferredStats(Stats):
         self._make, self._expand, self._unit_count = make, expand, unit_count
         self.facts, self.unweighted = dict(facts), True
         self._derived: dict[object, Any] = {}
+        self._by_weights: WeakKeyDictionary[Weights, dict[object, Any]] = WeakKeyDictionary()
 
     @property
     def unit_count(self) -> int:

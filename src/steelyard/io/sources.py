@@ -15,8 +15,8 @@ from steelyard.core.task import Task
 
 SHAPES = {
     "rows": "steelyard.io.rows",
-    "boxes": "steelyard.io.boxes",
     "rankings": "steelyard.io.rankings",
+    "boxes": "steelyard.io.boxes",
 }
 
 
