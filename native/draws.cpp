@@ -5,9 +5,14 @@
 // of the units, whatever the number of threads, so the result is a function of the arguments alone.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
 #include <vector>
 
+#include <nanobind/stl/optional.h>
+
 #include "arrays.hpp"
+#include "poisson.hpp"
 #include "pool.hpp"
 #include "random.hpp"
 
@@ -22,6 +27,26 @@ enum class Purpose : std::uint64_t { bootstrap = 1, flip = 2 };
 
 // Weights of kDrawBlock draws from `first` (a multiple of kDrawBlock) for the units of one block, [draw][unit].
 using WeightBlock = std::array<std::array<double, kUnitBlock>, kDrawBlock>;
+
+// Makes the weights of units `start` .. `start + units` for kDrawBlock draws.
+struct PoissonMaker {
+  static constexpr Purpose purpose = Purpose::bootstrap;
+  PoissonTables tables;  // empty where every unit is a row of its own
+  void operator()(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+                  WeightBlock& out) const;
+  // The same as [unit][draw].
+  void by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+               double* out) const;
+};
+
+struct FlipMaker {
+  static constexpr Purpose purpose = Purpose::flip;
+  void operator()(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+                  WeightBlock& out) const;
+  // The same as [unit][draw].
+  void by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+               double* out) const;
+};
 
 void poisson_block(const std::uint64_t* streams, std::size_t units, std::size_t first, WeightBlock& out) {
   static constexpr auto thresholds = poisson_thresholds();
@@ -45,16 +70,52 @@ void poisson_block(const std::uint64_t* streams, std::size_t units, std::size_t 
   }
 }
 
-void flip_block(const std::uint64_t* streams, std::size_t units, std::size_t first, WeightBlock& out) {
+void PoissonMaker::operator()(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+                              WeightBlock& out) const {
+  if (tables.empty()) return poisson_block(streams, units, first, out);
+  std::array<double, kDrawBlock> drawn;
+  for (std::size_t u = 0; u < units; ++u) {
+    tables.draw(start + u, streams[u], first, drawn.data(), kDrawBlock);
+    for (std::size_t d = 0; d < kDrawBlock; ++d) out[d][u] = drawn[d];
+  }
+}
+
+void FlipMaker::operator()(const std::uint64_t* streams, std::size_t, std::size_t units, std::size_t first,
+                           WeightBlock& out) const {
   for (std::size_t u = 0; u < units; ++u) {
     const std::uint64_t bits = mix64(streams[u] + kGolden * (first / 64 + 1)) >> (first % 64);
     for (std::size_t d = 0; d < kDrawBlock; ++d) out[d][u] = static_cast<double>((bits >> d) & 1u);
   }
 }
 
-template <typename MakeBlock>
+void turn(const WeightBlock& block, std::size_t units, double* out) {
+  for (std::size_t d = 0; d < kDrawBlock; ++d) {
+    for (std::size_t u = 0; u < units; ++u) out[u * kDrawBlock + d] = block[d][u];
+  }
+}
+
+void PoissonMaker::by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+                           double* out) const {
+  if (tables.empty()) {
+    auto block = std::make_unique<WeightBlock>();
+    poisson_block(streams, units, first, *block);
+    return turn(*block, units, out);
+  }
+  for (std::size_t u = 0; u < units; ++u) {
+    tables.draw(start + u, streams[u], first, out + u * kDrawBlock, kDrawBlock);
+  }
+}
+
+void FlipMaker::by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
+                        double* out) const {
+  auto block = std::make_unique<WeightBlock>();
+  (*this)(streams, start, units, first, *block);
+  turn(*block, units, out);
+}
+
+template <typename Maker>
 Out<double> totals(In1<std::uint64_t> keys, In2<double> columns, std::uint64_t seed, std::uint64_t first,
-                   std::size_t count, Purpose purpose, long threads, MakeBlock make_block) {
+                   std::size_t count, long threads, const Maker& make_block) {
   const std::size_t n = keys.shape(0), k = columns.shape(1);
   require(columns.shape(0) == n, "columns must have one row for each key");
   require(first % kDrawBlock == 0, "the first draw must be a multiple of 32");
@@ -75,10 +136,10 @@ Out<double> totals(In1<std::uint64_t> keys, In2<double> columns, std::uint64_t s
     for (std::size_t start = 0; start < n; start += kUnitBlock) {
       const std::size_t units = std::min(kUnitBlock, n - start);
       for (std::size_t u = 0; u < units; ++u) {
-        streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(purpose));
+        streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
         std::copy_n(x + (start + u) * k, k, rows.begin() + u * padded);
       }
-      make_block(streams.data(), units, first + block * kDrawBlock, *weights);
+      make_block(streams.data(), start, units, first + block * kDrawBlock, *weights);
       for (std::size_t d = 0; d < kDrawBlock; ++d) {
         const double* w = (*weights)[d].data();
         for (std::size_t c = 0; c < padded; c += kColumnBlock) {
@@ -101,9 +162,68 @@ Out<double> totals(In1<std::uint64_t> keys, In2<double> columns, std::uint64_t s
   return result;
 }
 
-template <typename MakeBlock>
+// Totals of columns that are mostly zero: each entry adds its value to one of `size` columns of its unit.
+//
+// A task is a block of draws. It keeps the totals as [column][draw], so that one entry adds a run of kDrawBlock
+// weights; a unit's weights are made once for all of its entries.
+template <typename Maker>
+Out<double> scatter(In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value,
+                    std::size_t size, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads,
+                    const Maker& make_block) {
+  const std::size_t n = keys.shape(0), m = owner.shape(0);
+  require(code.shape(0) == m, "each entry needs an owner and a code");
+  require(value.shape(0) == m || value.shape(0) == 0, "each entry needs a value, or none has one");
+  require(first % kDrawBlock == 0, "the first draw must be a multiple of 32");
+  require(count <= (std::size_t{1} << 32), "too many draws");
+  require(size <= (std::size_t{1} << 31), "too many columns");
+  const std::int64_t* unit = owner.data();
+  const std::int32_t* column = code.data();
+  for (std::size_t e = 0; e < m; ++e) {
+    require(unit[e] >= 0 && static_cast<std::size_t>(unit[e]) < n, "an owner is out of range");
+    require(e == 0 || unit[e - 1] <= unit[e], "entries must stand in the order of their owners");
+    require(column[e] >= 0 && static_cast<std::size_t>(column[e]) < size, "a code is out of range");
+  }
+  double* out;
+  auto result = make_array<double>({count, size}, out);
+  if (count == 0 || size == 0 || m == 0) return result;
+
+  const std::uint64_t* key = keys.data();
+  const double* x = value.shape(0) ? value.data() : nullptr;
+  const std::size_t blocks = (count + kDrawBlock - 1) / kDrawBlock;
+  nb::gil_scoped_release release;
+  parallel_for(blocks, thread_count(threads), [&](std::size_t block) {
+    std::array<std::uint64_t, kUnitBlock> streams;
+    std::vector<double> turned(kUnitBlock * kDrawBlock), sums(size * kDrawBlock, 0.0);
+    std::size_t e = 0;
+    for (std::size_t start = 0; start < n && e < m; start += kUnitBlock) {
+      const std::size_t units = std::min(kUnitBlock, n - start);
+      for (std::size_t u = 0; u < units; ++u) {
+        streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
+      }
+      make_block.by_unit(streams.data(), start, units, first + block * kDrawBlock, turned.data());
+      for (; e < m && static_cast<std::size_t>(unit[e]) < start + units; ++e) {
+        const double* w = turned.data() + (static_cast<std::size_t>(unit[e]) - start) * kDrawBlock;
+        double* sum = sums.data() + static_cast<std::size_t>(column[e]) * kDrawBlock;
+        if (x) {
+          const double factor = x[e];
+          for (std::size_t d = 0; d < kDrawBlock; ++d) sum[d] += w[d] * factor;
+        } else {
+          for (std::size_t d = 0; d < kDrawBlock; ++d) sum[d] += w[d];
+        }
+      }
+    }
+    const std::size_t draws = std::min(kDrawBlock, count - block * kDrawBlock);
+    for (std::size_t d = 0; d < draws; ++d) {
+      double* row = out + (block * kDrawBlock + d) * size;
+      for (std::size_t c = 0; c < size; ++c) row[c] = sums[c * kDrawBlock + d];
+    }
+  });
+  return result;
+}
+
+template <typename Maker>
 Out<double> dense(In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count,
-                  Purpose purpose, MakeBlock make_block) {
+                  const Maker& make_block) {
   const std::size_t n = keys.shape(0);
   require(first % kDrawBlock == 0, "the first draw must be a multiple of 32");
   require(count <= (std::size_t{1} << 32), "too many draws");
@@ -116,10 +236,10 @@ Out<double> dense(In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t fir
   for (std::size_t start = 0; start < n; start += kUnitBlock) {
     const std::size_t units = std::min(kUnitBlock, n - start);
     for (std::size_t u = 0; u < units; ++u) {
-      streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(purpose));
+      streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
     }
     for (std::size_t d0 = 0; d0 < count; d0 += kDrawBlock) {
-      make_block(streams.data(), units, first + d0, *weights);
+      make_block(streams.data(), start, units, first + d0, *weights);
       const std::size_t draws = std::min(kDrawBlock, count - d0);
       for (std::size_t d = 0; d < draws; ++d) {
         std::copy_n((*weights)[d].begin(), units, out + (d0 + d) * n + start);
@@ -145,39 +265,83 @@ Out<std::uint64_t> unit_keys(nb::bytes text, In1<std::int64_t> ends) {
   return result;
 }
 
+// Keys of integer ids: those of their decimal texts, so that 7 and "7" are one unit.
+Out<std::uint64_t> unit_keys_of_integers(In1<std::int64_t> ids) {
+  const std::size_t n = ids.shape(0);
+  std::uint64_t* out;
+  auto result = make_array<std::uint64_t>({n}, out);
+  nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < n; ++i) {
+    char text[24];
+    const auto end = std::to_chars(text, text + sizeof text, ids.data()[i]).ptr;
+    out[i] = hash_bytes(text, static_cast<std::size_t>(end - text));
+  }
+  return result;
+}
+
+using Copies = std::optional<In1<std::int64_t>>;
+
+PoissonMaker poisson_maker(In1<std::uint64_t> keys, const Copies& copies) {
+  if (!copies) return PoissonMaker{PoissonTables(nullptr, 0)};
+  require(copies->shape(0) == keys.shape(0), "each unit needs its copies");
+  for (std::size_t u = 0; u < copies->shape(0); ++u) {
+    require(copies->data()[u] >= 1 && copies->data()[u] <= kMostCopies, "a unit's copies are out of range");
+  }
+  return PoissonMaker{PoissonTables(copies->data(), copies->shape(0))};
+}
+
 }  // namespace
 
 void bind_draws(nb::module_& m) {
   m.def("unit_keys", &unit_keys, nb::arg("text"), nb::arg("ends").noconvert(),
         "64-bit keys of unit ids, given as one UTF-8 text and where each id ends in it.");
+  m.def("unit_keys_of_integers", &unit_keys_of_integers, nb::arg("ids").noconvert(),
+        "64-bit keys of integer ids: those of their decimal texts.");
   m.def(
       "poisson_totals",
       [](In1<std::uint64_t> keys, In2<double> columns, std::uint64_t seed, std::uint64_t first, std::size_t count,
-         long threads) {
-        return totals(keys, columns, seed, first, count, Purpose::bootstrap, threads, poisson_block);
+         long threads, const Copies& copies) {
+        return totals(keys, columns, seed, first, count, threads, poisson_maker(keys, copies));
       },
       nb::arg("keys").noconvert(), nb::arg("columns").noconvert(), nb::arg("seed"), nb::arg("first"),
-      nb::arg("count"), nb::arg("threads") = 0,
-      "Column totals, one row a draw, under Poisson(1) weights of the units.");
+      nb::arg("count"), nb::arg("threads") = 0, nb::arg("copies").noconvert() = nb::none(),
+      "Column totals, one row a draw, under Poisson(1) weights of the units; Poisson(n) for n copies.");
   m.def(
       "flip_totals",
       [](In1<std::uint64_t> keys, In2<double> columns, std::uint64_t seed, std::uint64_t first, std::size_t count,
-         long threads) {
-        return totals(keys, columns, seed, first, count, Purpose::flip, threads, flip_block);
-      },
+         long threads) { return totals(keys, columns, seed, first, count, threads, FlipMaker{}); },
       nb::arg("keys").noconvert(), nb::arg("columns").noconvert(), nb::arg("seed"), nb::arg("first"),
       nb::arg("count"), nb::arg("threads") = 0, "Column totals, one row a draw, under fair coin flips of the units.");
   m.def(
-      "poisson_weights",
-      [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count) {
-        return dense(keys, seed, first, count, Purpose::bootstrap, poisson_block);
+      "poisson_scatter",
+      [](In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value,
+         std::size_t size, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads,
+         const Copies& copies) {
+        return scatter(keys, owner, code, value, size, seed, first, count, threads, poisson_maker(keys, copies));
       },
+      nb::arg("keys").noconvert(), nb::arg("owner").noconvert(), nb::arg("code").noconvert(),
+      nb::arg("value").noconvert(), nb::arg("size"), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
+      nb::arg("threads") = 0, nb::arg("copies").noconvert() = nb::none(),
+      "Totals of entries by their code, one row a draw, under the weights of poisson_totals.");
+  m.def(
+      "flip_scatter",
+      [](In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value,
+         std::size_t size, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads) {
+        return scatter(keys, owner, code, value, size, seed, first, count, threads, FlipMaker{});
+      },
+      nb::arg("keys").noconvert(), nb::arg("owner").noconvert(), nb::arg("code").noconvert(),
+      nb::arg("value").noconvert(), nb::arg("size"), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
+      nb::arg("threads") = 0, "Totals of entries by their code, one row a draw, under fair coin flips of the units.");
+  m.def(
+      "poisson_weights",
+      [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count,
+         const Copies& copies) { return dense(keys, seed, first, count, poisson_maker(keys, copies)); },
       nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
-      "The weights that poisson_totals multiplies with, draws x units.");
+      nb::arg("copies").noconvert() = nb::none(), "The weights that poisson_totals multiplies with, draws x units.");
   m.def(
       "flip_weights",
       [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count) {
-        return dense(keys, seed, first, count, Purpose::flip, flip_block);
+        return dense(keys, seed, first, count, FlipMaker{});
       },
       nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
       "The flips that flip_totals multiplies with, draws x units.");

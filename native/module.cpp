@@ -3,6 +3,10 @@
 
 namespace steelyard {
 void bind_draws(nanobind::module_& m);
+void bind_ellipses(nanobind::module_& m);
+void bind_labels(nanobind::module_& m);
+void bind_detection_ap(nanobind::module_& m);
+void bind_ranked(nanobind::module_& m);
 void bind_ranking_join(nanobind::module_& m);
 void bind_ranking_scores(nanobind::module_& m);
 void bind_texts(nanobind::module_& m);
@@ -12,6 +16,10 @@ void bind_trec(nanobind::module_& m);
 NB_MODULE(_native, m) {
   m.doc() = "The compiled core of Steelyard: flat arrays in, flat arrays out.";
   steelyard::bind_draws(m);
+  steelyard::bind_ellipses(m);
+  steelyard::bind_labels(m);
+  steelyard::bind_detection_ap(m);
+  steelyard::bind_ranked(m);
   steelyard::bind_ranking_join(m);
   steelyard::bind_ranking_scores(m);
   steelyard::bind_texts(m);

@@ -52,6 +52,78 @@ def draw_sequences(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     return truth, {"sequence": sequence, "t": t, "weight": predicted}
 
 
+def draw_losses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    image, item, target, value, logit, predicted = [], [], [], [], [], []
+    for unit in range(units):
+        for row in range(int(rng.integers(2, 9))):
+            image.append(f"m{unit}")
+            item.append(f"r{row}")
+            hard = 1.0 if row == 0 else float(rng.random() < 0.2)  # at least one positive and one coordinate
+            soft = float(np.round(rng.random(), 2))
+            is_class, is_box = row != 1, row == 1 or rng.random() < 0.3
+            target.append((soft if rng.random() < 0.2 and row else hard) if is_class else np.nan)
+            logit.append(float(rng.normal(0, 4)) if is_class else np.nan)
+            value.append(float(np.round(rng.normal(), 2)) if is_box else np.nan)
+            predicted.append(value[-1] + float(rng.normal(0, 0.7)))
+    ignore = np.array([int(i[1:]) > 1 for i in item]) & (rng.random(len(item)) < 0.1)
+    truth = {
+        "image": image, "item": item, "target": np.array(target), "value": np.array(value), "ignore": ignore,
+        "group": [f"g{hash_of(m) % 3}" for m in image],
+    }  # fmt: skip
+    return truth, {"image": image, "item": item, "logit": np.array(logit), "value": np.array(predicted)}
+
+
+def perfect_losses(truth: Data) -> Data:
+    """Logits far out on the right side. A soft target has a loss of its own, so its row must not count."""
+    soft = (truth["target"] > 0) & (truth["target"] < 1)
+    truth["ignore"] = truth["ignore"] | soft
+    logit = np.where(truth["target"] > 0.5, 2000.0, np.where(np.isnan(truth["target"]), np.nan, -2000.0))
+    return {"image": truth["image"], "item": truth["item"], "logit": logit, "value": truth["value"]}
+
+
+def draw_ellipses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Images with none to four ellipses: found, missed, found twice, or found where there are none."""
+    truth: list[tuple[Any, ...]] = []
+    found: list[tuple[Any, ...]] = []
+    nothing = (np.nan,) * 5
+    for unit in range(units):
+        image = f"i{unit}"
+        many = int(rng.integers(0, 5)) if unit > 1 else 3
+        own = np.column_stack(
+            [rng.uniform(0, 200, (many, 2)), rng.uniform(-90, 270, many), rng.uniform(4, 40, (many, 2))]
+        )
+        truth += [(image, *row) for row in np.round(own, 2).tolist()] or [(image, *nothing)]
+        seen = own[rng.random(many) < 0.85]
+        seen = np.concatenate([seen, seen[rng.random(len(seen)) < 0.2]])
+        noise = rng.normal(0, [3, 3, 6, 2, 2], seen.shape) * rng.choice([0.1, 1.0, 3.0], (len(seen), 1))
+        seen = seen + noise
+        false = np.column_stack([rng.uniform(0, 200, (2, 2)), rng.uniform(0, 180, 2), rng.uniform(4, 40, (2, 2))])
+        seen = np.concatenate([seen, false[rng.random(2) < 0.3]])
+        seen[:, 3:] = np.maximum(seen[:, 3:], 1)
+        rows = [(image, *row, rng.random()) for row in seen.tolist()]
+        found += rows or [(image, *nothing, np.nan)]
+    names = ("image", "xc", "yc", "theta", "a", "b", "score")
+    sides = [dict(zip(names, zip(*rows, strict=True), strict=False)) for rows in (truth, found)]
+    sides[0]["group"] = [f"g{hash_of(i) % 3}" for i in sides[0]["image"]]
+    return sides[0], sides[1]
+
+
+def draw_labels(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Two classes, groups as units, ties in the probabilities, weights by row; each group holds both classes."""
+    group = np.repeat([f"g{unit}" for unit in range(units)], rng.integers(2, 6, units))
+    label = np.where(rng.random(len(group)) < 0.4, "yes", "no")
+    first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    label[first], label[first + 1] = "yes", "no"
+    probability = np.round(np.clip(rng.normal(0.35 + 0.3 * (label == "yes"), 0.2), 0.01, 0.99), 2)
+    ids = [f"r{i}" for i in range(len(group))]
+    truth = {"id": ids, "label": label, "group": group, "weight": np.round(rng.uniform(0.5, 2, len(group)), 2)}
+    return truth, {"id": ids, "probability": probability}
+
+
+def perfect_labels(truth: Data) -> Data:
+    return {"id": truth["id"], "probability": (np.asarray(truth["label"]) == "yes").astype(float)}
+
+
 def draw_rankings(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """Ten relevant documents a query, so that every metric at 10 can be perfect; ties, and documents unjudged."""
     truth: Data = {"query": [], "doc": [], "relevance": [], "group": []}
@@ -87,10 +159,16 @@ def same_columns(*names: str) -> Callable[[Data], Data]:
 DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
     "weights": draw_weights,
     "sequences": draw_sequences,
+    "losses": draw_losses,
+    "ellipses": draw_ellipses,
+    "labels": draw_labels,
     "rankings": draw_rankings,
 }
 PERFECT: dict[str, Callable[[Data], Data]] = {
     "weights": same_columns("dish", "item", "weight"),
     "sequences": same_columns("sequence", "t", "weight"),
+    "losses": perfect_losses,
+    "ellipses": lambda truth: {**same_columns("image", "xc", "yc", "theta", "a", "b")(truth), "score": truth["xc"]},
+    "labels": perfect_labels,
     "rankings": perfect_rankings,
 }

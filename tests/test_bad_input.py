@@ -61,9 +61,46 @@ SEQUENCES = {
     "no valid frame": ("sequence,t,weight,valid\ns,0,1,false\n", "sequence,t,weight\ns,0,1\n", [], ["no frame is valid"]),
 }  # fmt: skip
 
+ELL_TRUTH = "image,xc,yc,a,b,theta\ni,150,100,40,20,45\nk,10,20,5,4,0\n"
+ELL_PRED = "image,xc,yc,a,b,theta,score\ni,138,112,40,20,55,0.9\nk,,,,,,\n"
+ELLIPSES = {
+    "axis of zero": (ELL_TRUTH.replace("5,4", "5,0"), ELL_PRED, [], ["truth.csv, line 3", "column 'b'", "the axis is 0", "more than 0"]),
+    "negative axis": (ELL_TRUTH, ELL_PRED.replace("40", "-40"), [], ["pred.csv, line 2", "column 'a'", "the axis is -40"]),
+    "nan centre": (ELL_TRUTH.replace("150", "nan"), ELL_PRED, [], ["truth.csv, line 2", "column 'xc'", "empty or nan"]),
+    "empty angle": (ELL_TRUTH, ELL_PRED.replace("55", ""), [], ["pred.csv, line 2", "column 'theta'", "empty or nan", "all five"]),
+    "infinite centre": (ELL_TRUTH, ELL_PRED.replace("138", "inf"), [], ["pred.csv, line 2", "column 'xc'", "'inf' is not allowed", "finite"]),
+    "number out of range": (ELL_TRUTH, ELL_PRED.replace("138", "1e13"), [], ["pred.csv, line 2", "column 'xc'", "1e+13 is out of range"]),
+    "text for a number": (ELL_TRUTH, ELL_PRED.replace("112", "x"), [], ["pred.csv, line 2", "column 'yc'", "'x' is not a number"]),
+    "image that truth does not have": (ELL_TRUTH, ELL_PRED + "z,1,1,1,1,0,1\n", [], ["pred.csv, line 4", "image 'z' is not in the truth", "truth.csv", "--extra skip"]),
+    "image without prediction": (ELL_TRUTH + "z,1,1,1,1,0\n", ELL_PRED, [], ["truth.csv, line 4", "image 'z' has no prediction", "pred.csv", "--missing worst"]),
+    "score missing": (ELL_TRUTH, ELL_PRED.replace("0.9", ""), [], ["pred.csv, line 2", "column 'score'", "every ellipse"]),
+    "column missing": (ELL_TRUTH, ELL_PRED.replace("theta", "angle"), [], ["pred.csv", "'theta' is missing", "'angle'", "--map theta=", "points"]),
+    "negative threshold": (ELL_TRUTH, ELL_PRED, ["-m", "score(t=-1)"], ["'score'", "t cannot be -1", "from 0 up"]),
+    "threshold of no use": (ELL_TRUTH, ELL_PRED, ["-m", "score(distance=iou, t=5)"], ["distance=iou", "t=5", "0 to 1"]),
+    "unknown distance": (ELL_TRUTH, ELL_PRED, ["-m", "score(distance=l2)"], ["distance cannot be l2", "wasserstein"]),
+    "unknown matching": (ELL_TRUTH, ELL_PRED, ["-m", "score(matching=best)"], ["matching cannot be best", "greedy, optimal"]),
+    "too few weights": (ELL_TRUTH, ELL_PRED, ["-m", "score(weights=[1, 2])"], ["weights cannot be [1, 2]", "five numbers"]),
+    "negative weight": (ELL_TRUTH, ELL_PRED, ["-m", "score(weights=[1, 1, 1, 1, -1])"], ["weights cannot be", "from 0 up"]),
+    "iou above 1": (ELL_TRUTH, ELL_PRED, ["-m", "f1(iou=80)"], ["iou cannot be 80", "to 1"]),
+    "iou and distance": (ELL_TRUTH, ELL_PRED, ["-m", "f1(iou=0.5, distance=center)"], ["exclude each other"]),
+    "unknown angle unit": (ELL_TRUTH, ELL_PRED, ["--angle", "turns"], ["angle", "'turns' is no choice", "degrees"]),
+    "height that is no number": (ELL_TRUTH, ELL_PRED, ["--y-up", "tall"], ["y_up", "'tall' is not a number"]),
+    "height of zero": (ELL_TRUTH, ELL_PRED, ["--y-up", "0"], ["y_up", "more than 0"]),
+    "unknown option of the task": (ELL_TRUTH, ELL_PRED, ["-O", "truth.angel=radians"], ["no option 'truth.angel'", "Did you mean 'angle'?"]),
+    "option twice": (ELL_TRUTH, ELL_PRED, ["--angle", "radians", "-O", "angle=degrees"], ["angle is given twice"]),
+    "option without a value": (ELL_TRUTH, ELL_PRED, ["-O", "angle"], ["'angle' is not NAME=VALUE"]),
+    "list of images that is not there": (ELL_TRUTH, ELL_PRED, ["--images", "all.txt"], ["all.txt", "no such file"]),
+    "list of images without a column": (ELL_TRUTH.replace("image", "img"), ELL_PRED, ["--map", "truth.image=img", "--images", "truth.csv"], ["truth.csv", "'image' is missing"]),
+    "too few points": (ELL_TRUTH, "image,points\ni,1 2 3 4 5 6\nk,\n", [], ["pred.csv, line 2", "column 'points'", "3 points", "five"]),
+    "points on a line": (ELL_TRUTH, "image,points\ni,1 1 2 2 3 3 4 4 5 5 6 6\nk,\n", [], ["pred.csv, line 2", "points", "line"]),
+    "odd number of coordinates": (ELL_TRUTH, "image,points\ni,1 2 3\nk,\n", [], ["pred.csv, line 2", "3 numbers make no pairs", "x and y in turn"]),
+    "points that are words": (ELL_TRUTH, "image,points\ni,here there\nk,\n", [], ["pred.csv, line 2", "'here there' holds no points"]),
+}  # fmt: skip
+
 CASES = [
     *(pytest.param("weights", *case, id=name) for name, case in WEIGHTS.items()),
     *(pytest.param("sequences", *case, id=name) for name, case in SEQUENCES.items()),
+    *(pytest.param("ellipses", *case, id=f"ellipses: {name}") for name, case in ELLIPSES.items()),
 ]
 
 

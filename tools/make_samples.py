@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import make_labels_sample
 import numpy as np
 
 SAMPLES = Path(__file__).parent.parent / "src" / "steelyard" / "samples"
@@ -80,6 +81,35 @@ def sequences(rng: np.random.Generator) -> None:
     write(folder / "model_b.csv", ["sequence", "t", "weight"], b)
 
 
+def losses(rng: np.random.Generator) -> None:
+    """Six anchors an image and two classes; model B is surer of itself and better at boxes, worse in the dark."""
+    truth, a, b = [], [], []
+    for number in range(1, 31):
+        light = ("day", "night")[number % 2]
+        image = f"image{number:02d}"
+        for anchor in range(1, 7):
+            label = int(rng.integers(0, 2)) if rng.random() < 0.3 else None
+            hard = float(rng.normal(0, 1))
+            for index, name in enumerate(("cup", "plate")):
+                target = int(label == index)
+                side = 1 if target else -1
+                key = [image, f"anchor{anchor} {name}"]
+                truth.append([*key, target, "", light])
+                a.append([*key, round(side * 1.8 + hard + float(rng.normal(0, 0.8)), 3), ""])
+                gain = 3.2 if light == "day" else 1.6
+                b.append([*key, round(side * gain + hard + float(rng.normal(0, 0.8)), 3), ""])
+            for name in ("ty", "tx", "th", "tw") if label is not None else ():
+                value = round(float(rng.normal(0, 0.3)), 3)
+                key = [image, f"anchor{anchor} {name}"]
+                truth.append([*key, "", value, light])
+                a.append([*key, "", round(value + float(rng.normal(0, 0.15)), 3)])
+                b.append([*key, "", round(value + float(rng.normal(0, 0.08)), 3)])
+    folder = SAMPLES / "losses"
+    write(folder / "truth.csv", ["image", "item", "target", "value", "light"], truth)
+    write(folder / "model_a.csv", ["image", "item", "logit", "value"], a)
+    write(folder / "model_b.csv", ["image", "item", "logit", "value"], b)
+
+
 def rankings(rng: np.random.Generator) -> None:
     """A search for photographs of food: judgements as CSV, two runs as TREC files. Model B knows photographs better."""
     truth, runs = [], {"a": [], "b": []}
@@ -103,6 +133,8 @@ def rankings(rng: np.random.Generator) -> None:
 def main() -> None:
     weights(np.random.default_rng(20260701))
     sequences(np.random.default_rng(20260702))
+    losses(np.random.default_rng(20260706))
+    make_labels_sample.main()
     rankings(np.random.default_rng(20260703))
 
 

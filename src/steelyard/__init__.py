@@ -6,7 +6,7 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 >>> report = sy.evaluate("weights", truth, predictions)  # doctest: +SKIP
 """
 
-from steelyard.api import compare, evaluate, metrics
+from steelyard.api import compare, draw, evaluate, metrics
 from steelyard.core.errors import InputError, SteelyardError
 from steelyard.report.model import Comparison, Report
 from steelyard.version import __version__
@@ -18,6 +18,7 @@ __all__ = [
     "SteelyardError",
     "__version__",
     "compare",
+    "draw",
     "evaluate",
     "metrics",
 ]

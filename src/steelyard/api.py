@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
@@ -16,12 +14,13 @@ from steelyard.core.records import Records
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import EachUnit
+from steelyard.io.digest import digest
 from steelyard.io.options import resolve_options
-from steelyard.io.rankings import read_rankings
-from steelyard.io.read import check_mapping, read_table, to_records
+from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
 from steelyard.report.numbers import count_text
+from steelyard.report.svg import scene_svg
 from steelyard.stats import compare as comparing
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
@@ -63,6 +62,7 @@ def evaluate(
 
     said = resolve_options(kind, options or {})
     measured = _measure(kind, truth, predictions, columns or {}, policy, said)
+    chosen = _expanded(kind, chosen, metrics is None, measured.stats)
     parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
     return Report(
         task=kind.name,
@@ -77,6 +77,7 @@ def evaluate(
         provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
         notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
+        table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
     )
 
 
@@ -103,6 +104,7 @@ def compare(
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     said = resolve_options(kind, options or {})
     a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
+    chosen = _expanded(kind, chosen, metrics is None, a.stats)
     return Comparison(
         task=kind.name,
         unit=kind.unit,
@@ -113,6 +115,30 @@ def compare(
         provenance_b=_provenance(b, chosen, how, policy, (), columns or {}),
         notes=(*_notes(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
     )
+
+
+def draw(
+    task: str,
+    truth: Any,
+    predictions: Any,
+    unit: object,
+    metric: str | Metric | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> str:
+    """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them."""
+    kind = catalogue.find_task(task)
+    if kind.scene is None:
+        drawn = [name for name in catalogue.TASKS if catalogue.TASKS[name].scene is not None]
+        raise InputError(f"task '{task}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
+    chosen = _metrics(kind, [metric or kind.defaults[0]])[0]
+    said = resolve_options(kind, options or {})
+    pairs = _measure(kind, truth, predictions, columns or {}, Policy("worst", "skip"), said).pairs
+    place = {str(found): i for i, found in enumerate(pairs.units.tolist())}
+    if str(unit) not in place:
+        raise InputError(f"there is no {kind.unit} '{unit}' in the truth", remedy=nearest(str(unit), place))
+    return scene_svg(kind.scene(pairs, place[str(unit)], chosen))
 
 
 def metrics(task: str) -> tuple[Metric, ...]:
@@ -141,42 +167,19 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
     return list(dict.fromkeys(chosen))
 
 
+def _expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
+    """What the choice comes to for these data."""
+    if by_default and kind.defaults_for is not None:
+        chosen = _metrics(kind, kind.defaults_for(stats))
+    return list(dict.fromkeys(metric for one in chosen for metric in one.expand(stats)))
+
+
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> _Measured:
-    truth_records: Records
-    prediction_records: Records
-    if predictions is None:
-        truth_records, prediction_records = _one_source(kind, truth, columns)
-    elif kind.truth.shape == "rankings":
-        truth_records, prediction_records = read_rankings(truth, predictions, kind.truth, kind.prediction, columns)
-    else:
-        truth_table, prediction_table = read_table(truth, "truth"), read_table(predictions, "predictions")
-        check_mapping(
-            columns,
-            {"truth": kind.truth, "prediction": kind.prediction},
-            {"truth": truth_table, "prediction": prediction_table},
-        )
-        truth_records = to_records(truth_table, kind.truth, columns, "truth")
-        prediction_records = to_records(prediction_table, kind.prediction, columns, "prediction")
-    if not len(truth_records):
-        raise InputError("there are no rows", where=truth_records.source, remedy="The truth needs at least one.")
-    prepared = (truth_records, prediction_records)
-    if kind.prepare is not None:
-        prepared = kind.prepare(*prepared, options)
-    pairs = kind.pair(*prepared, policy)
+    truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
+    pairs = kind.join(truth_records, prediction_records, policy, options)
     return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
-
-
-def _one_source(kind: Task, data: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
-    if not kind.joined:
-        raise InputError(f"task '{kind.name}' needs truth and predictions", remedy="Give both.")
-    table = read_table(data, "truth")
-    schema = kind.both_sides()
-    check_mapping(columns, {"truth": schema}, {"truth": table})
-    truth = to_records(table, kind.truth, columns, "truth")
-    prediction = to_records(table, kind.both_sides(), columns, "prediction")
-    return truth, kind.split(prediction)
 
 
 def _provenance(
@@ -188,8 +191,8 @@ def _provenance(
     columns: Mapping[str, str],
 ) -> Provenance:
     return Provenance(
-        truth=Side(measured.truth.source, len(measured.truth), measured.truth.digest()),
-        predictions=Side(measured.prediction.source, len(measured.prediction), measured.prediction.digest()),
+        truth=Side(measured.truth.source, len(measured.truth), digest(measured.truth)),
+        predictions=Side(measured.prediction.source, len(measured.prediction), digest(measured.prediction)),
         metrics=tuple(str(metric) for metric in chosen),
         by=by,
         confidence=how.confidence,
@@ -203,7 +206,7 @@ def _provenance(
 
 
 def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
-    units = int(np.count_nonzero(stats.weight > 0))
+    units = stats.unit_count
     if how.confidence is None:
         return ()
     if units < 2:
@@ -211,7 +214,7 @@ def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = (
     rough = f"below {FEW_UNITS} units an interval is rough and tends to be too narrow."
     if units < FEW_UNITS:
         return (f"Only {count_text(units, kind.unit)}: {rough}",)
-    few = sum(len(part) < FEW_UNITS for part in parts)
+    few = sum(part.unit_count < FEW_UNITS for part in parts)
     return (f"{few} of {count_text(len(parts), 'slice')} have few units: {rough}",) if few else ()
 
 
@@ -225,5 +228,6 @@ def _unequal(kind: Task, a: Coverage, b: Coverage) -> tuple[str, ...]:
 
 
 def _unit_table(kind: Task, stats: Stats, chosen: Sequence[Metric]) -> UnitTable:
+    stats = stats.by_unit()
     each = EachUnit(len(stats))
     return UnitTable(kind.unit, stats.units, {str(metric): metric.reduce(stats, each) for metric in chosen})

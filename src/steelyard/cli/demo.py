@@ -16,6 +16,9 @@ from steelyard.io.write import write_text
 SAMPLES: dict[str, dict[str, str]] = {
     "weights": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "cuisine"},
     "sequences": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "food"},
+    "losses": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "light"},
+    "ellipses": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "scene"},
+    "labels": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "light"},
     "rankings": {"truth": "truth.csv", "a": "model_a.run", "b": "model_b.run", "by": "kind"},
 }
 

@@ -31,6 +31,12 @@ from steelyard.cli.options import (
     type=click.Path(dir_okay=False),
     help="Also write a CSV with every unit's own scores.",
 )
+@click.option(
+    "--tables",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Also write what the task has beside scores, such as a confusion matrix, as CSV files.",
+)
 @shared_options
 def evaluate(
     task: str,
@@ -38,6 +44,7 @@ def evaluate(
     predictions: str | None,
     by: tuple[str, ...],
     units: str | None,
+    tables: str | None,
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -78,3 +85,5 @@ def evaluate(
     put_out(report, as_json, output)
     if units:
         click.echo(f"wrote {units}", err=True)
+    for path in report.write_tables(tables) if tables else ():
+        click.echo(f"wrote {path}", err=True)

@@ -11,6 +11,7 @@ import click
 from steelyard.cli.compare import compare
 from steelyard.cli.completion import completion
 from steelyard.cli.demo import demo
+from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
 from steelyard.cli.metrics import metrics
 from steelyard.core.errors import SteelyardError, nearest
@@ -47,7 +48,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, metrics, demo, completion):
+for command in (evaluate, compare, metrics, draw, demo, completion):
     cli.add_command(command)
 
 

@@ -18,9 +18,9 @@ from steelyard.core.weights import Floats, Weights
 class Metric(ABC):
     """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
 
-    The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher" or "zero"), `range`, `measure`
-    (the unit of measure), `at` (the field that stands behind `@` in the spec), `reference` (an implementation that
-    the parity tests hold it against). Its docstring is the catalogue's text, in parts: see `Description`.
+    The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero" or "none"), `range`,
+    `measure` (the unit of measure), `at` (the field that stands behind `@` in the spec), `reference` (an implementation
+    that the parity tests hold it against). Its docstring is the catalogue's text, in parts: see `Description`.
     """
 
     name: ClassVar[str]
@@ -62,6 +62,10 @@ class Metric(ABC):
     def check(self) -> None:
         """Raise InputError where a setting is out of its range."""
 
+    def expand(self, stats: Stats) -> tuple[Metric, ...]:
+        """The metrics that this one stands for, where they depend on the data: one for each class, say."""
+        return (self,)
+
     def __str__(self) -> str:
         text = self.name
         parts = []
@@ -72,8 +76,13 @@ class Metric(ABC):
             elif isinstance(value, Metric):
                 parts.append(str(value))
             elif value != field.default:
-                parts.append(f"{field.name}={render_value(value)}")
+                parts.append(f"{spec_name(field)}={render_value(value)}")
         return f"{text}({', '.join(parts)})" if parts else text
+
+
+def spec_name(field: dataclasses.Field[Any]) -> str:
+    """What a spec calls a setting: the field's name, or `spec` in its metadata where a Metric has that name already."""
+    return str(field.metadata.get("spec", field.name))
 
 
 @dataclass(frozen=True)

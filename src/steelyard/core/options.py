@@ -38,7 +38,8 @@ class Option:
     def convert(self, value: Any) -> Any:
         """The value as the task takes it; an `ids` option is left to the reader of files."""
         if self.kind == "choice" and value not in self.choices:
-            raise InputError(f"option {self.name}: '{value}' is no choice", remedy=nearest(str(value), self.choices))
+            known = ", ".join(self.choices)
+            raise InputError(f"option {self.name}: '{value}' is no choice", remedy=f"Choose one of: {known}.")
         if self.kind != "number":
             return value
         try:

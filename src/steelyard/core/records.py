@@ -6,7 +6,6 @@ files into records by it is `io`'s.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -17,14 +16,16 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError
 
 Array = NDArray[Any]
-Kind = Literal["id", "number", "integer", "flag", "text"]
+Kind = Literal["id", "number", "integer", "flag", "text", "points", "label", "labels"]
 
 
 @dataclass(frozen=True)
 class Column:
     """One column of a side.
 
-    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`.
+    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
+    (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts).
+    `many` is the kind of the columns `name:class`, one a class, where there may be such.
     """
 
     name: str
@@ -34,18 +35,15 @@ class Column:
     maximum: float | None = None
     empty: bool = False
     meaning: str = ""
+    many: Kind | None = None
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of one side; `key` names the columns that identify a row, the first being the unit.
-
-    `shape` says which records they are read into: rows of a table, or rankings.
-    """
+    """The columns of one side; `key` names the columns that identify a row, the first being the unit."""
 
     key: tuple[str, ...]
     columns: tuple[Column, ...]
-    shape: Literal["rows", "rankings"] = "rows"
 
     def column(self, name: str) -> Column | None:
         """The column of that name, if the schema has one."""
@@ -97,19 +95,6 @@ class Records:
             self.names,
         )
 
-    def digest(self) -> str:
-        """SHA-256 of the contents that were scored: the same whatever the file's format."""
-        total = hashlib.sha256()
-        for name in sorted(self.columns):
-            column = self.columns[name]
-            total.update(f"{name}:{len(column)}:".encode())
-            if column.dtype == object or column.dtype.kind == "U":
-                total.update("\x1f".join(map(str, column)).encode("utf-8", "surrogatepass"))
-            else:
-                total.update(f"{column.dtype.kind}{column.dtype.itemsize}".encode())
-                total.update(np.ascontiguousarray(column).data)
-        return f"sha256:{total.hexdigest()}"
-
 
 def factorize(*columns: Array) -> tuple[Array, list[Array]]:
     """Codes of ids that columns share: the sorted distinct ids, and each column as positions in them.
@@ -118,17 +103,44 @@ def factorize(*columns: Array) -> tuple[Array, list[Array]]:
     is "7" of a file.
     """
     if all(c.dtype.kind in "iu" for c in columns):
-        distinct, inverse = np.unique(np.concatenate(columns), return_inverse=True)
-    else:
-        place: dict[str, int] = {}
-        code = [place.setdefault(str(x), len(place)) for c in columns for x in c.tolist()]
-        names = np.array(list(place), dtype=object)
-        order = np.argsort(names, kind="stable") if len(names) else np.zeros(0, np.int64)
-        rank = np.empty(len(names), dtype=np.int64)
-        rank[order] = np.arange(len(names))
-        distinct, inverse = names[order], rank[np.asarray(code, dtype=np.int64)]
-    ends = np.cumsum([len(c) for c in columns])[:-1]
-    return distinct, np.split(inverse.astype(np.int64), ends)
+        return _factorize_integers(columns)
+    place: dict[str, int] = {}
+    codes = []
+    for column in columns:
+        texts = column.tolist() if column.dtype.kind == "U" else list(map(str, column.tolist()))
+        for text in dict.fromkeys(texts):
+            place.setdefault(text, len(place))
+        codes.append(np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts)))
+    return _in_order(as_object(list(place)), codes)
+
+
+def _in_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]:
+    order = np.argsort(names, kind="stable") if len(names) else np.zeros(0, np.int64)
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[order] = np.arange(len(names))
+    return names[order], [rank[code] for code in codes]
+
+
+def _factorize_integers(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """By a table of the values between the lowest and the highest where that is no longer than the data."""
+    filled = [np.ascontiguousarray(c, dtype=np.int64) for c in columns if len(c)]
+    if filled:
+        low, high = min(int(c.min()) for c in filled), max(int(c.max()) for c in filled)
+        if high - low < max(1 << 16, 4 * sum(map(len, filled))):
+            seen = np.zeros(high - low + 1, dtype=bool)
+            for column in filled:
+                seen[column - low] = True
+            rank = np.cumsum(seen) - 1
+            return np.flatnonzero(seen) + low, [rank[c.astype(np.int64, copy=False) - low] for c in columns]
+    distinct, inverse = np.unique(np.concatenate(columns), return_inverse=True)
+    return distinct, np.split(inverse.astype(np.int64), np.cumsum([len(c) for c in columns])[:-1])
+
+
+def as_object(values: Sequence[Any]) -> Array:
+    """Texts as an array of Python strings (numpy's own text type pads every row to the longest)."""
+    array: Array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def constant_in_unit(records: Records, name: str, owner: Array, rows: Array, units: int) -> Array:
@@ -150,10 +162,3 @@ def constant_in_unit(records: Records, name: str, owner: Array, rows: Array, uni
             remedy=f"'{records.names.get(name, name)}' must be the same in all rows of a unit.",
         )
     return result
-
-
-def as_object(values: Sequence[Any]) -> Array:
-    """Values as an array of Python objects (numpy's own text type pads every row to the longest)."""
-    array: Array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

@@ -12,7 +12,9 @@ from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
+from steelyard.core.scene import Scene
 from steelyard.core.stats import Stats
+from steelyard.core.table import Table
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,12 @@ class Task:
     """A task: its schemas, how records become pairs and pairs become stats, its metrics.
 
     `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
-    units. `defaults` are the specs that a report shows when none is asked for. `options` are what the user may say
-    about the data; `prepare(truth, predictions, options)` brings records into the form that `pair` takes. `policy` is
-    what happens to rows on one side only, where the user does not say.
+    units. `defaults` are the specs that a report shows when none is asked for; `defaults_for` chooses them where they
+    depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
+    `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
+    form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs,
+    unit, metric)` is a picture of one unit. `policy` is what happens to rows on one side only, where the user does not
+    say.
     """
 
     name: str
@@ -44,9 +49,19 @@ class Task:
     metrics: tuple[type[Metric], ...]
     defaults: tuple[str, ...]
     joined: Mapping[str, str] | None = None
+    defaults_for: Callable[[Stats], tuple[str, ...]] | None = None
+    tables: Callable[[Stats], Mapping[str, Callable[[], Table]]] | None = None
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
     policy: Policy = Policy()
+    shape: str = "rows"
+    scene: Callable[[Any, int, Metric], Scene] | None = None
+
+    def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
+        """Prepare records by the options, then pair them: the whole way from what was read to pairs."""
+        if self.prepare is not None:
+            truth, prediction = self.prepare(truth, prediction, options or Options(self.options))
+        return self.pair(truth, prediction, policy)
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.
@@ -66,13 +81,15 @@ class Task:
         renamed = self.joined or {}
         kept = np.ones(len(both), dtype=bool)
         for name in renamed.values():
-            kept &= ~np.isnan(both[name])
+            if name in both:
+                column = both[name]
+                kept &= column != "" if column.dtype.kind in "OU" else ~np.isnan(column)
         rows = np.flatnonzero(kept)
         part = both.take(rows)
-        columns = {
-            c.name: part[renamed.get(c.name, c.name)]
-            for c in self.prediction.columns
-            if renamed.get(c.name, c.name) in part
-        }
-        names = {c: part.names.get(renamed.get(c, c), c) for c in columns}
+        sources = {c.name: renamed.get(c.name, c.name) for c in self.prediction.columns}
+        for name in part.columns:  # one a class
+            base, colon, rest = name.partition(":")
+            sources.update({f"{c}:{rest}": name for c, given in renamed.items() if colon and given == base})
+        columns = {name: part[given] for name, given in sources.items() if given in part}
+        names = {name: part.names.get(sources[name], sources[name]) for name in columns}
         return replace(part, columns=columns, names=names)

@@ -8,7 +8,9 @@ table of single units. A metric that needs the weights themselves walks `weights
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,24 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 BLOCK_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Columns that are mostly zero: each entry adds its `value` (1 where None) to column `code` of its `owner` unit.
+
+    Entries stand in the order of their owners. What a thousand classes need: units x classes is never held.
+    """
+
+    owner: Array
+    code: Array
+    value: Array | None
+    size: int
+
+    def times(self, factor: Array) -> Floats:
+        """The values, each times its unit's factor."""
+        taken: Floats = factor[self.owner]
+        return taken if self.value is None else taken * self.value
 
 
 class Weights(ABC):
@@ -30,26 +50,62 @@ class Weights(ABC):
         """Weighted totals: shape (rows,) for a column (units,), (rows, k) for (units, k)."""
         return np.concatenate([block @ column for block in self.blocks()])
 
+    def scatter(self, entries: Entries) -> Floats:
+        """Weighted totals of the columns that entries add up to: (rows, size)."""
+        totals = [
+            np.bincount(entries.code, weights=entries.times(row), minlength=entries.size)
+            for block in self.blocks()
+            for row in block
+        ]
+        return np.array(totals, dtype=np.float64).reshape(self.rows, entries.size)
+
     @abstractmethod
     def blocks(self) -> Iterator[Floats]:
         """The weights themselves, as blocks (some rows, units) that are never all held at once."""
+
+    def parts(self, most: int) -> Iterator[Weights]:
+        """The same rows in parts of about `most`, where their totals would be too large to hold at once."""
+        yield self
 
     def _rows_a_block(self) -> int:
         return max(32, BLOCK_BYTES // (8 * max(1, self.units)) // 32 * 32)
 
 
 class Plain(Weights):
-    """One row of given weights: the plain score. Remembers which columns were asked for."""
+    """One row of given weights: the plain score. Remembers which columns were asked for.
 
-    def __init__(self, weights: Array) -> None:
-        self.array: Floats = np.ascontiguousarray(weights, dtype=np.float64)
-        self.rows, self.units = 1, self.array.shape[0]
+    `whole` says that they are the stats' own, so that a metric may take what it knows of the whole; they may then be
+    given as a function, and are made when they are asked for.
+    """
+
+    def __init__(self, weights: Array | Callable[[], Array], *, whole: bool = False) -> None:
+        self._given, self.whole = weights, whole
+        self.rows = 1
         self.seen: dict[int, Array] = {}
+        self._scattered: dict[int, tuple[Entries, Floats]] = {}
+
+    @cached_property
+    def array(self) -> Floats:
+        """The weights."""
+        given = self._given() if callable(self._given) else self._given
+        return np.ascontiguousarray(given, dtype=np.float64)
+
+    @property
+    def units(self) -> int:  # type: ignore[override]
+        """How many weights there are."""
+        return len(self.array)
 
     def __matmul__(self, column: Array) -> Floats:
         self.seen[id(column)] = column
         total: Floats = np.asarray(self.array @ column, dtype=np.float64)
         return total[np.newaxis]
+
+    def scatter(self, entries: Entries) -> Floats:
+        """Weighted totals, made once for all metrics that ask."""
+        if id(entries) not in self._scattered:
+            total: Array = np.bincount(entries.code, weights=entries.times(self.array), minlength=entries.size)
+            self._scattered[id(entries)] = (entries, total[np.newaxis])
+        return self._scattered[id(entries)][1]
 
     def blocks(self) -> Iterator[Floats]:
         """Give the one row."""
@@ -57,22 +113,36 @@ class Plain(Weights):
 
 
 class EachUnit(Weights):
-    """One row a unit, with that unit alone: the table of units."""
+    """One row a unit, with that unit alone: the table of units, or the part of it from `start` to `stop`."""
 
-    def __init__(self, units: int) -> None:
-        self.rows = self.units = units
+    def __init__(self, units: int, start: int = 0, stop: int | None = None) -> None:
+        self.units, self.start, self.stop = units, start, units if stop is None else stop
+        self.rows = self.stop - self.start
 
     def __matmul__(self, column: Array) -> Floats:
-        return np.asarray(column, dtype=np.float64)
+        return np.asarray(column[self.start : self.stop], dtype=np.float64)
+
+    def scatter(self, entries: Entries) -> Floats:
+        """Each unit's own columns."""
+        first, last = np.searchsorted(entries.owner, [self.start, self.stop])
+        place = (entries.owner[first:last] - self.start) * entries.size + entries.code[first:last]
+        value = None if entries.value is None else entries.value[first:last]
+        total = np.bincount(place, weights=value, minlength=self.rows * entries.size)
+        return total.astype(np.float64, copy=False).reshape(self.rows, entries.size)
 
     def blocks(self) -> Iterator[Floats]:
         """Give rows of the identity matrix."""
         step = self._rows_a_block()
-        for start in range(0, self.units, step):
-            stop = min(start + step, self.units)
+        for start in range(self.start, self.stop, step):
+            stop = min(start + step, self.stop)
             block = np.zeros((stop - start, self.units))
             block[np.arange(stop - start), np.arange(start, stop)] = 1.0
             yield block
+
+    def parts(self, most: int) -> Iterator[Weights]:
+        """Runs of units."""
+        for start in range(self.start, self.stop, max(1, most)):
+            yield EachUnit(self.units, start, min(start + max(1, most), self.stop))
 
 
 class LeaveOneOut(Weights):

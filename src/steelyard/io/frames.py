@@ -22,7 +22,8 @@ def from_memory(data: Any, source: str) -> Table:
     if library == "pyarrow" and hasattr(data, "column_names"):
         return from_arrow(data, source)
     if isinstance(data, Mapping):
-        return _table({str(name): _array(values, str(name), source) for name, values in data.items()}, source)
+        columns = {name: part for key, values in data.items() for name, part in _wide(str(key), values)}
+        return _table({name: _array(values, name, source) for name, values in columns.items()}, source)
     raise InputError(
         f"{type(data).__name__} is not data that can be read",
         where=source,
@@ -35,12 +36,21 @@ def from_arrow(data: Any, source: str) -> Table:
     return _table({name: data.column(name).to_numpy(zero_copy_only=False) for name in data.column_names}, source)
 
 
+def _wide(name: str, values: Any) -> list[tuple[str, Any]]:
+    """A matrix is one column a class, `name:0` on; a mapping inside the mapping is one a class by its key."""
+    if isinstance(values, Mapping):
+        return [(f"{name}:{key}", part) for key, part in values.items()]
+    if getattr(values, "ndim", 1) == 2 and hasattr(values, "__array__"):
+        return [(f"{name}:{i}", part) for i, part in enumerate(np.asarray(values).T)]
+    return [(name, values)]
+
+
 def _array(values: Any, name: str, source: str) -> Array:
     if hasattr(values, "__array__"):
         array = np.asarray(values)
     elif isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise InputError(f"column '{name}' is not an array", where=source, remedy="Give one value a row.")
-    elif len(values) and all(type(v) in (int, float) for v in values):
+    elif len(values) and set(map(type, values)) <= {int, float}:
         array = np.asarray(values)
     else:
         array = as_object(list(values))

@@ -15,6 +15,7 @@ from steelyard.core.embeddings import Embeddings
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.rankings import Ids, Rankings
 from steelyard.core.records import Array, Schema, as_object
+from steelyard.core.task import Task
 from steelyard.io import trec
 from steelyard.io.embeddings import is_embeddings, read_npz, to_embeddings
 from steelyard.io.frames import arrow_text, is_frame, lazy_frame
@@ -26,19 +27,19 @@ from steelyard.io.text import open_text
 Side = Rankings | Embeddings
 
 
-def read_rankings(
-    truth: Any, predictions: Any, truth_schema: Schema, prediction_schema: Schema, mapping: Mapping[str, str]
-) -> tuple[Side, Side]:
+def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, str]) -> tuple[Side, Side]:
     """Read both sides. A schema's key is the query and the document; `mapping` renames columns of tables."""
-    schemas = {"truth": truth_schema, "prediction": prediction_schema}
+    if predictions is None:
+        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+    schemas = {"truth": task.truth, "prediction": task.prediction}
     known = [name for schema in schemas.values() for name in schema.names]
     for target in mapping:
         side, dot, name = target.rpartition(".")
         if (dot and side not in schemas) or name not in known:
             raise InputError(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
     read: dict[str, Side] = {
-        "truth": _read_side(truth, truth_schema, mapping, "truth"),
-        "prediction": _read_side(predictions, prediction_schema, mapping, "prediction"),
+        "truth": _read_side(truth, task.truth, mapping, "truth"),
+        "prediction": _read_side(predictions, task.prediction, mapping, "prediction"),
     }
     for target, given in mapping.items():
         side = target.rpartition(".")[0]
@@ -50,6 +51,8 @@ def read_rankings(
                 where=looked[0].source,
                 remedy=nearest(given, dict.fromkeys(has)),
             )
+    if not len(read["truth"]):
+        raise InputError("there are no rows", where=read["truth"].source, remedy="The truth needs at least one.")
     return read["truth"], read["prediction"]
 
 

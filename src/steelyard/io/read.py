@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.records import Array, Column, Records, Schema, as_object
+from steelyard.core.records import Array, Column, Kind, Records, Schema, as_object
 from steelyard.io.csv import read_csv
 from steelyard.io.frames import from_memory
 from steelyard.io.json import read_json, read_json_lines
 from steelyard.io.parquet import read_parquet
+from steelyard.io.points import points_column
 from steelyard.io.table import Table
 
 READERS: dict[str, Callable[[Path, str], Table]] = {
@@ -46,7 +47,7 @@ def check_mapping(mapping: Mapping[str, str], sides: Mapping[str, Schema], table
     known = [name for schema in sides.values() for name in schema.names]
     for target, given in mapping.items():
         side, dot, name = target.rpartition(".")
-        if (dot and side not in sides) or name not in known:
+        if (dot and side not in sides) or name.partition(":")[0] not in known:
             raise InputError(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
         looked = [tables[side]] if dot else list(tables.values())
         if not any(given in table.columns for table in looked):
@@ -63,11 +64,13 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
     columns: dict[str, Array] = {}
     names: dict[str, str] = {}
     for column in schema.columns:
+        if column.many:
+            _class_columns(table, column, mapping, side, columns, names)
         if not column.required and _name_of(table, column.name, mapping, side) not in table.columns:
             continue
         name = column_name(table, column.name, mapping, side)
         names[column.name] = name
-        columns[column.name] = _convert(table, name, column)
+        columns[column.name] = _convert(table, name, column, column.kind)
     used = set(names.values())
     other = {name: values for name, values in table.columns.items() if name not in used}
     return Records(table.source, columns, other, table.place, names)
@@ -86,7 +89,31 @@ def _name_of(table: Table, name: str, mapping: Mapping[str, str], side: str) -> 
     return given if given in table.columns else name
 
 
+def _class_columns(
+    table: Table,
+    column: Column,
+    mapping: Mapping[str, str],
+    side: str,
+    columns: dict[str, Array],
+    names: dict[str, str],
+) -> None:
+    """The columns `name:class`; a class may be mapped to a column of any name."""
+    prefix = f"{mapping.get(f'{side}.{column.name}') or mapping.get(column.name, column.name)}:"
+    given = {
+        f"{column.name}:{name.removeprefix(prefix).strip()}": name for name in table.columns if name.startswith(prefix)
+    }
+    for target, name in mapping.items():
+        target = target.removeprefix(f"{side}.")
+        if target.startswith(f"{column.name}:") and name in table.columns:
+            given[target] = name
+    for target, name in given.items():
+        names[target] = name
+        columns[target] = _convert(table, name, column, column.many or column.kind)
+
+
 def _missing(table: Table, name: str) -> InputError:
+    if f"{name}:0" in table.columns:
+        return InputError(f"column '{name}' has 2 dimensions", where=table.source, remedy="Give one value a row.")
     has = ", ".join(f"'{c}'" for c in table.columns) or "none"
     return InputError(
         f"column '{name}' is missing; the columns are {has}",
@@ -95,14 +122,20 @@ def _missing(table: Table, name: str) -> InputError:
     )
 
 
-def _convert(table: Table, name: str, column: Column) -> Array:
+def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
     values = table.columns[name]
-    if column.kind == "id":
+    if kind == "id":
         return as_ids(table, name, values)
-    if column.kind == "text":
+    if kind == "text":
         return as_object(["" if _is_empty(v) else str(v) for v in values.tolist()])
-    if column.kind == "flag":
+    if kind == "flag":
         return _flags(table, name, values)
+    if kind == "points":
+        return points_column(table, name, values)
+    if kind == "label":
+        return _labels(table, name, values, column)
+    if kind == "labels":
+        return _label_sets(values)
     return _numbers(table, name, values, column)
 
 
@@ -124,7 +157,7 @@ def _problem(table: Table, name: str, row: int, what: str, remedy: str) -> Input
 def as_ids(table: Table, name: str, values: Array) -> Array:
     """Ids as whole numbers where all of them are, else as text without blanks around it."""
     if values.dtype.kind in "iu":
-        return values.astype(np.int64)
+        return values.astype(np.int64, copy=False)
     if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():
         return values.astype(np.int64)
     raw = values.tolist()
@@ -135,6 +168,47 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
         if _is_empty(value):
             raise _problem(table, name, row, "the id is empty", "Give every row an id.")
     return as_object([str(v) for v in texts])
+
+
+def _labels(table: Table, name: str, values: Array, column: Column) -> Array:
+    """Integers stay integers and text stays as it is: ten million labels are looked at once, by who counts them."""
+    if values.dtype.kind in "iub":
+        return values.astype(np.int64, copy=False)
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():
+        return values.astype(np.int64)
+    if values.dtype.kind == "U":
+        return values
+    raw = values.tolist()
+    kinds = set(map(type, raw))
+    if kinds == {str} and values.dtype == object:
+        return values
+    if kinds <= {int, bool} and kinds:
+        return np.array(raw, dtype=np.int64)
+    for row, value in enumerate(raw):
+        if _is_empty(value) and not column.empty:
+            raise _problem(table, name, row, "the label is empty", "Give every row a label.")
+        if isinstance(value, list | tuple | set | dict | np.ndarray):
+            raise _problem(
+                table, name, row, f"{_shown(value)} is not one label", "Several labels a row go in a column 'labels'."
+            )
+    return as_object(["" if _is_empty(v) else _label_text(v) for v in raw])
+
+
+def _label_text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _label_sets(values: Array) -> Array:
+    """Sets of labels: a list in the cell, or texts between `|`; an empty cell is the empty set."""
+    sets: Array = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values.tolist()):
+        if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+            sets[row] = tuple(dict.fromkeys(_label_text(v).strip() for v in value))
+        elif _is_empty(value):
+            sets[row] = ()
+        else:
+            sets[row] = tuple(dict.fromkeys(part.strip() for part in str(value).split("|") if part.strip()))
+    return sets
 
 
 _FLAGS = {

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.metric import Metric
+from steelyard.core.metric import Metric, spec_name
 from steelyard.core.spec import Call, parse_spec
 from steelyard.core.task import Task
 
@@ -16,6 +16,9 @@ from steelyard.core.task import Task
 MODULES = {
     "weights": "steelyard.metrics.weights",
     "sequences": "steelyard.metrics.sequences",
+    "losses": "steelyard.metrics.losses",
+    "ellipses": "steelyard.metrics.ellipses.task",
+    "labels": "steelyard.metrics.labels",
     "rankings": "steelyard.metrics.rankings.task",
 }
 
@@ -60,6 +63,7 @@ def _build(call: Call, task: Task) -> Metric:
     if cls is None:
         raise InputError(f"task '{task.name}' has no metric '{call.name}'", remedy=nearest(call.name, classes))
     fields = {field.name: field for field in dataclasses.fields(cls)}
+    named = {spec_name(field): field.name for field in dataclasses.fields(cls)}
     settings: dict[str, Any] = {}
     if call.at is not None:
         if cls.at is None:
@@ -71,9 +75,9 @@ def _build(call: Call, task: Task) -> Metric:
     for name, value in zip(wrapped, call.values, strict=False):
         settings[name] = _build(value if isinstance(value, Call) else Call(str(value)), task)
     for name, value in call.settings.items():
-        if name not in fields or name in settings:
+        if name not in named or named[name] in settings:
             raise InputError(f"metric '{call.name}' has no setting '{name}'", remedy=_settings_of(cls))
-        settings[name] = value
+        settings[named[name]] = value
     lacking = [name for name in wrapped if name not in settings]
     if lacking:
         raise InputError(
@@ -85,5 +89,5 @@ def _build(call: Call, task: Task) -> Metric:
 
 
 def _settings_of(cls: type[Metric]) -> str:
-    names = [field.name for field in dataclasses.fields(cls)]
+    names = [spec_name(field) for field in dataclasses.fields(cls)]
     return f"Its settings: {', '.join(names)}." if names else "It has no settings."

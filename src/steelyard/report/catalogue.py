@@ -8,13 +8,18 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.core.metric import Metric, describe
+from steelyard.core.metric import Metric, describe, spec_name
 from steelyard.core.spec import render_value
 from steelyard.core.task import Task
 from steelyard.report.formula import plain_formula
 from steelyard.report.text import ARROWS, LEGEND, grid
 
-_BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to zero is better"}
+_BETTER = {
+    "lower": "lower is better",
+    "higher": "higher is better",
+    "zero": "nearer to zero is better",
+    "none": "has no direction",
+}
 
 
 def list_text(tasks: Sequence[tuple[Task, Sequence[Metric]]], width: int) -> str:
@@ -76,7 +81,7 @@ def metric_dict(metric: Metric, task: str) -> dict[str, Any]:
         "better": metric.better,
         "measure": metric.measure or None,
         "undefined": about.undefined,
-        "settings": {f.name: render_value(getattr(metric, f.name)) for f in dataclasses.fields(metric)},
+        "settings": {spec_name(f): render_value(getattr(metric, f.name)) for f in dataclasses.fields(metric)},
         "reference": metric.reference or None,
         "pros": list(about.pros),
         "cons": list(about.cons),
@@ -94,7 +99,7 @@ def settings_text(metric: Metric) -> str:
     parts = []
     for field in dataclasses.fields(metric):
         behind = "behind @, " if field.name == metric.at else ""
-        parts.append(f"{field.name} ({behind}here {render_value(getattr(metric, field.name))})")
+        parts.append(f"{spec_name(field)} ({behind}here {render_value(getattr(metric, field.name))})")
     return ", ".join(parts) or "none"
 
 

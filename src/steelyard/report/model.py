@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import nearest
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
+from steelyard.core.table import Table
 from steelyard.io.write import csv_text, write_text
 
 Path = str | PathLike[str]
@@ -77,6 +79,7 @@ class Report:
     provenance: Provenance
     notes: tuple[str, ...] = ()
     unit_table: Callable[[], UnitTable] | None = field(default=None, repr=False, compare=False)
+    table_makers: Mapping[str, Callable[[], Table]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", _Scores(self.scores))
@@ -91,6 +94,28 @@ class Report:
         if self.unit_table is None:
             raise ValueError("this report was read from a file, which does not hold the units")
         return self.unit_table()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of what the task shows beside scores: `report.table("confusion")`."""
+        return tuple(self.table_makers)
+
+    def table(self, name: str) -> Table:
+        """One of `tables`: a confusion matrix, a curve, a row for each class."""
+        if name not in self.table_makers:
+            known = nearest(name, self.table_makers) or "This task has none."
+            raise KeyError(f"'{name}' is not a table of this report. {known}")
+        return self.table_makers[name]()
+
+    def write_tables(self, folder: Path) -> tuple[str, ...]:
+        """Write every table as a CSV file into a folder; gives the paths."""
+        paths = []
+        for name in self.tables:
+            table = self.table(name)
+            rows = ([row, *values] for row, values in zip(table.rows, table.values.tolist(), strict=True))
+            paths.append(os.path.join(folder, f"{name}.csv"))
+            write_text(paths[-1], csv_text([table.corner, *table.columns], rows))
+        return tuple(paths)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, as the JSON schema describes it."""

@@ -13,7 +13,7 @@ from steelyard.report.numbers import count_text, interval_text, p_text, percent_
 if TYPE_CHECKING:
     from steelyard.report.model import Comparison, Report
 
-ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0"}
+ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "none": " "}
 LEGEND = "↓ lower is better, ↑ higher is better, →0 nearer to zero is better"
 
 

@@ -38,12 +38,13 @@ class Resampling:
 
 def score(stats: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str, Score]:
     """Score every metric; all share the draws, and one pass over them."""
-    plain = Plain(stats.weight)
+    plain = stats.whole()
     values = [float(metric.reduce(stats, plain)[0]) for metric in metrics]
-    units = int(np.count_nonzero(stats.weight > 0))
+    units = stats.unit_count
     intervals = _intervals(stats, metrics, values, plain, how) if units > 1 else [None] * len(metrics)
+    counted = plain if stats.unweighted else Plain(stats.counted)
     return {
-        str(metric): _score(metric, stats, plain, value, interval, units)
+        str(metric): _score(metric, stats, plain, counted, value, interval, units)
         for metric, value, interval in zip(metrics, values, intervals, strict=True)
     }
 
@@ -53,7 +54,7 @@ def _intervals(
 ) -> list[Interval | None]:
     if how.confidence is None:
         return [None] * len(metrics)
-    drawn = BootstrapDraws(unit_keys(stats.units), plain.array, how.seed, how.draws)
+    drawn = BootstrapDraws(unit_keys(stats.units), stats.weight, how.seed, how.draws, stats.copies)
     drawn.prefetch(plain.seen.values())
     left_out = LeaveOneOut(plain.array)
     found: list[Interval | None] = []
@@ -62,16 +63,18 @@ def _intervals(
             found.append(None)
             continue
         draws = metric.reduce(stats, drawn)
-        if len(stats) < BCA_BELOW:
+        if stats.copies is None and len(stats) < BCA_BELOW:
             found.append(bca_interval(draws, value, metric.reduce(stats, left_out), how.confidence))
         else:
             found.append(percentile_interval(draws, how.confidence))
     return found
 
 
-def _score(metric: Metric, stats: Stats, plain: Plain, value: float, interval: Interval | None, units: int) -> Score:
+def _score(
+    metric: Metric, stats: Stats, plain: Plain, counted: Plain, value: float, interval: Interval | None, units: int
+) -> Score:
     undefined = np.isnan(value)
-    count, what = metric.left_out(stats, Plain((plain.array > 0).astype(float)))
+    count, what = metric.left_out(stats, counted)
     return Score(
         spec=str(metric),
         label=metric.label,
@@ -81,7 +84,7 @@ def _score(metric: Metric, stats: Stats, plain: Plain, value: float, interval: I
         undefined=round(count),
         left_out=what if count else "",
         why=metric.why(stats, plain) if undefined else "",
-        notes=() if undefined else metric.notes(stats, Plain((plain.array > 0).astype(float))),
+        notes=() if undefined else metric.notes(stats, counted),
         better=metric.better,
         measure=metric.measure,
     )

@@ -25,6 +25,7 @@ NO_DIFFERENCE = "no difference shown"
 
 def compare(a: Stats, b: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str, Difference]:
     """B against A, metric by metric."""
+    a, b = Stats.unified([a.by_unit(), b.by_unit()])
     if len(a) != len(b) or (a.units != b.units).any() or (a.weight != b.weight).any():
         raise InputError("the two predictions were not scored on the same units", remedy="Use the same truth for both.")
     plain = Plain(a.weight)
@@ -114,6 +115,8 @@ def _judged(differences: list[Difference], alpha: float) -> list[Difference]:
             verdict = "undefined"
         elif p >= alpha or d.difference == 0:
             verdict = NO_DIFFERENCE
+        elif d.better == "none":
+            verdict = "differs"
         else:
             verdict = "better" if (d.difference > 0) == (d.better == "higher") else "worse"
         judged.append(Difference(**{**d.__dict__, "p_holm": p, "verdict": verdict}))

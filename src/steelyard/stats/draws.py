@@ -13,11 +13,14 @@ from itertools import accumulate
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.weights import Array, Floats, Weights
+from steelyard.core.weights import Array, Entries, Floats, Weights
 
 
 def unit_keys(units: Array) -> Array:
     """64-bit keys of unit ids. The id 7 and the id "7" have the same key."""
+    if units.dtype.kind == "i":
+        of_integers: Array = _native.unit_keys_of_integers(np.ascontiguousarray(units, dtype=np.int64))
+        return of_integers
     texts = [str(unit).encode("utf-8", "surrogatepass") for unit in units.tolist()]
     ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
     keys: Array = _native.unit_keys(b"".join(texts), ends)
@@ -30,7 +33,7 @@ class _Drawn(Weights, ABC):
     def __init__(self, keys: Array, seed: int, draws: int) -> None:
         self.keys, self.seed, self.rows = keys, seed & (2**64 - 1), draws
         self.units = len(keys)
-        self._totals: dict[int, tuple[Array, Floats]] = {}  # holds the column too, so that its id stays taken
+        self._totals: dict[int, tuple[Array | Entries, Floats]] = {}  # holds the column too: its id stays taken
 
     def __matmul__(self, column: Array) -> Floats:
         if id(column) not in self._totals:
@@ -50,21 +53,42 @@ class _Drawn(Weights, ABC):
             self._totals[id(column)] = (column, part.reshape((self.rows, *column.shape[1:])))
             start += flat.shape[1]
 
+    def scatter(self, entries: Entries) -> Floats:
+        """Weighted totals of the columns that entries add up to, made once for all metrics that ask."""
+        if id(entries) not in self._totals:
+            self._totals[id(entries)] = (entries, self._scatter(entries))
+        return self._totals[id(entries)][1]
+
     @abstractmethod
     def _pass(self, matrix: Floats) -> Floats:
         """Totals of the matrix's columns, one row a draw."""
 
+    @abstractmethod
+    def _scatter(self, entries: Entries) -> Floats:
+        """Totals of the entries' columns, one row a draw."""
+
 
 class BootstrapDraws(_Drawn):
-    """Poisson(1) weights, times the units' own weights: one row a draw."""
+    """Poisson(1) weights, times the units' own weights: one row a draw.
 
-    def __init__(self, keys: Array, base: Floats, seed: int, draws: int) -> None:
+    A row that stands for n alike units (`copies`) is drawn from Poisson(n), which is the sum of n such weights.
+    """
+
+    def __init__(self, keys: Array, base: Floats, seed: int, draws: int, copies: Array | None = None) -> None:
         super().__init__(keys, seed, draws)
         self.base = base
+        self.copies = None if copies is None else np.ascontiguousarray(copies, dtype=np.int64)
 
     def _pass(self, matrix: Floats) -> Floats:
         weighted = np.ascontiguousarray(matrix * self.base[:, np.newaxis])
-        totals: Floats = _native.poisson_totals(self.keys, weighted, self.seed, 0, self.rows)
+        totals: Floats = _native.poisson_totals(self.keys, weighted, self.seed, 0, self.rows, copies=self.copies)
+        return totals
+
+    def _scatter(self, entries: Entries) -> Floats:
+        value = np.zeros(0) if entries.value is None and (self.base == 1).all() else entries.times(self.base)
+        totals: Floats = _native.poisson_scatter(
+            self.keys, entries.owner, entries.code, value, entries.size, self.seed, 0, self.rows, copies=self.copies
+        )
         return totals
 
     def blocks(self) -> Iterator[Floats]:
@@ -72,7 +96,7 @@ class BootstrapDraws(_Drawn):
         step = self._rows_a_block()
         for start in range(0, self.rows, step):
             count = min(step, self.rows - start)
-            yield _native.poisson_weights(self.keys, self.seed, start, count) * self.base
+            yield _native.poisson_weights(self.keys, self.seed, start, count, copies=self.copies) * self.base
 
 
 class SwapDraws(_Drawn):
@@ -94,6 +118,22 @@ class SwapDraws(_Drawn):
         heads, tails = (weighted[n:], weighted[:n]) if self.other else (weighted[:n], weighted[n:])
         flipped: Floats = _native.flip_totals(self.keys, np.ascontiguousarray(heads - tails), self.seed, 0, self.rows)
         return np.asarray(flipped + tails.sum(axis=0))
+
+    def _scatter(self, entries: Entries) -> Floats:
+        n = len(self.keys)
+        split = int(np.searchsorted(entries.owner, n))
+        value = entries.times(np.concatenate([self.base, self.base]))
+        first, second = slice(0, split), slice(split, None)
+        heads, tails = (second, first) if self.other else (first, second)
+
+        def flipped(part: slice) -> Floats:
+            owner = np.ascontiguousarray(entries.owner[part] % n)
+            code, weight = np.ascontiguousarray(entries.code[part]), np.ascontiguousarray(value[part])
+            totals: Floats = _native.flip_scatter(self.keys, owner, code, weight, entries.size, self.seed, 0, self.rows)
+            return totals
+
+        always = np.bincount(entries.code[tails], weights=value[tails], minlength=entries.size)
+        return np.asarray(flipped(heads) - flipped(tails) + always)
 
     def blocks(self) -> Iterator[Floats]:
         """Give the flips of both models' units in blocks of draws."""

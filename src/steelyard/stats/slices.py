@@ -34,7 +34,9 @@ def slices(pairs: Paired, stats: Stats, by: Sequence[str], measure: Callable[[An
     varies = bool((first[owner] != codes).any())
     found = {}
     for code, name in enumerate(names):
-        if varies:
+        if stats.copies is not None:
+            found[str(name)] = measure(pairs.where(codes == code))
+        elif varies:
             rows = codes == code
             found[str(name)] = measure(pairs.where(rows)).take(np.unique(owner[rows]))
         else:

@@ -30,7 +30,6 @@ TRUTH = Schema(
         Column("relevance", "number", meaning="0: judged not relevant; 1 or more: relevant; below 0: not judged"),
         Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the query"),
     ),
-    shape="rankings",
 )
 PREDICTION = Schema(
     key=KEY,
@@ -39,7 +38,6 @@ PREDICTION = Schema(
         Column("doc", "id", meaning="as in the truth"),
         Column("score", "number", meaning="the higher, the nearer to the top"),
     ),
-    shape="rankings",
 )
 
 
@@ -93,5 +91,6 @@ TASK = Task(
     ),
     options=embeddings.OPTIONS,
     prepare=embeddings.prepare,
+    shape="rankings",
     policy=Policy(missing="worst", extra="skip"),
 )

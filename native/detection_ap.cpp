@@ -1,0 +1,162 @@
+// Average precision of ranked events under rows of unit weights.
+//
+// Events come sorted by falling score, once; a row of weights does not change their order. So a bootstrap draw is one
+// pass that adds up the weights of hits and of all, and closes a step where the score changes: equal scores form one
+// step, so the order of units does not matter. Several rows go through the events together, their weights side by side in
+// memory. Results do not depend on the threads.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "arrays.hpp"
+#include "pool.hpp"
+
+namespace steelyard {
+namespace {
+
+enum Rule : int { kStep = 0, kEnvelope = 1, kElevenPoints = 2, kHundredOnePoints = 3 };
+
+constexpr std::size_t kLanes = 8;  // rows of weights that go through the events together
+
+// The points of the curves at which recall rises, for each lane.
+struct Curve {
+  std::vector<double> recall, precision;
+};
+
+// The mean of the envelope at `points` + 1 recalls from 0 to 1; a recall counts as reached up to rounding.
+double sampled(const Curve& curve, int points) {
+  double sum = 0.0;
+  std::size_t at = 0;
+  for (int i = 0; i <= points; ++i) {
+    const double wanted = static_cast<double>(i) / points - 1e-12;
+    while (at < curve.recall.size() && curve.recall[at] < wanted) ++at;
+    if (at == curve.recall.size()) break;
+    sum += curve.precision[at];
+  }
+  return sum / (points + 1);
+}
+
+double average(Curve& curve, int rule) {
+  for (std::size_t i = curve.precision.size(); i-- > 1;) {
+    curve.precision[i - 1] = std::max(curve.precision[i - 1], curve.precision[i]);
+  }
+  if (rule == kElevenPoints) return sampled(curve, 10);
+  if (rule == kHundredOnePoints) return sampled(curve, 100);
+  double sum = 0.0, last = 0.0;
+  for (std::size_t i = 0; i < curve.recall.size(); ++i) {
+    sum += (curve.recall[i] - last) * curve.precision[i];
+    last = curve.recall[i];
+  }
+  return sum;
+}
+
+// Average precision of `lanes` rows at once over the events [begin, end). `weight(e)` points to the weights of the
+// event's unit, one a lane: a step of the walk reads one line of memory, whatever the number of units.
+template <typename Weight>
+void areas(std::size_t begin, std::size_t end, const std::uint8_t* hit, const std::uint8_t* closes,
+           const double* truths, std::size_t lanes, int rule, Weight weight, Curve* curve, double* out) {
+  double hits[kLanes] = {}, all[kLanes] = {}, before[kLanes] = {}, sum[kLanes] = {};
+  for (std::size_t r = 0; r < lanes; ++r) curve[r].recall.clear(), curve[r].precision.clear();
+  bool found = false;  // a hit since the last step
+  for (std::size_t e = begin; e < end; ++e) {
+    const double* w = weight(e);
+    for (std::size_t r = 0; r < kLanes; ++r) all[r] += w[r];
+    if (hit[e]) {
+      for (std::size_t r = 0; r < kLanes; ++r) hits[r] += w[r];
+      found = true;
+    }
+    if (!found || !(closes[e] || e + 1 == end)) continue;
+    found = false;
+    if (rule == kStep) {
+      // Where nothing was added, hits == before: the step is nothing, and the divisor must only not be 0.
+      for (std::size_t r = 0; r < kLanes; ++r) {
+        sum[r] += (hits[r] - before[r]) * (hits[r] / (all[r] > 0.0 ? all[r] : 1.0));
+        before[r] = hits[r];
+      }
+      continue;
+    }
+    for (std::size_t r = 0; r < lanes; ++r) {
+      if (!(hits[r] > before[r])) continue;
+      curve[r].recall.push_back(hits[r] / truths[r]);
+      curve[r].precision.push_back(hits[r] / all[r]);
+      before[r] = hits[r];
+    }
+  }
+  for (std::size_t r = 0; r < lanes; ++r) {
+    if (!(truths[r] > 0.0)) {
+      out[r] = std::numeric_limits<double>::quiet_NaN();
+    } else {
+      out[r] = rule == kStep ? sum[r] / truths[r] : average(curve[r], rule);
+    }
+  }
+}
+
+void check(In1<std::int64_t> owner, In1<std::uint8_t> hit, In1<std::uint8_t> closes, std::size_t units, int rule) {
+  require(hit.shape(0) == owner.shape(0) && closes.shape(0) == owner.shape(0), "every event needs its columns");
+  require(rule >= kStep && rule <= kHundredOnePoints, "there is no such kind of average precision");
+  for (std::size_t e = 0; e < owner.shape(0); ++e) {
+    require(owner.data()[e] >= 0 && owner.data()[e] < static_cast<std::int64_t>(units), "an owner is no unit");
+  }
+}
+
+Out<double> ranked_ap(In2<double> weights, In1<double> truths, In1<std::int64_t> owner, In1<std::uint8_t> hit,
+                      In1<std::uint8_t> closes, int rule, long threads) {
+  const std::size_t rows = weights.shape(0), units = weights.shape(1), events = owner.shape(0);
+  require(truths.shape(0) == units, "every unit needs its number of truths");
+  check(owner, hit, closes, units, rule);
+  double* out;
+  auto result = make_array<double>({rows}, out);
+  const double *all_weights = weights.data(), *truth = truths.data();
+  const std::int64_t* unit = owner.data();
+  const std::uint8_t *hits = hit.data(), *ends = closes.data();
+  nb::gil_scoped_release release;
+  const std::size_t blocks = (rows + kLanes - 1) / kLanes;
+  parallel_for(blocks, rows * (events + units) < 20000 ? 1 : thread_count(threads), [&](std::size_t block) {
+    const std::size_t first = block * kLanes, lanes = std::min(kLanes, rows - first);
+    std::vector<double> turned(units * kLanes, 0.0);
+    double total[kLanes] = {};
+    for (std::size_t r = 0; r < lanes; ++r) {
+      const double* w = all_weights + (first + r) * units;
+      for (std::size_t u = 0; u < units; ++u) turned[u * kLanes + r] = w[u], total[r] += w[u] * truth[u];
+    }
+    Curve curve[kLanes];
+    areas(0, events, hits, ends, total, lanes, rule,
+          [&](std::size_t e) { return turned.data() + static_cast<std::size_t>(unit[e]) * kLanes; }, curve, out + first);
+  });
+  return result;
+}
+
+Out<double> ranked_ap_by_unit(In1<double> truths, In1<std::int64_t> owner, In1<std::uint8_t> hit,
+                              In1<std::uint8_t> closes, int rule) {
+  const std::size_t units = truths.shape(0), events = owner.shape(0);
+  check(owner, hit, closes, units, rule);
+  for (std::size_t e = 1; e < events; ++e) require(owner.data()[e] >= owner.data()[e - 1], "events must go by unit");
+  double* out;
+  auto result = make_array<double>({units}, out);
+  nb::gil_scoped_release release;
+  Curve curve[kLanes];
+  const double one[kLanes] = {1.0};
+  std::size_t end = 0;
+  for (std::size_t u = 0; u < units; ++u) {
+    const std::size_t begin = end;
+    while (end < events && owner.data()[end] == static_cast<std::int64_t>(u)) ++end;
+    areas(begin, end, hit.data(), closes.data(), truths.data() + u, 1, rule, [&](std::size_t) { return one; }, curve,
+          out + u);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_detection_ap(nb::module_& m) {
+  m.def("ranked_ap", &ranked_ap, nb::arg("weights").noconvert(), nb::arg("truths").noconvert(),
+        nb::arg("owner").noconvert(), nb::arg("hit").noconvert(), nb::arg("closes").noconvert(), nb::arg("rule"),
+        nb::arg("threads") = 0,
+        "Average precision, one a row of weights, of events sorted by falling score; `closes` ends equal scores.");
+  m.def("ranked_ap_by_unit", &ranked_ap_by_unit, nb::arg("truths").noconvert(), nb::arg("owner").noconvert(),
+        nb::arg("hit").noconvert(), nb::arg("closes").noconvert(), nb::arg("rule"),
+        "Average precision of each unit alone; events sorted by unit, then by falling score.");
+}
+
+}  // namespace steelyard

@@ -1,0 +1,433 @@
+// Ellipses and the distances between two of them. The formulas stand here and nowhere else.
+//
+// An ellipse is kept with everything that a distance needs of it alone (the sine of its angle, its area, ...), so that
+// the n x m loop has no trigonometry for most distances. Every distance is written without cancellation: equal
+// ellipses are at distance 0 to the bit, and no rounding makes a square root of something negative.
+//
+// Overlap. An affine map takes the larger ellipse to the unit disc; the other becomes an ellipse with half axes A >= B
+// around (h, k), and its contour (h + A cos t, k + B sin t) crosses the circle where
+//     g(t) = (h + A cos t)^2 + (k + B sin t)^2 - 1
+// changes its sign. The extremes of g are bracketed in closed form (see `nodes`), so between neighbours g is monotone
+// and guarded Newton steps find every crossing: no quartic is solved, and no crossing is missed. The area is the
+// polygon of the crossings plus, on each side of it, the segment of the curve that is inside: a sum of terms that are
+// not negative. A contact that rounding turns into a crossing or not (tangent, nested, identical ellipses) moves the
+// area by a third power of rounding, so such cases need no tolerance of their own.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace steelyard {
+
+constexpr double kPi = 3.14159265358979323846;
+
+struct Ellipse {
+  double x, y, degrees, a, b;  // a >= b > 0, degrees in [0, 180)
+  double c, s;                 // cosine and sine of the angle
+  double p, q, g;              // (a^2 + b^2) / 2, (a^2 - b^2) / 2, a b
+};
+
+// `turned` false leaves out the sine and cosine, for distances that do not look at them.
+inline Ellipse make_ellipse(const double* row, bool turned = true) {
+  Ellipse e;
+  e.x = row[0], e.y = row[1], e.degrees = row[2], e.a = row[3], e.b = row[4];
+  const double t = e.degrees * (kPi / 180.0);
+  e.c = turned ? std::cos(t) : 1.0, e.s = turned ? std::sin(t) : 0.0;
+  e.p = 0.5 * (e.a * e.a + e.b * e.b);
+  e.q = 0.5 * (e.a - e.b) * (e.a + e.b);
+  e.g = e.a * e.b;
+  return e;
+}
+
+// ---- distances in closed form ----
+
+struct ParamDistance {
+  double w[5];  // weights of x, y, angle, a, b
+
+  double operator()(const Ellipse& u, const Ellipse& v) const {
+    double turn = std::fabs(u.degrees - v.degrees);
+    turn = std::min(turn, 180.0 - turn);
+    if (u.a == u.b || v.a == v.b) turn = 0.0;  // a circle has no angle
+    return w[0] * std::fabs(u.x - v.x) + w[1] * std::fabs(u.y - v.y) + w[2] * turn + w[3] * std::fabs(u.a - v.a) +
+           w[4] * std::fabs(u.b - v.b);
+  }
+};
+
+inline double squared_centers(const Ellipse& u, const Ellipse& v) {
+  const double dx = u.x - v.x, dy = u.y - v.y;
+  return dx * dx + dy * dy;
+}
+
+struct CenterDistance {
+  double operator()(const Ellipse& u, const Ellipse& v) const { return std::sqrt(squared_centers(u, v)); }
+};
+
+// sin^2 of the angle between the major axes.
+inline double sine_squared(const Ellipse& u, const Ellipse& v) {
+  const double s = u.s * v.c - u.c * v.s;
+  return s * s;
+}
+
+// W2 between Gaussians whose standard deviations are the half axes:
+//     W^2 = |dc|^2 + tr(S1 + S2 - 2 (S1^1/2 S2 S1^1/2)^1/2).
+// With p, q, g as above the trace is 2 (p1 + p2 - r), r^2 = 2 p1 p2 + 2 q1 q2 cos 2d + 2 g1 g2; multiplied by
+// (p1 + p2 + r) / (p1 + p2 + r) the difference of large numbers becomes a sum of squares.
+struct WassersteinDistance {
+  double operator()(const Ellipse& u, const Ellipse& v) const {
+    const double s2 = sine_squared(u, v), dq = u.q - v.q, dg = u.g - v.g;
+    const double r2 = 2.0 * (u.p * v.p + u.q * v.q * (1.0 - 2.0 * s2) + u.g * v.g);
+    const double shape = (dq * dq + 4.0 * u.q * v.q * s2 + dg * dg) / (u.p + v.p + std::sqrt(std::max(r2, 0.0)));
+    return std::sqrt(squared_centers(u, v) + 2.0 * shape);
+  }
+};
+
+// Hellinger distance of Gaussians with the covariances of the two uniform ellipses (half axes squared over 4):
+// sqrt(1 - exp(-BD)); ProbIoU is 1 minus it. det((S1 + S2) / 2) / sqrt(det S1 det S2) = 1 + excess.
+struct ProbIouDistance {
+  double operator()(const Ellipse& u, const Ellipse& v) const {
+    const double s2 = sine_squared(u, v), dg = u.g - v.g, cross = u.a * v.b - u.b * v.a;
+    const double excess = (dg * dg + cross * cross + 4.0 * u.q * v.q * s2) / (4.0 * u.g * v.g);
+    // The sum of the two shape matrices (half axes squared), and the centres' difference in it.
+    const double u2 = 2.0 * u.q, v2 = 2.0 * v.q;
+    const double xx = u2 * u.c * u.c + u.b * u.b + v2 * v.c * v.c + v.b * v.b;
+    const double yy = u2 * u.s * u.s + u.b * u.b + v2 * v.s * v.s + v.b * v.b;
+    const double xy = u2 * u.c * u.s + v2 * v.c * v.s;
+    const double det = 4.0 * u.g * v.g * (1.0 + excess);
+    const double dx = u.x - v.x, dy = u.y - v.y;
+    // Written as a square plus a rest: yy dx^2 - 2 xy dx dy + xx dy^2 with yy > 0.
+    const double along = yy * dx - xy * dy;
+    const double form = (along * along / yy + det * dy * dy / yy) / det;
+    // S = (S1 + S2) / 2 with covariances shape / 4, so S = (shape1 + shape2) / 8 and form is d^T (8 S)^-1 d.
+    const double distance = form + 0.5 * std::log1p(excess);
+    return std::sqrt(std::max(0.0, -std::expm1(-distance)));
+  }
+};
+
+// ---- overlap ----
+
+namespace overlap {
+
+// The contour of the mapped ellipse, mirrored so that h, k >= 0, which leaves the area as it is. A quarter of it is
+// t = 90 Q + f degrees with w = tan(f / 2) in [0, 1]: cosine and sine are quotients of polynomials in w, so there is no
+// trigonometry until the arcs are measured.
+struct Contour {
+  double h, k, A, B;
+};
+
+// g times (1 + w^2)^2 on one quarter, and the point of the contour.
+struct Quarter {
+  double x0, x1, x2, y0, y1, y2;
+
+  Quarter(const Contour& e, int quarter) {
+    constexpr double kCosine[4] = {1, 0, -1, 0}, kSine[4] = {0, 1, 0, -1};
+    const double c = kCosine[quarter], s = kSine[quarter];
+    x0 = e.h + e.A * c, x1 = -2.0 * e.A * s, x2 = e.h - e.A * c;
+    y0 = e.k + e.B * s, y1 = 2.0 * e.B * c, y2 = e.k - e.B * s;
+  }
+  double x(double w) const { return x0 + w * (x1 + w * x2); }
+  double y(double w) const { return y0 + w * (y1 + w * y2); }
+  double value(double w) const {
+    const double px = x(w), py = y(w), d = 1.0 + w * w;
+    return px * px + py * py - d * d;
+  }
+  double slope(double w) const {
+    const double px = x(w), py = y(w), d = 1.0 + w * w;
+    return 2.0 * (px * (x1 + 2.0 * w * x2) + py * (y1 + 2.0 * w * y2) - 2.0 * w * d);
+  }
+};
+
+// g' / 2 times (1 + w^2)^2 on one quarter: u (1 - w^4) + v w + z w^3.
+struct Slope {
+  double u, v, z;
+  double value(double w) const { return u * (1.0 - w * w * w * w) + w * (v + z * w * w); }
+  double slope(double w) const { return v + w * w * (3.0 * z - 4.0 * u * w); }
+};
+
+// Zero in [low, high] of a function that changes its sign there: Newton steps, halved where they leave the bracket.
+template <typename F>
+double zero(const F& f, double low, double high, bool rising, double start, double tolerance) {
+  double w = start > low && start < high ? start : 0.5 * (low + high);
+  for (int i = 0; i < 80; ++i) {
+    const double value = f.value(w);
+    if (value == 0.0) break;
+    ((value < 0.0) == rising ? low : high) = w;
+    double next = w - value / f.slope(w);
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    const double moved = std::fabs(next - w);
+    w = next;
+    if (moved <= tolerance || high - low <= tolerance) break;
+  }
+  return w;
+}
+
+inline double half_tangent(double tangent) { return tangent / (1.0 + std::sqrt(1.0 + tangent * tangent)); }
+
+// (x - sin x) / 2 for x in [0, 2 pi], given its sine: the segment that an arc of x radians cuts off the unit disc.
+inline double segment(double x, double sine) {
+  if (x < 0.3) {
+    const double y = x * x;
+    return x * y / 12.0 * (1.0 - y / 20.0 * (1.0 - y / 42.0 * (1.0 - y / 72.0 * (1.0 - y / 110.0))));
+  }
+  return 0.5 * (x - sine);
+}
+
+struct Node {
+  int quarter;
+  double w, g;
+};
+
+// The ends of the quarters and the extremes of g, in order; at most 9, the last being the first again. With m = h A,
+// n = k B, e = A^2 - B^2 >= 0: g' / 2 = n cos t - m sin t - e sin t cos t. It falls from n to -m in the first quarter
+// and rises from -n to m in the third: one zero in each. It is positive in the fourth. In the second it starts at -m
+// and ends at -n, and exceeds 0 between iff e^(2/3) > m^(2/3) + n^(2/3), most at tan^3 f = m / n: two zeros or none.
+// An extreme is needed only to 1e-8: there g is flat.
+inline int nodes(const Contour& k, const Quarter* quarter, Node* at) {
+  constexpr double kLoose = 1e-8;
+  const double m = k.h * k.A, n = k.k * k.B, e = (k.A - k.B) * (k.A + k.B);
+  int count = 0;
+  auto add = [&](int q, double w) { at[count++] = {q, w, quarter[q].value(w)}; };
+
+  add(0, 0.0);
+  if (n > 0.0) add(0, zero(Slope{n, -2.0 * (m + e), -2.0 * (m - e)}, 0.0, 1.0, false, half_tangent(n / (m + e)), kLoose));
+  add(1, 0.0);
+  const double rest = e * e - m * m - n * n;
+  if (rest > 0.0 && rest * rest * rest > 27.0 * (e * e) * (m * m) * (n * n)) {
+    const Slope f{-m, 2.0 * (e - n), -2.0 * (e + n)};
+    const double top = n > 0.0 ? half_tangent(std::cbrt(m / n)) : 1.0;
+    if (m > 0.0) add(1, zero(f, 0.0, top, true, half_tangent(m / (e - n)), kLoose));
+    if (n > 0.0) add(1, zero(f, top, 1.0, false, half_tangent((e - m) / n), kLoose));
+  }
+  add(2, 0.0);
+  if (m > 0.0) add(2, zero(Slope{-n, 2.0 * (m - e), 2.0 * (m + e)}, 0.0, 1.0, true, half_tangent(n / (m - e)), kLoose));
+  add(3, 0.0);
+  at[count++] = {3, 1.0, at[0].g};
+  return count;
+}
+
+// Area of the unit disc and the ellipse.
+inline double with_disc(const Contour& k) {
+  const Quarter quarter[4] = {{k, 0}, {k, 1}, {k, 2}, {k, 3}};
+  Node at[9];
+  const int count = nodes(k, quarter, at);
+
+  struct Crossing {
+    double c, s, x, y;  // on the parameter's circle, and on the unit circle
+    bool inward;        // behind it the contour is inside the disc
+  };
+  Crossing crossing[8];
+  int crossings = 0;
+  for (int i = 0; i + 1 < count; ++i) {
+    const Node &from = at[i], &to = at[i + 1];
+    if ((from.g < 0.0) == (to.g < 0.0)) continue;
+    const int q = from.quarter;
+    const double high = to.quarter == q ? to.w : 1.0;
+    // The ends' values times their (1 + w^2)^2 are where a straight line would cross.
+    const double below = from.g, above = to.quarter == q ? to.g : 4.0 * to.g;
+    const double start = from.w + (high - from.w) * (below / (below - above));
+    const double w = zero(quarter[q], from.w, high, from.g < 0.0, start, 4e-16);
+    const double d = 1.0 / (1.0 + w * w), c = (1.0 - w * w) * d, s = 2.0 * w * d;
+    constexpr double kCosine[4] = {1, 0, -1, 0}, kSine[4] = {0, 1, 0, -1};
+    crossing[crossings++] = {c * kCosine[q] - s * kSine[q], s * kCosine[q] + c * kSine[q], quarter[q].x(w) * d,
+                             quarter[q].y(w) * d, to.g < 0.0};
+  }
+  // Two crossings that coincide are a contact.
+  for (int i = 0; i < crossings;) {
+    const int j = i + 1 == crossings ? 0 : i + 1;
+    if (std::fabs(crossing[i].c - crossing[j].c) + std::fabs(crossing[i].s - crossing[j].s) < 1e-9) {
+      const int first = std::min(i, j), second = std::max(i, j);
+      int kept = 0;
+      for (int r = 0; r < crossings; ++r) {
+        if (r != first && r != second) crossing[kept++] = crossing[r];
+      }
+      crossings = kept;
+      i = 0;
+    } else {
+      ++i;
+    }
+  }
+  if (crossings < 2) {
+    double sum = 0.0;
+    for (int i = 0; i < count; ++i) sum += at[i].g;
+    if (sum <= 0.0) return kPi * k.A * k.B;  // inside the disc
+    const double u = k.h / k.A, v = k.k / k.B;
+    return u * u + v * v < 1.0 ? kPi * std::min(1.0, k.A * k.B) : 0.0;
+  }
+  double area = 0.0;
+  for (int i = 1; i + 1 < crossings; ++i) {
+    const Crossing &o = crossing[0], &p = crossing[i], &q = crossing[i + 1];
+    area += 0.5 * std::max(0.0, (p.x - o.x) * (q.y - o.y) - (p.y - o.y) * (q.x - o.x));
+  }
+  for (int i = 0; i < crossings; ++i) {
+    const Crossing &p = crossing[i], &q = crossing[i + 1 == crossings ? 0 : i + 1];
+    if (p.inward) {
+      const double sine = p.c * q.s - p.s * q.c;
+      double turn = std::atan2(sine, p.c * q.c + p.s * q.s);
+      if (turn < 0.0) turn += 2.0 * kPi;
+      area += k.A * k.B * segment(turn, sine);
+    } else {
+      const double sine = p.x * q.y - p.y * q.x;
+      double arc = std::atan2(sine, p.x * q.x + p.y * q.y);
+      // Points that coincide up to rounding: all of the circle only where the ellipse is about as large as the disc.
+      if (arc < 0.0) arc = arc > -1e-6 && k.A * k.B < 0.5 ? 0.0 : arc + 2.0 * kPi;
+      area += segment(arc, sine);
+    }
+  }
+  return area;
+}
+
+}  // namespace overlap
+
+// Area of the overlap of two ellipses; symmetric to the bit.
+inline double intersection_area(const Ellipse& first, const Ellipse& second) {
+  const double reach = first.a + second.a;
+  if (squared_centers(first, second) >= reach * reach) return 0.0;
+  if (first.x == second.x && first.y == second.y && first.a == second.a && first.b == second.b &&
+      (first.degrees == second.degrees || first.a == first.b)) {
+    return kPi * first.g;  // the same ellipse, to the bit
+  }
+  // The larger one becomes the disc; between equal areas, the order of the numbers decides.
+  auto key = [](const Ellipse& e) { return std::array<double, 6>{e.g, e.a, e.x, e.y, e.degrees, e.b}; };
+  const bool swap = key(first) < key(second);
+  const Ellipse &u = swap ? second : first, &v = swap ? first : second;
+  // The shape of v in the frame where u is the unit disc: L = diag(1/a, 1/b) R(v - u) diag(v.a, v.b).
+  const double c = u.c * v.c + u.s * v.s, s = v.s * u.c - v.c * u.s;
+  const double l00 = c * v.a / u.a, l01 = -s * v.b / u.a, l10 = s * v.a / u.b, l11 = c * v.b / u.b;
+  const double dx = v.x - u.x, dy = v.y - u.y;
+  const double px = (u.c * dx + u.s * dy) / u.a, py = (u.c * dy - u.s * dx) / u.b;
+  // Half axes and directions of that shape: the eigenvectors of L L^T.
+  const double m00 = l00 * l00 + l01 * l01, m11 = l10 * l10 + l11 * l11, m01 = l00 * l10 + l01 * l11;
+  const double half = 0.5 * (m00 - m11), root = std::sqrt(half * half + m01 * m01);
+  const double A2 = 0.5 * (m00 + m11) + root, det = v.g / u.g;
+  const double A = std::sqrt(A2), B = std::min(A, det / A);
+  double ex = 1.0, ey = 0.0;
+  if (root > 0.0) {
+    // The major direction (ex, ey) has the double angle (half, m01) / root.
+    if (half >= 0.0) {
+      ex = half + root, ey = m01;
+    } else {
+      ex = m01, ey = root - half;
+    }
+    const double length = std::sqrt(ex * ex + ey * ey);
+    ex /= length, ey /= length;
+  }
+  const overlap::Contour contour{std::fabs(ex * px + ey * py), std::fabs(ex * py - ey * px), A, B};
+  const double area = overlap::with_disc(contour) * u.g;
+  return std::min(area, kPi * v.g);
+}
+
+struct IouDistance {
+  double operator()(const Ellipse& u, const Ellipse& v) const {
+    const double common = intersection_area(u, v);
+    if (common <= 0.0) return 1.0;
+    // 1 - I / U = (U - I) / U, and U - I is the sum of two differences that are not negative.
+    const double rest = (kPi * u.g - common) + (kPi * v.g - common);
+    return std::max(0.0, rest / (rest + common));
+  }
+};
+
+// ---- Hausdorff ----
+//
+// For convex bodies the Hausdorff distance of the contours is that of the bodies, and that is the largest difference
+// of the support functions: max over directions f of |<dc, f> + h1(f) - h2(f)|, h(f) = sqrt(f^T S f). One function of
+// one angle, instead of a nearest point on a contour for each point of the other.
+//
+// A thin ellipse has a kink in h, of width b / a, at its minor axis. So the directions that are looked at are the
+// normals at evenly spaced parameters of both ellipses, which crowd there, and an even grid: between neighbours the
+// function is plain, and where its slope changes sign the extreme is found by bisection-guarded Newton steps.
+
+struct HausdorffDistance {
+  static constexpr int kOwn = 16, kEven = 16, kNodes = 2 * kOwn + kEven;
+
+  // Value and slope, along the angle, of the support function in the direction (c, s).
+  static void support(const Ellipse& e, double c, double s, double& value, double& slope, double& bend) {
+    const double along = c * e.c + s * e.s, across = s * e.c - c * e.s;
+    const double u = e.a * along, v = e.b * across;
+    value = std::sqrt(u * u + v * v);
+    slope = -2.0 * e.q * along * across / value;
+    const double radius = e.g / value * (e.g / value) / value;  // of curvature: h + h''
+    bend = radius - value;
+  }
+
+  struct Node {
+    double angle, c, s, difference, slope, offset, offset_slope;  // of h1 - h2, and of <dc, f>
+  };
+
+  double operator()(const Ellipse& u, const Ellipse& v) const {
+    const double dx = u.x - v.x, dy = u.y - v.y;
+    double angles[kNodes];
+    int count = 0;
+    for (const Ellipse* e : {&u, &v}) {
+      for (int i = 0; i < kOwn; ++i) {
+        // The normal at parameter t is (b cos t, a sin t) in the ellipse's own frame.
+        const double nx = e->b * cosine[i], ny = e->a * sine[i];
+        double angle = std::atan2(e->s * nx + e->c * ny, e->c * nx - e->s * ny);
+        if (angle < 0.0) angle += kPi;
+        angles[count++] = angle;
+      }
+    }
+    for (int i = 0; i < kEven; ++i) angles[count++] = kPi * i / kEven;
+    std::sort(angles, angles + count);
+
+    auto look = [&](double angle) {
+      Node n;
+      n.angle = angle, n.c = std::cos(angle), n.s = std::sin(angle);
+      double h1, h2, d1, d2, bend;
+      support(u, n.c, n.s, h1, d1, bend);
+      support(v, n.c, n.s, h2, d2, bend);
+      n.difference = h1 - h2, n.slope = d1 - d2;
+      n.offset = dx * n.c + dy * n.s, n.offset_slope = dy * n.c - dx * n.s;
+      return n;
+    };
+    double best = 0.0;
+    const Node first = look(angles[0]);
+    Node left = first;
+    for (int i = 0; i < count; ++i) {
+      Node right;
+      if (i + 1 < count) {
+        right = look(angles[i + 1]);
+      } else {  // half a turn on, the offset has the other sign
+        right = first, right.angle += kPi, right.offset = -first.offset, right.offset_slope = -first.offset_slope;
+      }
+      best = std::max(best, std::fabs(left.offset) + std::fabs(left.difference));
+      for (double sign : {1.0, -1.0}) {
+        const double from = sign * left.offset_slope + left.slope, to = sign * right.offset_slope + right.slope;
+        if ((from < 0.0) == (to < 0.0) && from != 0.0 && to != 0.0) continue;
+        best = std::max(best, extreme(u, v, sign * dx, sign * dy, left.angle, right.angle, from < 0.0));
+      }
+      left = right;
+    }
+    return best;
+  }
+
+  // |<d, f> + h1 - h2| where its slope is 0, between two angles.
+  static double extreme(const Ellipse& u, const Ellipse& v, double dx, double dy, double low, double high, bool rising) {
+    double angle = 0.5 * (low + high), value = 0.0;
+    for (int i = 0; i < 60; ++i) {
+      const double c = std::cos(angle), s = std::sin(angle);
+      double h1, h2, d1, d2, b1, b2;
+      support(u, c, s, h1, d1, b1);
+      support(v, c, s, h2, d2, b2);
+      value = dx * c + dy * s + h1 - h2;
+      const double slope = dy * c - dx * s + d1 - d2, bend = -(dx * c + dy * s) + b1 - b2;
+      if (slope == 0.0) break;
+      ((slope < 0.0) == rising ? low : high) = angle;
+      double next = angle - slope / bend;
+      if (!(next > low && next < high)) next = 0.5 * (low + high);
+      const double moved = std::fabs(next - angle);
+      angle = next;
+      if (moved < 1e-9) break;  // the value is flat there
+    }
+    return std::fabs(value);
+  }
+
+  double cosine[kOwn], sine[kOwn];
+
+  HausdorffDistance() {
+    for (int i = 0; i < kOwn; ++i) cosine[i] = std::cos(kPi * i / kOwn), sine[i] = std::sin(kPi * i / kOwn);
+  }
+};
+
+}  // namespace steelyard

@@ -1,0 +1,162 @@
+// Counting labels: the confusion matrix of two integer columns, and codes of labels that are text.
+//
+// Ten million labels are two sequential reads and a table of small counters that stays in cache; nothing as long as
+// the columns is written. Text comes as numpy's fixed-width rows of characters: a small hash table holds the first row
+// of each distinct text, so equal rows are found without making Python strings.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "arrays.hpp"
+#include "random.hpp"
+
+namespace steelyard {
+namespace {
+
+// Lowest and highest value.
+nb::tuple extent(In1<std::int64_t> values) {
+  const std::size_t n = values.shape(0);
+  require(n > 0, "there are no values");
+  std::int64_t low = values.data()[0], high = low;
+  {
+    nb::gil_scoped_release release;
+    const std::int64_t* x = values.data();
+    for (std::size_t i = 0; i < n; ++i) {
+      low = std::min(low, x[i]);
+      high = std::max(high, x[i]);
+    }
+  }
+  return nb::make_tuple(low, high);
+}
+
+constexpr std::size_t kMostCells = std::size_t{1} << 26;
+
+// Counts of (truth, prediction), values from `low` to `low + size - 1`; None where a value lies outside.
+//
+// The counters that the loop touches are bytes, so that a thousand classes' cells fit into the second cache; one that
+// runs over carries 256 into the result.
+nb::object confusion(In1<std::int64_t> truth, In1<std::int64_t> prediction, std::int64_t low, std::size_t size) {
+  const std::size_t n = truth.shape(0);
+  require(prediction.shape(0) == n, "truth and prediction must be as many");
+  require(size > 0 && size <= 8192 && size * size <= kMostCells, "too many classes to count in a table");
+  std::int64_t* out;
+  auto result = make_array<std::int64_t>({size, size}, out);
+  bool inside = true;
+  {
+    nb::gil_scoped_release release;
+    std::vector<std::uint8_t> cells(size * size, 0);
+    const std::int64_t *t = truth.data(), *p = prediction.data();
+    const auto from = static_cast<std::uint64_t>(low);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t a = static_cast<std::uint64_t>(t[i]) - from, b = static_cast<std::uint64_t>(p[i]) - from;
+      if (a >= size || b >= size) {
+        inside = false;
+        break;
+      }
+      const std::size_t cell = a * size + b;
+      if (++cells[cell] == 0) out[cell] += 256;
+    }
+    for (std::size_t c = 0; c < cells.size(); ++c) out[c] += cells[c];
+  }
+  return inside ? nb::cast(result) : nb::none();
+}
+
+// Codes of fixed-width rows in the order of their first appearance, and the place of each distinct row.
+nb::tuple factor_rows(In2<std::uint32_t> rows) {
+  const std::size_t n = rows.shape(0), width = rows.shape(1);
+  require(n < (std::size_t{1} << 31), "too many rows");
+  std::int64_t* code;
+  auto codes = make_array<std::int64_t>({n}, code);
+  std::vector<std::int64_t> first;
+  {
+    nb::gil_scoped_release release;
+    const std::uint32_t* x = rows.data();
+    std::vector<std::int32_t> table(1024, -1);
+    std::vector<std::uint64_t> hashes;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint32_t* row = x + i * width;
+      std::uint64_t h = kGolden;
+      for (std::size_t j = 0; j < width && row[j]; j += 2) {  // two characters at a time; zeros pad the rest
+        const std::uint64_t two = row[j] | (j + 1 < width ? std::uint64_t{row[j + 1]} << 32 : 0);
+        h = (h ^ two) * 0x9FB21C651E98DF25ull;
+        h ^= h >> 29;
+      }
+      h = mix64(h);
+      std::size_t slot = h & (table.size() - 1);
+      for (;; slot = (slot + 1) & (table.size() - 1)) {
+        const std::int32_t known = table[slot];
+        if (known < 0) break;
+        if (hashes[static_cast<std::size_t>(known)] == h &&
+            std::memcmp(x + static_cast<std::size_t>(first[static_cast<std::size_t>(known)]) * width, row,
+                        width * sizeof(std::uint32_t)) == 0) {
+          break;
+        }
+      }
+      if (table[slot] >= 0) {
+        code[i] = table[slot];
+        continue;
+      }
+      table[slot] = static_cast<std::int32_t>(first.size());
+      code[i] = table[slot];
+      first.push_back(static_cast<std::int64_t>(i));
+      hashes.push_back(h);
+      if (2 * first.size() > table.size()) {
+        std::vector<std::int32_t> larger(4 * table.size(), -1);
+        for (std::size_t k = 0; k < first.size(); ++k) {
+          std::size_t place = hashes[k] & (larger.size() - 1);
+          while (larger[place] >= 0) place = (place + 1) & (larger.size() - 1);
+          larger[place] = static_cast<std::int32_t>(k);
+        }
+        table.swap(larger);
+      }
+    }
+  }
+  std::int64_t* place;
+  auto places = make_array<std::int64_t>({first.size()}, place);
+  std::copy(first.begin(), first.end(), place);
+  return nb::make_tuple(codes, places);
+}
+
+// A 256-bit fingerprint of bytes: four lanes of multiply and rotate over interleaved words, then mixed together. Sees
+// every change that is not made on purpose to escape it, at the speed of memory.
+nb::bytes fingerprint(In1<std::uint8_t> bytes) {
+  const std::size_t n = bytes.shape(0);
+  std::uint64_t lane[4] = {kGolden, 2 * kGolden, 3 * kGolden, 4 * kGolden};
+  {
+    nb::gil_scoped_release release;
+    const std::uint8_t* x = bytes.data();
+    auto eat = [&](const std::uint8_t* block) {
+      for (std::size_t l = 0; l < 4; ++l) {
+        std::uint64_t word = 0;  // little-endian on every machine
+        for (std::size_t b = 0; b < 8; ++b) word |= std::uint64_t{block[8 * l + b]} << (8 * b);
+        lane[l] = std::rotl((lane[l] ^ word) * 0x9FB21C651E98DF25ull, 29);
+      }
+    };
+    std::size_t i = 0;
+    for (; i + 32 <= n; i += 32) eat(x + i);
+    std::uint8_t rest[32] = {};
+    std::copy(x + i, x + n, rest);
+    eat(rest);
+    for (std::size_t round = 0; round < 2; ++round) {
+      for (std::size_t l = 0; l < 4; ++l) lane[l] = mix64(lane[l] + lane[(l + 1) % 4] * kGolden + n);
+    }
+  }
+  std::uint8_t out[32];
+  for (std::size_t i = 0; i < 32; ++i) out[i] = static_cast<std::uint8_t>(lane[i / 8] >> (8 * (i % 8)));
+  return nb::bytes(out, sizeof out);
+}
+
+}  // namespace
+
+void bind_labels(nb::module_& m) {
+  m.def("fingerprint", &fingerprint, nb::arg("bytes").noconvert(), "A 256-bit fingerprint of bytes.");
+  m.def("extent", &extent, nb::arg("values").noconvert(), "The lowest and the highest value.");
+  m.def("confusion", &confusion, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(), nb::arg("low"),
+        nb::arg("size"), "Counts of (truth, prediction) for values from `low` on; None where one lies outside.");
+  m.def("factor_rows", &factor_rows, nb::arg("rows").noconvert(),
+        "Codes of fixed-width rows of characters, and the place where each distinct row stands first.");
+}
+
+}  // namespace steelyard

@@ -1,0 +1,26 @@
+"""Codes of ids and labels that columns share, without making a Python string of every row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.pairs import Array
+from steelyard.core.records import as_object, factorize
+
+
+def codes(*columns: Array) -> tuple[Array, list[Array]]:
+    """The sorted distinct values, and each column as positions in them, as `factorize` gives them.
+
+    Of numpy's fixed-width texts only the distinct ones become Python strings.
+    """
+    if not all(c.dtype.kind == "U" for c in columns):
+        return factorize(*columns)
+    found, local = [], []
+    for column in columns:
+        wide = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("=") if column.dtype.itemsize else "U1")
+        code, first = _native.factor_rows(wide.view(np.uint32).reshape(len(wide), wide.dtype.itemsize // 4))
+        found.append(as_object(column[first].tolist()))
+        local.append(code)
+    names, places = factorize(*found)
+    return names, [place[code] for place, code in zip(places, local, strict=True)]

@@ -1,0 +1,127 @@
+"""Join sets of objects by their unit: the ellipses of an image, where objects have no id of their own.
+
+A row without an object (its first value column empty) says that its unit is there: an image in which nothing is to be
+found, or nothing was found. A unit that one side does not name at all is missing or extra.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.align.join import check_policy
+from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.pairs import Array, Coverage
+from steelyard.core.records import Records, as_object, factorize
+from steelyard.core.task import Policy
+
+
+@dataclass(frozen=True)
+class SetPairs:
+    """Rows of both sides by unit, in the order of the units' ids and inside one in the order of the source.
+
+    `truth_row` are places in the truth's records, `truth_owner` the units they belong to; likewise for predictions.
+    """
+
+    truth: Records
+    prediction: Records
+    units: Array
+    truth_row: Array
+    truth_owner: Array
+    prediction_row: Array
+    prediction_owner: Array
+    coverage: Coverage
+
+    def by(self, name: str) -> tuple[Array, Array]:
+        """A column, one value a row of either side: truth first.
+
+        A truth column that is the same in all rows of a unit holds for its predictions too; else they need it as well.
+        """
+        values = self.truth.find(name)
+        if values is None:
+            known = [*self.truth.columns, *self.truth.other]
+            raise InputError(
+                f"column '{name}' is missing, which the slices are by",
+                where=self.truth.source,
+                remedy=nearest(name, known),
+            )
+        mine = as_object(values[self.truth_row].tolist())
+        first: Array = np.full(len(self.units), None, dtype=object)
+        first[self.truth_owner[::-1]] = mine[::-1]
+        same = [a == b or (a != a and b != b) for a, b in zip(mine, first[self.truth_owner], strict=True)]
+        theirs = first[self.prediction_owner]
+        if not all(same):
+            other = self.prediction.find(name)
+            if other is None:
+                row = int(self.truth_row[same.index(False)])
+                raise InputError(
+                    f"column '{name}' varies inside a unit, and the predictions in {self.prediction.source} lack it",
+                    where=self.truth.place(row),
+                    remedy="Add it to the predictions, or slice by a column of whole units.",
+                )
+            theirs = as_object(other[self.prediction_row].tolist())
+        return np.concatenate([mine, theirs]), np.concatenate([self.truth_owner, self.prediction_owner])
+
+    def where(self, keep: Array) -> SetPairs:
+        """The rows that a mask over both sides keeps. All units stay."""
+        mine, theirs = keep[: len(self.truth_row)], keep[len(self.truth_row) :]
+        return replace(
+            self,
+            truth_row=self.truth_row[mine],
+            truth_owner=self.truth_owner[mine],
+            prediction_row=self.prediction_row[theirs],
+            prediction_owner=self.prediction_owner[theirs],
+        )
+
+
+def join_sets(truth: Records, prediction: Records, key: str, value: str, policy: Policy) -> SetPairs:
+    """Join by unit. `value` is the column that is nan in a row without an object."""
+    check_policy(policy)
+    ids, (truth_unit, prediction_unit) = factorize(truth[key], prediction[key])
+    in_truth, in_prediction = (np.zeros(len(ids), dtype=bool) for _ in range(2))
+    in_truth[truth_unit], in_prediction[prediction_unit] = True, True
+    missing, extra = in_truth & ~in_prediction, in_prediction & ~in_truth
+    if extra.any() and policy.extra == "error":
+        row = int(np.argmax(extra[prediction_unit]))
+        raise InputError(
+            f"{key} '{prediction[key][row]}' is not in the truth {truth.source}" + _how_many(ids[extra], key),
+            where=prediction.place(row),
+            remedy=f"List every {key} in the truth (a row with nothing but its id says that nothing is there), "
+            "or choose --extra skip.",
+        )
+    if missing.any() and policy.missing == "error":
+        row = int(np.argmax(missing[truth_unit]))
+        raise InputError(
+            f"{key} '{truth[key][row]}' has no prediction in {prediction.source}" + _how_many(ids[missing], key),
+            where=truth.place(row),
+            remedy=f"Where nothing was found, list the {key} by a row with nothing but its id or by an option of the "
+            "task; or choose --missing worst (nothing found) or skip.",
+        )
+    kept = in_truth & in_prediction if policy.missing == "skip" else in_truth
+    place = np.cumsum(kept) - 1
+    truth_row, truth_owner = _ordered(truth_unit, kept, place)
+    prediction_row, prediction_owner = _ordered(prediction_unit, kept, place)
+    objects, found = ~np.isnan(truth[value]), ~np.isnan(prediction[value])
+    without = int(np.count_nonzero(objects & missing[truth_unit]))
+    coverage = Coverage(
+        int(objects.sum()),
+        int(found.sum()),
+        int(objects.sum()) - without,
+        without,
+        int(np.count_nonzero(found & extra[prediction_unit])),
+        policy.missing,
+    )
+    return SetPairs(truth, prediction, ids[kept], truth_row, truth_owner, prediction_row, prediction_owner, coverage)
+
+
+def _ordered(unit: Array, kept: Array, place: Array) -> tuple[Array, Array]:
+    """Rows of the units that are kept, by unit."""
+    rows = np.flatnonzero(kept[unit])
+    owner = place[unit[rows]]
+    order = np.argsort(owner, kind="stable")
+    return rows[order], owner[order]
+
+
+def _how_many(ids: Array, key: str) -> str:
+    return f" ({len(ids)} {key}s are so: {some(ids.tolist())})" if len(ids) > 1 else ""

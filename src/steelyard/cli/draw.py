@@ -1,0 +1,45 @@
+"""`steelyard draw`: a picture of one unit."""
+
+from __future__ import annotations
+
+import click
+
+from steelyard import api
+from steelyard.cli.options import TaskCommand, complete_task, given_options, keep_options, parse_mapping
+from steelyard.io.write import write_text
+
+
+@click.command(cls=TaskCommand)
+@click.argument("task", shell_complete=complete_task)
+@click.argument("truth", type=click.Path())
+@click.argument("predictions", type=click.Path())
+@click.option("--image", "--unit", "unit", required=True, metavar="ID", help="The image to draw.")
+@click.option("-m", "--metric", metavar="SPEC", help="The metric whose pairs are shown, such as score(t=3).")
+@click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN", help="The file's column for a name.")
+@click.option(
+    "--option", "-O", multiple=True, metavar="NAME=VALUE", expose_value=False, callback=keep_options,
+    help="An option of the task for one side only, such as truth.angle=radians.",
+)  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Write the SVG to FILE.")
+def draw(
+    task: str,
+    truth: str,
+    predictions: str,
+    unit: str,
+    metric: str | None,
+    mapping: tuple[str, ...],
+    output: str | None,
+) -> None:
+    """Draw truth, predictions and their pairs in one image, as SVG.
+
+    Without -o the picture goes to stdout.
+
+    \b
+    steelyard draw ellipses truth.csv pred.csv --image img001.png -o pairs.svg
+    """
+    picture = api.draw(task, truth, predictions, unit, metric, columns=parse_mapping(mapping), options=given_options())
+    if output is None:
+        click.echo(picture, nl=False)
+        return
+    write_text(output, picture)
+    click.echo(f"wrote {output}", err=True)

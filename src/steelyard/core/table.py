@@ -1,0 +1,58 @@
+"""Table: a result that is more than a number: a confusion matrix, a curve, a row for each class."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named rows and columns of numbers; nan where a value is undefined. `corner` says what the rows are."""
+
+    name: str
+    title: str
+    corner: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: NDArray[Any]
+
+    def __getitem__(self, place: tuple[str, str]) -> float:
+        row, column = place
+        return float(self.values[self.rows.index(row), self.columns.index(column)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain values; undefined is None."""
+        cells = [[_plain(value) for value in row] for row in self.values.tolist()]
+        return {
+            "name": self.name,
+            "title": self.title,
+            "corner": self.corner,
+            "rows": list(self.rows),
+            "columns": list(self.columns),
+            "values": cells,
+        }
+
+    def __str__(self) -> str:
+        body = [[_text(value) for value in row] for row in self.values.tolist()]
+        lines = [[self.corner, *self.columns], *([name, *row] for name, row in zip(self.rows, body, strict=True))]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in lines
+        )
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _text(value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.4f}"

@@ -1,0 +1,1 @@
+"""Task `ellipses`: ellipses of each image, found and true."""

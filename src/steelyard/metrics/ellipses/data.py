@@ -1,0 +1,250 @@
+"""Task `ellipses`: the data, from what was read to rows by image.
+
+Conventions
+    The unit is the image. Columns: `image`, the centre `xc`, `yc`, the half axes `a`, `b` in pixels, `theta`; in
+    predictions also `score`. Or a column `points` with a contour, to which an ellipse is fitted. The angle goes from
+    the x axis towards the y axis, in degrees; x goes right and y down. The options say where data differ.
+    A row with an image and nothing else says that the image has no ellipse.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.align.sets import SetPairs, join_sets
+from steelyard.core.errors import InputError, some
+from steelyard.core.options import Option, Options
+from steelyard.core.pairs import Array
+from steelyard.core.records import Column, Records, Schema, as_object, constant_in_unit, factorize
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy
+from steelyard.match.conic import fit_ellipse
+from steelyard.match.ellipses import LARGEST, SMALLEST, canonical
+
+PARAMETERS = ("xc", "yc", "theta", "a", "b")
+
+_ELLIPSE = (
+    Column("image", "id", meaning="the image, which is the unit"),
+    Column("xc", "number", required=False, empty=True, meaning="the centre, pixels from the left"),
+    Column("yc", "number", required=False, empty=True, meaning="the centre, pixels from the top"),
+    Column("a", "number", required=False, empty=True, meaning="half axis, pixels"),
+    Column("b", "number", required=False, empty=True, meaning="the other half axis; the longer is the major one"),
+    Column("theta", "number", required=False, empty=True, meaning="degrees from the x axis to the axis a"),
+    Column("points", "points", required=False, meaning="a contour x y x y ..., instead of the five above"),
+)
+TRUTH = Schema(
+    key=("image",),
+    columns=(
+        *_ELLIPSE,
+        Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the image"),
+    ),
+)
+PREDICTION = Schema(
+    key=("image",),
+    columns=(
+        *_ELLIPSE,
+        Column("score", "number", required=False, empty=True, meaning="how sure the detector is, for ap"),
+    ),
+)
+OPTIONS = (
+    Option("angle", "choice", "The unit of theta.", default="degrees", choices=("degrees", "radians")),
+    Option("axes", "choice", "Whether a and b are half or full axes.", default="half", choices=("half", "full")),
+    Option(
+        "y_up", "number", "y goes up, in images of this height.", minimum=0, metavar="HEIGHT",
+    ),
+    Option(
+        "images", "ids", "All images: .txt, or a table with a column 'image'. One without rows has no ellipse.",
+        sides=False, column="image", metavar="FILE",
+    ),
+)  # fmt: skip
+
+
+def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
+    """Both sides as canonical ellipses; listed images without rows get an empty one."""
+    images = options.of("images")
+    sides = []
+    for records, side in ((truth, "truth"), (prediction, "prediction")):
+        records = _ellipses(records, side, options)
+        sides.append(records if images is None else _with_images(records, images))
+    return sides[0], sides[1]
+
+
+def pair(truth: Records, prediction: Records, policy: Policy) -> SetPairs:
+    """Join by image."""
+    return join_sets(truth, prediction, "image", "xc", policy)
+
+
+def measure(pairs: SetPairs) -> Stats:
+    """The ellipses themselves, as events of their image: how they are matched depends on the metric."""
+    units = len(pairs.units)
+    truth, truth_owner = _rows(pairs.truth, pairs.truth_row, pairs.truth_owner)
+    found, found_owner = _rows(pairs.prediction, pairs.prediction_row, pairs.prediction_owner)
+    score = np.full(len(found_owner), math.nan)
+    if "score" in pairs.prediction:
+        rows = pairs.prediction_row
+        score = pairs.prediction["score"][rows[~np.isnan(pairs.prediction["xc"][rows])]]
+    owner = np.concatenate([truth_owner, found_owner])
+    order = np.argsort(owner, kind="stable")
+    weight = None
+    if "sample_weight" in pairs.truth:
+        rows, owners = pairs.truth_row, pairs.truth_owner
+        known = ~np.isnan(pairs.truth["sample_weight"][rows])
+        given = constant_in_unit(pairs.truth, "sample_weight", owners[known], rows[known], units)
+        weight = np.where(np.isnan(given), 1.0, given)
+    detected = np.arange(len(owner)) >= len(truth_owner)
+    return Stats(
+        pairs.units,
+        {
+            "images": np.ones(units),
+            "truths": np.bincount(truth_owner, minlength=units).astype(float),
+            "detections": np.bincount(found_owner, minlength=units).astype(float),
+        },
+        events={
+            "ellipse": np.concatenate([truth, found])[order],
+            "detected": detected[order],
+            "score": np.concatenate([np.full(len(truth_owner), math.nan), score])[order],
+        },
+        owner=owner[order],
+        weight=weight,
+    )
+
+
+def _rows(records: Records, rows: Array, owner: Array) -> tuple[Array, Array]:
+    """The ellipses of some rows, without the empty ones, and their images."""
+    ellipses = np.column_stack([records[name][rows] for name in PARAMETERS])
+    there = ~np.isnan(ellipses[:, 0])
+    return ellipses[there], owner[there]
+
+
+def _ellipses(records: Records, side: str, options: Options) -> Records:
+    """Records whose five columns are canonical ellipses, nan where a row is empty."""
+    rows = _from_points(records) if "points" in records else _from_columns(records)
+    there = ~np.isnan(rows[:, 0])
+    if "points" not in records:
+        if options.of("angle", side) == "radians":
+            rows[:, 2] = np.degrees(rows[:, 2])
+        if options.of("axes", side) == "full":
+            rows[:, 3:] /= 2
+    height = options.of("y_up", side)
+    if height is not None:
+        rows[:, 1] = height - rows[:, 1]
+        rows[:, 2] = -rows[:, 2]
+    rows[there] = canonical(rows[there])
+    columns = {name: values for name, values in records.columns.items() if name != "points"}
+    columns.update({name: np.ascontiguousarray(rows[:, i]) for i, name in enumerate(PARAMETERS)})
+    _check_scores(records, there)
+    return replace(records, columns=columns)
+
+
+def _from_columns(records: Records) -> Array:
+    for name in PARAMETERS:
+        if name not in records:
+            has = ", ".join(f"'{c}'" for c in [*records.names.values(), *records.other])
+            raise InputError(
+                f"column '{name}' is missing; the columns are {has}",
+                where=records.source,
+                remedy=f"Map it: --map {name}=YOUR_COLUMN. Or give contours in a column 'points'.",
+            )
+    rows = np.column_stack([records[name] for name in PARAMETERS])
+    empty = np.isnan(rows)
+    half = empty.any(axis=1) & ~empty.all(axis=1)
+    if half.any():
+        row = int(np.argmax(half))
+        blank = PARAMETERS[int(np.argmax(empty[row]))]
+        raise InputError(
+            f"'{records.names.get(blank, blank)}' is empty or nan, and other columns of the row are not",
+            where=records.where(row, blank),
+            remedy="Give all five numbers, or none for an image without ellipses.",
+        )
+    for name, column in zip(PARAMETERS, rows.T, strict=True):
+        axis = name in ("a", "b")
+        with np.errstate(invalid="ignore"):
+            wrong = (column <= 0) if axis else np.zeros(len(column), dtype=bool)
+            outside = (np.abs(column) > LARGEST) | ((column < SMALLEST) if axis else False)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"the axis is {column[row]:g}", where=records.where(row, name), remedy="An axis must be more than 0."
+            )
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise InputError(
+                f"{column[row]:g} is out of range",
+                where=records.where(row, name),
+                remedy=f"It must be {f'from {SMALLEST:g} ' if axis else ''}up to {LARGEST:g} in size.",
+            )
+    return rows
+
+
+def _from_points(records: Records) -> Array:
+    rows = np.full((len(records), 5), math.nan)
+    for row, points in enumerate(records["points"]):
+        if points is None:
+            continue
+        try:
+            if np.abs(points).max(initial=0) > LARGEST:
+                raise ValueError(f"a coordinate is larger than {LARGEST:g}")
+            rows[row] = fit_ellipse(points)
+        except ValueError as error:
+            raise InputError(
+                f"no ellipse through {len(points)} points: {error}",
+                where=records.where(row, "points"),
+                remedy="Give at least five points of the contour, not all on a line.",
+            ) from None
+    return rows
+
+
+def _check_scores(records: Records, there: Array) -> None:
+    """Scores are for all ellipses or for none."""
+    if "score" not in records:
+        return
+    lacking = there & np.isnan(records["score"])
+    if lacking.any():
+        row = int(np.argmax(lacking))
+        raise InputError(
+            "the score is empty or nan",
+            where=records.where(row, "score"),
+            remedy="Give every ellipse a score, or leave the column out.",
+        )
+
+
+def _with_images(records: Records, images: Records) -> Records:
+    """Records with an empty row for every listed image that they do not have; no other image may stand there."""
+    listed = images["image"]
+    distinct, (listed_code, own_code) = factorize(listed, records["image"])
+    known, has = np.zeros(len(distinct), dtype=bool), np.zeros(len(distinct), dtype=bool)
+    known[listed_code] = True
+    has[own_code] = True
+    if not known[own_code].all():
+        row = int(np.argmin(known[own_code]))
+        unknown = distinct[has & ~known]
+        raise InputError(
+            f"image '{records['image'][row]}' is not in the list {images.source}"
+            + (f" ({len(unknown)} images are so: {some(unknown.tolist())})" if len(unknown) > 1 else ""),
+            where=records.where(row, "image"),
+            remedy="The list must name every image.",
+        )
+    _, first = np.unique(listed_code, return_index=True)
+    lacking = first[~has[listed_code[first]]]
+    if not len(lacking):
+        return records
+    count, own_place, list_place = len(records), records.place, images.place
+    ids = [*records["image"].tolist(), *listed[lacking].tolist()]
+    numbers = records["image"].dtype.kind in "iu" and listed.dtype.kind in "iu"
+    columns: dict[str, Array] = {"image": np.array(ids, dtype=np.int64) if numbers else as_object(list(map(str, ids)))}
+    for name, values in records.columns.items():
+        if name != "image":
+            columns[name] = np.concatenate([values, np.full(len(lacking), math.nan)])
+    other = {
+        name: np.concatenate([as_object(values.tolist()), np.full(len(lacking), None, dtype=object)])
+        for name, values in records.other.items()
+    }
+    return replace(
+        records,
+        columns=columns,
+        other=other,
+        place=lambda row: own_place(row) if row < count else list_place(int(lacking[row - count])),
+    )

@@ -1,0 +1,294 @@
+"""Found or not found: precision, recall, F1, average precision, detection rate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.pairs import Array
+from steelyard.core.spec import Range
+from steelyard.core.stats import Stats
+from steelyard.core.weights import EachUnit, Floats, Weights, ratio
+from steelyard.match.ellipses import DISTANCES, WEIGHTS
+from steelyard.metrics.ellipses.matched import (
+    DistanceName,
+    check_pairing,
+    factors,
+    hits,
+    matches,
+    ranked,
+)
+
+ROUNDING = 1e-12  # of an exact area: a pair at the IoU asked for counts
+KINDS = ("step", "voc", "voc11", "coco")
+
+
+@dataclass(frozen=True)
+class _Counted(Metric):
+    """A ratio of numbers of true positives, detections and truths."""
+
+    iou: float = 0.8
+    distance: DistanceName = "iou"
+    t: float | None = None
+    matching: Literal["greedy", "optimal"] = "greedy"
+    weights: tuple[float, ...] = WEIGHTS
+    normalise: bool = False
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """At an IoU, and at a distance."""
+        return cls(), cls(distance="center")
+
+    def check(self) -> None:
+        """An IoU, or a distance with its threshold; not both."""
+        check_pairing(self)
+        within_range(self, "iou", 0, 1, open_low=True)
+        if self.distance == "iou" and self.t is not None:
+            raise InputError(f"metric '{self.name}': t is for other distances", remedy=f"Write {self.name}(iou=0.8).")
+        if self.distance != "iou" and self.iou != type(self).iou:
+            raise InputError(
+                f"metric '{self.name}': iou and distance={self.distance} exclude each other",
+                remedy=f"Write {self.name}(iou=0.8), or {self.name}(distance={self.distance}, t=5).",
+            )
+
+    @property
+    def limit(self) -> float:
+        """The largest distance of a true positive."""
+        if self.distance == "iou":
+            return 1 - self.iou + ROUNDING
+        return DISTANCES[self.distance].threshold if self.t is None else float(self.t)
+
+    @property
+    def label(self) -> str:
+        """Name what counts as found."""
+        if self.distance == "iou":
+            return f"{self.title} (IoU ≥ {self.iou:g})"
+        return f"{self.title} ({self.distance} ≤ {self.limit:g})"
+
+    def true_positives(self, stats: Stats) -> Array:
+        """Pairs near enough, in each image."""
+
+        def make() -> Array:
+            found = matches(stats, self.distance, self.matching, factors(self.weights, self.normalise))
+            return np.bincount(found.owner[found.distance <= self.limit], minlength=len(stats)).astype(float)
+
+        weights = factors(self.weights, self.normalise) if self.distance == "param" else ()
+        return stats.per_unit(("true_positives", self.distance, self.limit, self.matching, weights), make)
+
+
+@dataclass(frozen=True)
+class Precision(_Counted):
+    r"""Precision: the share of detections that are right.
+
+    $P = \mathrm{TP} / (\mathrm{TP} + \mathrm{FP})$
+
+    Truths and detections are paired by smallest distance, each used once; a pair counts where the IoU is at least
+    iou, or with distance=… the distance at most t. Sums run over all images.
+
+    Undefined when there is no detection.
+
+    Pros:
+    - Plain: how far a detection can be trusted.
+
+    Cons:
+    - Says nothing about misses.
+    """
+
+    name = "precision"
+    title = "Precision"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """True positives over detections."""
+        return ratio(weights @ self.true_positives(stats), weights @ stats["detections"])
+
+
+@dataclass(frozen=True)
+class Recall(_Counted):
+    r"""Recall: the share of truths that were found.
+
+    $R = \mathrm{TP} / (\mathrm{TP} + \mathrm{FN})$
+
+    Pairs as in precision.
+
+    Undefined when there is no truth.
+
+    Pros:
+    - Plain: how much is found.
+
+    Cons:
+    - Says nothing about false detections.
+    """
+
+    name = "recall"
+    title = "Recall"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """True positives over truths."""
+        return ratio(weights @ self.true_positives(stats), weights @ stats["truths"])
+
+
+@dataclass(frozen=True)
+class F1(_Counted):
+    r"""F1: the harmonic mean of precision and recall.
+
+    $F_1 = 2\,\mathrm{TP} / (2\,\mathrm{TP} + \mathrm{FP} + \mathrm{FN})$
+
+    Pairs as in precision.
+
+    Undefined when there is neither a truth nor a detection.
+
+    Pros:
+    - One number for misses and false detections, as ellipse detectors are compared by (IoU 0.8).
+
+    Cons:
+    - All or nothing: just below the threshold counts as nothing.
+    """
+
+    name = "f1"
+    title = "F1"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Twice the true positives over truths and detections."""
+        return ratio(
+            2 * (weights @ self.true_positives(stats)), weights @ stats["truths"] + weights @ stats["detections"]
+        )
+
+
+@dataclass(frozen=True)
+class AveragePrecision(Metric):
+    r"""Average precision over the detections' scores.
+
+    $\mathrm{AP} = \sum_k (R_k - R_{k-1})\,P_k$
+
+    Detections of all images by falling score; each takes the free truth with the largest IoU, if that is at least
+    iou. Equal scores form one step. Kinds: step (the sum above), voc (with the precision never rising), voc11 and
+    coco (its mean at 11 and at 101 recalls). iou=0.5:0.95 is the mean over thresholds.
+
+    Undefined when there is no truth, or the detections have no score.
+
+    Pros:
+    - Needs no score threshold: judges the ranking.
+
+    Cons:
+    - Kinds differ by several points; compare only the same.
+    - All or nothing in the fit.
+    """
+
+    name = "ap"
+    title = "Average precision"
+    reference = "sklearn.metrics.average_precision_score"
+
+    iou: float | Range = 0.8
+    kind: Literal["step", "voc", "voc11", "coco"] = "step"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """At one IoU, and as COCO has it."""
+        return cls(), cls(iou=Range(0.5, 0.95), kind="coco")
+
+    def check(self) -> None:
+        """IoUs above 0 up to 1, and a kind that exists."""
+        one_of(self, "kind", *KINDS)
+        if isinstance(self.iou, Range):
+            if not 0 < self.iou.start <= self.iou.stop <= 1:
+                raise InputError(f"metric 'ap': iou cannot be {self.iou}", remedy="It must be above 0, up to 1.")
+        else:
+            within_range(self, "iou", 0, 1, open_low=True)
+
+    @property
+    def label(self) -> str:
+        """Name the IoU and the kind."""
+        return f"{self.title} (IoU ≥ {self.iou if isinstance(self.iou, Range) else format(self.iou, 'g')}, {self.kind})"
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The IoUs."""
+        return self.iou.values if isinstance(self.iou, Range) else (float(self.iou),)
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """The mean over the IoUs of the area under each curve."""
+        if _unscored(stats):
+            return np.full(weights.rows, math.nan)
+        rule = KINDS.index(self.kind)
+        order, found = ranked(stats), hits(stats, self.levels)
+        columns = [np.ascontiguousarray(found[order.order, level]) for level in range(len(self.levels))]
+        if isinstance(weights, EachUnit):
+            by_unit = np.argsort(order.owner, kind="stable")
+            owner, closes = order.owner[by_unit], _closes(stats, order.order[by_unit], order.owner[by_unit])
+            each = [_native.ranked_ap_by_unit(stats["truths"], owner, c[by_unit], closes, rule) for c in columns]
+            mean: Floats = np.mean(each, axis=0)
+            return mean
+        blocks = [
+            np.mean(
+                [_native.ranked_ap(np.ascontiguousarray(block), stats["truths"], order.owner, c, order.closes, rule)
+                 for c in columns],
+                axis=0,
+            )
+            for block in weights.blocks()
+        ]  # fmt: skip
+        return np.concatenate(blocks)
+
+    def why(self, stats: Stats, weights: Weights) -> str:
+        """Tell missing scores from missing truths."""
+        return "the detections have no score" if _unscored(stats) else "there is no truth"
+
+
+def _unscored(stats: Stats) -> bool:
+    score = stats.events["score"][stats.events["detected"]]
+    return bool(np.isnan(score).any())
+
+
+def _closes(stats: Stats, order: Array, owner: Array) -> Array:
+    """Where equal scores end, for detections by image."""
+    score = stats.events["score"][stats.events["detected"]][order]
+    closes = np.ones(len(order), dtype=np.uint8)
+    closes[:-1] = (score[1:] != score[:-1]) | (owner[1:] != owner[:-1])
+    return closes
+
+
+@dataclass(frozen=True)
+class DetectionRate(Metric):
+    r"""Detection rate: the share of truths with a detection whose centre is near.
+
+    $\frac{1}{n} \sum_i [\,|\hat c_i - c_i| \le r\,]$
+
+    Truths and detections are paired by smallest distance of centres. Literature on pupils uses 5 pixels.
+
+    Undefined when there is no truth.
+
+    Pros:
+    - Needs only the centre to be right, as gaze estimation does.
+
+    Cons:
+    - Blind to size, shape and false detections.
+    """
+
+    name = "detection_rate"
+    title = "Detection rate"
+    at = "pixels"
+
+    pixels: float = 5
+
+    def check(self) -> None:
+        """A radius that is not negative."""
+        within_range(self, "pixels", 0, math.inf)
+
+    @property
+    def label(self) -> str:
+        """Name the radius."""
+        return f"{self.title} within {self.pixels:g} px"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Truths found over truths."""
+
+        def make() -> Array:
+            found = matches(stats, "center")
+            return np.bincount(found.owner[found.distance <= self.pixels], minlength=len(stats)).astype(float)
+
+        return ratio(weights @ stats.per_unit(("near", self.pixels), make), weights @ stats["truths"])

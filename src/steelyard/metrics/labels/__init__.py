@@ -1,0 +1,5 @@
+"""Task `labels`: which class each row has; one label a row, or several."""
+
+from steelyard.metrics.labels.task import TASK
+
+__all__ = ["TASK"]

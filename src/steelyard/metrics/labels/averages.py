@@ -1,0 +1,329 @@
+"""Wrappers: one number, or one a class, from a metric that every class has.
+
+`macro(f1)`, `weighted(f1)`, `micro(f1)` and `per_class(f1)` take any metric that has a `label`; `ovo(roc_auc)` takes a
+metric of a ranking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.pairs import Array
+from steelyard.core.stats import Stats
+from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.metrics.labels.counts import (
+    CountMetric,
+    PerClass,
+    class_counts,
+    class_support,
+    in_parts,
+    undefined,
+)
+from steelyard.metrics.labels.hard import F1
+from steelyard.metrics.labels.ranked import RankedMetric, Ranking, RocAuc, class_scores
+
+
+@dataclass(frozen=True)
+class Wrapper(Metric):
+    """Base of the wrappers. Direction, range and measure are those of the metric inside."""
+
+    of: Metric
+
+    @property
+    def better(self) -> str:  # type: ignore[override]
+        """As the metric inside."""
+        return self.of.better
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """As the metric inside."""
+        return self.of.range
+
+    @property
+    def measure(self) -> str:  # type: ignore[override]
+        """As the metric inside."""
+        return self.of.measure
+
+    @property
+    def label(self) -> str:
+        """Name the metric inside."""
+        return f"{self.title} {self.of.label}"
+
+    @property
+    def inner(self) -> PerClass:
+        """The metric inside."""
+        if not isinstance(self.of, PerClass):
+            raise InputError(f"metric '{self.of}' is not one that every class has", remedy="Example: macro(f1).")
+        return self.of
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """The wrapper around F1."""
+        return (cls(F1()),)
+
+    def check(self) -> None:
+        """Check that the metric inside is one that every class has, and names none."""
+        if self.inner.only is not None:
+            raise InputError(
+                f"metric '{self}' wraps a metric of one class", remedy=f"Write {self.name}({self.of.name})."
+            )
+        self.of.check()
+
+    def value(self, stats: Stats, weights: Weights) -> Floats:
+        """The value, where the data hold what the metric inside needs."""
+        raise NotImplementedError
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """The value; nan where the data do not hold what the metric inside needs."""
+        if self.inner.lacks(stats):
+            return undefined(weights)
+        return in_parts(stats, weights, lambda part: self.value(stats, part))
+
+    def why(self, stats: Stats, weights: Weights) -> str:
+        """Say what lacks."""
+        return self.inner.lacks(stats) or super().why(stats, weights)
+
+
+@dataclass(frozen=True)
+class Average(Wrapper):
+    """Base of the means over classes. Classes without a value are left out and counted, or taken for 0."""
+
+    undefined: Literal["skip", "zero"] = "skip"
+
+    def check(self) -> None:
+        """Check what to do with a class that has no value."""
+        super().check()
+        one_of(self, "undefined", "skip", "zero")
+
+    def values(self, stats: Stats, weights: Weights) -> Floats:
+        """The classes' values; nan where a class is out of the mean."""
+        values = self.inner.each(stats, weights)
+        present: Array
+        if isinstance(self.of, CountMetric):
+            present = class_counts(stats, weights).present
+        else:
+            present = class_support(stats, weights) > 0
+        if self.undefined == "zero":
+            values = np.where(np.isnan(values), 0.0, values)
+        return np.where(present, values, np.nan)
+
+    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+        """Classes without a value."""
+        if self.inner.lacks(stats):
+            return 0, ""
+        return float(np.isnan(self.values(stats, weights)).sum()), "classes without a value"
+
+
+@dataclass(frozen=True)
+class Macro(Average):
+    r"""Macro: the mean over classes, each counting the same.
+
+    $\mathrm{macro}(m) = \frac{1}{K} \sum_k m_k$
+
+    A class that stands neither in the truth nor in the prediction is out of it, and so is one whose value is
+    undefined (the precision of a class that was never predicted), which is counted; `undefined=zero` takes it for 0,
+    as scikit-learn does unless told.
+
+    Undefined when no class has a value.
+
+    Pros:
+    - Rare classes count as much as frequent ones.
+
+    Cons:
+    - A class of three rows moves it as much as one of three thousand.
+    """
+
+    name = "macro"
+    title = "Macro"
+    reference = "sklearn.metrics.f1_score(average='macro', zero_division=nan)"
+
+    def value(self, stats: Stats, weights: Weights) -> Floats:
+        """Mean over the classes that have a value."""
+        values = self.values(stats, weights)
+        return ratio(np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Weighted(Average):
+    r"""Weighted: the mean over classes, each counting by its rows in the truth.
+
+    $\mathrm{weighted}(m) = \sum_k t_k m_k \;/\; \sum_k t_k$
+
+    With t_k true rows of class k, over the classes that have a value.
+
+    Undefined when no class of the truth has a value.
+
+    Pros:
+    - Speaks of the rows as they come: frequent classes count more.
+
+    Cons:
+    - Hides rare classes. Weighted recall is accuracy, and weighted F1 need not lie between precision and recall.
+    """
+
+    name = "weighted"
+    title = "Weighted"
+    reference = "sklearn.metrics.f1_score(average='weighted', zero_division=nan)"
+
+    def value(self, stats: Stats, weights: Weights) -> Floats:
+        """Mean over classes, by their rows in the truth."""
+        values, support = self.values(stats, weights), class_support(stats, weights)
+        defined = ~np.isnan(values)
+        return ratio((np.where(defined, values, 0.0) * support).sum(axis=1), (support * defined).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Micro(Wrapper):
+    r"""Micro: the metric of all classes' decisions together.
+
+    $\mathrm{micro}(m) = m(\sum_k TP_k, \sum_k FP_k, \sum_k FN_k, \sum_k TN_k)$
+
+    Every class of every row is one decision; a metric of scores ranks them all in one. For one label a row, micro
+    precision, recall and F1 are accuracy.
+
+    Undefined when there is no row.
+
+    Pros:
+    - Every decision counts the same; useful where a row has several labels.
+
+    Cons:
+    - Frequent classes dominate. For one label a row, micro F1 says what accuracy says.
+    """
+
+    name = "micro"
+    title = "Micro"
+    reference = "sklearn.metrics.f1_score(average='micro')"
+
+    def check(self) -> None:
+        """Check that the metric inside can take all decisions together."""
+        super().check()
+        if not isinstance(self.of, CountMetric | RankedMetric):
+            raise InputError(f"metric '{self.of}' has no micro form", remedy=f"Use macro({self.of}).")
+
+    def value(self, stats: Stats, weights: Weights) -> Floats:
+        """The metric of all decisions."""
+        return self.inner.pooled(stats, weights)
+
+
+@dataclass(frozen=True)
+class EachClass(Wrapper):
+    r"""Per class: the metric of every class, one score each.
+
+    $m_1, \ldots, m_K$
+
+    Stands for as many metrics as there are classes: `per_class(f1)` is `f1(label=cat)`, `f1(label=dog)` and so on.
+    Where one number is asked for it is the mean.
+
+    Undefined when no class has a value.
+
+    Pros:
+    - Shows which classes a mean hides.
+
+    Cons:
+    - Many numbers: some will look bad by chance. Mind the intervals.
+    """
+
+    name = "per_class"
+    title = "Per class"
+    reference = "sklearn.metrics.f1_score(average=None)"
+
+    def expand(self, stats: Stats) -> tuple[Metric, ...]:
+        """One metric for each class."""
+        return tuple(replace(self.inner, only=_as_spec(name)) for name in stats.facts["classes"])
+
+    def value(self, stats: Stats, weights: Weights) -> Floats:
+        """The mean, where one number is asked for."""
+        return Macro(self.of).value(stats, weights)
+
+
+def _as_spec(name: str) -> str | int:
+    """A class's name as a spec has it: 3, not "3"."""
+    return int(name) if name.isascii() and name.isdigit() and str(int(name)) == name else name
+
+
+@dataclass(frozen=True)
+class OneVersusOne(Wrapper):
+    r"""One versus one: the mean over all pairs of classes, each ranked among the rows of the two.
+
+    $\mathrm{ovo}(m) = \frac{2}{K(K-1)} \sum_{j<k} \tfrac{1}{2}\,(m_{j|k} + m_{k|j})$
+
+    m_{j|k} ranks the rows of classes j and k by the score of j (Hand and Till 2001, for ROC AUC). `weighted=true`
+    counts a pair by its rows.
+
+    Undefined when no two classes occur in the truth, or the predictions hold no scores.
+
+    Pros:
+    - Does not change with how frequent classes are.
+
+    Cons:
+    - Costs K(K-1) rankings, and hides that a score separates one class from all others badly.
+    """
+
+    name = "ovo"
+    title = "One versus one"
+    reference = "sklearn.metrics.roc_auc_score(multi_class='ovo')"
+
+    weighted: bool = False
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """The wrapper around ROC AUC."""
+        return (cls(RocAuc()),)
+
+    def check(self) -> None:
+        """Check that the metric inside is one of a ranking."""
+        super().check()
+        one_of(self, "weighted", True, False)
+        if not isinstance(self.of, RankedMetric):
+            raise InputError(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
+
+    def value(self, stats: Stats, weights: Weights) -> Floats:
+        """Mean over pairs of classes."""
+        if stats.facts["several"]:
+            return undefined(weights)
+        of: Any = self.of
+        support = class_support(stats, weights)
+        total, count = np.zeros(weights.rows), np.zeros(weights.rows)
+        for a, b in combinations(range_of(stats), 2):
+            both = [of.walk(_between(stats, x, y), weights) for x, y in ((a, b), (b, a))]
+            value = (both[0] + both[1]) / 2
+            rows = support[:, a] + support[:, b] if self.weighted else np.ones(weights.rows)
+            defined = ~np.isnan(value)
+            total += np.where(defined, value, 0.0) * rows
+            count += rows * defined
+        return ratio(total, count)
+
+    def why(self, stats: Stats, weights: Weights) -> str:
+        """Say what lacks."""
+        return "a row may have several labels" if stats.facts["several"] else super().why(stats, weights)
+
+
+def range_of(stats: Stats) -> Array:
+    """Places of the classes."""
+    return np.arange(len(stats.facts["classes"]))
+
+
+def _between(stats: Stats, a: int, b: int) -> Ranking:
+    """Rows of two classes, ranked by the score of the first."""
+
+    def make() -> Ranking:
+        truth, weight = stats.events["truth"], stats.events.get("weight")
+        rows = np.flatnonzero((truth == a) | (truth == b))
+        return Ranking.of(
+            class_scores(stats, a)[rows],
+            (truth[rows] == a).astype(np.uint8),
+            stats,
+            stats.owner[rows],
+            None if weight is None else weight[rows],
+        )
+
+    found: Ranking = stats.derived(("between", int(a), int(b)), make)
+    return found
+
+
+AVERAGES: tuple[type[Metric], ...] = (Macro, Micro, Weighted, EachClass, OneVersusOne)

@@ -1,0 +1,240 @@
+"""The two sides of `labels`, and how they become codes of classes.
+
+Conventions
+    A row is one thing that was labelled. Truth: `id`, and `label` (one a row), or `labels` (a set), or `label:cat`,
+    `label:dog`, ... (0 or 1, one column a class). `group` is the unit where rows belong together (the images of a
+    patient); without it every row is a unit. `weight` is the weight of a row.
+    Predictions: `id`, and labels in any of those forms, or `score:cat`, ... or `probability:cat`, ... (one column a
+    class), or one column `score` or `probability` for the positive class of two.
+    Without an `id` on both sides rows are joined by position, and both must have as many.
+    Classes are the labels that occur on either side, or the columns where there is one a class. They are ordered as
+    integers where all are integers, else as texts; the positive class of two is the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.align.codes import codes
+from steelyard.align.join import check_policy, join
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.options import Option, Options
+from steelyard.core.pairs import Array, Coverage
+from steelyard.core.records import Column, Records, Schema
+from steelyard.core.task import Policy
+from steelyard.metrics.labels.codes import Coded, Scored, class_columns, code_several, code_single, scored
+
+_LABEL = Column("label", "label", required=False, many="flag", meaning="the class: text or an integer")
+_LABELS = Column("labels", "labels", required=False, meaning="several classes: a list, or texts between |")
+
+TRUTH = Schema(
+    key=("id",),
+    columns=(
+        Column("id", "id", required=False, meaning="the row; without it sides are joined by position"),
+        _LABEL,
+        _LABELS,
+        Column("group", "id", required=False, meaning="the unit, where rows belong together"),
+        Column("weight", "number", required=False, minimum=0, meaning="the weight of the row"),
+    ),
+)
+PREDICTION = Schema(
+    key=("id",),
+    columns=(
+        Column("id", "id", required=False, meaning="as in the truth"),
+        _LABEL,
+        _LABELS,
+        Column("score", "number", required=False, many="number", meaning="of the positive class, or score:CLASS"),
+        Column(
+            "probability",
+            "number",
+            required=False,
+            minimum=0,
+            maximum=1,
+            many="number",
+            meaning="of the positive class, or probability:CLASS",
+        ),
+    ),
+)
+
+
+OPTIONS = (
+    Option(
+        "classes", "ids", "the classes that there are, in their order; any other label is an error",
+        sides=False, column="label", metavar="FILE",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DeclaredRecords(Records):
+    """Records of truth with the classes that the user declared."""
+
+    classes: tuple[str, ...] = ()
+
+
+def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
+    """Give the truth the classes that were declared."""
+    given = options.of("classes")
+    if given is None:
+        return truth, prediction
+    classes = tuple(dict.fromkeys(str(name) for name in given["label"].tolist()))
+    if not classes:
+        raise InputError("no class is declared", where=given.source, remedy="Name at least one.")
+    declared = DeclaredRecords(truth.source, truth.columns, truth.other, truth.place, truth.names, classes)
+    return declared, prediction
+
+
+@dataclass(frozen=True)
+class LabelPairs:
+    """Rows of truth with their predictions. `truth_row` and `prediction_row` are None where row i goes with row i.
+
+    `declared` are the classes of the whole, kept when a slice is taken.
+    """
+
+    truth: Records
+    prediction: Records
+    truth_row: Array | None
+    prediction_row: Array | None
+    coverage: Coverage
+    declared: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.truth) if self.truth_row is None else len(self.truth_row)
+
+    @cached_property
+    def rows(self) -> Array:
+        """Places in the truth, one a pair."""
+        return np.arange(len(self.truth)) if self.truth_row is None else self.truth_row
+
+    @cached_property
+    def prediction_rows(self) -> Array:
+        """Places in the predictions, one a pair; -1 where there is none."""
+        return np.arange(len(self.truth)) if self.prediction_row is None else self.prediction_row
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the unit is more than the row."""
+        return "group" in self.truth
+
+    @property
+    def several(self) -> bool:
+        """Whether a row may have several labels."""
+        return "label" not in self.truth
+
+    @property
+    def units(self) -> Array:
+        """Ids of the units: groups, ids, or positions."""
+        return self.owned[0]
+
+    @cached_property
+    def owned(self) -> tuple[Array, Array]:
+        """Ids of the units, and the unit of each pair."""
+        if self.grouped:
+            units, (code,) = codes(self.truth["group"])
+            return units, code[self.rows]
+        ids = self.truth["id"] if "id" in self.truth else np.arange(len(self.truth))
+        if self.truth_row is None:
+            return ids, np.arange(len(ids))
+        units, (code,) = codes(ids)
+        return units, code[self.rows]
+
+    def by(self, name: str) -> tuple[Array, Array]:
+        """A column of the truth, or else of the predictions, one value a pair."""
+        for records, rows in ((self.truth, self.rows), (self.prediction, self.prediction_rows)):
+            values = records.find(name)
+            if values is not None and (len(rows) == 0 or rows.min() >= 0):
+                return values[rows], self.owned[1]
+        known = [*self.truth.columns, *self.truth.other]
+        raise InputError(
+            f"column '{name}' is missing, which the slices are by", where=self.truth.source, remedy=nearest(name, known)
+        )
+
+    def where(self, keep: Array) -> LabelPairs:
+        """The pairs that a mask keeps. All units and all classes stay."""
+        part = replace(
+            self, truth_row=self.rows[keep], prediction_row=self.prediction_rows[keep], declared=self.classes
+        )
+        part.__dict__["owned"] = (self.owned[0], self.owned[1][keep])
+        return part
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes, in their order."""
+        return self.coded.classes
+
+    @cached_property
+    def coded(self) -> Coded:
+        """Labels as places in the list of classes."""
+        return code_several(self) if self.several else code_single(self)
+
+    @cached_property
+    def scores(self) -> Scored | None:
+        """Scores by class."""
+        return scored(self, "score")
+
+    @cached_property
+    def probabilities(self) -> Scored | None:
+        """Probabilities by class."""
+        return scored(self, "probability")
+
+
+def pair(truth: Records, prediction: Records, policy: Policy) -> LabelPairs:
+    """Join by id, or by position where neither side has one; then check what the labels and scores are."""
+    _require_labels(truth, prediction)
+    if "id" in truth or "id" in prediction:
+        joined = join(truth, prediction, ("id",), policy)
+        rows, places = joined.truth_row, joined.prediction_row
+        straight = rows is places
+        pairs = LabelPairs(truth, prediction, None if straight else rows, None if straight else places, joined.coverage)
+    else:
+        check_policy(policy)
+        if len(truth) != len(prediction):
+            raise InputError(
+                f"has {len(prediction)} rows and {truth.source} has {len(truth)}; without ids they cannot be joined",
+                where=prediction.source,
+                remedy="Give both sides a column 'id'.",
+            )
+        pairs = LabelPairs(
+            truth, prediction, None, None, Coverage(len(truth), len(truth), len(truth), 0, 0, policy.missing)
+        )
+    if isinstance(truth, DeclaredRecords):
+        pairs = replace(pairs, declared=truth.classes)
+    if pairs.grouped:  # the rows of a group stand together
+        order = np.argsort(pairs.owned[1], kind="stable")
+        pairs = replace(pairs, truth_row=pairs.rows[order], prediction_row=pairs.prediction_rows[order])
+    return pairs
+
+
+def _require_labels(truth: Records, prediction: Records) -> None:
+    for records, kinds in ((truth, ("label", "labels")), (prediction, ("label", "labels", "score", "probability"))):
+        given = [k for k in kinds if k in records or class_columns(records, k)]
+        has = ", ".join(f"'{c}'" for c in (*records.names.values(), *records.other)) or "none"
+        if not given:
+            raise InputError(
+                f"there is no column of {' or '.join(kinds)}; the columns are {has}",
+                where=records.source,
+                remedy="Rename the column, or map it: --map label=YOUR_COLUMN.",
+            )
+        if "labels" in records and ("label" in records or class_columns(records, "label")):
+            raise InputError(
+                "there are both 'label' and 'labels'", where=records.source, remedy="Keep 'labels' for several a row."
+            )
+        if "label" in records and class_columns(records, "label"):
+            raise InputError(
+                "there are both 'label' and a column a class", where=records.source, remedy="Keep one of them."
+            )
+    if "label" in truth and ("labels" in prediction or class_columns(prediction, "label")):
+        raise InputError(
+            "the predictions hold several labels a row and the truth one",
+            where=prediction.source,
+            remedy="Give the truth in a column 'labels' too.",
+        )
+    if "label" not in truth and "label" in prediction:
+        raise InputError(
+            "the predictions hold one label a row and the truth several",
+            where=prediction.source,
+            remedy="Give the predictions in a column 'labels' too.",
+        )

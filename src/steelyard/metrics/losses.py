@@ -1,0 +1,365 @@
+"""Task `losses`: what a detector was trained with, as numbers of a report, image by image.
+
+Conventions
+    The unit is the image: images are drawn independently, the anchors of one are not.
+    A row of class has `target` in the truth, 0 or 1 or between, and `logit` in the predictions: one row for each anchor
+    and class. A row of box has `value` on both sides: one row for each coordinate that is to be learnt. Where a row is
+    of one kind only, the cell of the other is empty. `item` names a row inside its image.
+    `ignore` (truth, optional) is true where a row does not count.
+    The losses are those of `steelyard.losses`, in float64. Over many images the "+ 1" by which training guards against
+    a batch without positives is left out: `per=positive` divides by the positives there are.
+
+Metrics
+    `focal`, `smooth_l1`, `huber`, and `detection`, their weighted sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from steelyard.align.join import join
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.pairs import Array, Pairs
+from steelyard.core.records import Column, Records, Schema
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy, Task
+from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.losses import focal_loss, huber_loss, smooth_l1_loss
+
+INFINITY = float("inf")
+BOX_LOSSES: dict[str, Callable[..., Array]] = {"smooth_l1": smooth_l1_loss, "huber": huber_loss}
+
+TRUTH = Schema(
+    key=("image", "item"),
+    columns=(
+        Column("image", "id", meaning="the image, which is the unit"),
+        Column("item", "id", required=False, meaning="the row inside the image: an anchor and class, or a coordinate"),
+        Column("target", "number", required=False, minimum=0, maximum=1, empty=True, meaning="class target, 0 to 1"),
+        Column("value", "number", required=False, empty=True, meaning="target of a coordinate"),
+        Column("ignore", "flag", required=False, meaning="true where the row does not count"),
+    ),
+)
+PREDICTION = Schema(
+    key=("image", "item"),
+    columns=(
+        Column("image", "id", meaning="as in the truth"),
+        Column("item", "id", required=False, meaning="as in the truth"),
+        Column("logit", "number", required=False, empty=True, meaning="predicted logit of the class"),
+        Column("value", "number", required=False, empty=True, meaning="predicted coordinate"),
+    ),
+)
+
+
+def pair(truth: Records, prediction: Records, policy: Policy) -> Pairs:
+    """Join rows by image and item. A loss has no worst value, so a missing row cannot be given one."""
+    if policy.missing == "worst":
+        raise InputError("missing='worst' cannot be had: a loss has no upper end", remedy="Choose error or skip.")
+    if "target" not in truth and "value" not in truth:
+        raise InputError(
+            "there is neither a column 'target' nor 'value'", where=truth.source, remedy="Give one of them, or both."
+        )
+    for name, other in (("target", "logit"), ("value", "value")):
+        if name in truth and other not in prediction:
+            raise InputError(
+                f"column '{other}' is missing, which column '{name}' of the truth goes with",
+                where=prediction.source,
+                remedy=f"Rename the column, or map it: --map prediction.{other}=YOUR_COLUMN.",
+            )
+    return join(truth, prediction, TRUTH.key, policy)
+
+
+def _sides(pairs: Pairs, name: str, other: str) -> tuple[Array, Array]:
+    """A column of the truth and the one of the predictions that goes with it; nan where a row has neither."""
+    rows = len(pairs.owner)
+    if name not in pairs.truth:
+        return np.full(rows, np.nan), np.full(rows, np.nan)
+    truth, prediction = pairs.truth_column(name), pairs.prediction_column(other, missing=np.nan)
+    differs = np.flatnonzero(np.isnan(truth) != np.isnan(prediction))
+    if len(differs):
+        row = int(differs[0])
+        here, there = "empty", "has a number"
+        if np.isnan(prediction[row]):
+            here, there = there, here
+        raise InputError(
+            f"the cell {'is ' if here == 'empty' else ''}{here}, but '{other}' of the same row of the predictions "
+            f"{'is ' if there == 'empty' else ''}{there}",
+            where=pairs.truth.where(int(pairs.truth_row[row]), name),
+            remedy="Both must have a number, or neither.",
+        )
+    return truth, prediction
+
+
+def measure(pairs: Pairs) -> Stats:
+    """The rows that count, as events; sums by image are made when a metric with its settings asks for them."""
+    units, owner = len(pairs.units), pairs.owner
+    target, logit = _sides(pairs, "target", "logit")
+    value, predicted = _sides(pairs, "value", "value")
+    keep = np.ones(len(owner), dtype=bool)
+    if "ignore" in pairs.truth:
+        keep = ~pairs.truth_column("ignore").astype(bool)
+    has_class, has_box = keep & ~np.isnan(target), keep & ~np.isnan(value)
+
+    def total(values: Array) -> Array:
+        return np.bincount(owner, weights=values, minlength=units)
+
+    columns = {
+        "classes": total(has_class.astype(float)),
+        "positives": total(np.where(has_class, target, 0.0)),
+        "boxes": total(has_box.astype(float)),
+        "ignored": total((~keep).astype(float)),
+    }
+    events = {"target": target[keep], "logit": logit[keep], "truth": value[keep], "prediction": predicted[keep]}
+    return Stats(pairs.units, columns, events=events, owner=owner[keep])
+
+
+class _Loss(Metric):
+    """What the losses share."""
+
+    better = "lower"
+    range = (0, INFINITY)
+
+    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+        """Rows that were marked."""
+        return float((weights @ stats["ignored"])[0]), "rows marked to be ignored"
+
+
+def _sum_by_image(
+    stats: Stats, key: object, truth: str, prediction: str, loss: Callable[[Array, Array], Array]
+) -> Array:
+    def make() -> Array:
+        known = ~np.isnan(stats.events[truth])
+        each = np.zeros(len(known))
+        each[known] = loss(stats.events[prediction][known], stats.events[truth][known])
+        return stats.sum_events(each)
+
+    return stats.per_unit(key, make)
+
+
+def _focal_sum(stats: Stats, alpha: float, gamma: float, constant_alpha: bool, label_smoothing: float) -> Array:
+    return _sum_by_image(
+        stats,
+        ("focal", alpha, gamma, constant_alpha, label_smoothing),
+        "target",
+        "logit",
+        lambda logit, target: focal_loss(
+            logit,
+            target,
+            alpha=alpha,
+            gamma=gamma,
+            constant_alpha=constant_alpha,
+            label_smoothing=label_smoothing,
+            reduction="none",
+        ),
+    )
+
+
+def _box_sum(stats: Stats, name: str, delta: float) -> Array:
+    loss = BOX_LOSSES[name]
+    return _sum_by_image(
+        stats, (name, delta), "truth", "prediction", lambda p, t: loss(p, t, delta=delta, reduction="none")
+    )
+
+
+def _check_focal(metric: Metric) -> None:
+    within_range(metric, "alpha", 0, 1)
+    within_range(metric, "gamma", 0, 1e6)
+    one_of(metric, "constant_alpha", True, False)
+    within_range(metric, "label_smoothing", 0, 1)
+
+
+@dataclass(frozen=True)
+class FocalLoss(_Loss):
+    r"""Focal loss: cross-entropy in which what is already right counts little.
+
+    $\mathrm{FL} = -\sum_i w_i\,\alpha_{t,i}\,(1 - p_{t,i})^\gamma \log p_{t,i} \;/\; \sum_i w_i$
+
+    p_t is the probability given to what is true: the sigmoid of the logit where the target is 1, one minus it where
+    the target is 0. α_t is α for a positive and 1 − α for a negative; `constant_alpha` takes α for both.
+    `per=positive` divides the sum by the number of positives, as training does, instead of by the number of rows.
+
+    Undefined when no row has a class target (`per=positive`: when there is no positive).
+
+    Pros:
+    - Works where negatives outnumber positives a thousand to one.
+    - What the model was trained with, so over-fitting shows as a difference between two data sets.
+
+    Cons:
+    - No scale of its own: it compares models with the same α and γ only.
+    - Says little about ranking, which AP measures.
+    """
+
+    name = "focal"
+    title = "Focal loss"
+    reference = "effdet.loss.new_focal_loss"
+
+    alpha: float = 0.25
+    gamma: float = 1.5
+    constant_alpha: bool = False
+    label_smoothing: float = 0.0
+    per: Literal["row", "positive"] = "row"
+
+    def check(self) -> None:
+        """Check the settings."""
+        _check_focal(self)
+        one_of(self, "per", "row", "positive")
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """By row and by positive."""
+        return cls(), cls(per="positive")
+
+    @property
+    def label(self) -> str:
+        """Say what it is divided by."""
+        return self.title if self.per == "row" else f"{self.title} per positive"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Sum of losses over rows or positives."""
+        losses = _focal_sum(stats, self.alpha, self.gamma, self.constant_alpha, self.label_smoothing)
+        return ratio(weights @ losses, weights @ stats["classes" if self.per == "row" else "positives"])
+
+    def why(self, stats: Stats, weights: Weights) -> str:
+        """Say which of the two is lacking."""
+        if (weights @ stats["classes"])[0] > 0:
+            return "there is no positive"
+        return "no row has a class target"
+
+
+class _BoxLoss(_Loss):
+    """What the two losses of numbers share."""
+
+    delta: float
+
+    def check(self) -> None:
+        """Check delta."""
+        within_range(self, "delta", 0, INFINITY, open_low=True)
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Sum of losses over rows."""
+        return ratio(weights @ _box_sum(stats, self.name, self.delta), weights @ stats["boxes"])
+
+
+@dataclass(frozen=True)
+class SmoothL1Loss(_BoxLoss):
+    r"""Smooth L1 loss: squared for small errors, absolute for large ones.
+
+    $\mathrm{SL1} = \sum_i w_i\,c_i\,(|e_i| - c_i / 2) / \delta \;/\; \sum_i w_i$
+
+    e is the prediction minus the target of a coordinate, and c the smaller of |e| and δ: the loss is e² / (2δ) where
+    |e| < δ, else |e| − δ / 2. Its slope is 1 for large errors.
+
+    Undefined when no row has a value.
+
+    Pros:
+    - One wild coordinate cannot dominate, as it can in squared error.
+
+    Cons:
+    - In the units that the regression is coded in, not in pixels.
+    """
+
+    name = "smooth_l1"
+    title = "Smooth L1 loss"
+    reference = "effdet.loss.smooth_l1_loss"
+
+    delta: float = 1.0
+
+
+@dataclass(frozen=True)
+class HuberLoss(_BoxLoss):
+    r"""Huber loss: δ times smooth L1.
+
+    $\mathrm{Huber} = \sum_i w_i\,c_i\,(|e_i| - c_i / 2) \;/\; \sum_i w_i$
+
+    e is the prediction minus the target of a coordinate, and c the smaller of |e| and δ: the loss is e² / 2 where
+    |e| < δ, else δ (|e| − δ / 2). Its slope is δ for large errors.
+
+    Undefined when no row has a value.
+
+    Pros:
+    - Near 0 it is half the squared error, whatever δ is.
+
+    Cons:
+    - Its scale depends on δ; smooth L1's slope does not.
+    """
+
+    name = "huber"
+    title = "Huber loss"
+    reference = "effdet.loss.huber_loss"
+
+    delta: float = 1.0
+
+
+@dataclass(frozen=True)
+class DetectionLossMetric(_Loss):
+    r"""Detection loss: the weighted sum of the focal loss and of the box loss.
+
+    $L = w_c \sum \mathrm{FL} / n_{\mathrm{positives}} + w_b \sum \ell / n_{\mathrm{coordinates}}$
+
+    w_c is `class_weight` and w_b is `box_weight`. The focal loss FL is per positive, the box loss ℓ ("smooth_l1" or
+    "huber") per coordinate. `detection(box_weight=50.0, box_loss=huber, delta=0.1)` is what EfficientDet is
+    trained with, but for the 1 that training adds to the number of positives.
+
+    Undefined when there is no positive, or no row has a value.
+
+    Pros:
+    - One number for what training minimises.
+
+    Cons:
+    - The two parts have different scales, and their weights are a choice: look at each by itself too.
+    """
+
+    name = "detection"
+    title = "Detection loss"
+    reference = "effdet.loss.loss_fn"
+
+    class_weight: float = 1.0
+    box_weight: float = 1.0
+    alpha: float = 0.25
+    gamma: float = 1.5
+    constant_alpha: bool = False
+    label_smoothing: float = 0.0
+    box_loss: Literal["smooth_l1", "huber"] = "smooth_l1"
+    delta: float = 1.0
+
+    def check(self) -> None:
+        """Check the settings."""
+        _check_focal(self)
+        within_range(self, "class_weight", 0, 1e12)
+        within_range(self, "box_weight", 0, 1e12)
+        one_of(self, "box_loss", *BOX_LOSSES)
+        within_range(self, "delta", 0, INFINITY, open_low=True)
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Plain, and with EfficientDet's settings."""
+        return cls(), cls(box_weight=50.0, box_loss="huber", delta=0.1)
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Sum of the two parts."""
+        focal = _focal_sum(stats, self.alpha, self.gamma, self.constant_alpha, self.label_smoothing)
+        classes = ratio(weights @ focal, weights @ stats["positives"])
+        boxes = ratio(weights @ _box_sum(stats, self.box_loss, self.delta), weights @ stats["boxes"])
+        return self.class_weight * classes + self.box_weight * boxes
+
+    def why(self, stats: Stats, weights: Weights) -> str:
+        """Say which part is lacking."""
+        return "no row has a value" if not (weights @ stats["boxes"])[0] > 0 else "there is no positive"
+
+
+TASK = Task(
+    name="losses",
+    title="Losses of a detector, image by image",
+    unit="image",
+    item="row",
+    truth=TRUTH,
+    prediction=PREDICTION,
+    pair=pair,
+    measure=measure,
+    metrics=(FocalLoss, SmoothL1Loss, HuberLoss, DetectionLossMetric),
+    defaults=("focal", "focal(per=positive)", "smooth_l1", "huber", "detection"),
+)

@@ -1,0 +1,119 @@
+"""A scene as a picture: SVG that stands alone, readable without colour."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+from steelyard.core.scene import EllipseShape, LineShape, Scene
+
+# Truth is drawn solid, predictions dashed, so that colour is not needed to tell them apart.
+TRUTH, PREDICTION, PAIR, INK, PAPER = "#00695c", "#c43e00", "#5b5b66", "#1d1d22", "#ffffff"
+SIDE = 720.0  # the longer side of the picture, in its own units
+
+
+def scene_svg(scene: Scene) -> str:
+    """The picture: shapes to scale, a legend below."""
+    left, top, right, bottom = _bounds(scene)
+    width, height = right - left, bottom - top
+    scale = SIDE / max(width, height)
+    wide, high = max(width * scale, 480.0), height * scale
+    shift = (wide - width * scale) / 2
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return (x - left) * scale + shift, (y - top) * scale
+
+    lines = [s for s in scene.shapes if isinstance(s, LineShape)]
+    ellipses = [s for s in scene.shapes if isinstance(s, EllipseShape)]
+    body = [_ellipse(shape, *place(shape.x, shape.y), scale) for shape in ellipses]
+    body += [_line(line, *place(line.x1, line.y1), *place(line.x2, line.y2)) for line in lines]
+    body += [_label(shape, *place(shape.x, shape.y), scale) for shape in ellipses if shape.label]
+    total = high + 84
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(wide)}" height="{_n(total)}" '
+            f'viewBox="0 0 {_n(wide)} {_n(total)}" role="img" font-family="sans-serif">',
+            f"<title>{escape(scene.title)}</title>",
+            f"<desc>{escape(scene.summary)}</desc>",
+            f'<rect width="{_n(wide)}" height="{_n(total)}" fill="{PAPER}"/>',
+            *body,
+            *_legend(scene, high),
+            "</svg>\n",
+        ]
+    )
+
+
+def _bounds(scene: Scene) -> tuple[float, float, float, float]:
+    """A box around all shapes, with room for labels."""
+    boxes = []
+    for shape in scene.shapes:
+        if isinstance(shape, EllipseShape):
+            t = math.radians(shape.degrees)
+            w = math.hypot(shape.a * math.cos(t), shape.b * math.sin(t))
+            h = math.hypot(shape.a * math.sin(t), shape.b * math.cos(t))
+            boxes.append((shape.x - w, shape.y - h, shape.x + w, shape.y + h))
+    if not boxes:
+        return 0.0, 0.0, 100.0, 40.0
+    left, top = min(b[0] for b in boxes), min(b[1] for b in boxes)
+    right, bottom = max(b[2] for b in boxes), max(b[3] for b in boxes)
+    margin = 0.06 * max(right - left, bottom - top)
+    return left - margin, top - margin, right + margin, bottom + margin
+
+
+def _ellipse(shape: EllipseShape, x: float, y: float, scale: float) -> str:
+    colour = TRUTH if shape.role == "truth" else PREDICTION
+    dash = "" if shape.role == "truth" else ' stroke-dasharray="7 4"'
+    fill = "none" if shape.matched else colour
+    turn = f' transform="rotate({_n(shape.degrees)} {_n(x)} {_n(y)})"'
+    return (
+        f'<ellipse class="{shape.role}" cx="{_n(x)}" cy="{_n(y)}" rx="{_n(shape.a * scale)}" ry="{_n(shape.b * scale)}"'
+        f'{turn} fill="{fill}" fill-opacity="0.12" stroke="{colour}" stroke-width="2"{dash}/>'
+    )
+
+
+def _line(line: LineShape, x1: float, y1: float, x2: float, y2: float) -> str:
+    text = ""
+    if line.label:
+        text = _text((x1 + x2) / 2 + 5, (y1 + y2) / 2 - 5, line.label, PAIR)
+    return (
+        f'<line class="pair" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}" '
+        f'stroke="{PAIR}" stroke-width="1.5"/>'
+        f'<circle cx="{_n(x1)}" cy="{_n(y1)}" r="3" fill="{TRUTH}"/>'
+        f'<circle cx="{_n(x2)}" cy="{_n(y2)}" r="3" fill="{PREDICTION}"/>{text}'
+    )
+
+
+def _label(shape: EllipseShape, x: float, y: float, scale: float) -> str:
+    """A name beside the centre: truths above it, predictions below."""
+    above = shape.role == "truth"
+    offset = -0.5 * shape.b * scale if above else 0.5 * shape.b * scale + 10
+    return _text(x, y + offset, shape.label, TRUTH if above else PREDICTION, anchor="middle")
+
+
+def _text(x: float, y: float, text: str, colour: str, *, anchor: str = "start", size: int = 13) -> str:
+    """Text with a halo of the paper's colour, so that it can be read on top of lines."""
+    return (
+        f'<text x="{_n(x)}" y="{_n(y)}" fill="{colour}" font-size="{size}" text-anchor="{anchor}" stroke="{PAPER}" '
+        f'stroke-width="3" paint-order="stroke">{escape(text)}</text>'
+    )
+
+
+def _legend(scene: Scene, top: float) -> list[str]:
+    y = top + 22
+    items = (("truth", TRUTH, ""), ("detected", PREDICTION, ' stroke-dasharray="7 4"'), ("pair, distance", PAIR, ""))
+    drawn = []
+    for i, (name, colour, dash) in enumerate(items):
+        x = 12 + 115 * i
+        drawn.append(
+            f'<line x1="{x}" y1="{_n(y - 4)}" x2="{x + 26}" y2="{_n(y - 4)}" stroke="{colour}" stroke-width="2"{dash}/>'
+            + _text(x + 32, y, name, INK)
+        )
+    drawn.append(_text(12 + 115 * 3 + 20, y, "filled: no partner", INK))
+    drawn.append(_text(12, y + 24, scene.title, INK, size=15))
+    drawn.append(_text(12, y + 45, scene.summary, INK))
+    return drawn
+
+
+def _n(value: float) -> str:
+    """A number with two decimals at most."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"

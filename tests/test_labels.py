@@ -1,0 +1,579 @@
+"""Labels: decisions at the edges, bad input, units, slices, comparison, and rows that are counted by cell."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import steelyard as sy
+from steelyard import _native
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy
+from steelyard.core.weights import EachUnit, Plain
+from steelyard.io.read import read_table, to_records
+from steelyard.metrics import catalogue
+from steelyard.metrics.labels import measure as measuring
+from steelyard.metrics.labels.data import LabelPairs
+from steelyard.stats.bootstrap import Resampling, score
+from steelyard.stats.draws import BootstrapDraws, unit_keys
+
+TASK = catalogue.find_task("labels")
+
+
+def pairs_of(truth: Any, predictions: Any) -> LabelPairs:
+    sides = [
+        to_records(read_table(data, side), schema, {}, side)
+        for data, side, schema in ((truth, "truth", TASK.truth), (predictions, "prediction", TASK.prediction))
+    ]
+    pairs = TASK.pair(*sides, Policy())
+    assert isinstance(pairs, LabelPairs)
+    return pairs
+
+
+def scores(truth: Any, predictions: Any, *specs: str, **more: Any) -> dict[str, float]:
+    report = sy.evaluate("labels", truth, predictions, list(specs) or None, confidence=None, **more)
+    return {spec: found.value for spec, found in report.scores.items()}
+
+
+# --- decisions
+
+
+def test_f1_is_zero_not_undefined_where_precision_and_recall_are_zero() -> None:
+    found = scores({"label": ["a", "a", "b"]}, {"label": ["b", "b", "a"]}, "f1(label=a)", "f1(label=b)", "macro(f1)")
+    assert found == {"f1(label=a)": 0.0, "f1(label=b)": 0.0, "macro(f1)": 0.0}
+
+
+def test_f1_is_undefined_only_for_a_class_on_neither_side() -> None:
+    report = sy.evaluate(
+        "labels", {"label": ["a", "b"]}, {"label": ["a", "a"]}, ["f1(label=c)", "macro(f1)"],
+        confidence=None, options={"classes": ["a", "b", "c"]},
+    )  # fmt: skip
+    assert math.isnan(report["f1(label=c)"].value)
+    assert report["f1(label=c)"].why == "the class stands neither in the truth nor in the prediction"
+    assert report["macro(f1)"].value == pytest.approx((2 / 3 + 0) / 2)
+    assert report["macro(f1)"].undefined == 1
+
+
+def test_weighted_is_by_true_support() -> None:
+    found = scores({"label": list("aaab")}, {"label": list("aabb")}, "weighted(f1)", "f1(label=a)", "f1(label=b)")
+    assert found["f1(label=a)"] == pytest.approx(4 / 5)
+    assert found["f1(label=b)"] == pytest.approx(2 / 3)
+    assert found["weighted(f1)"] == pytest.approx((3 * 4 / 5 + 1 * 2 / 3) / 4)
+
+
+def test_average_precision_counts_the_first_step() -> None:
+    """Four of four right is 1.0: recall 0 stands before the first."""
+    assert scores({"label": [1, 1, 1, 1]}, {"score": [4, 3, 2, 1]}, "ap") == {"ap": 1.0}
+
+
+def test_average_precision_worked_example() -> None:
+    """24 detections of 15 truths, hits at ranks 1, 3, 10, 12, 13, 14, 23: 0.22784 over 15, so 15/7 of that over 7."""
+    hits = [1, 3, 10, 12, 13, 14, 23]
+    label = [int(rank in hits) for rank in range(1, 25)]
+    found = scores({"label": label}, {"score": list(range(24, 0, -1))}, "ap")["ap"]
+    assert found * 7 / 15 == pytest.approx(0.22784, abs=5e-6)
+
+
+def test_the_positive_class_is_the_last_and_is_named() -> None:
+    truth, predictions = {"label": ["no", "yes", "yes", "no"]}, {"label": ["no", "yes", "no", "no"]}
+    report = sy.evaluate("labels", truth, predictions, ["recall", "recall(label=no)"], confidence=None)
+    assert report["recall"].value == 0.5
+    assert report["recall"].notes == ("The positive class is 'yes'.",)
+    assert report["recall(label=no)"].value == 1.0
+
+
+def test_of_many_classes_none_is_positive() -> None:
+    report = sy.evaluate("labels", {"label": [1, 2, 3]}, {"label": [1, 2, 2]}, "f1", confidence=None)
+    assert report["f1"].why == "there are 3 classes: name one, f1(label=1), or wrap it, macro(f1)"
+
+
+def test_integers_in_text_are_ordered_as_integers() -> None:
+    report = sy.evaluate("labels", {"label": ["10", "9", "2"]}, {"label": ["10", "9", "2"]}, "accuracy", draws=100)
+    assert report.table("confusion").rows == ("2", "9", "10")
+
+
+def test_labels_that_are_numbers_match_texts_of_them() -> None:
+    assert scores({"label": [1, 2, 3]}, {"label": ["1", "2", "2"]}, "accuracy")["accuracy"] == pytest.approx(2 / 3)
+
+
+def test_labels_beside_scores_are_taken_as_they_are() -> None:
+    truth, predictions = {"label": [0, 1, 1]}, {"label": [0, 0, 0], "score": [0.1, 0.8, 0.9]}
+    assert scores(truth, predictions, "accuracy", "roc_auc") == {"accuracy": pytest.approx(1 / 3), "roc_auc": 1.0}
+
+
+def test_what_the_data_do_not_hold_is_undefined_with_its_reason() -> None:
+    truth = {"label": [0, 1, 1, 0]}
+    report = sy.evaluate("labels", truth, {"score": [1, 2, 3, 0]}, ["accuracy", "f1", "kappa", "ece"], confidence=None)
+    for spec in ("accuracy", "f1", "kappa"):
+        assert report[spec].why == "the predictions hold scores and no labels"
+    assert report["ece"].why == "the predictions hold no probabilities"
+    report = sy.evaluate("labels", truth, {"label": [0, 1, 1, 1]}, ["roc_auc", "topk@1", "macro(ap)"], confidence=None)
+    for spec in ("roc_auc", "topk@1", "macro(ap)"):
+        assert report[spec].why == "the predictions hold labels and no scores"
+
+
+def test_defaults_follow_what_the_data_hold() -> None:
+    assert "macro(f1)" in scores({"label": [1, 2, 3]}, {"label": [1, 2, 2]})
+    assert list(scores({"label": [0, 1]}, {"score": [0.1, 2.0]})) == ["roc_auc", "ap", "best_f1"]
+    assert "log_loss" in scores({"label": [0, 1]}, {"probability": [0.1, 0.8]})
+    assert "exact_match" in scores({"labels": [["a"], []]}, {"labels": [["a"], ["b"]]})
+
+
+def test_per_class_is_one_score_a_class() -> None:
+    report = sy.evaluate("labels", {"label": ["a", "hot dog"]}, {"label": ["a", "a"]}, "per_class(recall)", draws=100)
+    assert list(report.scores) == ["recall(label=a)", 'recall(label="hot dog")']
+
+
+def test_declared_classes_give_the_order() -> None:
+    truth, predictions = {"label": ["low", "high", "middle"]}, {"label": ["low", "low", "middle"]}
+    spec = "kappa(weights=linear)"
+    declared = scores(truth, predictions, spec, options={"classes": ["low", "middle", "high"]})[spec]
+    codes = scores({"label": [0, 2, 1]}, {"label": [0, 0, 1]}, spec)[spec]
+    assert declared == pytest.approx(codes)
+    assert declared != pytest.approx(scores(truth, predictions, spec)[spec])
+
+
+# --- sides and forms
+
+
+def test_one_source_holds_both_sides(tmp_path: Path) -> None:
+    path = tmp_path / "both.csv"
+    path.write_text("id,label,prediction\n1,cat,cat\n2,dog,cat\n3,dog,dog\n", encoding="utf-8")
+    assert scores(path, None, "accuracy")["accuracy"] == pytest.approx(2 / 3)
+    path.write_text("id,label,probability:cat,probability:dog\n1,cat,0.9,0.1\n2,dog,0.8,0.2\n", encoding="utf-8")
+    assert scores(path, None, "accuracy")["accuracy"] == 0.5
+
+
+def test_forms_of_probabilities_agree() -> None:
+    truth = {"label": ["a", "b", "b"]}
+    p = np.array([0.2, 0.7, 0.4])
+    for predictions in ({"probability": p}, {"probability": {"a": 1 - p, "b": p}}, {"probability:b": p}):
+        assert scores(truth, predictions, "brier")["brier"] == pytest.approx(((p - [0, 1, 1]) ** 2).mean())
+    matrix = {"probability": np.stack([1 - p, p], axis=1)}
+    assert scores({"label": [0, 1, 1]}, matrix, "brier")["brier"] == pytest.approx(((p - [0, 1, 1]) ** 2).mean())
+
+
+def test_sets_in_files(tmp_path: Path) -> None:
+    rows = [{"id": 1, "labels": ["a", "b"]}, {"id": 2, "labels": []}, {"id": 3, "labels": ["c"]}]
+    truth, csv = tmp_path / "truth.jsonl", tmp_path / "predictions.csv"
+    truth.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    csv.write_text("id,labels\n3,c\n1,a|c\n2,\n", encoding="utf-8")
+    found = scores(truth, csv, "exact_match", "hamming", "micro(f1)")
+    assert found == {
+        "exact_match": pytest.approx(2 / 3), "hamming": pytest.approx(2 / 9), "micro(f1)": pytest.approx(4 / 6),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["labels", "scores", "probabilities", "sets"])
+def test_missing_predictions(form: str) -> None:
+    truth: dict[str, Any] = {"id": [1, 2, 3], "label": ["a", "b", "b"]}
+    predictions: dict[str, Any] = {"id": [2, 3]}
+    spec = {"labels": "accuracy", "scores": "roc_auc", "probabilities": "accuracy", "sets": "exact_match"}[form]
+    if form == "labels":
+        predictions["label"] = ["b", "b"]
+    elif form == "sets":
+        truth["labels"], predictions["labels"] = [[x] for x in truth.pop("label")], [["b"], ["b"]]
+    else:
+        predictions["score" if form == "scores" else "probability"] = [0.9, 0.8]
+    with pytest.raises(sy.InputError, match="1 of 3 rows of the truth have no prediction"):
+        scores(truth, predictions, spec)
+    worst = scores(truth, predictions, spec, missing="worst")[spec]
+    assert worst == pytest.approx(0.0 if form == "scores" else 2 / 3)
+    skipped = scores(truth, predictions, spec, missing="skip")[spec]
+    assert math.isnan(skipped) if form == "scores" else skipped == 1.0
+
+
+def test_joined_by_id_whatever_the_order() -> None:
+    truth = {"id": ["x", "y", "z"], "label": ["a", "b", "c"]}
+    assert scores(truth, {"id": ["z", "x", "y"], "label": ["c", "a", "b"]}, "accuracy") == {"accuracy": 1.0}
+
+
+# --- bad input
+
+GOOD: dict[str, Any] = {"id": [1, 2], "label": ["a", "b"]}
+BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "a score that is NaN": (
+        GOOD, {"id": [1, 2], "score:a": [0.1, math.nan], "score:b": [1, 2]}, r"row 1, column 'score:a': 'nan' is not",
+    ),
+    "a probability above 1": (
+        GOOD, {"id": [1, 2], "probability": [0.2, 1.5]}, r"row 1, column 'probability': '1.5' .* from 0 to 1",
+    ),
+    "a probability below 0": (
+        GOOD, {"id": [1, 2], "probability:a": [-0.2, 0.5], "probability:b": [1, 0.5]}, r"row 0, .*'-0.2' is not",
+    ),
+    "probabilities that do not add up": (
+        GOOD, {"id": [1, 2], "probability:a": [0.5, 0.5], "probability:b": [0.5, 0.4]},
+        r"row 1: the probabilities add up to 0.9, not to 1 \(within 0.001\)",
+    ),
+    "a label without a column": (
+        {"id": [1, 2], "label": ["a", "cat"]}, {"id": [1, 2], "score:a": [0, 1], "score:b": [1, 0]},
+        r"row 1, column 'label': label 'cat' was never declared; the classes are 'a', 'b'",
+    ),
+    "an empty label": ({"id": [1, 2], "label": ["a", " "]}, GOOD, "row 1, column 'label': the label is empty"),
+    "a label that is None": ({"id": [1, 2], "label": ["a", None]}, GOOD, "row 1, column 'label': the label is empty"),
+    "a list as a label": ({"id": [1, 2], "label": ["a", ["b"]]}, GOOD, "is not one label. Several labels a row go in"),
+    "no labels at all": ({"id": [1, 2]}, GOOD, "there is no column of label or labels; the columns are 'id'"),
+    "no prediction at all": (GOOD, {"id": [1, 2]}, "no column of label or labels or score or probability"),
+    "one side without ids": (GOOD, {"label": ["a", "b"]}, "column 'id' is missing, which truth has"),
+    "no ids and other lengths": ({"label": ["a", "b"]}, {"label": ["a"]}, "has 1 rows and truth has 2; without ids"),
+    "a repeated id": (GOOD, {"id": [1, 1], "label": ["a", "b"]}, "id '1' stands twice"),
+    "one label against several": (GOOD, {"id": [1, 2], "labels": [["a"], []]}, "several labels a row and the truth one"),
+    "several labels against one": ({"id": [1, 2], "labels": [["a"], []]}, GOOD, "one label a row and the truth several"),
+    "one score for three classes": (
+        {"label": ["a", "b", "c"]}, {"score": [1, 2, 3]}, "one column 'score' is for two classes, and there are 3",
+    ),
+    "a class without its column": (
+        {"labels": [["a"], ["b"]]}, {"label:a": [1, 0], "label:b": [0, 1], "score:a": [1, 2]}, "label 'b' was never declared",
+    ),
+    "a weight below 0": ({"label": ["a", "b"], "weight": [1, -1]}, {"label": ["a", "b"]}, "row 1, column 'weight': '-1'"),
+    "an indicator that is 2": ({"label:a": [1, 2]}, {"label:a": [1, 0]}, "row 1, column 'label:a': '2' is neither"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(case: str) -> None:
+    truth, predictions, message = BAD[case]
+    with pytest.raises(sy.InputError, match=message):
+        sy.evaluate("labels", truth, predictions)
+
+
+def test_bad_input_names_file_and_line(tmp_path: Path) -> None:
+    truth, predictions = tmp_path / "truth.csv", tmp_path / "predictions.csv"
+    truth.write_text("id,label\n1,a\n\n2,b\n", encoding="utf-8")
+    predictions.write_text("id,probability:a,probability:b\n2,0.5,0.5\n1,0.7,0.7\n", encoding="utf-8")
+    with pytest.raises(sy.InputError, match=r"predictions\.csv, line 3: the probabilities add up to 1\.4"):
+        sy.evaluate("labels", truth, predictions)
+    predictions.write_text("id,score:a,score:b\n2,0.5,x\n1,0.7,0.7\n", encoding="utf-8")
+    with pytest.raises(sy.InputError, match=r"predictions\.csv, line 2, column 'score:b': 'x' is not a number"):
+        sy.evaluate("labels", truth, predictions)
+    truth.write_text("id,label\n1,a\n\n2,c\n", encoding="utf-8")
+    predictions.write_text("id,score:a,score:b\n2,0.5,1\n1,0.7,0.7\n", encoding="utf-8")
+    with pytest.raises(sy.InputError, match=r"truth\.csv, line 4, column 'label': label 'c' was never declared"):
+        sy.evaluate("labels", truth, predictions)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("f1(label=cta)", "there is no class 'cta'. Did you mean 'cat'"),
+        ("macro(kappa)", "'kappa' is not one that every class has"),
+        ("macro(f1(label=cat))", "wraps a metric of one class. Write macro"),
+        ("micro(ece)", "'ece' has no micro form"),
+        ("ovo(f1)", "'f1' is not one of a ranking"),
+        ("macro", "wraps another metric"),
+        ("fbeta(beta=0)", "beta cannot be 0"),
+        ("kappa(weights=cubic)", "weights cannot be cubic"),
+        ("tpr_at_fpr@2", "fpr cannot be 2"),
+        ("macro(f1, undefined=one)", "undefined cannot be one"),
+        ("topk@0", "k cannot be 0"),
+        ("ece(bins=0)", "bins cannot be 0"),
+    ],
+)
+def test_bad_specs(spec: str, message: str) -> None:
+    with pytest.raises(sy.InputError, match=message):
+        sy.evaluate("labels", {"label": ["cat", "dog"]}, {"label": ["cat", "cat"]}, spec)
+
+
+def test_undeclared_labels_of_a_declaration() -> None:
+    with pytest.raises(sy.InputError, match="label 'b' was never declared"):
+        sy.evaluate("labels", GOOD, GOOD, options={"classes": ["a", "c"]})
+
+
+# --- units
+
+
+def drawn(rows: int, classes: int, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, classes, rows)
+    return truth, np.where(rng.random(rows) < 0.7, truth, rng.integers(0, classes, rows))
+
+
+def test_the_group_is_the_unit() -> None:
+    """Rows of a group repeated: the value stays, and an interval over groups stays too."""
+    truth, predicted = drawn(60, 3)
+    group = np.arange(60)
+    once = sy.evaluate("labels", {"label": truth, "group": group}, {"label": predicted}, "macro(f1)", draws=200)
+    again = sy.evaluate(
+        "labels", {"label": np.repeat(truth, 4), "group": np.repeat(group, 4)}, {"label": np.repeat(predicted, 4)},
+        "macro(f1)", draws=200,
+    )  # fmt: skip
+    assert again["macro(f1)"].units == 60
+    assert again["macro(f1)"].value == pytest.approx(once["macro(f1)"].value)
+    assert again["macro(f1)"].interval == pytest.approx(once["macro(f1)"].interval)
+
+
+def test_weights_are_repeated_rows() -> None:
+    truth, predicted = drawn(50, 3, seed=1)
+    p = np.random.default_rng(2).dirichlet(np.ones(3), 50)
+    times = np.random.default_rng(3).integers(0, 4, 50)
+    specs = ["macro(f1)", "mcc", "kappa(weights=linear)", "macro(roc_auc)", "ap(label=1)", "log_loss", "ece", "topk@2"]
+    weighted = scores({"label": truth, "weight": times}, {"label": predicted, "probability": p}, *specs)
+    repeated = scores(
+        {"label": np.repeat(truth, times)},
+        {"label": np.repeat(predicted, times), "probability": np.repeat(p, times, axis=0)},
+        *specs,
+    )
+    for spec in specs:
+        assert weighted[spec] == pytest.approx(repeated[spec], rel=1e-12), spec
+
+
+def test_slices_by_a_column_inside_groups() -> None:
+    truth, predicted = drawn(80, 3, seed=4)
+    view = np.where(np.arange(80) % 2, "side", "top")
+    report = sy.evaluate(
+        "labels", {"label": truth, "group": np.arange(80) // 8, "view": view}, {"label": predicted},
+        ["accuracy", "macro(f1)"], by=["view"], confidence=None,
+    )  # fmt: skip
+    for name in ("side", "top"):
+        kept = view == name
+        alone = scores({"label": truth[kept]}, {"label": predicted[kept]}, "accuracy", "macro(f1)")
+        for spec, expected in alone.items():
+            assert report.slices["view"][name][spec].value == pytest.approx(expected)
+
+
+def test_table_of_units() -> None:
+    report = sy.evaluate(
+        "labels", {"label": list("aabb"), "group": [1, 1, 2, 2]}, {"label": list("abbb")}, ["accuracy", "macro(f1)"],
+        draws=100,
+    )  # fmt: skip
+    assert report.units().values["accuracy"].tolist() == [0.5, 1.0]
+    assert report.units().values["macro(f1)"] == pytest.approx([1 / 3, 1.0])
+
+
+def test_compare_models_that_know_different_classes() -> None:
+    truth = {"label": ["a", "b", "b", "a"] * 10}
+    comparison = sy.compare(
+        "labels", truth, {"label": ["a", "b", "c", "a"] * 10}, {"label": ["a", "b", "b", "d"] * 10},
+        ["accuracy", "macro(f1)"], draws=200,
+    )  # fmt: skip
+    assert comparison["accuracy"].difference == pytest.approx(0.0)
+    assert comparison["macro(f1)"].a.value == pytest.approx(
+        scores(truth, {"label": list("abca") * 10}, "macro(f1)")["macro(f1)"]
+    )
+
+
+def test_stats_of_different_classes_join() -> None:
+    truth, predicted = drawn(40, 5, seed=5)
+    whole = TASK.measure(pairs_of({"id": np.arange(40), "label": truth}, {"id": np.arange(40), "label": predicted}))
+    order = np.argsort(truth, kind="stable")
+    parts = [
+        TASK.measure(pairs_of({"id": rows, "label": truth[rows]}, {"id": rows, "label": predicted[rows]}))
+        for rows in (np.sort(order[:15]), np.sort(order[15:]))
+    ]
+    joined = Stats.concat(parts)
+    for spec in ("macro(f1)", "kappa(weights=quadratic)", "mcc"):
+        metric = catalogue.parse(spec, "labels")
+        assert metric.reduce(joined, joined.whole()) == pytest.approx(metric.reduce(whole, whole.whole()))
+
+
+# --- rows counted by cell
+
+
+def counted_and_listed(rows: int, classes: int) -> tuple[Stats, Stats]:
+    truth, predicted = drawn(rows, classes, seed=6)
+    pairs = pairs_of({"label": truth}, {"label": predicted})
+    return measuring.measure_cells(pairs), measuring.measure_rows(pairs)
+
+
+@pytest.mark.parametrize(
+    "spec", ["accuracy", "macro(f1)", "micro(jaccard)", "weighted(npv)", "mcc", "kappa(weights=linear)"]
+)
+def test_counted_rows_are_listed_rows(spec: str) -> None:
+    counted, listed = counted_and_listed(500, 4)
+    metric = catalogue.parse(spec, "labels")
+    assert counted.unit_count == listed.unit_count == 500
+    expected = metric.reduce(listed, listed.whole())
+    assert metric.reduce(counted, counted.whole()) == pytest.approx(expected, rel=1e-12)
+    assert metric.reduce(counted, Plain(counted.plain)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_draws_of_counted_rows_are_distributed_as_those_of_listed_rows() -> None:
+    """Means, spreads and quantiles of 4,000 draws each way agree within what chance allows."""
+    counted, listed = counted_and_listed(2000, 3)
+    for spec in ("accuracy", "macro(f1)", "mcc"):
+        metric = catalogue.parse(spec, "labels")
+        a = metric.reduce(counted, BootstrapDraws(unit_keys(counted.units), counted.weight, 1, 4000, counted.copies))
+        b = metric.reduce(listed, BootstrapDraws(unit_keys(listed.units), listed.weight, 2, 4000))
+        spread = b.std()
+        assert abs(a.mean() - b.mean()) < 4 * spread * math.sqrt(2 / 4000)
+        assert a.std() / spread == pytest.approx(1, abs=4 * math.sqrt(1 / 4000))
+        assert np.quantile(a, [0.025, 0.975]) == pytest.approx(np.quantile(b, [0.025, 0.975]), abs=0.25 * spread)
+
+
+@pytest.mark.parametrize("copies", [1, 2, 7, 100, 10_000, 3_000_000])
+def test_poisson_of_many_copies(copies: int) -> None:
+    """Mean and variance of Poisson(n), and for small n every probability."""
+    units, draws = 400, 512
+    keys = unit_keys(np.arange(units))
+    weights = _native.poisson_weights(keys, 3, 0, draws, copies=np.full(units, copies)).ravel()
+    assert (weights == np.floor(weights)).all()
+    assert weights.min() >= 0
+    n = units * draws
+    assert weights.mean() == pytest.approx(copies, abs=5 * math.sqrt(copies / n))
+    assert weights.var() == pytest.approx(copies, rel=5 * math.sqrt((2 + 1 / copies) / n))
+    if copies <= 7:
+        for k in range(3 * copies + 5):
+            p = math.exp(-copies) * copies**k / math.factorial(k)
+            assert np.mean(weights == k) == pytest.approx(p, abs=5 * math.sqrt(p * (1 - p) / n) + 1e-9)
+
+
+def test_counted_draws_agree_with_their_own_weights() -> None:
+    counted, _ = counted_and_listed(3000, 5)
+    drawn_weights = BootstrapDraws(unit_keys(counted.units), counted.weight, 1, 70, counted.copies)
+    metric = catalogue.parse("macro(f1)", "labels")
+    rows = np.concatenate(list(drawn_weights.blocks()))
+    expected = [float(metric.reduce(counted, Plain(row))[0]) for row in rows]
+    assert metric.reduce(counted, drawn_weights) == pytest.approx(expected, rel=1e-12)
+    assert drawn_weights @ counted["rows"] == pytest.approx(rows.sum(axis=1))
+
+
+def test_counted_rows_in_slices_units_comparison_and_merge() -> None:
+    rows = measuring.COUNTED_FROM
+    truth, predicted = drawn(rows, 3, seed=7)
+    half = np.where(np.arange(rows) < rows // 3, "first", "second")
+    report = sy.evaluate(
+        "labels", {"label": truth, "half": half}, {"label": predicted}, "accuracy", by=["half"], draws=100
+    )
+    right = truth == predicted
+    assert report["accuracy"].value == pytest.approx(right.mean())
+    assert report["accuracy"].units == rows
+    for name in ("first", "second"):
+        assert report.slices["half"][name]["accuracy"].value == pytest.approx(right[half == name].mean())
+    assert report.units().values["accuracy"].tolist() == right.astype(float).tolist()
+    low, high = report["accuracy"].interval or (math.nan, math.nan)
+    assert (high - low) / (2 * 1.96) == pytest.approx(math.sqrt(right.mean() * (1 - right.mean()) / rows), rel=0.25)
+    comparison = sy.compare("labels", {"label": truth}, {"label": predicted}, {"label": truth}, "accuracy", draws=100)
+    assert comparison["accuracy"].difference == pytest.approx(1 - right.mean())
+    parts = [TASK.measure(pairs_of({"label": truth}, {"label": p})) for p in (predicted, truth)]
+    merged = Stats.concat(parts)
+    assert merged.unit_count == 2 * rows
+    metric = catalogue.parse("accuracy", "labels")
+    assert metric.reduce(merged, merged.whole())[0] == pytest.approx((right.mean() + 1) / 2)
+
+
+def test_ranked_metrics_of_single_units() -> None:
+    rng = np.random.default_rng(8)
+    truth = {"label": rng.integers(0, 2, 60), "group": np.repeat(np.arange(6), 10)}
+    predictions = {"score": np.round(rng.normal(size=60), 1)}
+    stats = TASK.measure(pairs_of(truth, predictions))
+    for spec in ("ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr@0.3"):
+        metric = catalogue.parse(spec, "labels")
+        alone = [float(metric.reduce(stats, Plain(np.eye(6)[u]))[0]) for u in range(6)]
+        assert metric.reduce(stats, EachUnit(6)) == pytest.approx(alone, nan_ok=True)
+
+
+def test_score_gives_an_interval_to_every_metric_of_the_catalogue() -> None:
+    counted, _ = counted_and_listed(1000, 2)
+    metrics = [m for m in catalogue.metrics("labels") if not np.isnan(m.reduce(counted, counted.whole())[0])]
+    assert len(metrics) > 15
+    for found in score(counted, metrics, Resampling(draws=100)).values():
+        assert found.interval is not None
+
+
+# --- tables and the command line
+
+
+def test_tables() -> None:
+    report = sy.evaluate("labels", {"label": [0, 0, 1]}, {"probability": [0.2, 0.7, 0.9]}, "ece", draws=100)
+    assert report.tables == (
+        "confusion", "confusion_true", "confusion_predicted", "confusion_all", "classes", "reliability",
+    )  # fmt: skip
+    assert report.table("confusion").values.tolist() == [[1, 1], [0, 1]]
+    assert report.table("confusion_true")["0", "1"] == 0.5
+    assert report.table("classes")["1", "precision"] == 0.5
+    bins = report.table("reliability")
+    assert bins.values[:, 2].sum() == 3
+    assert json.loads(json.dumps(bins.to_dict(), allow_nan=False))["values"][0][3] is None
+    with pytest.raises(KeyError, match="Did you mean 'confusion'"):
+        report.table("confusio")
+
+
+def test_tables_on_the_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,label\n1,a\n2,b\n3,b\n", encoding="utf-8")
+    (tmp_path / "p.csv").write_text("id,label\n1,a\n2,a\n3,b\n", encoding="utf-8")
+    result = steelyard("evaluate", "labels", "t.csv", "p.csv", "--tables", "out", "--draws", "100")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "out" / "confusion.csv").read_text(encoding="utf-8") == "truth,a,b\na,1.0,0.0\nb,1.0,1.0\n"
+
+
+# --- kernels against numpy
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    arrays(
+        np.float64,
+        st.integers(0, 60),
+        elements=st.one_of(
+            st.floats(allow_nan=False), st.sampled_from([0.0, -0.0, 1.0, np.nextafter(1.0, 2), math.inf, -math.inf])
+        ),
+    )
+)
+def test_rank_order_is_a_stable_sort(scores: Any) -> None:
+    positive = (np.arange(len(scores)) % 2).astype(np.uint8)
+    order, last, marked = _native.rank_order(scores, positive)
+    expected = np.argsort(-scores, kind="stable")
+    assert order.tolist() == expected.tolist()
+    ranked = scores[expected]
+    assert last.astype(bool).tolist() == [*(ranked[1:] != ranked[:-1]).tolist(), *([True] if len(scores) else [])]
+    assert marked.tolist() == positive[expected].tolist()
+
+
+def test_rank_order_of_many_close_scores() -> None:
+    rng = np.random.default_rng(9)
+    scores = 1.0 + rng.integers(0, 50, 5000) * np.finfo(float).eps
+    order, _, _ = _native.rank_order(scores, np.zeros(5000, np.uint8))
+    assert order.tolist() == np.argsort(-scores, kind="stable").tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6), max_size=40))
+def test_codes_of_texts(texts: list[str]) -> None:
+    array = np.array(texts, dtype=str) if texts else np.zeros(0, "U1")
+    wide = array if array.dtype.itemsize else array.astype("U1")
+    codes, first = _native.factor_rows(
+        wide.view(np.uint32).reshape(len(wide), -1) if len(wide) else np.zeros((0, 1), np.uint32)
+    )
+    names = array[first].tolist()
+    assert names == list(dict.fromkeys(array.tolist()))
+    assert [names[code] for code in codes] == array.tolist()
+
+
+def test_confusion_counts_past_a_byte() -> None:
+    truth = np.array([5, 5, 7] * 1000)
+    table = _native.confusion(truth, np.full(3000, 6), 5, 3)
+    assert table.tolist() == [[0, 2000, 0], [0, 0, 0], [0, 1000, 0]]
+    assert _native.confusion(truth, truth, 5, 2) is None
+
+
+def test_kernels_refuse_what_they_cannot_do() -> None:
+    one = np.zeros(1, np.int64)
+    keys, code = np.zeros(1, np.uint64), np.zeros(1, np.int32)
+    for call in (
+        lambda: _native.rank_order(np.array([math.nan]), np.zeros(1, np.uint8)),
+        lambda: _native.rank_order(np.zeros(2), np.zeros(1, np.uint8)),
+        lambda: _native.confusion(one, np.zeros(2, np.int64), 0, 1),
+        lambda: _native.confusion(one, one, 0, 0),
+        lambda: _native.confusion(one, one, 0, 100_000),
+        lambda: _native.extent(np.zeros(0, np.int64)),
+        lambda: _native.poisson_scatter(keys, one + 1, code, np.zeros(0), 1, 0, 0, 32),
+        lambda: _native.poisson_scatter(keys, one, code + 1, np.zeros(0), 1, 0, 0, 32),
+        lambda: _native.poisson_scatter(keys, one, code, np.zeros(2), 1, 0, 0, 32),
+        lambda: _native.poisson_scatter(keys, one, code, np.zeros(0), 1, 0, 1, 32),
+        lambda: _native.poisson_weights(keys, 0, 0, 32, copies=one),
+        lambda: _native.poisson_weights(keys, 0, 0, 32, copies=np.ones(2, np.int64)),
+        lambda: _native.ranked(np.ones((1, 1)), one + 1, np.ones(1, np.uint8), np.ones(1, np.uint8), np.zeros(0), 0),
+        lambda: _native.ranked(np.ones((1, 1)), one, np.ones(1, np.uint8), np.ones(1, np.uint8), np.zeros(0), 9),
+        lambda: _native.ranked_each(one + 5, np.ones(1, np.uint8), np.ones(2, np.uint8), np.zeros(0), 0),
+    ):
+        with pytest.raises(ValueError):  # noqa: PT011
+            call()
