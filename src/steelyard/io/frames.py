@@ -89,6 +89,9 @@ class _Lazy(Mapping[str, Array]):
             return np.asarray(column.to_numpy(zero_copy_only=False))
         return np.asarray(column.to_numpy())
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.names  # the default would convert the column to find out
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 

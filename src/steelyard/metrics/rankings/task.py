@@ -92,5 +92,6 @@ TASK = Task(
     ),
     options=embeddings.OPTIONS,
     prepare=embeddings.prepare,
+    shape="rankings",
     policy=Policy(missing="worst", extra="skip"),
 )
