@@ -2,6 +2,7 @@
 # make test   the whole test suite, with every optional part it needs
 # make lint   ruff and mypy --strict
 # make bench  benchmarks against the peers: CPU seconds and ratios
+# make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, a minute a target
 # make docs   the documentation, into site/
 # make clean  remove what the above made
 
@@ -17,7 +18,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench fuzz docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -32,6 +33,20 @@ lint: $(VENV)/lint
 
 bench: $(VENV)/bench
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
+
+# The sanitizers' runtime must be loaded before Python is.
+fuzz: $(VENV)/test
+	$(PIP) install cmake "nanobind>=3.0.1,<4"
+	$(BIN)/cmake -S . -B build/fuzz -DSTEELYARD_SANITIZE=ON -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(PY)) \
+	    -Dnanobind_DIR="$$($(PY) -m nanobind --cmake_dir)"
+	$(BIN)/cmake --build build/fuzz --parallel 2
+	rm -rf build/fuzz-site && mkdir -p build/fuzz-site && cp -r src/steelyard build/fuzz-site/
+	cp build/fuzz/_native*.so build/fuzz-site/steelyard/
+	@for target in reader evaluator kernel; do \
+	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/fuzz-site \
+	    $(PY) -S -c "import sys, runpy; sys.path.append('$$($(PY) -c "import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)")'); \
+	        sys.argv = ['fuzz', '--target', '$$target']; runpy.run_path('fuzz/fuzz_boxes.py', run_name='__main__')" || exit 1; done
 
 docs: $(VENV)/docs
 	$(PY) tools/build_docs.py

@@ -4,9 +4,9 @@
 
 From memory: mAP@100 and nDCG@100 of 10,000 queries x 1,000 documents with string ids. The time is that of one call in a
 fresh process, so there is no warm-up: imports come before it, a first compilation does not. Each candidate gets the
-data in the form it takes: nested dicts for pytrec_eval and ir-measures, ranx's own Run; ours in four.
-From a file: a run
-of 10 million lines read and scored, the whole process.
+data in the form it takes: nested dicts for pytrec_eval and ir-measures, ranx's own Run; ours in several forms. From a
+file: a run of
+10 million lines read and scored, the whole process.
 """
 
 from __future__ import annotations

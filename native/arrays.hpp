@@ -37,6 +37,18 @@ Out<T> make_array(std::initializer_list<std::size_t> shape, T*& data) {
   return Out<T>(data, shape, owner);
 }
 
+// The same without zeroing, for an array that is written whole.
+template <typename T>
+Out<T> make_raw(std::initializer_list<std::size_t> shape, T*& data) {
+  std::size_t size = 1;
+  for (std::size_t n : shape) size *= n;
+  auto memory = std::make_unique_for_overwrite<T[]>(size ? size : 1);
+  data = memory.get();
+  nb::capsule owner(memory.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  memory.release();
+  return Out<T>(data, shape, owner);
+}
+
 inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }

@@ -351,51 +351,62 @@ struct HausdorffDistance {
     bend = radius - value;
   }
 
-  struct Node {
-    double angle, c, s, difference, slope, offset, offset_slope;  // of h1 - h2, and of <dc, f>
+  // A direction in the upper half plane; `order` rises with its angle.
+  struct Direction {
+    double order, c, s;
   };
+  struct Node {
+    Direction at;
+    double difference, slope, offset, offset_slope;  // of h1 - h2, and of <dc, f>
+  };
+
+  static Direction direction(double x, double y) {
+    const double scale = (y < 0.0 || (y == 0.0 && x < 0.0) ? -1.0 : 1.0) / std::sqrt(x * x + y * y);
+    const double c = x * scale, s = y * scale;
+    return {c >= 0.0 ? s / (1.0 + c) : 2.0 - s / (1.0 - c), c, s};
+  }
 
   double operator()(const Ellipse& u, const Ellipse& v) const {
     const double dx = u.x - v.x, dy = u.y - v.y;
-    double angles[kNodes];
-    int count = 0;
+    Direction directions[kNodes];
+    std::copy_n(even, kEven, directions);
+    int count = kEven;
     for (const Ellipse* e : {&u, &v}) {
+      const double flat = e->b / e->a;
       for (int i = 0; i < kOwn; ++i) {
         // The normal at parameter t is (b cos t, a sin t) in the ellipse's own frame.
-        const double nx = e->b * cosine[i], ny = e->a * sine[i];
-        double angle = std::atan2(e->s * nx + e->c * ny, e->c * nx - e->s * ny);
-        if (angle < 0.0) angle += kPi;
-        angles[count++] = angle;
+        const double nx = flat * cosine[i], ny = sine[i];
+        if (nx == 0.0 && ny == 0.0) continue;
+        directions[count++] = direction(e->c * nx - e->s * ny, e->s * nx + e->c * ny);
       }
     }
-    for (int i = 0; i < kEven; ++i) angles[count++] = kPi * i / kEven;
-    std::sort(angles, angles + count);
+    std::sort(directions, directions + count,
+              [](const Direction& x, const Direction& y) { return x.order < y.order; });
 
-    auto look = [&](double angle) {
+    auto look = [&](const Direction& at) {
       Node n;
-      n.angle = angle, n.c = std::cos(angle), n.s = std::sin(angle);
+      n.at = at;
       double h1, h2, d1, d2, bend;
-      support(u, n.c, n.s, h1, d1, bend);
-      support(v, n.c, n.s, h2, d2, bend);
+      support(u, at.c, at.s, h1, d1, bend);
+      support(v, at.c, at.s, h2, d2, bend);
       n.difference = h1 - h2, n.slope = d1 - d2;
-      n.offset = dx * n.c + dy * n.s, n.offset_slope = dy * n.c - dx * n.s;
+      n.offset = dx * at.c + dy * at.s, n.offset_slope = dy * at.c - dx * at.s;
       return n;
     };
     double best = 0.0;
-    const Node first = look(angles[0]);
+    const Node first = look(directions[0]);
     Node left = first;
     for (int i = 0; i < count; ++i) {
-      Node right;
-      if (i + 1 < count) {
-        right = look(angles[i + 1]);
-      } else {  // half a turn on, the offset has the other sign
-        right = first, right.angle += kPi, right.offset = -first.offset, right.offset_slope = -first.offset_slope;
-      }
+      const bool last = i + 1 == count;
+      Node right = last ? first : look(directions[i + 1]);
+      if (last) right.offset = -first.offset, right.offset_slope = -first.offset_slope;  // half a turn on
       best = std::max(best, std::fabs(left.offset) + std::fabs(left.difference));
       for (double sign : {1.0, -1.0}) {
         const double from = sign * left.offset_slope + left.slope, to = sign * right.offset_slope + right.slope;
         if ((from < 0.0) == (to < 0.0) && from != 0.0 && to != 0.0) continue;
-        best = std::max(best, extreme(u, v, sign * dx, sign * dy, left.angle, right.angle, from < 0.0));
+        const double low = std::atan2(left.at.s, left.at.c);
+        const double high = std::atan2(right.at.s, right.at.c) + (last ? kPi : 0.0);
+        best = std::max(best, extreme(u, v, sign * dx, sign * dy, low, high, from < 0.0));
       }
       left = right;
     }
@@ -424,9 +435,11 @@ struct HausdorffDistance {
   }
 
   double cosine[kOwn], sine[kOwn];
+  Direction even[kEven];
 
   HausdorffDistance() {
     for (int i = 0; i < kOwn; ++i) cosine[i] = std::cos(kPi * i / kOwn), sine[i] = std::sin(kPi * i / kOwn);
+    for (int i = 0; i < kEven; ++i) even[i] = direction(std::cos(kPi * i / kEven), std::sin(kPi * i / kEven));
   }
 };
 

@@ -1,8 +1,8 @@
 // Counting labels: the confusion matrix of two integer columns, and codes of labels that are text.
 //
 // Ten million labels are two sequential reads and a table of small counters that stays in cache; nothing as long as
-// the columns is written. Text comes as numpy's fixed-width rows of characters: a small hash table holds the first row
-// of each distinct text, so equal rows are found without making Python strings.
+// the columns is written. Text comes as numpy's fixed-width rows of characters, or as Python strings: a small hash
+// table holds the first row of each distinct text, so equal rows are found without making or hashing Python strings.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -63,60 +63,118 @@ nb::object confusion(In1<std::int64_t> truth, In1<std::int64_t> prediction, std:
   return inside ? nb::cast(result) : nb::none();
 }
 
+// Distinct texts by an open hash table of their places; `same(a, i)` says whether row i repeats the a-th distinct one.
+class Distinct {
+ public:
+  std::vector<std::int64_t> first;  // where each distinct text stands first
+
+  template <typename Same>
+  std::int64_t code(std::uint64_t hash, std::size_t row, Same same) {
+    std::size_t slot = hash & (table_.size() - 1);
+    for (; table_[slot] >= 0; slot = (slot + 1) & (table_.size() - 1)) {
+      const auto known = static_cast<std::size_t>(table_[slot]);
+      if (hashes_[known] == hash && same(known, row)) return table_[slot];
+    }
+    const auto fresh = static_cast<std::int32_t>(first.size());
+    table_[slot] = fresh;
+    first.push_back(static_cast<std::int64_t>(row));
+    hashes_.push_back(hash);
+    if (2 * first.size() > table_.size()) grow();
+    return fresh;
+  }
+
+ private:
+  void grow() {
+    std::vector<std::int32_t> larger(4 * table_.size(), -1);
+    for (std::size_t k = 0; k < hashes_.size(); ++k) {
+      std::size_t place = hashes_[k] & (larger.size() - 1);
+      while (larger[place] >= 0) place = (place + 1) & (larger.size() - 1);
+      larger[place] = static_cast<std::int32_t>(k);
+    }
+    table_.swap(larger);
+  }
+
+  std::vector<std::int32_t> table_ = std::vector<std::int32_t>(1024, -1);
+  std::vector<std::uint64_t> hashes_;
+};
+
+Out<std::int64_t> places_of(const Distinct& distinct) {
+  std::int64_t* place;
+  auto places = make_array<std::int64_t>({distinct.first.size()}, place);
+  std::copy(distinct.first.begin(), distinct.first.end(), place);
+  return places;
+}
+
+inline std::uint64_t stir(std::uint64_t h, std::uint64_t word) {
+  h = (h ^ word) * 0x9FB21C651E98DF25ull;
+  return h ^ (h >> 29);
+}
+
 // Codes of fixed-width rows in the order of their first appearance, and the place of each distinct row.
 nb::tuple factor_rows(In2<std::uint32_t> rows) {
   const std::size_t n = rows.shape(0), width = rows.shape(1);
   require(n < (std::size_t{1} << 31), "too many rows");
   std::int64_t* code;
   auto codes = make_array<std::int64_t>({n}, code);
-  std::vector<std::int64_t> first;
+  Distinct distinct;
   {
     nb::gil_scoped_release release;
     const std::uint32_t* x = rows.data();
-    std::vector<std::int32_t> table(1024, -1);
-    std::vector<std::uint64_t> hashes;
+    auto same = [&](std::size_t known, std::size_t row) {
+      const std::size_t size = width * sizeof(std::uint32_t);
+      return std::memcmp(x + static_cast<std::size_t>(distinct.first[known]) * width, x + row * width, size) == 0;
+    };
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t* row = x + i * width;
       std::uint64_t h = kGolden;
       for (std::size_t j = 0; j < width && row[j]; j += 2) {  // two characters at a time; zeros pad the rest
-        const std::uint64_t two = row[j] | (j + 1 < width ? std::uint64_t{row[j + 1]} << 32 : 0);
-        h = (h ^ two) * 0x9FB21C651E98DF25ull;
-        h ^= h >> 29;
+        h = stir(h, row[j] | (j + 1 < width ? std::uint64_t{row[j + 1]} << 32 : 0));
       }
-      h = mix64(h);
-      std::size_t slot = h & (table.size() - 1);
-      for (;; slot = (slot + 1) & (table.size() - 1)) {
-        const std::int32_t known = table[slot];
-        if (known < 0) break;
-        if (hashes[static_cast<std::size_t>(known)] == h &&
-            std::memcmp(x + static_cast<std::size_t>(first[static_cast<std::size_t>(known)]) * width, row,
-                        width * sizeof(std::uint32_t)) == 0) {
-          break;
-        }
-      }
-      if (table[slot] >= 0) {
-        code[i] = table[slot];
-        continue;
-      }
-      table[slot] = static_cast<std::int32_t>(first.size());
-      code[i] = table[slot];
-      first.push_back(static_cast<std::int64_t>(i));
-      hashes.push_back(h);
-      if (2 * first.size() > table.size()) {
-        std::vector<std::int32_t> larger(4 * table.size(), -1);
-        for (std::size_t k = 0; k < first.size(); ++k) {
-          std::size_t place = hashes[k] & (larger.size() - 1);
-          while (larger[place] >= 0) place = (place + 1) & (larger.size() - 1);
-          larger[place] = static_cast<std::int32_t>(k);
-        }
-        table.swap(larger);
-      }
+      code[i] = distinct.code(mix64(h), i, same);
     }
   }
-  std::int64_t* place;
-  auto places = make_array<std::int64_t>({first.size()}, place);
-  std::copy(first.begin(), first.end(), place);
-  return nb::make_tuple(codes, places);
+  return nb::make_tuple(codes, places_of(distinct));
+}
+
+// The same of a list of Python strings; None where it holds anything else (or half a surrogate pair).
+nb::object factor_texts(nb::list texts) {
+  const std::size_t n = texts.size();
+  require(n < (std::size_t{1} << 31), "too many rows");
+  std::int64_t* code;
+  auto codes = make_array<std::int64_t>({n}, code);
+  Distinct distinct;
+  struct Text {
+    const char* data;
+    Py_ssize_t size;
+  };
+  std::vector<Text> known_texts;
+  Text text{};
+  auto same = [&](std::size_t known, std::size_t) {
+    return known_texts[known].size == text.size &&
+           std::memcmp(known_texts[known].data, text.data, static_cast<std::size_t>(text.size)) == 0;
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    PyObject* item = PyList_GetItem(texts.ptr(), static_cast<Py_ssize_t>(i));  // borrowed; the list keeps it
+    if (!item || !PyUnicode_Check(item)) return nb::none();
+    text.data = PyUnicode_AsUTF8AndSize(item, &text.size);
+    if (!text.data) {
+      PyErr_Clear();
+      return nb::none();
+    }
+    std::uint64_t h = kGolden ^ static_cast<std::uint64_t>(text.size);
+    const auto size = static_cast<std::size_t>(text.size);
+    std::size_t j = 0;
+    for (; j + 8 <= size; j += 8) {
+      std::uint64_t word;
+      std::memcpy(&word, text.data + j, 8);
+      h = stir(h, word);
+    }
+    std::uint64_t rest = 0;
+    std::memcpy(&rest, text.data + j, size - j);
+    code[i] = distinct.code(mix64(stir(h, rest)), i, same);
+    if (distinct.first.size() > known_texts.size()) known_texts.push_back(text);
+  }
+  return nb::make_tuple(codes, places_of(distinct));
 }
 
 // A 256-bit fingerprint of bytes: four lanes of multiply and rotate over interleaved words, then mixed together. Sees
@@ -157,6 +215,8 @@ void bind_labels(nb::module_& m) {
         nb::arg("size"), "Counts of (truth, prediction) for values from `low` on; None where one lies outside.");
   m.def("factor_rows", &factor_rows, nb::arg("rows").noconvert(),
         "Codes of fixed-width rows of characters, and the place where each distinct row stands first.");
+  m.def("factor_texts", &factor_texts, nb::arg("texts"),
+        "The same of a list of strings; None where it holds anything else.");
 }
 
 }  // namespace steelyard

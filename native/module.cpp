@@ -2,6 +2,8 @@
 #include <nanobind/nanobind.h>
 
 namespace steelyard {
+void bind_boxes(nanobind::module_& m);
+void bind_coco(nanobind::module_& m);
 void bind_draws(nanobind::module_& m);
 void bind_ellipses(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
@@ -11,10 +13,13 @@ void bind_ranking_join(nanobind::module_& m);
 void bind_ranking_scores(nanobind::module_& m);
 void bind_texts(nanobind::module_& m);
 void bind_trec(nanobind::module_& m);
+void bind_curves(nanobind::module_& m);
 }
 
 NB_MODULE(_native, m) {
   m.doc() = "The compiled core of Steelyard: flat arrays in, flat arrays out.";
+  steelyard::bind_boxes(m);
+  steelyard::bind_coco(m);
   steelyard::bind_draws(m);
   steelyard::bind_ellipses(m);
   steelyard::bind_labels(m);
@@ -24,4 +29,5 @@ NB_MODULE(_native, m) {
   steelyard::bind_ranking_scores(m);
   steelyard::bind_texts(m);
   steelyard::bind_trec(m);
+  steelyard::bind_curves(m);
 }

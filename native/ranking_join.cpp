@@ -94,7 +94,17 @@ void put_in_order(const Side& truth, std::size_t q, const std::int64_t* rank, st
   }
 }
 
-// The first repeated id of a side: (row, earlier row), or -1 twice.
+// The first repeated id that a task found: (row, earlier row), or -1 twice.
+void first_found(const std::vector<std::int64_t>& found, std::int64_t* out) {
+  out[0] = out[1] = -1;
+  for (std::size_t i = 0; i < found.size() && out[0] < 0; i += 2) {
+    if (found[i] == kNone) continue;
+    out[0] = found[i];
+    out[1] = found[i + 1];
+  }
+}
+
+// The first repeated id of a side.
 Out<std::int64_t> find_repeats(const Side& side, long threads) {
   std::int64_t* out;
   auto result = make_array<std::int64_t>({2}, out);
@@ -107,18 +117,15 @@ Out<std::int64_t> find_repeats(const Side& side, long threads) {
     for (std::size_t q = task * kQueriesATask; q < last; ++q) {
       std::size_t second, first;
       const auto from = static_cast<std::size_t>(side.start[q]), to = static_cast<std::size_t>(side.start[q + 1]);
+      repeats.begin(to - from);
+      for (std::size_t i = from; i < to; ++i) repeats.mark(side.ids.key[i]);
       if (!repeats.find(side.ids, from, to, second, first)) continue;
       found[2 * task] = static_cast<std::int64_t>(second);
       found[2 * task + 1] = static_cast<std::int64_t>(first);
       return;
     }
   });
-  out[0] = out[1] = -1;
-  for (std::size_t task = 0; task < tasks && out[0] < 0; ++task) {
-    if (found[2 * task] == kNone) continue;
-    out[0] = found[2 * task];
-    out[1] = found[2 * task + 1];
-  }
+  first_found(found, out);
   return result;
 }
 
@@ -126,6 +133,8 @@ Out<std::int64_t> ranking_repeats(Bytes text, Words place, Words key, Doubles va
   return find_repeats(make_side(text, place, key, value, starts), threads);
 }
 
+// One pass over the rows of a run query does it all: marks for repeated ids, the sum of row hashes, and the look for
+// judged documents.
 nb::tuple join_rankings(Bytes truth_text, Words truth_place, Words truth_key, Doubles relevance, Int64s truth_starts,
                         Bytes run_text, Words run_place, Words run_key, Doubles score, Int64s run_starts,
                         Int64s run_of, Int64s run_order, long threads) {
@@ -133,34 +142,60 @@ nb::tuple join_rankings(Bytes truth_text, Words truth_place, Words truth_key, Do
   const Side run = make_side(run_text, run_place, run_key, score, run_starts);
   require(run_order.shape(0) == 0 || run_order.shape(0) == run.rows, "one place in the source is expected a row");
   const std::int64_t* order = run_order.shape(0) ? run_order.data() : nullptr;
-  turn_around(run_of, truth.queries, run.queries);
-  const std::int64_t* other = run_of.data();
+  const std::vector<std::int64_t> truth_of = turn_around(run_of, truth.queries, run.queries);
   Joined joined(truth);
+  std::uint64_t* sums;
+  std::int64_t* twice;
+  auto all_sums = make_array<std::uint64_t>({run.queries}, sums);
+  auto repeated = make_array<std::int64_t>({2}, twice);
   {
     nb::gil_scoped_release release;
-    parallel_for((truth.queries + kQueriesATask - 1) / kQueriesATask, thread_count(threads), [&](std::size_t task) {
+    const std::size_t tasks = (run.queries + kQueriesATask - 1) / kQueriesATask;
+    std::vector<std::int64_t> found(2 * tasks, kNone);
+    parallel_for(tasks, thread_count(threads), [&](std::size_t task) {
       JudgedTable table;
       Ranker ranker;
+      Repeats repeats;
       std::vector<Judged> judged;
-      const std::size_t last = std::min(truth.queries, (task + 1) * kQueriesATask);
-      for (std::size_t q = task * kQueriesATask; q < last; ++q) {
-        if (other[q] >= 0) {
-          const auto t = static_cast<std::size_t>(truth.start[q]), r = static_cast<std::size_t>(other[q]);
-          const auto from = static_cast<std::size_t>(run.start[r]), to = static_cast<std::size_t>(run.start[r + 1]);
-          table.fill(truth.ids, t, static_cast<std::size_t>(truth.start[q + 1]));
-          judged.clear();
-          for (std::size_t i = from; i < to; ++i) {
-            if (!table.may_hold(run.ids.key[i])) continue;
-            const std::size_t row = table.find(run.ids.key[i], run.ids[i]);
-            if (row) judged.push_back({t + row - 1, i - from});
-          }
+      const std::size_t last = std::min(run.queries, (task + 1) * kQueriesATask);
+      for (std::size_t r = task * kQueriesATask; r < last; ++r) {
+        const auto from = static_cast<std::size_t>(run.start[r]), to = static_cast<std::size_t>(run.start[r + 1]);
+        const bool known = truth_of[r] >= 0;
+        const auto q = static_cast<std::size_t>(known ? truth_of[r] : 0);
+        const auto t = static_cast<std::size_t>(known ? truth.start[q] : 0);
+        table.fill(truth.ids, t, static_cast<std::size_t>(known ? truth.start[q + 1] : 0));
+        judged.clear();
+        repeats.begin(to - from);
+        std::uint64_t sum = 0;
+        for (std::size_t i = from; i < to; ++i) {
+          const std::uint64_t key = run.ids.key[i];
+          sum += row_hash(key, run.value[i]);
+          repeats.mark(key);
+          if (!table.may_hold(key)) continue;
+          const std::size_t row = table.find(key, run.ids[i]);
+          if (row) judged.push_back({t + row - 1, i - from});
+        }
+        sums[r] = sum;
+        std::size_t second, first;
+        if (repeats.find(run.ids, from, to, second, first)) {
+          found[2 * task] = static_cast<std::int64_t>(second);
+          found[2 * task + 1] = static_cast<std::int64_t>(first);
+          return;
+        }
+        if (known) {
           joined.ties[q] = ranker.rank(run.ids, run.value, order, from, to - from, judged, joined.ranks) ? 1.0 : 0.0;
         }
-        put_in_order(truth, q, joined.ranks.id, joined.rows);
       }
     });
+    first_found(found, twice);
+    if (twice[0] < 0) {
+      parallel_for((truth.queries + kQueriesATask - 1) / kQueriesATask, thread_count(threads), [&](std::size_t task) {
+        const std::size_t last = std::min(truth.queries, (task + 1) * kQueriesATask);
+        for (std::size_t q = task * kQueriesATask; q < last; ++q) put_in_order(truth, q, joined.ranks.id, joined.rows);
+      });
+    }
   }
-  return nb::make_tuple(joined.id, joined.input, joined.single, joined.sequence, joined.tied);
+  return nb::make_tuple(joined.id, joined.input, joined.single, joined.sequence, joined.tied, all_sums, repeated);
 }
 
 struct Views {
@@ -208,7 +243,11 @@ nb::object join_nested(Bytes truth_text, Words truth_place, Words truth_key, Dou
     sums.push(sum);
     const Views ids{views.data(), keys.data()};
     std::size_t second, first;
-    if (trimmed && repeats.find(ids, 0, rows, second, first)) return nb::none();
+    if (trimmed) {
+      repeats.begin(rows);
+      for (std::size_t i = 0; i < rows; ++i) repeats.mark(keys[i]);
+      if (repeats.find(ids, 0, rows, second, first)) return nb::none();
+    }
     if (truth_of[r] < 0) continue;
     const auto q = static_cast<std::size_t>(truth_of[r]);
     const auto t = static_cast<std::size_t>(truth.start[q]);
@@ -261,7 +300,7 @@ void bind_ranking_join(nb::module_& m) {
         nb::arg("score").noconvert(), nb::arg("run_starts").noconvert(), nb::arg("run_of").noconvert(),
         nb::arg("run_order").noconvert(), nb::arg("threads") = 0,
         "Ranks of the truth's rows (0: not retrieved) by the rules id, input and single, rows in the order of rank, "
-        "and which queries had ties.");
+        "which queries had ties, a sum of row hashes for each query of the run, and the run's first repeated id.");
   m.def("join_nested", &join_nested, nb::arg("truth_text").noconvert(), nb::arg("truth_place").noconvert(),
         nb::arg("truth_key").noconvert(), nb::arg("relevance").noconvert(), nb::arg("truth_starts").noconvert(),
         nb::arg("run"), nb::arg("run_of").noconvert(),

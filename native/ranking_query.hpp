@@ -78,30 +78,38 @@ class JudgedTable {
   const Texts* ids_ = nullptr;
 };
 
-// Finds an id that stands twice among rows [from, to). Two bits a key in small bit maps say which keys may repeat; only
-// those few are sorted and compared.
+// Finds an id that stands twice in a query. Keys are marked in two small bit maps, where the second says which may
+// repeat; only those few are sorted and compared.
 class Repeats {
  public:
-  template <typename Ids>
-  bool find(const Ids& ids, std::size_t from, std::size_t to, std::size_t& second, std::size_t& first) {
-    const std::size_t n = to - from;
+  void begin(std::size_t n) {
     std::size_t words = 4;
-    int shift = 56;
-    while (words * 64 < 16 * n) words *= 2, --shift;
+    shift_ = 56;
+    while (words * 64 < 16 * n) words *= 2, --shift_;
     once_.assign(words, 0);
     again_.assign(words, 0);
+    any_ = 0;
+  }
+  void mark(std::uint64_t key) {
+    const std::uint64_t bit = key >> shift_, mask = std::uint64_t{1} << (bit & 63);
+    std::uint64_t& word = once_[bit >> 6];
+    again_[bit >> 6] |= word & mask;
+    any_ |= word & mask;
+    word |= mask;
+  }
+  // The first of the marked rows [from, to) that repeats an id, and the row it repeats.
+  template <typename Ids>
+  bool find(const Ids& ids, std::size_t from, std::size_t to, std::size_t& second, std::size_t& first) {
+    if (!any_) return false;
     const std::uint64_t* key = ids.key + from;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t bit = key[i] >> shift, mask = std::uint64_t{1} << (bit & 63);
-      std::uint64_t& word = once_[bit >> 6];
-      again_[bit >> 6] |= word & mask;
-      word |= mask;
+    rows_.resize(to - from + 1);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < to - from; ++i) {
+      const std::uint64_t bit = key[i] >> shift_;
+      rows_[count] = i;
+      count += (again_[bit >> 6] >> (bit & 63)) & 1;
     }
-    rows_.clear();
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t bit = key[i] >> shift;
-      if ((again_[bit >> 6] >> (bit & 63)) & 1) rows_.push_back(i);
-    }
+    rows_.resize(count);
     std::sort(rows_.begin(), rows_.end(),
               [&](std::size_t a, std::size_t b) { return key[a] != key[b] ? key[a] < key[b] : a < b; });
     bool any = false;
@@ -122,6 +130,8 @@ class Repeats {
  private:
   std::vector<std::uint64_t> once_, again_;
   std::vector<std::size_t> rows_;
+  std::uint64_t any_ = 0;
+  int shift_ = 56;
 };
 
 struct Judged {
@@ -200,43 +210,38 @@ class Ranker {
       }
       touching |= near[low] == f;
     };
-    // Bins keep order (a higher bin is a higher score), so all but those beside a judged score are counted as they
-    // are. Every score is placed where there are too few, or their range is too narrow or too wide to be cut.
-    double most = s[0], least = s[0];
-    for (std::size_t i = 1; i < n; ++i) {
-      most = s[i] > most ? s[i] : most;
-      least = s[i] < least ? s[i] : least;
-    }
-    const double range = most - least, scale = static_cast<double>(kBins - 1) / range;
+    // The range of judged scores is cut into bins, with one more at each end for what lies outside. Bins keep order (a
+    // higher bin is a higher score), so all but those beside a judged score are counted as they are. Every score is
+    // placed where there are few, or the range is too narrow or too wide to be cut.
+    const double most = level[0], least = level[k - 1], range = most - least;
+    const double scale = static_cast<double>(kBins) / range;
     const double largest = std::max(std::abs(most), std::abs(least));
-    const bool wide = range > largest * 1e-6 && range < 1e37 && scale < 1e37;
-    if (n < kBins || !wide) {
+    if (n < kBins || !(range > largest * 1e-6 && range < 1e37 && scale < 1e37)) {
       for (std::size_t i = 0; i < n; ++i) place(i);
     } else {
-      auto bin_of = [&](double x) { return static_cast<std::uint32_t>((x - least) * scale); };
+      auto bin_of = [&](double x) {
+        const double bin = (x - least) * scale + 1.0;
+        return static_cast<std::uint32_t>(std::min(std::max(bin, 0.0), static_cast<double>(kBins + 2)));
+      };
       // What single precision takes for equal to a judged score may lie in other bins: those count as beside it too.
-      beside_.assign(kBins, 0);
+      beside_.assign(kBins + 3, 0);
       const double blur = largest / 4194304.0;
       for (std::size_t t = 0; t < k; ++t) {
-        const std::uint32_t last = bin_of(std::min(level[t] + blur, most));
-        for (std::uint32_t bin = bin_of(std::max(level[t] - blur, least)); bin <= last; ++bin) beside_[bin] = 1;
+        const std::uint32_t last = bin_of(level[t] + blur);
+        for (std::uint32_t bin = bin_of(level[t] - blur); bin <= last; ++bin) beside_[bin] = 1;
       }
-      bin_.resize(n);
-      count_.assign(kBins, 0);
-      for (std::size_t i = 0; i < n; ++i) {
-        const std::uint32_t bin = bin_of(s[i]);
-        bin_[i] = static_cast<std::uint16_t>(bin);
-        ++count_[bin];
-      }
-      exact_.resize(n);
+      count_.assign(kBins + 3, 0);
+      exact_.resize(n + 1);
       std::size_t exact = 0;
       for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t bin = bin_of(s[i]);
+        ++count_[bin];
         exact_[exact] = static_cast<std::uint32_t>(i);
-        exact += beside_[bin_[i]];
+        exact += beside_[bin];
       }
       for (std::size_t e = 0; e < exact; ++e) place(exact_[e]);
       std::size_t low = 0;  // the levels that are not below this bin
-      for (std::uint32_t bin = kBins; bin-- > 0;) {
+      for (std::uint32_t bin = kBins + 3; bin-- > 0;) {
         if (beside_[bin]) {
           while (low < k && bin_of(level[low]) >= bin) ++low;
         } else {
@@ -282,7 +287,6 @@ class Ranker {
   std::vector<float> near_;
   std::vector<std::size_t> above_, place_;
   std::vector<std::uint32_t> equal_, exact_, count_;
-  std::vector<std::uint16_t> bin_;
   std::vector<std::uint8_t> beside_;
 };
 

@@ -52,6 +52,45 @@ def draw_sequences(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     return truth, {"sequence": sequence, "t": t, "weight": predicted}
 
 
+def draw_boxes(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    image: list[str] = []
+    for unit in range(units):
+        image += [f"i{unit:03d}"] * int(rng.integers(1, 6))
+    n = len(image)
+    size = np.exp(rng.normal(4.0, 1.0, (n, 2))).clip(3, 300)
+    size[:3] = [[10, 10], [60, 60], [200, 200]]  # one of each area
+    corner = rng.random((n, 2)) * 400
+    label = rng.choice(["cat", "dog", "owl"], n)
+    crowd = rng.random(n) < 0.05
+    crowd[:3] = False
+    truth = {
+        "image": image, "label": label, "x": corner[:, 0], "y": corner[:, 1], "w": size[:, 0], "h": size[:, 1],
+        "crowd": crowd, "group": [f"g{hash_of(i) % 3}" for i in image],
+    }  # fmt: skip
+    rows = np.flatnonzero(rng.random(n) < 0.85)
+    rows = np.sort(np.concatenate([rows, rows[::7], np.arange(3)]))  # some twice
+    box = np.concatenate([corner, size], axis=1)[rows]
+    box = np.abs(box + rng.normal(0, 0.06, box.shape) * np.tile(size[rows], 2))
+    found = np.where(rng.random(len(rows)) < 0.9, label[rows], rng.choice(["cat", "dog", "owl"], len(rows)))
+    false = int(rng.integers(units, 2 * units))
+    extra = np.concatenate([rng.random((false, 2)) * 400, rng.random((false, 2)) * 200 + 1], axis=1)
+    box = np.concatenate([box, extra])
+    return truth, {
+        "image": [image[i] for i in rows] + [image[i] for i in rng.integers(0, n, false)],
+        "label": np.concatenate([found, rng.choice(["cat", "dog", "owl"], false)]),
+        "x": box[:, 0], "y": box[:, 1], "w": box[:, 2], "h": box[:, 3],
+        "score": np.concatenate([rng.beta(4, 2, len(rows)), rng.beta(2, 3, false)]),
+    }  # fmt: skip
+
+
+def perfect_boxes(truth: Data) -> Data:
+    """The truth itself, and below any threshold one box on nothing: a rate over wrong boxes needs one."""
+    n = len(truth["image"])
+    columns = {name: [*truth[name], truth[name][0]] for name in ("image", "label", "x", "y", "w", "h")}
+    columns["x"][-1], columns["y"][-1] = 5000.0, 5000.0
+    return {**columns, "score": [*(1 - np.arange(n) / (2 * n)), 0.01]}
+
+
 def draw_losses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     image, item, target, value, logit, predicted = [], [], [], [], [], []
     for unit in range(units):
@@ -159,6 +198,7 @@ def same_columns(*names: str) -> Callable[[Data], Data]:
 DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
     "weights": draw_weights,
     "sequences": draw_sequences,
+    "boxes": draw_boxes,
     "losses": draw_losses,
     "ellipses": draw_ellipses,
     "labels": draw_labels,
@@ -167,6 +207,7 @@ DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
 PERFECT: dict[str, Callable[[Data], Data]] = {
     "weights": same_columns("dish", "item", "weight"),
     "sequences": same_columns("sequence", "t", "weight"),
+    "boxes": perfect_boxes,
     "losses": perfect_losses,
     "ellipses": lambda truth: {**same_columns("image", "xc", "yc", "theta", "a", "b")(truth), "score": truth["xc"]},
     "labels": perfect_labels,

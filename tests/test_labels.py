@@ -18,13 +18,13 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
-from steelyard.core.weights import EachUnit, Plain
+from steelyard.core.weights import EachUnit, LeaveOneOut, Plain
 from steelyard.io.read import read_table, to_records
 from steelyard.metrics import catalogue
 from steelyard.metrics.labels import measure as measuring
 from steelyard.metrics.labels.data import LabelPairs
 from steelyard.stats.bootstrap import Resampling, score
-from steelyard.stats.draws import BootstrapDraws, unit_keys
+from steelyard.stats.draws import BootstrapDraws, SwapDraws, unit_keys
 
 TASK = catalogue.find_task("labels")
 
@@ -232,8 +232,13 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"label": ["a", "b", "c"]}, {"score": [1, 2, 3]}, "one column 'score' is for two classes, and there are 3",
     ),
     "a class without its column": (
-        {"labels": [["a"], ["b"]]}, {"label:a": [1, 0], "label:b": [0, 1], "score:a": [1, 2]}, "label 'b' was never declared",
+        {"labels": [["a"], ["b"]]}, {"label:a": [1, 0], "label:b": [0, 1], "score:a": [1, 2]}, "'b' is missing in one",
     ),
+    "scores and labels of other classes": (
+        {"labels": [["a"], ["b"]]}, {"label:a": [1, 0], "label:b": [0, 1], "score:a": [1, 2], "score:c": [1, 2]},
+        "not of the same classes: 'b', 'c' is missing in one",
+    ),
+    "a score too large to hold": (GOOD, {"id": [1, 2], "score": [10**400, 1]}, "row 0, column 'score': .* is not a number"),
     "a weight below 0": ({"label": ["a", "b"], "weight": [1, -1]}, {"label": ["a", "b"]}, "row 1, column 'weight': '-1'"),
     "an indicator that is 2": ({"label:a": [1, 2]}, {"label:a": [1, 0]}, "row 1, column 'label:a': '2' is neither"),
 }  # fmt: skip
@@ -286,6 +291,58 @@ def test_bad_specs(spec: str, message: str) -> None:
 def test_undeclared_labels_of_a_declaration() -> None:
     with pytest.raises(sy.InputError, match="label 'b' was never declared"):
         sy.evaluate("labels", GOOD, GOOD, options={"classes": ["a", "c"]})
+
+
+def test_nothing_but_an_input_error_comes_of_odd_data() -> None:
+    """Columns of any form, with odd cells among good ones: a report whose numbers have reasons, or one clear error."""
+    odd: list[Any] = ["", None, math.nan, 2.5, True, ["a"], -3, 10**30, math.inf, "é|a"]
+    outcomes = {"report": 0, "error": 0}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        rows = int(rng.choice([1, 2, 12]))
+
+        def column(values: list[Any], rng: Any = rng, rows: int = rows) -> list[Any]:
+            return [
+                odd[rng.integers(len(odd))] if rng.random() < 0.004 else values[rng.integers(len(values))]
+                for _ in range(rows)
+            ]
+
+        classes = ["a", "b", "c"][: int(rng.integers(1, 4))]
+        several = rng.random() < 0.3
+        forms = ["labels", "label:"] if several else ["label"]
+        truth: dict[str, Any] = {}
+        predictions: dict[str, Any] = {}
+        for side, form in (
+            (truth, rng.choice(forms)),
+            (predictions, rng.choice([*forms, "score:", "probability:", "score"])),
+        ):
+            if form == "label":
+                side["label"] = column(list(classes))
+            elif form == "labels":
+                side["labels"] = column([[], ["a"], classes, "a|b", ""])
+            elif form == "score":
+                side["score"] = column([0.1, 0.5, 0.5, 2])
+            else:
+                values: list[Any] = {"label:": [0, 1], "score:": [0.1, 3, -2], "probability:": [1 / len(classes)]}[form]
+                side |= {f"{form}{name}": column(values) for name in classes}
+        if rng.random() < 0.3:
+            truth["weight"] = column([0, 1, 2.5])
+        if rng.random() < 0.3:
+            truth["group"] = column(["g", "h"])
+        try:
+            report = sy.evaluate("labels", truth, predictions, list(catalogue.metrics("labels")), draws=100)
+            sy.compare("labels", truth, predictions, predictions, draws=100)
+        except sy.InputError:
+            outcomes["error"] += 1
+            continue
+        outcomes["report"] += 1
+        for found in report.scores.values():
+            assert found.defined or found.why, found
+        for name in report.tables:
+            assert str(report.table(name))
+        report.to_json()
+        report.units()
+    assert min(outcomes.values()) > 5, outcomes
 
 
 # --- units
@@ -361,6 +418,16 @@ def test_compare_models_that_know_different_classes() -> None:
     )
 
 
+def test_compare_labels_with_scores_on_what_both_hold() -> None:
+    truth = {"label": [0, 1, 1, 0] * 10}
+    comparison = sy.compare(
+        "labels", truth, {"label": [0, 1, 0, 0] * 10}, {"probability": [0.1, 0.9, 0.8, 0.2] * 10},
+        ["accuracy", "roc_auc"], draws=200,
+    )  # fmt: skip
+    assert comparison["accuracy"].difference == pytest.approx(0.25)
+    assert comparison["roc_auc"].why == "the predictions hold labels and no scores"
+
+
 def test_stats_of_different_classes_join() -> None:
     truth, predicted = drawn(40, 5, seed=5)
     whole = TASK.measure(pairs_of({"id": np.arange(40), "label": truth}, {"id": np.arange(40), "label": predicted}))
@@ -373,6 +440,66 @@ def test_stats_of_different_classes_join() -> None:
     for spec in ("macro(f1)", "kappa(weights=quadratic)", "mcc"):
         metric = catalogue.parse(spec, "labels")
         assert metric.reduce(joined, joined.whole()) == pytest.approx(metric.reduce(whole, whole.whole()))
+
+
+def many_classes(seed: int, *, several: bool) -> Stats:
+    """Thirty groups of rows with four classes, labels and scores; ties, weights, and a class that some draws lack."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(30), rng.integers(1, 5, 30))
+    rows = len(group)
+    truth: dict[str, Any] = {"id": np.arange(rows), "group": group, "weight": rng.choice([0.5, 1, 2], rows)}
+    predictions: dict[str, Any] = {"id": np.arange(rows)}
+    if several:
+        truth["label"] = rng.integers(0, 2, (rows, 4))
+        predictions["label"] = rng.integers(0, 2, (rows, 4))
+        predictions["probability"] = np.round(rng.random((rows, 4)), 1)
+    else:
+        truth["label"] = rng.choice(4, rows, p=[0.5, 0.3, 0.17, 0.03])
+        p = rng.integers(1, 5, (rows, 4)) + np.eye(4)[truth["label"]]
+        predictions["probability"] = p / p.sum(axis=1, keepdims=True)
+    return TASK.measure(pairs_of(truth, predictions))
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_every_kind_of_weights_agrees_with_the_plain_ones(several: bool) -> None:
+    """As the laws have it for two classes, here for four, and for several labels a row."""
+    a, b = many_classes(1, several=several), many_classes(1, several=several)
+    shuffled = np.random.default_rng(3).permutation(len(b.owner))
+    for name in ("predicted", "probability"):
+        b.events[name] = b.events[name][shuffled]
+    stacked = Stats.stack([a, b])
+    keys, base = unit_keys(a.units), np.random.default_rng(4).uniform(0.5, 2, len(a))
+    cases: list[tuple[Stats, Any]] = [
+        (a, EachUnit(len(a))),
+        (a, LeaveOneOut(base)),
+        (a, BootstrapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
+    ]
+    inner = (
+        "precision",
+        "f1",
+        "fbeta(beta=2)",
+        "npv",
+        "accuracy",
+        "mcc",
+        "roc_auc",
+        "ap",
+        "best_f1",
+        "log_loss",
+        "ece",
+    )
+    specs = [f"macro({name})" for name in inner] + [f"weighted({name})" for name in inner]
+    specs += [f"micro({name})" for name in inner if name not in ("log_loss", "ece")] + ["ap(label=2)", "ece(label=1)"]
+    specs += ["accuracy", "exact_match", "hamming", "balanced_accuracy", "classwise_ece", "macro(best_threshold)"]
+    if not several:
+        specs += ["mcc", "kappa(weights=linear)", "topk@2", "ovo(roc_auc, weighted=true)", "ovo(ap)", "brier", "mce"]
+    for spec in specs:
+        metric = catalogue.parse(spec, "labels")
+        for stats, weights in cases:
+            rows = np.concatenate(list(weights.blocks()))
+            expected = [float(metric.reduce(stats, Plain(row))[0]) for row in rows]
+            np.testing.assert_allclose(metric.reduce(stats, weights), expected, rtol=1e-7, atol=1e-9, err_msg=spec)
 
 
 # --- rows counted by cell
@@ -493,6 +620,9 @@ def test_tables() -> None:
     bins = report.table("reliability")
     assert bins.values[:, 2].sum() == 3
     assert json.loads(json.dumps(bins.to_dict(), allow_nan=False))["values"][0][3] is None
+    page = report.to_html()
+    assert "<summary>Confusion matrix: rows of truth by prediction</summary>" in page
+    assert "<td>0</td><td>1</td><td>1</td>" in page
     with pytest.raises(KeyError, match="Did you mean 'confusion'"):
         report.table("confusio")
 
@@ -546,6 +676,25 @@ def test_codes_of_texts(texts: list[str]) -> None:
     names = array[first].tolist()
     assert names == list(dict.fromkeys(array.tolist()))
     assert [names[code] for code in codes] == array.tolist()
+    codes, first = _native.factor_texts(texts)
+    assert [texts[i] for i in first] == list(dict.fromkeys(texts))
+    assert [texts[first[code]] for code in codes] == texts
+
+
+def test_codes_of_what_is_not_text() -> None:
+    assert _native.factor_texts(["a", 1]) is None
+    assert _native.factor_texts(["a", "\ud800"]) is None
+    odd = {"label": ["a", "\ud800", "b"]}
+    assert scores(odd, odd, "accuracy") == {"accuracy": 1.0}
+
+
+def test_codes_of_many_texts() -> None:
+    texts = [f"text {i * 7919 % 5000}" for i in range(20_000)]
+    for codes, first in (
+        _native.factor_texts(texts), _native.factor_rows(np.array(texts).view(np.uint32).reshape(len(texts), -1)),
+    ):  # fmt: skip
+        assert len(first) == 5000
+        assert [texts[first[code]] for code in codes] == texts
 
 
 def test_confusion_counts_past_a_byte() -> None:

@@ -7,6 +7,7 @@ towards a typical portion, as estimators from images do.
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import make_labels_sample
@@ -130,12 +131,61 @@ def rankings(rng: np.random.Generator) -> None:
         (folder / f"model_{model}.run").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def boxes(rng: np.random.Generator) -> None:
+    """Dishes on a table as COCO JSON; model B finds more, and its boxes fit less well."""
+    names = ("bowl", "cup", "fork", "plate")
+    images = [{"id": i, "file_name": f"table{i:03d}.jpg", "width": 640, "height": 480} for i in range(1, 81)]
+    annotations: list[dict[str, object]] = []
+    a, b = [], []
+
+    def result(image: int, label: int, box: list[float], score: float) -> dict[str, object]:
+        rounded = [round(float(v), 1) for v in box]
+        return {"image_id": image, "category_id": label, "bbox": rounded, "score": round(float(score), 3)}
+
+    for image in images:
+        number = int(str(image["id"]))
+        for _ in range(int(rng.integers(0, 7))):
+            label = int(rng.integers(1, 5))
+            w, h = (float(v) for v in np.exp(rng.normal((3.2, 3.9, 3.6, 4.9)[label - 1], 0.45, 2)).clip(6, 300))
+            x, y = float(rng.uniform(0, 640 - w)), float(rng.uniform(0, 480 - h))
+            box = [round(v, 1) for v in (x, y, w, h)]
+            annotations.append({
+                "id": len(annotations) + 1, "image_id": number, "category_id": label, "bbox": box,
+                "area": round(box[2] * box[3], 2), "iscrowd": int(rng.random() < 0.02),
+            })  # fmt: skip
+            hard = float(rng.normal(0, 0.12))
+            for results, found, loose in ((a, 0.80, 0.05), (b, 0.92, 0.09)):
+                if rng.random() < found:
+                    moved = np.array(box) + rng.normal(0, loose, 4) * [w, h, w, h]
+                    named = label if rng.random() < 0.95 else int(rng.integers(1, 5))
+                    score = np.clip(0.72 - hard + rng.normal(0, 0.12), 0.05, 0.99)
+                    results.append(result(number, named, [*moved[:2], *np.abs(moved[2:])], score))
+        for results, rate in ((a, 0.9), (b, 1.2)):
+            for _ in range(int(rng.poisson(rate))):
+                box = [*rng.uniform(0, 400, 2), *rng.uniform(10, 120, 2)]
+                results.append(result(number, int(rng.integers(1, 5)), box, rng.beta(2, 4)))
+    folder = SAMPLES / "boxes"
+    categories = [{"id": i, "name": name} for i, name in enumerate(names, 1)]
+    truth = {"images": images, "annotations": annotations, "categories": categories}
+    write_json(folder / "truth.json", truth)
+    write_json(folder / "model_a.json", a)
+    write_json(folder / "model_b.json", b)
+
+
+def write_json(path: Path, data: object) -> None:
+    """One record a line, so that a change can be read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(data).replace("}, {", "},\n{")
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
 def main() -> None:
     weights(np.random.default_rng(20260701))
     sequences(np.random.default_rng(20260702))
     losses(np.random.default_rng(20260706))
     make_labels_sample.main()
     rankings(np.random.default_rng(20260703))
+    boxes(np.random.default_rng(20260705))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 >>> report = sy.evaluate("weights", truth, predictions)  # doctest: +SKIP
 """
 
+from steelyard.accumulator import Accumulator
 from steelyard.api import compare, draw, evaluate, metrics
 from steelyard.core.errors import InputError, SteelyardError
 from steelyard.report.model import Comparison, Report
 from steelyard.version import __version__
 
 __all__ = [
+    "Accumulator",
     "Comparison",
     "InputError",
     "Report",

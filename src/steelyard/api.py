@@ -104,7 +104,7 @@ def compare(
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     said = resolve_options(kind, options or {})
     a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
-    chosen = _expanded(kind, chosen, metrics is None, a.stats)
+    chosen = _expanded(kind, chosen, metrics is None, Stats.unified([a.stats, b.stats])[0])
     return Comparison(
         task=kind.name,
         unit=kind.unit,

@@ -12,14 +12,17 @@ from steelyard.core.records import as_object, factorize
 def codes(*columns: Array) -> tuple[Array, list[Array]]:
     """The sorted distinct values, and each column as positions in them, as `factorize` gives them.
 
-    Of numpy's fixed-width texts only the distinct ones become Python strings.
+    Of texts only the distinct ones are compared and sorted as Python strings.
     """
-    if not all(c.dtype.kind == "U" for c in columns):
-        return factorize(*columns)
     found, local = [], []
     for column in columns:
-        wide = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("=") if column.dtype.itemsize else "U1")
-        code, first = _native.factor_rows(wide.view(np.uint32).reshape(len(wide), wide.dtype.itemsize // 4))
+        part = _native.factor_texts(column.tolist()) if column.dtype == object else None
+        if column.dtype.kind == "U":
+            wide = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("=") if column.dtype.itemsize else "U1")
+            part = _native.factor_rows(wide.view(np.uint32).reshape(len(wide), wide.dtype.itemsize // 4))
+        if part is None:
+            return factorize(*columns)
+        code, first = part
         found.append(as_object(column[first].tolist()))
         local.append(code)
     names, places = factorize(*found)

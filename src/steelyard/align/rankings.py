@@ -158,8 +158,9 @@ def _is_plain(nested: Mapping[Any, Any]) -> bool:
     """Whether the native core can walk it: dicts all the way, queries that are texts without blanks around them."""
     return (
         type(nested) is dict
-        and all(type(query) is str and query and query == query.strip() for query in nested)
+        and all(type(query) is str for query in nested)
         and all(type(documents) is dict for documents in nested.values())
+        and all(query and query == query.strip() for query in nested)
     )
 
 
@@ -218,12 +219,14 @@ def _refuse_one_sided(truth: Rankings, run: Rankings, missing: Array, extra: Arr
 
 def _refuse_repeats(side: Rankings) -> None:
     documents = side.documents
-    second, first = _native.ranking_repeats(
-        documents.text, documents.place, documents.key, side.values, side.starts
-    ).tolist()
+    found = _native.ranking_repeats(documents.text, documents.place, documents.key, side.values, side.starts)
+    _refuse_repeated(side, *found.tolist())
+
+
+def _refuse_repeated(side: Rankings, second: int, first: int) -> None:
     if second >= 0:
         raise InputError(
-            f"query '{side.query_of(second)}', document '{documents[second]}' stands twice, "
+            f"query '{side.query_of(second)}', document '{side.documents[second]}' stands twice, "
             f"first at {side.where(first)}",
             where=side.where(second),
             remedy="Each document may stand once in a query.",
@@ -239,14 +242,16 @@ def _ranks(truth: Rankings, run: Rankings, run_of: Array) -> tuple[list[Array], 
             *ranks, rows, tied, counts, sums = found
             run.content.append(Content(counts, sums))
             return ranks, rows, tied, counts
-    run = _flat(run)
-    _refuse_repeats(run)
+        run = _unfold(run)
     documents = run.documents
     order = np.zeros(0, np.int64) if run.order is None else np.ascontiguousarray(run.order, dtype=np.int64)
-    *ranks, rows, tied = _native.join_rankings(
+    *ranks, rows, tied, sums, repeated = _native.join_rankings(
         *judged, documents.text, documents.place, documents.key, run.values, run.starts, run_of, order
     )
-    return ranks, rows, tied, np.diff(run.starts)
+    _refuse_repeated(run, *repeated.tolist())
+    counts = np.diff(run.starts)
+    run.content.append(Content(counts, sums))
+    return ranks, rows, tied, counts
 
 
 def _gather(rows: Array, starts: Array, chosen: Array) -> tuple[Array, Array]:

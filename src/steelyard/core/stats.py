@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, some
-from steelyard.core.weights import Plain
+from steelyard.core.weights import Plain, Weights
 
 Array = NDArray[Any]
 T = TypeVar("T")
@@ -49,6 +50,7 @@ class Stats:
         self.weight: Array = np.ones(len(units)) if weight is None else np.asarray(weight, dtype=np.float64)
         self.copies, self._expand, self.unify = copies, expand, unify
         self._derived: dict[object, Any] = {}
+        self._by_weights: WeakKeyDictionary[Weights, dict[object, Any]] = WeakKeyDictionary()
         for name, column in self.columns.items():
             if len(column) != len(units):
                 raise ValueError(f"column '{name}' has {len(column)} rows for {len(units)} units")
@@ -99,6 +101,14 @@ class Stats:
             self._derived[key] = make()
         found: T = self._derived[key]
         return found
+
+    def under(self, weights: Weights, key: object, make: Callable[[], T]) -> T:
+        """What several metrics need under the same weights, made once and kept as long as the weights are."""
+        known = self._by_weights.setdefault(weights, {})
+        if key not in known:
+            known[key] = make()
+        value: T = known[key]
+        return value
 
     def sum_events(self, values: Array) -> Array:
         """Sum a value of each event into its unit."""
@@ -190,6 +200,7 @@ class DeferredStats(Stats):
         self._make, self._expand, self._unit_count = make, expand, unit_count
         self.facts, self.unweighted = dict(facts), True
         self._derived: dict[object, Any] = {}
+        self._by_weights: WeakKeyDictionary[Weights, dict[object, Any]] = WeakKeyDictionary()
 
     @property
     def unit_count(self) -> int:

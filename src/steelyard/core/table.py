@@ -36,9 +36,13 @@ class Table:
             "values": cells,
         }
 
+    def cells(self) -> list[list[str]]:
+        """The rows as texts, each behind its name."""
+        rows = zip(self.rows, self.values.tolist(), strict=True)
+        return [[name, *(_text(value) for value in row)] for name, row in rows]
+
     def __str__(self) -> str:
-        body = [[_text(value) for value in row] for row in self.values.tolist()]
-        lines = [[self.corner, *self.columns], *([name, *row] for name, row in zip(self.rows, body, strict=True))]
+        lines = [[self.corner, *self.columns], *self.cells()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         return "\n".join(
             "  ".join(

@@ -51,6 +51,9 @@ def _coded(column: Array) -> tuple[list[str], Array]:
         wide = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("=") if column.dtype.itemsize else "U1")
         codes, first = _native.factor_rows(wide.view(np.uint32).reshape(len(wide), wide.dtype.itemsize // 4))
         return column[first].tolist(), codes
+    part = _native.factor_texts(column.tolist())
+    if part is not None:
+        return column[part[1]].tolist(), part[0]
     texts = list(map(str, column.tolist()))
     place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     return list(place), np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))

@@ -128,7 +128,9 @@ def arrow_text(frame: Any, name: str) -> tuple[Array, Array] | None:
         return None
     if isinstance(column, pyarrow.ChunkedArray):  # a column too long for one chunk
         return None
-    column = column.cast(pyarrow.large_string())
+    if str(kind) == "string_view":
+        column = column.cast(pyarrow.large_string())
+    width = np.int32 if pyarrow.types.is_string(column.type) else np.int64
     _, offsets, data = column.buffers()
-    places = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    places = np.frombuffer(offsets, dtype=width)[column.offset : column.offset + len(column) + 1].astype(np.int64)
     return np.frombuffer(data if data is not None else b"", dtype=np.uint8), places

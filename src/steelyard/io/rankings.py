@@ -152,8 +152,7 @@ def _ids(table: Table, name: str, frame: Any) -> Ids:
 
 def _runs(table: Table, name: str, frame: Any) -> tuple[list[str], Array]:
     """The queries of runs of rows, and where each run begins."""
-    lies = arrow_text(frame, name) is not None
-    values = None if lies else table.columns[name]
+    values = table.columns[name] if frame is None else None
     if values is not None and values.dtype == object:
         packed = _native.pack_runs(np.ascontiguousarray(values))
         if not isinstance(packed, int):

@@ -161,7 +161,7 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
     if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():
         return values.astype(np.int64)
     raw = values.tolist()
-    if raw and all(type(v) is int for v in raw):
+    if raw and all(type(v) is int and abs(v) < 1 << 62 for v in raw):
         return np.array(raw, dtype=np.int64)
     texts = [v.strip() if isinstance(v, str) else v for v in raw]
     for row, value in enumerate(texts):
@@ -182,7 +182,7 @@ def _labels(table: Table, name: str, values: Array, column: Column) -> Array:
     kinds = set(map(type, raw))
     if kinds == {str} and values.dtype == object:
         return values
-    if kinds <= {int, bool} and kinds:
+    if kinds and kinds <= {int, bool} and all(abs(v) < 1 << 62 for v in raw):
         return np.array(raw, dtype=np.int64)
     for row, value in enumerate(raw):
         if _is_empty(value) and not column.empty:
@@ -261,7 +261,7 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
     raw = values.tolist()
     try:
         return np.array([float(v) for v in raw], dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     numbers = np.empty(len(raw))
     for row, value in enumerate(raw):
@@ -272,7 +272,7 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
             continue
         try:
             numbers[row] = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise _problem(
                 table, name, row, f"{_shown(value)} is not a number", "Write digits with a decimal point."
             ) from None

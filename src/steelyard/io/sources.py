@@ -16,10 +16,13 @@ from steelyard.core.task import Task
 SHAPES = {
     "rows": "steelyard.io.rows",
     "rankings": "steelyard.io.rankings",
+    "boxes": "steelyard.io.boxes",
 }
 
 
 def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
-    """Both sides of a task's data, by its shape."""
+    """Both sides of a task's data, by its shape; records are what they are."""
+    if isinstance(truth, Records) and isinstance(predictions, Records):
+        return truth, predictions
     sides: tuple[Records, Records] = import_module(SHAPES[task.shape]).read_sides(task, truth, predictions, columns)
     return sides

@@ -21,7 +21,7 @@ Tile = tuple[Any, ...]
 REDUCTIONS = ("none", "sum", "mean", "positives")
 
 # Temporaries of a tile of this many elements stay in the cache of a CPU core; a GPU wants fewer, larger launches.
-HOST_TILE, DEVICE_TILE = 1 << 20, 1 << 22
+HOST_TILE, DEVICE_TILE = 1 << 20, 1 << 23
 
 
 def is_torch(array: Array) -> bool:

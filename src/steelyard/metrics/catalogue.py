@@ -16,6 +16,7 @@ from steelyard.core.task import Task
 MODULES = {
     "weights": "steelyard.metrics.weights",
     "sequences": "steelyard.metrics.sequences",
+    "boxes": "steelyard.metrics.boxes",
     "losses": "steelyard.metrics.losses",
     "ellipses": "steelyard.metrics.ellipses.task",
     "labels": "steelyard.metrics.labels",

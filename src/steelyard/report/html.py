@@ -19,6 +19,8 @@ from steelyard.version import __version__
 if TYPE_CHECKING:
     from steelyard.report.model import Comparison, Provenance, Report
 
+MOST_SHOWN = 30  # rows or columns of a table beside the scores
+
 
 def report_html(report: Report) -> str:
     """The page of one model."""
@@ -34,6 +36,7 @@ def report_html(report: Report) -> str:
     for by, values in report.slices.items():
         body.append(f"<h2>By {escape(by)}</h2>")
         body.append(_slices(by, values))
+    body += _tables(report)
     remarks = remarks_of(report)
     if remarks:
         body.append("<h2>Remarks</h2>" + _list(remarks))
@@ -95,6 +98,17 @@ def _slices(by: str, values: Mapping[str, Mapping[str, Score]]) -> str:
             cells.append(f'<span title="{escape(s.why)}">{shown}</span><br><small>{interval}</small>')
         rows.append(cells)
     return _table(f"By {by}", [by, "units", *specs], rows)
+
+
+def _tables(report: Report) -> list[str]:
+    """What the task has beside scores, folded away; a table too large to look at is left to the CSV."""
+    found = []
+    for table in map(report.table, report.tables):
+        if len(table.rows) <= MOST_SHOWN and len(table.columns) <= MOST_SHOWN:
+            rows = [[escape(cell) for cell in row] for row in table.cells()]
+            shown = _table(table.title, [table.corner, *table.columns], rows)
+            found.append(f"<details><summary>{escape(table.title)}</summary>{shown}</details>")
+    return ["<h2>Tables</h2>", *found] if found else []
 
 
 def _whisker(value: float, interval: tuple[float, float] | None) -> str:

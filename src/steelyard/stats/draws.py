@@ -96,7 +96,9 @@ class BootstrapDraws(_Drawn):
         step = self._rows_a_block()
         for start in range(0, self.rows, step):
             count = min(step, self.rows - start)
-            yield _native.poisson_weights(self.keys, self.seed, start, count, copies=self.copies) * self.base
+            block: Floats = _native.poisson_weights(self.keys, self.seed, start, count, copies=self.copies)
+            block *= self.base
+            yield block
 
 
 class SwapDraws(_Drawn):

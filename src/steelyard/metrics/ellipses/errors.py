@@ -214,10 +214,10 @@ class AxisError(_OfPairs):
 class AngleError(_OfPairs):
     r"""Mean error of the angle of the matched ellipses, in degrees.
 
-    $\frac{1}{K} \sum_{\mathrm{pairs}} \min(\delta, 180 - \delta), \quad \delta = |\hat\theta - \theta| \bmod 180$
+    $\frac{1}{K} \sum_{\mathrm{pairs}} \min(\delta, 180 - \delta)$
 
-    Between 0 and 90. A pair in which either ellipse is nearly a circle (b / a above round) has no angle: it is left
-    out and counted. Pairs as the score makes them.
+    δ is the difference of the angles modulo 180, so the error is between 0 and 90. A pair in which either ellipse
+    is nearly a circle (b / a above round) has no angle: it is left out and counted. Pairs as the score makes them.
 
     Undefined when there is no pair with an angle.
 

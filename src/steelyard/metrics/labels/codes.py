@@ -54,21 +54,21 @@ def ordered(names: Sequence[str]) -> tuple[str, ...]:
 
 def declared_by_columns(pairs: LabelPairs) -> tuple[str, ...] | None:
     """The classes that columns of one a class name, which then are all there are."""
-    several = class_columns(pairs.truth, "label")
-    for records, name in (
-        (pairs.prediction, "score"), (pairs.prediction, "probability"), (pairs.prediction, "label"),
-    ):  # fmt: skip
-        columns = class_columns(records, name)
-        if len(columns) > 1 or (columns and pairs.several):
-            if several and set(several) != set(columns):
-                odd = sorted(set(several) ^ set(columns))
-                raise InputError(
-                    f"{some(odd)} has a column on one side only",
-                    where=records.source,
-                    remedy="Both sides need one column a class.",
-                )
-            return ordered(columns)
-    return ordered(several) if several else None
+    found: list[str] | None = None
+    sides = [(pairs.truth, "label"), *((pairs.prediction, name) for name in ("label", "score", "probability"))]
+    for side, name in sides:
+        columns = class_columns(side, name)
+        if len(columns) < 2 and not (columns and pairs.several):
+            continue
+        if found is not None and set(found) != set(columns):
+            odd = sorted(set(found) ^ set(columns))
+            raise InputError(
+                f"columns of '{name}' and others are not of the same classes: {some(odd)} is missing in one",
+                where=side.source,
+                remedy="Give one column for each class wherever there is one a class.",
+            )
+        found = columns
+    return None if found is None else ordered(found)
 
 
 def code_single(pairs: LabelPairs) -> Coded:
@@ -181,7 +181,7 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
             raise InputError(
                 f"one column '{kind}' is for two classes, and there are {len(classes)}: {some(classes, 5)}",
                 where=side.source,
-                remedy=f"Give a column for each class: {kind}:{classes[0]}, ...",
+                remedy=f"Give a column for each class: {kind}:CLASS.",
             )
         places: tuple[int, ...] = (len(classes) - 1,)
         values = side[kind][:, np.newaxis]
@@ -199,7 +199,7 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
             raise InputError(
                 f"there is one column of {kind} and {len(classes)} classes: {some(classes, 5)}",
                 where=side.source,
-                remedy=f"Give a column for each class: {kind}:{classes[0]}, ...",
+                remedy=f"Give a column for each class: {kind}:CLASS.",
             )
         places = tuple(classes.index(name) for name in columns)
         values = np.stack([side[f"{kind}:{name}"] for name in columns], axis=1)

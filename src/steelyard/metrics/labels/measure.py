@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.errors import InputError
 from steelyard.core.pairs import Array
 from steelyard.core.stats import DeferredStats, Stats
 from steelyard.metrics.labels.codes import count_codes, count_integers, ordered
@@ -119,13 +120,16 @@ def _decided(facts: dict[str, Any], events: dict[str, Array]) -> Array | None:
 def unify(parts: Sequence[Stats]) -> list[Stats]:
     """Stats of the same kind with one list of classes: batches and models that saw different ones."""
     first = parts[0].facts
+    if any(part.facts["several"] != first["several"] for part in parts):
+        raise InputError("one label a row cannot be joined with several", remedy="Give both sides in the same form.")
+    common = set.intersection(*(set(part.events) for part in parts))  # labels here and scores there: neither is left
     names = ordered(list({name for part in parts for name in part.facts["classes"]}))
     place = {name: i for i, name in enumerate(names)}
     unified = []
     for part in parts:
         moved = np.array([place[name] for name in part.facts["classes"]], dtype=np.int64)
-        facts = {**_facts(names, several=first["several"]), "labelled": part.facts["labelled"]}
-        events = dict(part.events)
+        facts = {**_facts(names, several=first["several"]), "labelled": "predicted" in common}
+        events = {name: column for name, column in part.events.items() if name in common}
         for side in ("truth", "predicted"):
             if side in events:
                 events[side] = _moved(events[side], moved, len(names), part.facts["several"])

@@ -1,0 +1,192 @@
+"""Boxes from whatever the user has: COCO files, tables, frames, or one dict an image as a training loop has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
+from steelyard.core.task import Task
+from steelyard.io.coco import parse_coco, read_coco
+from steelyard.io.read import read_table, to_records
+from steelyard.io.table import Table
+
+_PER_IMAGE = {"image", "boxes", "labels", "scores", "crowd", "area"}
+_NEEDED = {
+    "truth": frozenset({"image", "boxes", "labels"}),
+    "prediction": frozenset({"image", "boxes", "labels", "scores"}),
+}
+
+
+def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
+    """Truth and predictions; neither can hold the other."""
+    if predictions is None:
+        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+    sides = (
+        read_boxes(truth, task.truth, columns, "truth"),
+        read_boxes(predictions, task.prediction, columns, "prediction"),
+    )
+    if not len(sides[0]) and not _images(sides[0]):
+        raise InputError("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
+    return sides
+
+
+def _images(records: Records) -> int:
+    return 0 if not isinstance(records, BoxRecords) or records.images is None else len(records.images)
+
+
+def read_boxes(data: Any, schema: Schema, columns: Mapping[str, str], side: str) -> Records:
+    """Records of one side; `side` is "truth" or "prediction"."""
+    source = "truth" if side == "truth" else "predictions"
+    if isinstance(data, str | PathLike):
+        if Path(data).suffix.lower() == ".json":
+            return read_coco(data, side)
+    elif isinstance(data, Mapping) and "annotations" in data:
+        return parse_coco(_dumps(data, source), side, source)
+    elif isinstance(data, list | tuple):
+        if all(isinstance(item, Mapping) and "image_id" in item for item in data) and (data or side != "truth"):
+            return parse_coco(_dumps(data, source), side, source)
+        return _from_images(data, schema, columns, side, source)
+    images = None
+    if isinstance(data, Mapping):
+        data = {name: to_numpy(column) for name, column in data.items()}
+        if side == "truth" and "images" in data:
+            images = np.asarray(data.pop("images"))
+            images = images.astype(np.int64) if images.dtype.kind in "iu" else as_object(list(map(str, images)))
+    table, empty = _without_empty(read_table(data, source), columns, side)
+    records = to_records(table, schema, columns, side)
+    if images is None and not len(empty):
+        return records
+    named = [records["image"], *([images] if images is not None else []), *([empty] if len(empty) else [])]
+    return _with_images(records, named)
+
+
+def to_numpy(values: Any) -> Any:
+    """A tensor as an array, wherever it lives; anything else as it is."""
+    if hasattr(values, "detach") and hasattr(values, "cpu"):
+        return values.detach().cpu().numpy()
+    return values
+
+
+def _with_images(records: Records, named: Sequence[Array]) -> BoxRecords:
+    if all(ids.dtype.kind in "iu" for ids in named):
+        images = np.unique(np.concatenate(named))
+    else:
+        images = as_object(sorted({str(value) for ids in named for value in ids.tolist()}))
+    return BoxRecords(records.source, records.columns, records.other, records.place, records.names, images=images)
+
+
+def _dumps(data: Any, source: str) -> bytes:
+    try:
+        return json.dumps(data, default=lambda value: value.tolist()).encode()
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise InputError(f"cannot be taken as COCO data: {error}", where=source) from None
+
+
+def _without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple[Table, Array]:
+    """Rows of the truth that name an image and nothing else: an image without objects."""
+    label = columns.get("truth.label") or columns.get("label", "label")
+    image = columns.get("truth.image") or columns.get("image", "image")
+    if side != "truth" or label not in table.columns or image not in table.columns:
+        return table, np.zeros(0, np.int64)
+    labels = table.columns[label]
+    if labels.dtype.kind == "f":
+        empty = np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        empty = np.array([v is None or v == "" or v != v for v in labels.tolist()], dtype=bool)
+    else:
+        return table, np.zeros(0, np.int64)
+    if not empty.any():
+        return table, np.zeros(0, np.int64)
+    rows = np.flatnonzero(~empty)
+    lines = np.arange(len(table)) if table.lines is None else table.lines
+    kept = replace(table, columns={name: column[rows] for name, column in table.columns.items()}, lines=lines[rows])
+    ids = table.columns[image][empty]
+    ids = ids.astype(np.int64) if ids.dtype.kind in "iu" else as_object([str(v).strip() for v in ids.tolist()])
+    return kept, ids
+
+
+def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str], side: str, source: str) -> Records:
+    """One dict an image: `image`, `boxes` (n × 4: x, y, width, height), `labels`, and `scores` of predictions."""
+    needed = _NEEDED[side]
+    images: list[Any] = []
+    counts: list[int] = []
+    parts: dict[str, list[Array]] = {"boxes": [], "labels": [], "scores": [], "crowd": [], "area": []}
+    for i, item in enumerate(data):
+        if not (type(item) is dict or isinstance(item, Mapping)) or not needed <= item.keys() <= _PER_IMAGE:
+            raise _wrong_item(item, needed, f"{source}, item {i}")
+        boxes = np.asarray(to_numpy(item["boxes"]))
+        if boxes.ndim != 2 or boxes.shape[1] != 4:
+            if boxes.size:
+                shape = " × ".join(map(str, boxes.shape))
+                where = f"{source}, item {i}"
+                raise InputError(f"boxes are {shape}", where=where, remedy="Give n × 4: x, y, width, height.")
+            boxes = np.zeros((0, 4))
+        image, count = item["image"], len(boxes)
+        images.append(image.item() if hasattr(image, "item") else image)
+        counts.append(count)
+        if count:
+            parts["boxes"].append(boxes)
+        for name, values in item.items():
+            if name == "image" or name == "boxes":
+                continue
+            array = np.asarray(to_numpy(values))
+            if array.shape != (count,) and not array.size == count == 0:
+                where = f"{source}, item {i}"
+                raise InputError(f"{count} boxes and {array.size} {name}", where=where, remedy="Give one for each box.")
+            if count:
+                parts[name].append(array)
+    for name in ("crowd", "area"):
+        if parts[name] and len(parts[name]) != len(parts["boxes"]):
+            raise InputError(f"'{name}' is given for some images only", where=source, remedy="Give it for all or none.")
+    whole = bool(images) and all(type(v) is int for v in images)
+    ids = np.array(images, dtype=np.int64) if whole else as_object(list(map(str, images)))
+    box = np.concatenate(parts["boxes"], dtype=np.float64) if parts["boxes"] else np.zeros((0, 4))
+    labels = np.concatenate(parts["labels"]) if parts["labels"] else np.zeros(0, np.int64)
+    flat: dict[str, Array] = {
+        "image": np.repeat(ids, counts),
+        "label": labels if labels.dtype.kind in "iu" else as_object(labels.tolist()),
+        "x": box[:, 0], "y": box[:, 1], "w": box[:, 2], "h": box[:, 3],
+    }  # fmt: skip
+    for name, column in (("scores", "score"), ("crowd", "crowd"), ("area", "area")):
+        if parts[name]:
+            flat[column] = np.concatenate(parts[name])
+        elif name == "scores" and side == "prediction":
+            flat[column] = np.zeros(0)
+    if _plainly_right(flat, box):
+        place = Table(source, flat).place
+        records = Records(source, flat, {}, place, {name: name for name in flat})
+    else:
+        records = to_records(Table(source, flat), schema, {}, side)
+    if side != "truth":
+        return records
+    images_of = ids if whole else _with_images(records, [ids]).images
+    return BoxRecords(records.source, records.columns, records.other, records.place, records.names, images=images_of)
+
+
+def _plainly_right(flat: Mapping[str, Array], box: Array) -> bool:
+    """Whether the columns need no conversion and hold nothing that a schema refuses: most batches of most loops."""
+    if flat["label"].dtype != np.int64 or "crowd" in flat or "area" in flat:
+        return False
+    if len(box) and not (np.abs(box).max() <= 1e12 and box[:, 2:].min() >= 0):
+        return False
+    score = flat.get("score")
+    return score is None or (score.dtype == np.float64 and bool(np.isfinite(score).all()))
+
+
+def _wrong_item(item: Any, needed: frozenset[str], where: str) -> InputError:
+    if not isinstance(item, Mapping):
+        kind = type(item).__name__
+        return InputError(f"{kind} where a dict is expected", where=where, remedy="Give one dict an image.")
+    for name in item:
+        if name not in _PER_IMAGE:
+            return InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _PER_IMAGE))
+    lacking = min(needed - item.keys())
+    return InputError(f"the key '{lacking}' is missing", where=where, remedy=f"It needs {', '.join(sorted(needed))}.")

@@ -1,0 +1,142 @@
+"""COCO JSON: the truth (images, annotations, categories) and detection results, straight into columns."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.errors import InputError
+from steelyard.core.records import Array, BoxRecords, as_object
+from steelyard.io.text import check_readable
+
+Columns = dict[str, Any]
+
+
+def read_coco(path: str | PathLike[str], side: str, threads: int = 0) -> BoxRecords:
+    """Read one side: `side` is "truth" or "prediction"."""
+    source = str(path)
+    check_readable(Path(path), source)
+    truth = side == "truth"
+    try:
+        found = _native.coco_read(source, truth, threads)
+    except ValueError as error:
+        raise InputError(str(error), where=source) from None
+    if isinstance(found, tuple):
+        raise _fault(found, source, lambda byte: _head(path, byte), truth)
+    return _records(found, source, truth)
+
+
+def parse_coco(text: bytes, side: str, source: str = "text", threads: int = 0) -> BoxRecords:
+    """The same from bytes in memory."""
+    truth = side == "truth"
+    found = _native.coco_parse(text, truth, threads)
+    if isinstance(found, tuple):
+        raise _fault(found, source, lambda byte: text[:byte], truth)
+    return _records(found, source, truth)
+
+
+def _head(path: str | PathLike[str], size: int) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(size)
+
+
+def _fault(found: tuple[Any, ...], source: str, head: Any, truth: bool) -> InputError:
+    byte, what, syntax, section, record, key = found
+    before = head(byte)
+    line, column = before.count(b"\n") + 1, byte - (before.rfind(b"\n") + 1) + 1
+    place = f"byte {byte}" if line == 1 else f"line {line}, column {column}"
+    names = {"results": "record", "annotations": "annotation", "images": "image", "categories": "category"}
+    where = source
+    if record >= 0:
+        where += f", {names[section]} {record}"
+    if key:
+        where += f", key '{key}'"
+    expected = (
+        "A COCO truth file is an object with the arrays images, annotations and categories."
+        if truth
+        else 'COCO results are an array of {"image_id", "category_id", "bbox", "score"}.'
+    )
+    if syntax:
+        return InputError(f"not valid JSON at {place}: {what}", where=where, remedy=_mend(what))
+    return InputError(f"{what} (at {place})", where=where, remedy=expected)
+
+
+def _mend(what: str) -> str:
+    if "NaN" in what:
+        return "Write a finite number, or leave the record out."
+    if "ends" in what or "empty" in what:
+        return "Was it written or copied to its end?"
+    return ""
+
+
+def _ids(found: Any) -> Array:
+    if not isinstance(found, tuple):
+        return np.asarray(found)
+    text, ends = found
+    starts = [0, *ends.tolist()]
+    return as_object([text[a:b].decode() for a, b in pairwise(starts)])
+
+
+def _records(found: Columns, source: str, truth: bool) -> BoxRecords:
+    box = found["box"]
+    columns = {
+        "image": _ids(found["image"]),
+        "label": _ids(found["label"]),
+        "x": box[:, 0],
+        "y": box[:, 1],
+        "w": box[:, 2],
+        "h": box[:, 3],
+    }
+    names = {"image": "image_id", "label": "category_id", "x": "bbox", "y": "bbox", "w": "bbox", "h": "bbox"}
+    if not truth:
+        columns["score"] = found["score"]
+        return BoxRecords(source, columns, {}, lambda row: f"{source}, record {row}", names)
+    columns["area"], columns["crowd"] = found["area"], found["crowd"].view(bool)
+    _refuse_repeated(found["id"], source)
+    images, categories = _ids(found["images"]), _ids(found["categories"])
+    for ids, what in ((images, "image"), (categories, "category")):
+        row = first_repeated(ids)
+        if row >= 0:
+            raise InputError(f"id {ids[row]} stands twice", where=f"{source}, {what} {row}", remedy="Ids are unique.")
+    return BoxRecords(
+        source,
+        columns,
+        {},
+        lambda row: f"{source}, annotation {row}",
+        names,
+        images=images,
+        labels=categories,
+        label_names=tuple(found["names"]),
+        zero_id=_row_of_zero(found["id"]),
+    )
+
+
+def first_repeated(ids: Array) -> int:
+    """The first row whose id stands in an earlier row; -1 where there is none."""
+    if ids.dtype.kind == "i":
+        return int(_native.first_repeated(ids))
+    seen: set[Any] = set()
+    for row, value in enumerate(ids.tolist()):
+        if value in seen:
+            return row
+        seen.add(value)
+    return -1
+
+
+def _refuse_repeated(ids: Array, source: str) -> None:
+    rows = np.flatnonzero(ids >= 0)
+    given = ids if len(rows) == len(ids) else np.ascontiguousarray(ids[rows])
+    row = first_repeated(given)
+    if row >= 0:
+        where = f"{source}, annotation {rows[row]}, key 'id'"
+        raise InputError(f"id {given[row]} stands twice", where=where, remedy="Ids of annotations are unique.")
+
+
+def _row_of_zero(ids: Array) -> int:
+    rows = np.flatnonzero(ids == 0)
+    return int(rows[0]) if len(rows) else -1

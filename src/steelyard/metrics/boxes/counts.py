@@ -1,0 +1,439 @@
+"""Boxes at a working point: precision, recall, F1, false positive rates and the IoU of what was found.
+
+Everything here is a ratio of counts by image, so that any weights are one product with the columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from steelyard.core.metric import Metric
+from steelyard.core.spec import Range, render_value
+from steelyard.core.stats import Array, Stats
+from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.metrics.boxes.matches import AREAS, Matches, figures, matches, sides
+from steelyard.metrics.boxes.settings import (
+    STANDARD,
+    check_ious,
+    check_most,
+    check_score,
+    label_code,
+    matched,
+    thresholds,
+)
+
+INFINITY = float("inf")
+
+
+def _in_class(m: Matches, places: Array, code: int | None) -> Array:
+    if code is None:
+        return places
+    inside = np.zeros(len(places), dtype=bool)
+    inside[m.begin[code] : m.end[code]] = True
+    return places & inside
+
+
+def _counts(stats: Stats, iou: float | Range, score: float, most: int, label: str | int | None) -> Array:
+    """Columns (images, 3, thresholds): true positives, false positives, objects."""
+    m, which = matched(stats, iou, "all", most)
+    code = label_code(stats, label)
+    units = len(stats)
+    kept = _in_class(m, m.places() & (m.score >= score) & (m.rank < most), code)
+    objects = m.counts.astype(bool)
+    if code is not None:
+        objects = objects.copy()
+        objects[: m.truth_begin[code]] = objects[m.truth_begin[code + 1] :] = False
+    columns = np.zeros((units, 3, len(which)))
+    for column, t in enumerate(which):
+        hit, ignored = m.bit(t)
+        columns[:, 0, column] = np.bincount(m.image[kept & hit], minlength=units)
+        columns[:, 1, column] = np.bincount(m.image[kept & ~hit & ~ignored], minlength=units)
+        columns[:, 2, column] = np.bincount(m.truth_image[objects], minlength=units)
+    return columns
+
+
+@dataclass(frozen=True)
+class _AtScore(Metric):
+    """A ratio of counts at an IoU threshold and a score threshold; over a range of IoU, the mean of the ratios."""
+
+    iou: float | Range = 0.5
+    score: float = 0.5
+    only: str | int | None = field(default=None, metadata={"spec": "label"})
+    max_dets: int = 100
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """At one threshold, and over the ten."""
+        return (cls(), cls(iou=STANDARD))
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_score(self)
+        check_most(self, "max_dets")
+
+    @property
+    def label(self) -> str:
+        """Name the working point."""
+        whose = "" if self.only is None else f" of {self.only}"
+        return f"{self.title}{whose}, IoU {render_value(self.iou)}, score {self.score:g}"
+
+    def totals(self, stats: Stats, weights: Weights) -> Array:
+        """Weighted true positives, false positives and objects: (rows, 3, thresholds)."""
+        key = ("counts", thresholds(self.iou), self.score, self.max_dets, self.only)
+        columns = stats.per_unit(key, lambda: _counts(stats, self.iou, self.score, self.max_dets, self.only))
+        flat = stats.per_unit((*key, "flat"), lambda: columns.reshape(len(stats), -1))
+        return (weights @ flat).reshape(-1, 3, columns.shape[2])
+
+
+def _mean(values: Array) -> Floats:
+    return np.asarray(values.mean(axis=1))
+
+
+@dataclass(frozen=True)
+class Precision(_AtScore):
+    r"""Precision: the share of the detections kept that are right.
+
+    $\mathrm{precision} = \mathrm{TP} \;/\; (\mathrm{TP} + \mathrm{FP})$
+
+    Detections with a score of at least `score` are kept, of all classes together; `label` asks for one class. A second
+    detection of the same object is a false positive. What falls on a crowd counts neither way.
+
+    Undefined when no detection is kept.
+
+    Pros:
+    - Reads as a promise: so many of a hundred boxes shown are right.
+
+    Cons:
+    - Depends on the score threshold, and says nothing about what is missed.
+    """
+
+    name = "precision"
+    title = "Precision"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Hits over detections."""
+        totals = self.totals(stats, weights)
+        return _mean(ratio(totals[:, 0], totals[:, 0] + totals[:, 1]))
+
+
+@dataclass(frozen=True)
+class Recall(_AtScore):
+    r"""Recall, the true positive rate: the share of the objects that were found.
+
+    $\mathrm{recall} = \mathrm{TPR} = \mathrm{TP} \;/\; (\mathrm{TP} + \mathrm{FN})$
+
+    Undefined when there is no object.
+
+    Pros:
+    - Reads as a promise: so many of a hundred objects are found.
+
+    Cons:
+    - False positives are free.
+    """
+
+    name = "recall"
+    title = "Recall (true positive rate)"
+    aliases = ("tpr",)
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Hits over objects."""
+        totals = self.totals(stats, weights)
+        return _mean(ratio(totals[:, 0], totals[:, 2]))
+
+
+@dataclass(frozen=True)
+class F1(_AtScore):
+    r"""F1: the harmonic mean of precision and recall.
+
+    $F_1 = 2\,\mathrm{TP} \;/\; (2\,\mathrm{TP} + \mathrm{FP} + \mathrm{FN})$
+
+    Undefined when there is neither an object nor a detection kept.
+
+    Pros:
+    - One number for a working point; high only where both are high.
+
+    Cons:
+    - Weighs a miss and a false alarm alike, which few uses do.
+    """
+
+    name = "f1"
+    title = "F1"
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Twice the hits over detections plus objects."""
+        totals = self.totals(stats, weights)
+        return _mean(ratio(2 * totals[:, 0], totals[:, 0] + totals[:, 1] + totals[:, 2]))
+
+
+@dataclass(frozen=True)
+class BestF1(Metric):
+    r"""Best F1: the highest F1 that any score threshold reaches, all classes together.
+
+    $F_1^{*} = \max_s F_1(s)$
+
+    The report says at which score. Inside every bootstrap draw the threshold is sought again, so the interval holds
+    that search too.
+
+    Undefined when there is no object.
+
+    Pros:
+    - Compares models whose scores are not calibrated alike.
+    - Gives the score threshold to work with.
+
+    Cons:
+    - Optimistic: the threshold is chosen on the data that it is judged on.
+    """
+
+    name = "best_f1"
+    title = "Best F1 over score thresholds"
+
+    iou: float = 0.5
+    max_dets: int = 100
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_most(self, "max_dets")
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Search the thresholds under each row of weights."""
+        return self._search(stats, weights)[0]
+
+    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+        """The threshold."""
+        at = float(self._search(stats, weights)[1][0])
+        return (f"The best F1 is reached with detections of score {at:.4g} or more.",) if at == at else ()
+
+    def _search(self, stats: Stats, weights: Weights) -> tuple[Floats, Floats]:
+        m, which = matched(stats, self.iou, "all", self.max_dets)
+        key = ("pooled", id(m), which[0])
+        pooled = stats.derived(key, lambda: _pooled(m, which[0]))
+
+        def search() -> tuple[Floats, Floats]:
+            best, at = figures(pooled, weights, self.max_dets, "best_f1", np.array([0.0, 1.0]))
+            return best[:, 0], at[:, 0]
+
+        return stats.under(weights, (*key, self.max_dets), search)
+
+
+def _pooled(m: Matches, t: int) -> Matches:
+    """All classes as one: detections by falling score, one threshold."""
+    places = np.flatnonzero(m.places())
+    order = places[np.argsort(-m.score[places], kind="stable")]
+    hit, ignored = m.bit(t)
+    n, truths = len(order), len(m.truth_order)
+    return Matches(
+        np.zeros(1, np.int64), np.array([n]), m.order[order], m.image[order], m.score[order], m.rank[order],
+        hit[order].astype(np.uint32), ignored[order].astype(np.uint32), np.array([0, truths]), m.truth_order,
+        m.truth_image, m.counts, 1, m.partner, m.overlap,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FalsePositivesPerImage(Metric):
+    r"""False positives an image: how many wrong boxes a viewer sees.
+
+    $\mathrm{FPPI} = \mathrm{FP} \;/\; \mathrm{images}$
+
+    Undefined when there is no image.
+
+    Pros:
+    - Means the same whatever the number of objects.
+
+    Cons:
+    - Not a rate: it has no upper end.
+    """
+
+    name = "fppi"
+    title = "False positives an image"
+    better = "lower"
+    range = (0, INFINITY)
+
+    iou: float | Range = 0.5
+    score: float = 0.5
+    max_dets: int = 100
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_score(self)
+        check_most(self, "max_dets")
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """False positives over images."""
+        totals = F1(self.iou, self.score, None, self.max_dets).totals(stats, weights)
+        return _mean(ratio(totals[:, 1], (weights @ stats["images"])[:, np.newaxis]))
+
+
+@dataclass(frozen=True)
+class FalsePositiveRateImage(Metric):
+    r"""False positive rate by image: of the images without a class, the share that got a detection of it.
+
+    $\mathrm{FPR} = \sum_k |\{i : k \notin i,\; k\ \mathrm{detected}\}| \;/\; \sum_k |\{i : k \notin i\}|$
+
+    Boxes have no true negatives; whole images do, so this is the one rate with a true denominator, and what plain `fpr`
+    means. It is taken over all pairs of image and class.
+
+    Undefined when every image holds every class.
+
+    Pros:
+    - A real rate, from 0 to 1, comparable with classification.
+
+    Cons:
+    - Blind to false positives in images that do hold the class.
+    - Small by nature where there are many classes.
+    """
+
+    name = "fpr_image"
+    title = "False positive rate by image"
+    aliases = ("fpr",)
+    better = "lower"
+
+    score: float = 0.5
+
+    def check(self) -> None:
+        """Check the score threshold."""
+        check_score(self)
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Absent classes that were detected over absent classes."""
+        columns = stats.per_unit(("absent", self.score), lambda: _absent(stats, self.score))
+        totals = weights @ columns
+        return ratio(totals[:, 1], totals[:, 0])
+
+
+def _absent(stats: Stats, score: float) -> Array:
+    """By image: classes that are absent, and those among them that were detected."""
+    s, classes, units = sides(stats), len(stats.facts["labels"]), len(stats)
+    present = np.unique(s.image.astype(np.int64) * classes + s.label)
+    kept = s.d_score >= score
+    detected = np.unique(s.d_image[kept].astype(np.int64) * classes + s.d_label[kept])
+    wrong = np.setdiff1d(detected, present, assume_unique=True)
+    columns = np.empty((units, 2))
+    columns[:, 0] = classes - np.bincount(present // classes, minlength=units) if classes else 0
+    columns[:, 1] = np.bincount(wrong // max(classes, 1), minlength=units)
+    return columns
+
+
+@dataclass(frozen=True)
+class FalsePositiveRateCandidate(Metric):
+    r"""False positive rate by candidate: of the detections that match nothing, the share that the score lets through.
+
+    $\mathrm{FPR}_{\mathrm{candidate}} = |\{d\ \mathrm{unmatched},\; s_d \ge s\}| \;/\; |\{d\ \mathrm{unmatched}\}|$
+
+    Takes the unmatched detections of low score for the true negatives.
+
+    Undefined when every detection matches.
+
+    Pros:
+    - Shows how well the score tells wrong boxes from right ones.
+
+    Cons:
+    - Depends on how many boxes of low score the model puts out: not comparable between models.
+    """
+
+    name = "fpr_candidate"
+    title = "False positive rate by candidate"
+    better = "lower"
+
+    iou: float | Range = 0.5
+    score: float = 0.5
+    max_dets: int = 100
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_score(self)
+        check_most(self, "max_dets")
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Unmatched kept over unmatched."""
+        kept = F1(self.iou, self.score, None, self.max_dets).totals(stats, weights)
+        every = F1(self.iou, -1e300, None, self.max_dets).totals(stats, weights)
+        return _mean(ratio(kept[:, 1], every[:, 1]))
+
+
+@dataclass(frozen=True)
+class MeanIou(Metric):
+    r"""Mean IoU of the matched: how well the boxes fit the objects that were found.
+
+    $\overline{\mathrm{IoU}} = \frac{1}{|M|} \sum_{(d, g) \in M} \mathrm{IoU}(d, g)$
+
+    Undefined when nothing was matched.
+
+    Pros:
+    - The fit alone, apart from what was found and what was not.
+
+    Cons:
+    - A model that finds only easy objects looks good: read it beside recall.
+    """
+
+    name = "mean_iou"
+    title = "Mean IoU of matched boxes"
+
+    iou: float = 0.5
+    score: float = 0.5
+    max_dets: int = 100
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_score(self)
+        check_most(self, "max_dets")
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Sum of IoU over number of matches."""
+        key = ("mean_iou", self.iou, self.score, self.max_dets)
+        totals = weights @ stats.per_unit(key, lambda: self._columns(stats))
+        return ratio(totals[:, 0], totals[:, 1])
+
+    def _columns(self, stats: Stats) -> Array:
+        m = matches(stats, (float(self.iou),), AREAS["all"], max(self.max_dets, 100))
+        kept = m.places() & (m.score >= self.score) & (m.rank < self.max_dets) & m.bit(0)[0]
+        units = len(stats)
+        overlap = np.bincount(m.image[kept], weights=m.overlap[kept], minlength=units)
+        return np.stack([overlap, np.bincount(m.image[kept], minlength=units)], axis=1)
+
+
+@dataclass(frozen=True)
+class LogAverageMissRate(Metric):
+    r"""Log-average miss rate: the share of objects missed, over false positives from 0.01 to 1 an image.
+
+    $\mathrm{LAMR} = \exp\!\Big( \frac{1}{9} \sum_{j=0}^{8} \ln \mathrm{MR}(10^{-2 + j/4}) \Big)$
+
+    The geometric mean of the miss rate at nine numbers of false positives an image, evenly spaced in the logarithm, as
+    pedestrian detection reports it; the mean over classes that have truth. A miss rate below 1e-10 counts as that.
+
+    Undefined when no class has truth.
+
+    Pros:
+    - Speaks of the working range where a system would run.
+
+    Cons:
+    - Depends on the number of images without objects.
+    """
+
+    name = "lamr"
+    title = "Log-average miss rate"
+    better = "lower"
+    range = (1e-10, 1)
+
+    iou: float = 0.5
+    max_dets: int = 100
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_most(self, "max_dets")
+
+    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+        """Walk each class until the false positives pass each of the nine."""
+        m, which = matched(stats, self.iou, "all", self.max_dets)
+        key = ("lamr", id(m), self.max_dets)
+        found = stats.under(
+            weights, key, lambda: figures(m, weights, self.max_dets, "lamr", np.logspace(-2.0, 0.0, 9))[0]
+        )
+        return np.asarray(found[:, which[0]])

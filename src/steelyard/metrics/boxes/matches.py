@@ -1,0 +1,171 @@
+"""Matches of a set of boxes under given settings: made once, shared by every metric that has the same settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.spec import Range
+from steelyard.core.stats import Array, Stats
+from steelyard.core.weights import Floats, Plain, Weights
+from steelyard.metrics.boxes.pairs import CROWD
+
+IOUS: tuple[float, ...] = Range(0.5, 0.95).values
+AREAS: dict[str, tuple[float, float]] = {
+    "all": (0.0, 1e10),
+    "small": (0.0, 32.0**2),
+    "medium": (32.0**2, 96.0**2),
+    "large": (96.0**2, 1e10),
+}
+RECALLS = {"coco": 101, "voc11": 11}
+KINDS = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6}
+
+Area = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Columns of both sides as the native core takes them."""
+
+    image: Array
+    label: Array
+    box: Array
+    area: Array
+    flags: Array
+    d_image: Array
+    d_label: Array
+    d_box: Array
+    d_score: Array
+    rows: Array  # events of the truths
+    d_rows: Array  # events of the detections
+
+
+def sides(stats: Stats) -> Sides:
+    """Split the events into truths and detections."""
+    found: Sides = stats.derived("sides", lambda: _split(stats))
+    return found
+
+
+def _split(stats: Stats) -> Sides:
+    e = stats.events
+    is_truth = e["truth"]
+    count = int(np.count_nonzero(is_truth))
+    t: Any
+    d: Any
+    if is_truth[:count].all():  # as they are after reading: views, no copies
+        t, d = slice(0, count), slice(count, len(is_truth))
+        rows, d_rows = np.arange(count), np.arange(count, len(is_truth))
+    else:
+        rows, d_rows = np.flatnonzero(is_truth), np.flatnonzero(~is_truth)
+        t, d = rows, d_rows
+    image = stats.owner.astype(np.int32, copy=False)
+    return Sides(
+        image[t], e["label"][t], e["box"][t], e["area"][t], e["flags"][t],
+        image[d], e["label"][d], e["box"][d], e["score"][d], rows, d_rows,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Detections by class and falling score, with a bit for each IoU threshold; see native/boxes.cpp."""
+
+    begin: Array
+    end: Array
+    order: Array  # a detection's row among the detections; -1 in unused places
+    image: Array
+    score: Array
+    rank: Array
+    hit: Array
+    ignored: Array
+    truth_begin: Array
+    truth_order: Array
+    truth_image: Array
+    counts: Array  # 1 where a truth is not ignored
+    thresholds: int
+    partner: Array = field(repr=False)
+    overlap: Array = field(repr=False)
+
+    def bit(self, t: int) -> tuple[Array, Array]:
+        """Hits and ignored at one threshold, one flag a place."""
+        mask = np.uint32(1 << t)
+        return (self.hit & mask) != 0, (self.ignored & mask) != 0
+
+    def places(self) -> Array:
+        """A flag for each place that holds a detection."""
+        return self.order >= 0
+
+
+def matches(
+    stats: Stats,
+    ious: tuple[float, ...],
+    area: Area,
+    most: int,
+    rule: str = "coco",
+    *,
+    quirks: bool = False,
+) -> Matches:
+    """Match under these settings. The four standard areas are made together."""
+    areas = tuple(AREAS.values()) if area in AREAS.values() else (area,)
+    key = ("matches", ious, areas, most, rule, quirks)
+    made: list[Matches] = stats.derived(key, lambda: _match(stats, ious, areas, most, rule, quirks))
+    return made[areas.index(area)]
+
+
+def _match(
+    stats: Stats, ious: tuple[float, ...], areas: tuple[Area, ...], most: int, rule: str, quirks: bool
+) -> list[Matches]:
+    s = sides(stats)
+    flags = s.flags if quirks else s.flags & CROWD
+    pairs = len(ious) == 1
+    found = _native.boxes_match(
+        s.image, s.label, s.box, s.area, flags, s.d_image, s.d_label, s.d_box, s.d_score,
+        len(stats.units), len(stats.facts["labels"]), np.array(ious), np.array(areas), most, rule == "voc", pairs,
+    )  # fmt: skip
+    begin, end, order, rank, hit, ignored, truth_begin, truth_order, partner, overlap = found
+    image = s.d_image[order] if len(order) else s.d_image
+    score = s.d_score[order] if len(order) else s.d_score
+    truth_area, crowd = s.area[truth_order], s.flags[truth_order] & CROWD
+    truth_image = s.image[truth_order]
+    return [
+        Matches(
+            begin, end, order, image, score, rank, hit[a], ignored[a], truth_begin, truth_order, truth_image,
+            ((crowd == 0) & (truth_area >= low) & (truth_area <= high)).astype(np.uint8), len(ious), partner, overlap,
+        )
+        for a, (low, high) in enumerate(areas)
+    ]  # fmt: skip
+
+
+def ranked(m: Matches, label: int | None = None) -> tuple[Array, ...]:
+    """The arguments that native/curves.cpp takes; of one class only, where one is named."""
+    begin, end, truth_begin = m.begin, m.end, m.truth_begin
+    if label is not None:
+        begin, end = begin[label : label + 1], end[label : label + 1]
+        truth_begin = truth_begin[label : label + 2]
+    return begin, end, m.image, m.score, m.rank, m.hit, m.ignored, truth_begin, m.truth_image, m.counts
+
+
+def curves(m: Matches, weights: Floats, most: int, points: int = 101) -> tuple[Array, Array, Array]:
+    """Precision (thresholds, recalls, classes), recall and scores under one row of weights."""
+    grid = np.linspace(0.0, 1.0, points)
+    found: tuple[Array, Array, Array] = _native.box_curves(*ranked(m), m.thresholds, most, weights, grid)
+    return found
+
+
+def figures(
+    m: Matches, weights: Weights, most: int, kind: str, grid: Array | None = None, label: int | None = None
+) -> tuple[Floats, Floats]:
+    """A figure and the recall, each (rows, thresholds): the mean over the classes that have truth."""
+    if grid is None:
+        grid = np.linspace(0.0, 1.0, RECALLS.get(kind, 2))
+    blocks = [
+        _native.box_figures(*ranked(m, label), m.thresholds, most, np.ascontiguousarray(block), KINDS[kind], grid)
+        for block in (_plain_block(weights) if isinstance(weights, Plain) else weights.blocks())
+    ]
+    return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+
+
+def _plain_block(weights: Plain) -> list[Floats]:
+    return [weights.array[np.newaxis]]

@@ -1,0 +1,225 @@
+"""Truth and detections by image, and the stats that every metric of boxes is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.align.join import check_policy
+from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.pairs import Array, Coverage
+from steelyard.core.records import BoxRecords, Column, Records, Schema, factorize
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy
+
+CROWD, LOST = 1, 2  # bits of the event column `flags`
+LARGEST = 1e12
+
+TRUTH = Schema(
+    key=("image",),
+    columns=(
+        Column("image", "id", meaning="the image, which is the unit"),
+        Column("label", "id", meaning="the class"),
+        Column("x", "number", minimum=-LARGEST, maximum=LARGEST, meaning="left edge"),
+        Column("y", "number", minimum=-LARGEST, maximum=LARGEST, meaning="upper edge"),
+        Column("w", "number", minimum=0, maximum=LARGEST, meaning="width"),
+        Column("h", "number", minimum=0, maximum=LARGEST, meaning="height"),
+        Column("area", "number", required=False, minimum=0, meaning="of the object; else width times height"),
+        Column("crowd", "flag", required=False, meaning="true where the box holds many: matched often, never counted"),
+    ),
+)
+PREDICTION = Schema(
+    key=("image",),
+    columns=(*TRUTH.columns[:6], Column("score", "number", meaning="confidence; higher is surer")),
+)
+
+
+@dataclass(frozen=True)
+class BoxPairs:
+    """Both sides with the rows of their images and classes. `labels` are the sorted ids of the classes."""
+
+    truth: Records
+    prediction: Records
+    units: Array
+    labels: Array
+    label_names: tuple[str, ...]
+    truth_image: Array
+    truth_label: Array
+    prediction_image: Array
+    prediction_label: Array
+    coverage: Coverage
+    kept: Array | None = None
+
+    def by(self, name: str) -> tuple[Array, Array]:
+        """The class of every box of both sides, or a column of the truth that is constant in each image."""
+        if name == "label":
+            shown = np.array(self.label_names or [str(v) for v in self.labels.tolist()], dtype=object)
+            codes = np.concatenate([self.truth_label, self.prediction_label])
+            return shown[codes], np.concatenate([self.truth_image, self.prediction_image])
+        values = self.truth.find(name)
+        if values is None or name in TRUTH.names:
+            known = ["label", *self.truth.other]
+            raise InputError(
+                f"boxes cannot be sliced by '{name}'", where=self.truth.source, remedy=nearest(name, known)
+            )
+        codes = factorize(values)[1][0]
+        first = np.full(len(self.units), -1, dtype=np.int64)
+        first[self.truth_image[::-1]] = codes[::-1]
+        varies = np.flatnonzero(first[self.truth_image] != codes)
+        if len(varies):
+            raise InputError(
+                f"'{name}' varies inside image '{self.units[self.truth_image[varies[0]]]}'",
+                where=self.truth.place(int(varies[0])),
+                remedy="A column to slice by must be constant in each image.",
+            )
+        return values, self.truth_image.astype(np.int64)
+
+    def where(self, keep: Array) -> BoxPairs:
+        """The boxes that a mask over truth and then predictions keeps. All images stay."""
+        return replace(self, kept=keep)
+
+
+def pair(truth: Records, prediction: Records, policy: Policy) -> BoxPairs:
+    """Find each box's image and class. An unknown one is an error, or with `extra="skip"` left out and counted."""
+    check_policy(policy)
+    images, labels = (truth.images, truth.labels) if isinstance(truth, BoxRecords) else (None, None)
+    units, (truth_image, prediction_image) = _codes(images, truth["image"], prediction["image"], union=False)
+    names, (truth_label, prediction_label) = _codes(labels, truth["label"], prediction["label"], union=labels is None)
+    for codes, column in ((truth_image, "image"), (truth_label, "label")):
+        _refuse_unknown(truth, column, codes, truth.source)
+    unknown = (prediction_image < 0) | (prediction_label < 0)
+    extra = int(np.count_nonzero(unknown))
+    if extra and policy.extra == "error":
+        column = "image" if (prediction_image < 0).any() else "label"
+        _refuse_unknown(prediction, column, prediction_image if column == "image" else prediction_label, truth.source)
+    if extra:
+        rows = np.flatnonzero(~unknown)
+        prediction = prediction.take(rows)
+        prediction_image, prediction_label = prediction_image[rows], prediction_label[rows]
+    shown: tuple[str, ...] = ()
+    if labels is not None and isinstance(truth, BoxRecords) and any(truth.label_names):
+        given = dict(zip(map(str, labels.tolist()), truth.label_names, strict=True))
+        shown = tuple(given[str(v)] or str(v) for v in names.tolist())
+    count = len(truth)
+    return BoxPairs(
+        truth, prediction, units, names, shown, truth_image, truth_label, prediction_image, prediction_label,
+        Coverage(count, len(prediction) + extra, count, 0, extra, policy.missing),
+    )  # fmt: skip
+
+
+def _codes(known: Array | None, truth: Array, prediction: Array, *, union: bool) -> tuple[Array, list[Array]]:
+    """Sorted distinct ids, and both columns as places among them; -1 where an id is not among the known."""
+    columns = [truth, prediction] if known is None else [known, truth, prediction]
+    columns = [column for column in columns if len(column)] or [truth]
+    if not all(column.dtype.kind in "iu" for column in columns):
+        places: dict[str, int] = {}
+        base = known if known is not None else truth
+        named = {str(v) for v in base.tolist()} | ({str(v) for v in prediction.tolist()} if union else set())
+        distinct: Array = np.array(sorted(named), dtype=object)
+        places = {name: i for i, name in enumerate(distinct.tolist())}
+        found = [np.array([places.get(str(v), -1) for v in c.tolist()], dtype=np.int32) for c in (truth, prediction)]
+        return distinct, found
+    if known is not None:
+        distinct = np.sort(known.astype(np.int64, copy=False))
+    else:
+        distinct = np.unique(np.concatenate([truth, prediction]) if union else truth).astype(np.int64, copy=False)
+    return distinct, [
+        _native.places(distinct, np.ascontiguousarray(column, dtype=np.int64)) for column in (truth, prediction)
+    ]
+
+
+def _refuse_unknown(records: Records, column: str, codes: Array, truth: str) -> None:
+    rows = np.flatnonzero(codes < 0)
+    if not len(rows):
+        return
+    what = {"image": "image", "label": "class"}[column]
+    ids = list(dict.fromkeys(records[column][rows].tolist()))
+    more = f"; {len(rows)} rows name {len(ids)} unknown: {some(ids)}" if len(rows) > 1 else ""
+    remedy = {
+        "image": "List every image in the truth, also those without objects, or choose --extra skip.",
+        "label": "List every class in the truth, or choose --extra skip.",
+    }[column]
+    raise InputError(
+        f"{what} '{ids[0]}' is not in {truth}{more}", where=records.where(int(rows[0]), column), remedy=remedy
+    )
+
+
+def boxes_of(records: Records) -> Array:
+    """The boxes as one array (n, 4)."""
+    x = records["x"]
+    base = x.base
+    if (
+        isinstance(base, np.ndarray) and base.shape == (len(x), 4) and base.dtype == np.float64
+        and base.flags.c_contiguous and all(records[name].base is base for name in ("y", "w", "h"))
+        and all(records[name].ctypes.data == base.ctypes.data + 8 * i for i, name in enumerate(("x", "y", "w", "h")))
+        and (len(x) == 0 or x.strides == (32,))
+    ):  # fmt: skip
+        return base
+    return np.ascontiguousarray(np.stack([records[name] for name in ("x", "y", "w", "h")], axis=1), dtype=np.float64)
+
+
+def measure(pairs: BoxPairs) -> Stats:
+    """One event a box of either side, in the order of the input; the matching is made when a metric asks for it."""
+    truths, detections = len(pairs.truth), len(pairs.prediction)
+    box, found = boxes_of(pairs.truth), boxes_of(pairs.prediction)
+    flags = np.zeros(truths + detections, dtype=np.uint8)
+    if "crowd" in pairs.truth:
+        flags[:truths] = pairs.truth["crowd"]
+    if isinstance(pairs.truth, BoxRecords) and pairs.truth.zero_id >= 0:
+        flags[pairs.truth.zero_id] |= LOST
+    area = pairs.truth["area"] if "area" in pairs.truth else box[:, 2] * box[:, 3]
+    events: dict[str, Any] = {
+        "truth": np.arange(truths + detections) < truths,
+        "label": np.concatenate([pairs.truth_label, pairs.prediction_label]),
+        "box": np.concatenate([box, found]),
+        "area": np.concatenate([area, np.zeros(detections)]),
+        "flags": flags,
+        "score": np.concatenate([np.zeros(truths), pairs.prediction["score"]]),
+    }
+    owner = np.concatenate([pairs.truth_image, pairs.prediction_image])
+    if pairs.kept is not None:
+        events = {name: column[pairs.kept] for name, column in events.items()}
+        owner = owner[pairs.kept]
+    return Stats(
+        pairs.units,
+        {"images": np.ones(len(pairs.units))},
+        events=events,
+        owner=owner,
+        facts={"labels": tuple(pairs.labels.tolist()), "label_names": pairs.label_names},
+        unify=unify,
+    )
+
+
+def unify(parts: Sequence[Stats]) -> list[Stats]:
+    """Give stats of different sets of classes the same codes."""
+    columns = [np.array(part.facts["labels"], dtype=None if part.facts["labels"] else np.int64) for part in parts]
+    if any(column.dtype.kind not in "iu" for column in columns):
+        columns = [column.astype(object) for column in columns]
+    labels, codes = factorize(*columns)
+    shown: dict[str, str] = {}
+    for part in parts:
+        names = part.facts["label_names"] or map(str, part.facts["labels"])
+        for label, name in zip(part.facts["labels"], names, strict=True):
+            if shown.setdefault(str(label), name) != name:
+                raise InputError(
+                    f"class '{label}' is called '{shown[str(label)]}' and '{name}'", remedy="Name each class alike."
+                )
+    named = any(part.facts["label_names"] for part in parts)
+    ids = tuple(labels.tolist())
+    facts = {"labels": ids, "label_names": tuple(shown[str(v)] for v in ids) if named else ()}
+    return [
+        Stats(
+            part.units,
+            part.columns,
+            events={**part.events, "label": code[part.events["label"]].astype(np.int32)},
+            owner=part.owner,
+            facts=facts,
+            weight=part.weight,
+            unify=unify,
+        )
+        for part, code in zip(parts, codes, strict=True)
+    ]

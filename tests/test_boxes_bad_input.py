@@ -1,0 +1,265 @@
+"""What can be wrong with boxes, and what the message must say. Never a crash, never a silent number."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+
+TRUTH: dict[str, Any] = {
+    "images": [{"id": 1}, {"id": 2}],
+    "annotations": [
+        {"id": 1, "image_id": 1, "category_id": 3, "bbox": [0, 0, 10, 10], "area": 100, "iscrowd": 0},
+        {"id": 2, "image_id": 2, "category_id": 3, "bbox": [5, 5, 20, 20], "area": 400, "iscrowd": 0},
+    ],
+    "categories": [{"id": 3, "name": "cat"}],
+}
+RESULTS = [
+    {"image_id": 1, "category_id": 3, "bbox": [0, 0, 10, 10], "score": 0.9},
+    {"image_id": 2, "category_id": 3, "bbox": [5, 5, 20, 21], "score": 0.8},
+]
+GOOD = json.dumps(RESULTS)
+
+
+def result(**changed: Any) -> str:
+    return json.dumps([RESULTS[0], {**RESULTS[1], **changed}])
+
+
+def truth(**changed: Any) -> str:
+    data = json.loads(json.dumps(TRUTH))
+    data["annotations"][1].update(changed)
+    return json.dumps(data)
+
+
+# results text, what the message must contain
+BAD_RESULTS = {
+    "empty file": ("", ["results.json", "the file is empty"]),
+    "only blanks": (" \n ", ["the file is empty"]),
+    "truncated": (GOOD[:-30], ["not valid JSON", "record 1", "ends in the middle", "to its end"]),
+    "ends in a number": (GOOD[: GOOD.rindex("0.8") + 3], ["not valid JSON", "record 1", "ends in the middle"]),
+    "ends in a text": ('[{"image_id": "ab', ["ends in the middle"]),
+    "ends in a word": ('[{"image_id": 1, "other": tr', ["ends in the middle"]),
+    "trailing comma": (GOOD[:-1] + ",]", ["not valid JSON"]),
+    "two documents": (GOOD + GOOD, ["nothing may follow"]),
+    "no comma": (GOOD.replace("}, {", "} {"), ["',' or ']' is expected"]),
+    "single quotes": (GOOD.replace('"', "'"), ["a key in quotes is expected"]),
+    "not an array": ('{"a": 1}', ["an object where an array of results is expected"]),
+    "a number": ("12", ["a number where an array of results is expected"]),
+    "a record that is a number": ("[1, 2]", ["record 0", "a number where an object is expected"]),
+    "NaN score": (result(score=float("nan")), ["record 1", "key 'score'", "NaN"]),
+    "infinite score": (result(score=float("inf")), ["record 1", "key 'score'", "Infinity"]),
+    "minus infinity": (result(score=float("-inf")), ["record 1", "key 'score'", "Infinity"]),
+    "missing score": (json.dumps([{k: v for k, v in RESULTS[0].items() if k != "score"}]),
+                      ["record 0", "key 'score'", "missing"]),
+    "missing bbox": (json.dumps([{k: v for k, v in RESULTS[0].items() if k != "bbox"}]), ["key 'bbox'", "missing"]),
+    "text score": (result(score="0.5"), ["record 1", "key 'score'", "a text where a number is expected"]),
+    "null score": (result(score=None), ["record 1", "key 'score'", "null where a number is expected"]),
+    "text box": (result(bbox="0 0 1 1"), ["record 1", "key 'bbox'", "a text where"]),
+    "text in box": (result(bbox=[0, "0", 1, 1]), ["record 1", "key 'bbox'", "a text where a number"]),
+    "three numbers": (result(bbox=[0, 0, 1]), ["record 1", "key 'bbox'", "3 numbers where four"]),
+    "five numbers": (result(bbox=[0, 0, 1, 1, 1]), ["record 1", "key 'bbox'", "5 numbers where four"]),
+    "negative width": (result(bbox=[0, 0, -1, 1]), ["record 1", "key 'bbox'", "negative"]),
+    "negative height": (result(bbox=[0, 0, 1, -1]), ["record 1", "key 'bbox'", "negative"]),
+    "1e308": (result(bbox=[0, 0, 1e308, 1]), ["record 1", "key 'bbox'", "beyond 1e12"]),
+    "1e999": (GOOD.replace("0.8", "1e999"), ["record 1", "key 'score'", "too large"]),
+    "1e308 digits behind nothing": (GOOD.replace("0.8", "0." + "0" * 400 + "1e800"), ["record 1", "too large"]),
+    "a million digits": (GOOD.replace("0.8", "9" * 1_000_000), ["record 1", "key 'score'", "too large"]),
+    "text id mixed with numbers": (result(image_id="1"), ["numbers and some are texts"]),
+    "fractional id": (result(image_id=1.5), ["record 1", "key 'image_id'", "whole number"]),
+    "id is a list": (result(image_id=[1]), ["record 1", "key 'image_id'", "an array where an id"]),
+    "id is null": (result(image_id=None), ["record 1", "key 'image_id'", "null where an id"]),
+    "id beyond 64 bits": (GOOD.replace('"image_id": 2', '"image_id": 99999999999999999999'), ["key 'image_id'"]),
+    "unknown image": (result(image_id=99), ["record 1", "image '99' is not in", "--extra skip"]),
+    "unknown category": (result(category_id=99), ["record 1", "class '99' is not in", "--extra skip"]),
+    "key twice": (GOOD.replace('"score": 0.8', '"score": 0.8, "score": 0.1'), ["key 'score'", "stands twice"]),
+    "leading zero": (GOOD.replace("0.8", "00.8"), ["not valid JSON"]),
+    "bare point": (GOOD.replace("0.8", ".8"), ["not valid JSON"]),
+    "point without digits": (GOOD.replace("0.8", "0."), ["a digit is expected"]),
+    "plus sign": (GOOD.replace("0.8", "+0.8"), ["not valid JSON"]),
+    "hexadecimal": (GOOD.replace("0.8", "0x10"), ["not valid JSON"]),
+    "exponent without digits": (GOOD.replace("0.8", "8e"), ["exponent"]),
+    "comment": (GOOD.replace("[", "[/* all */", 1), ["not valid JSON"]),
+    "control character": (GOOD.replace("image_id", "image\x01id"), ["control character"]),
+    "bad escape": (GOOD.replace('"score"', r'"sc\qore"'), ["escape"]),
+    "half a surrogate": (GOOD.replace('"score"', r'"\ud800", "score"'), ["surrogate"]),
+    "NUL inside": (GOOD.replace("0.8", "0\x00.8"), ["not valid JSON"]),
+    "nesting bomb in a record": ('[{"image_id": 1, "x": ' + "[" * 100_000, ["nested too deeply"]),
+    "nesting bomb of objects": ('[{"image_id": 1, "x": ' + '{"a":' * 100_000, ["nested too deeply"]),
+    "nesting bomb outside": ("[" * 1_000_000, ["record 0", "an array where an object is expected"]),
+}  # fmt: skip
+BAD_TRUTH = {
+    "an array": (GOOD, ["an array where an object with images, annotations and categories"]),
+    "no images": ('{"annotations": [], "categories": []}', ["'images' is missing"]),
+    "no annotations": ('{"images": [], "categories": []}', ["'annotations' is missing"]),
+    "no categories": ('{"images": [], "annotations": []}', ["'categories' is missing"]),
+    "no image at all": ('{"images": [], "annotations": [], "categories": []}', ["there is no image"]),
+    "section twice": ('{"images": [], "images": [], "annotations": [], "categories": []}', ["'images' stands twice"]),
+    "section is an object": ('{"images": {}, "annotations": [], "categories": []}', ["key 'images'", "an object where an array"]),
+    "duplicate annotation id": (truth(id=1), ["annotation 1", "id 1 stands twice"]),
+    "duplicate image": (json.dumps({**TRUTH, "images": [{"id": 1}, {"id": 1}]}), ["image 1", "id 1 stands twice"]),
+    "duplicate category": (json.dumps({**TRUTH, "categories": [{"id": 3}, {"id": 3}]}), ["category 1", "stands twice"]),
+    "image without id": (json.dumps({**TRUTH, "images": [{"name": "a"}]}), ["image 0", "key 'id'", "missing"]),
+    "unknown image": (truth(image_id=7), ["annotation 1", "image '7' is not in"]),
+    "unknown category": (truth(category_id=7), ["annotation 1", "class '7' is not in"]),
+    "negative width": (truth(bbox=[0, 0, -3, 3]), ["annotation 1", "key 'bbox'", "negative"]),
+    "negative area": (truth(area=-1), ["annotation 1", "key 'area'"]),
+    "NaN area": (truth(area=float("nan")), ["annotation 1", "key 'area'", "NaN"]),
+    "crowd is 2": (truth(iscrowd=2), ["annotation 1", "key 'iscrowd'", "0 or 1"]),
+    "crowd is a text": (truth(iscrowd="yes"), ["annotation 1", "key 'iscrowd'", "a text"]),
+    "huge box": (truth(bbox=[0, 0, 1e300, 1e300]), ["annotation 1", "beyond 1e12"]),
+}  # fmt: skip
+
+
+def message(run: Callable[[], Any]) -> str:
+    with pytest.raises(sy.InputError) as caught:
+        run()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", BAD_RESULTS)
+def test_bad_results(name: str, tmp_path: Path) -> None:
+    text, expected = BAD_RESULTS[name]
+    (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
+    (tmp_path / "results.json").write_text(text)
+    said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+    for part in expected:
+        assert part in said, said
+    assert len(said) < 600
+
+
+@pytest.mark.parametrize("name", BAD_TRUTH)
+def test_bad_truth(name: str, tmp_path: Path) -> None:
+    text, expected = BAD_TRUTH[name]
+    (tmp_path / "truth.json").write_text(text)
+    (tmp_path / "results.json").write_text(GOOD)
+    said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+    for part in expected:
+        assert part in said, said
+
+
+def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text(GOOD)
+    for garbage in (b"\xff\xfe", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xe2\x82"):
+        text = json.dumps(TRUTH).encode().replace(b'"cat"', b'"' + garbage + b'"')
+        (tmp_path / "truth.json").write_bytes(text)
+        said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+        assert "not UTF-8" in said
+        assert "category 0" in said
+
+
+def test_the_place_is_named_by_line_and_column(tmp_path: Path) -> None:
+    (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
+    text = json.dumps(RESULTS, indent=2).replace("0.8", "zero")
+    (tmp_path / "results.json").write_text(text)
+    line = next(i for i, row in enumerate(text.splitlines(), 1) if "zero" in row)
+    column = text.splitlines()[line - 1].index("zero") + 1
+    said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+    assert f"line {line}, column {column}" in said
+
+
+def test_a_fault_far_into_a_large_file_is_counted_from_its_start(tmp_path: Path) -> None:
+    """Chunks are parsed side by side; the record's number is that in the file."""
+    rows = [json.dumps(RESULTS[i % 2]) for i in range(60_000)]
+    rows[54_321] = rows[54_321].replace("bbox", "box")
+    (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
+    (tmp_path / "results.json").write_text("[" + ", ".join(rows) + "]")
+    said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+    assert "record 54321, key 'bbox'" in said
+
+
+def test_texts_that_look_like_gaps_between_records(tmp_path: Path) -> None:
+    """A chunk may start in the middle of a text that looks like JSON: it must not be taken for it."""
+    trap = json.dumps([{"image_id": 1, "category_id": 3, "bbox": [0, 0, 1, 1], "score": 0.5}] * 40)
+    rows = [json.dumps({**RESULTS[i % 2], "note": trap, "more": [{"a": 1}, {"b": [2]}]}) for i in range(2500)]
+    (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
+    (tmp_path / "results.json").write_text("[" + ",\n".join(rows) + "]")
+    report = sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json", "map", confidence=None)
+    assert report.provenance.predictions.rows == 2500
+
+
+def test_skip_leaves_unknown_out_and_says_so() -> None:
+    results = [*RESULTS, {**RESULTS[0], "image_id": 99}]
+    report = sy.evaluate("boxes", TRUTH, results, "map", extra="skip", confidence=None)
+    assert report.coverage.extra == 1
+    assert "1 prediction without truth left out" in str(report)
+
+
+BAD_SETTINGS = {
+    "map(iou=0)": "iou cannot be 0",
+    "map(iou=1.5)": "iou cannot be 1.5",
+    "map(iou=0.1:1:0.01)": "iou cannot be",
+    "map(area=tiny)": "area cannot be tiny",
+    "map(area=[5, 1])": "area cannot be",
+    "map(max_dets=0)": "max_dets cannot be 0",
+    "ar@1.5": "max_dets cannot be 1.5",
+    "ap(kind=area)": "kind cannot be area",
+    "ap(rule=best)": "rule cannot be best",
+    "ap(label=catt)": "there is no class 'catt'. Did you mean 'cat'?",
+    "precision(score=high)": "score cannot be high",
+}
+
+
+@pytest.mark.parametrize("spec", BAD_SETTINGS)
+def test_bad_settings(spec: str) -> None:
+    assert BAD_SETTINGS[spec] in message(lambda: sy.evaluate("boxes", TRUTH, RESULTS, spec))
+
+
+BAD_BATCHES: dict[str, tuple[Any, Any, str]] = {
+    "not a dict": ([1], [], "item 0: int where a dict"),
+    "unknown key": ([{"image": 1, "boxes": [], "labels": [], "box": 1}], [], "unknown key 'box'. Did you mean 'boxes'"),
+    "no labels": ([{"image": 1, "boxes": []}], [], "the key 'labels' is missing"),
+    "three columns": ([{"image": 1, "boxes": [[1, 2, 3]], "labels": [1]}], [], "boxes are 1 × 3"),
+    "two labels": ([{"image": 1, "boxes": [[1, 2, 3, 4]], "labels": [1, 2]}], [], "1 boxes and 2 labels"),
+    "NaN box": ([{"image": 1, "boxes": [[1, float("nan"), 3, 4]], "labels": [1]}], [], "column 'y'"),
+    "negative size": ([{"image": 1, "boxes": [[1, 2, -3, 4]], "labels": [1]}], [], "column 'w'"),
+    "no predictions": ({"image": [1], "label": [1], "x": [0], "y": [0], "w": [1], "h": [1]}, None, "needs truth and"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_BATCHES)
+def test_bad_batches(name: str) -> None:
+    given, predictions, expected = BAD_BATCHES[name]
+    assert expected in message(lambda: sy.evaluate("boxes", given, predictions))
+
+
+def test_changed_bytes_never_crash() -> None:
+    """Any change to a file gives a report or an InputError; `make fuzz` does this for longer, under sanitizers."""
+    rng = random.Random(5)
+    sides = [json.dumps(TRUTH).encode(), GOOD.encode()]
+    from steelyard.io.coco import parse_coco
+
+    outcomes = {"read": 0, "refused": 0}
+    for _ in range(4000):
+        side = rng.randrange(2)
+        text = bytearray(sides[side])
+        for _ in range(rng.randrange(1, 4)):
+            place = rng.randrange(len(text))
+            kind = rng.randrange(6)
+            if kind == 0:
+                text[place] = rng.randrange(256)
+            elif kind == 1:
+                del text[place : place + rng.randrange(1, 9)]
+            elif kind == 2:
+                text[place:place] = rng.choice(
+                    [b"{", b"[", b'"', b"1e999", b"-", b"null", b"\\u12", b"\xc3", b"\x00", b","]
+                )
+            elif kind >= 4:
+                digits = [i for i, c in enumerate(text) if chr(c).isdigit()]
+                if digits:
+                    text[rng.choice(digits)] = rng.choice(b"123456789")
+            else:
+                del text[place:]
+                if not text:
+                    text = bytearray(b" ")
+        try:
+            parse_coco(bytes(text), ["truth", "prediction"][side])
+            outcomes["read"] += 1
+        except sy.InputError:
+            outcomes["refused"] += 1
+    assert min(outcomes.values()) > 100
