@@ -105,7 +105,7 @@ def _cells(d: Difference) -> list[str]:
         signed(d.difference, d.interval, 2),
         interval_text(d.difference, d.interval, 2),
         p_text(d.p_holm),
-        d.verdict.replace("difference", "diff."),
+        d.verdict.replace("no difference shown", "no diff."),
     ]
 
 
