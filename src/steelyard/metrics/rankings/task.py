@@ -68,7 +68,6 @@ def measure(pairs: RankedPairs) -> Stats:
 
 TASK = Task(
     name="rankings",
-    shape="rankings",
     title="Ranked lists, query by query",
     unit="query",
     item="query",
