@@ -293,6 +293,8 @@ PoissonMaker poisson_maker(In1<std::uint64_t> keys, const Copies& copies) {
 }  // namespace
 
 void bind_draws(nb::module_& m) {
+  m.def("set_threads", &set_threads, nb::arg("count"),
+        "Threads for calls that do not ask for a number, 0 for the machine's; gives what was set before.");
   m.def("unit_keys", &unit_keys, nb::arg("text"), nb::arg("ends").noconvert(),
         "64-bit keys of unit ids, given as one UTF-8 text and where each id ends in it.");
   m.def("unit_keys_of_integers", &unit_keys_of_integers, nb::arg("ids").noconvert(),

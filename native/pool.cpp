@@ -111,10 +111,15 @@ Pool& pool() {
   return *current;
 }
 
+std::atomic<long> process_threads{0};
+
 }  // namespace
+
+long set_threads(long count) { return process_threads.exchange(std::max(0L, count)); }
 
 std::size_t thread_count(long asked) {
   std::size_t machine = std::max(1u, std::thread::hardware_concurrency());
+  if (asked <= 0) asked = process_threads.load();
   return asked > 0 ? std::min<std::size_t>(static_cast<std::size_t>(asked), 4 * machine) : machine;
 }
 

@@ -13,8 +13,11 @@
 
 namespace steelyard {
 
-// Number of threads to use: `asked` if positive, else the machine's.
+// Number of threads to use: `asked` if positive, else what was set for the process, else the machine's.
 std::size_t thread_count(long asked);
+
+// Sets the number for calls that do not ask for one, 0 for the machine's; gives what was set before.
+long set_threads(long count);
 
 void parallel_for(std::size_t tasks, std::size_t threads, const std::function<void(std::size_t)>& body);
 

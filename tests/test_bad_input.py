@@ -45,6 +45,7 @@ WEIGHTS = {
     "confidence as a percentage": (TRUTH, PRED, ["--ci", "95"], ["95 is not between 0 and 1", "0.95"]),
     "confidence in words": (TRUTH, PRED, ["--ci", "high"], ["--ci 'high'"]),
     "too few draws": (TRUTH, PRED, ["--draws", "5"], ["5 draws are too few"]),
+    "no threads": (TRUTH, PRED, ["--threads", "0"], ["0 threads cannot work", "from 1 up"]),
     "negative seed": (TRUTH, PRED, ["--seed", "-1"], ["seed -1 is negative"]),
     "unknown policy": (TRUTH, PRED, ["--missing", "ignore"], ["ignore", "worst"]),
     "output of no known format": (TRUTH, PRED, ["-o", "out.pdf"], ["'out.pdf'", ".json, .md, .html"]),

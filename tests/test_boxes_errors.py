@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tidecv
 from test_boxes_parity import draw
 
 import steelyard as sy
-
-tidecv = pytest.importorskip("tidecv")
 
 NAMES = {"cls": "Cls", "loc": "Loc", "both": "Both", "dupe": "Dupe", "bkg": "Bkg", "miss": "Miss"}
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
 
 import steelyard as sy
 from steelyard.core.stats import Stats
@@ -16,10 +18,6 @@ from steelyard.core.task import Policy
 from steelyard.io.coco import parse_coco
 from steelyard.metrics.boxes.pairs import measure, pair
 from steelyard.metrics.boxes.precision import reference_arrays
-
-pycocotools = pytest.importorskip("pycocotools")
-from pycocotools.coco import COCO  # noqa: E402
-from pycocotools.cocoeval import COCOeval  # noqa: E402
 
 TWELVE = [
     "map", "map50", "map75", "map(area=small)", "map(area=medium)", "map(area=large)",

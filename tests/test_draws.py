@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+import steelyard as sy
 from steelyard import _native
 from steelyard.stats.draws import unit_keys
 
@@ -96,3 +97,14 @@ if __name__ == "__main__":
     if sys.platform == "win32":
         return
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_process_can_be_held_to_fewer_threads() -> None:
+    x = np.random.default_rng(2).normal(size=(3000, 4))
+    expected = _native.poisson_totals(KEYS, x, 0, 0, 640)
+    with sy.use_threads(1):
+        assert _native.set_threads(1) == 1  # what the block had set
+        assert (_native.poisson_totals(KEYS, x, 0, 0, 640) == expected).all()
+    assert _native.set_threads(0) == 0
+    with pytest.raises(sy.InputError, match="0 threads"), sy.use_threads(0):
+        pass

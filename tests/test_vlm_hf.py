@@ -10,17 +10,15 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+import torch
+import transformers
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-pytest.importorskip("PIL")
-
-from steelyard.core.errors import InputError  # noqa: E402
-from steelyard.vlm.answers import parse_reply  # noqa: E402
-from steelyard.vlm.backend import Conversation, ModelOptions, open_backend  # noqa: E402
-from steelyard.vlm.frames import read_frames  # noqa: E402
-from steelyard.vlm.hf_inputs import messages_of  # noqa: E402
-from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS  # noqa: E402
+from steelyard.core.errors import InputError
+from steelyard.vlm.answers import parse_reply
+from steelyard.vlm.backend import Conversation, ModelOptions, open_backend
+from steelyard.vlm.frames import read_frames
+from steelyard.vlm.hf_inputs import messages_of
+from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
 
 SAMPLE = Path(str(files("steelyard") / "samples" / "vlm"))
 MODEL = SAMPLE / "model"

@@ -7,7 +7,7 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 """
 
 from steelyard.accumulator import Accumulator
-from steelyard.api import compare, draw, evaluate, metrics
+from steelyard.api import compare, draw, evaluate, metrics, use_threads
 from steelyard.core.errors import InputError, SteelyardError
 from steelyard.report.model import Comparison, Report
 from steelyard.version import __version__
@@ -23,4 +23,5 @@ __all__ = [
     "draw",
     "evaluate",
     "metrics",
+    "use_threads",
 ]

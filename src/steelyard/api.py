@@ -25,6 +25,9 @@ from steelyard.stats import compare as comparing
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
 from steelyard.stats.slices import slices
+from steelyard.stats.threads import use_threads
+
+__all__ = ["compare", "draw", "evaluate", "metrics", "use_threads"]
 
 By = Sequence[str | Sequence[str]]
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from steelyard import api
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
 from steelyard.metrics import catalogue
@@ -94,6 +95,11 @@ def _option(option: Option) -> click.Option:
     )
 
 
+def hold_threads(ctx: click.Context, param: click.Parameter, value: int | None) -> None:
+    """Hold the native core to so many threads until the command ends."""
+    ctx.with_resource(api.use_threads(value))
+
+
 _SHARED: Sequence[Callable[[Any], Any]] = (
     click.option(
         "-m", "--metric", "metrics", multiple=True, metavar="SPEC", shell_complete=complete_metric,
@@ -112,6 +118,8 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="The file's column for a name, such as weight=grams or truth.weight=grams."),
     click.option("--option", "-O", multiple=True, metavar="NAME=VALUE", expose_value=False, callback=keep_options,
                  help="An option of the task for one side only, such as truth.angle=radians."),
+    click.option("--threads", type=int, metavar="N", expose_value=False, callback=hold_threads,
+                 help="Threads of the native core; all of the machine's where not given. No result depends on it."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
                  help="Also write the result to FILE: .json, .md or .html."),

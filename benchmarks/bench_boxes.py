@@ -4,7 +4,7 @@ Each tool runs as a fresh process (import, load both files, evaluate, summarise)
 time counts, which is the figure that does not depend on what else the machine does. The data is made here, shaped like
 COCO val2017 (S and M: 5,000 images, 36,000 truths with polygons; L: 80,000 images, 365 classes, a million truths).
 
-    python benchmarks/boxes.py [S] [M] [L] [--rounds 3] [--draws] [--keep FOLDER]
+    python benchmarks/bench_boxes.py [S] [M] [L] [--rounds 3] [--draws] [--keep FOLDER]
 """
 
 from __future__ import annotations
