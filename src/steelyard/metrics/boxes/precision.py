@@ -144,7 +144,7 @@ class MeanAveragePrecision(Metric):
     """
 
     name = "map"
-    title = "Mean average precision, IoU 0.5:0.95"
+    title = "mAP, IoU 0.5:0.95"
     reference = "pycocotools 2.0.11"
 
     iou: float | Range = STANDARD
@@ -167,7 +167,7 @@ class MeanAveragePrecision(Metric):
     @property
     def label(self) -> str:
         """Name the thresholds and the area."""
-        return _sized(f"Mean average precision, IoU {render_value(self.iou)}", self.area)
+        return _sized(f"mAP, IoU {render_value(self.iou)}", self.area)
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Mean over classes and thresholds."""
@@ -241,7 +241,7 @@ class MeanAveragePrecision50(_AtThreshold):
     """
 
     name = "map50"
-    title = "Mean average precision, IoU 0.5"
+    title = "mAP, IoU 0.5"
     iou = 0.5
 
 
@@ -261,7 +261,7 @@ class MeanAveragePrecision75(_AtThreshold):
     """
 
     name = "map75"
-    title = "Mean average precision, IoU 0.75"
+    title = "mAP, IoU 0.75"
     iou = 0.75
 
 
