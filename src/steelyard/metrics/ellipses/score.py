@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,13 +34,13 @@ class _Scored(Paired):
 
         return stats.per_unit((type(self).name, self, matching), make)
 
+    @abstractmethod
     def by_image(self, stats: Stats, matching: str = "") -> Array:
         """The value of each image, 0 where it has none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def counted(self, stats: Stats) -> Array:
         """1 for an image that has a value."""
-        raise NotImplementedError
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Mean over images."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,9 +73,9 @@ class Accuracy(CountMetric):
 class LabelMetric(Metric):
     """Base of the metrics that need labels, of all classes at once."""
 
+    @abstractmethod
     def of_labels(self, stats: Stats, weights: Weights) -> Floats:
         """The value, where the predictions hold labels."""
-        raise NotImplementedError
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """The value; nan where the predictions hold no labels."""

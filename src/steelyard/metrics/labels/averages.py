@@ -6,6 +6,7 @@ metric of a ranking.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -75,9 +76,9 @@ class Wrapper(Metric):
             )
         self.of.check()
 
+    @abstractmethod
     def value(self, stats: Stats, weights: Weights) -> Floats:
         """The value, where the data hold what the metric inside needs."""
-        raise NotImplementedError
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """The value; nan where the data do not hold what the metric inside needs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
@@ -187,9 +188,9 @@ class CalibrationMetric(ProbabilityMetric):
         """Check that there is at least one bin."""
         within_range(self, "bins", 1, 10_000)
 
+    @abstractmethod
     def gap(self, found: Bins) -> Floats:
         """The value, from sums by bin."""
-        raise NotImplementedError
 
     def overall(self, stats: Stats, weights: Weights) -> Floats | None:
         """The gap of the confidence in the given label."""

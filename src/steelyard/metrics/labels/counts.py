@@ -7,6 +7,7 @@ FN = 0) is absent.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -146,13 +147,13 @@ class PerClass(Metric):
         """Name the class."""
         return self.title if self.only is None else f"{self.title} of '{self.only}'"
 
+    @abstractmethod
     def lacks(self, stats: Stats) -> str:
         """What the data would have to hold; empty where they do."""
-        raise NotImplementedError
 
+    @abstractmethod
     def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
         """The value of one class."""
-        raise NotImplementedError
 
     def each(self, stats: Stats, weights: Weights) -> Floats:
         """The values of all classes: (rows, classes)."""
@@ -161,7 +162,7 @@ class PerClass(Metric):
 
     def pooled(self, stats: Stats, weights: Weights) -> Floats:
         """The value of all classes' decisions in one."""
-        raise NotImplementedError
+        raise InputError(f"metric '{self.name}' has no micro average", remedy=f"Use macro({self.name}).")
 
     def overall(self, stats: Stats, weights: Weights) -> Floats | None:
         """The value of all classes together, where the metric has such a form."""
@@ -198,9 +199,9 @@ class PerClass(Metric):
 class CountMetric(PerClass):
     """Base of the metrics that are a formula of a class's counts."""
 
+    @abstractmethod
     def value(self, counts: Counts) -> Floats:
         """The formula, for counts of any shape; nan where undefined."""
-        raise NotImplementedError
 
     def lacks(self, stats: Stats) -> str:
         """Labels are needed."""
