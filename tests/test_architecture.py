@@ -83,11 +83,17 @@ def test_every_file_says_what_belongs_there(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 
+PUT_OFF = ("if TYPE_CHECKING:", "def __getattr__(name: str) -> Any:")
+
+
 def test_rooms_have_no_logic_in_their_door() -> None:
     for path in SOURCE.rglob("__init__.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         kinds = (ast.Import, ast.ImportFrom, ast.Expr, ast.Assign)
-        assert all(isinstance(node, kinds) for node in tree.body), path
+        logic = [node for node in tree.body if not isinstance(node, kinds)]
+        if path.parent == SOURCE:  # the front door may put off what few programs need
+            logic = [node for node in logic if ast.unparse(node).splitlines()[0] not in PUT_OFF]
+        assert not logic, path
 
 
 def test_native_kernels_say_why_they_are_shaped_so() -> None:

@@ -6,11 +6,15 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 >>> report = sy.evaluate("weights", truth, predictions)  # doctest: +SKIP
 """
 
-from steelyard.accumulator import Accumulator
+from typing import TYPE_CHECKING, Any
+
 from steelyard.api import compare, draw, evaluate, metrics, use_threads
 from steelyard.core.errors import InputError, SteelyardError
 from steelyard.report.model import Comparison, Report
 from steelyard.version import __version__
+
+if TYPE_CHECKING:
+    from steelyard.accumulator import Accumulator
 
 __all__ = [
     "Accumulator",
@@ -25,3 +29,12 @@ __all__ = [
     "metrics",
     "use_threads",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Look the accumulator up when it is first asked for: most programs do not gather batches."""
+    if name != "Accumulator":
+        raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
+    from steelyard.accumulator import Accumulator
+
+    return Accumulator

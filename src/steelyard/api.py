@@ -20,8 +20,6 @@ from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
 from steelyard.report.numbers import count_text
-from steelyard.report.svg import scene_svg
-from steelyard.stats import compare as comparing
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
 from steelyard.stats.slices import slices
@@ -100,6 +98,8 @@ def compare(
     options: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Compare two models on the same truth, paired by unit. Differences are B minus A: A is the one to beat."""
+    from steelyard.stats import compare as comparing
+
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
     how = Resampling(confidence, draws, seed)
@@ -131,6 +131,8 @@ def draw(
     options: Mapping[str, Any] | None = None,
 ) -> str:
     """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them."""
+    from steelyard.report.svg import scene_svg
+
     kind = catalogue.find_task(task)
     if kind.scene is None:
         drawn = [name for name in catalogue.TASKS if catalogue.TASKS[name].scene is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
-from steelyard.core.scene import Scene
 from steelyard.core.stats import Stats
-from steelyard.core.table import Table
+
+if TYPE_CHECKING:
+    from steelyard.core.scene import Scene
+    from steelyard.core.table import Table
 
 
 @dataclass(frozen=True)

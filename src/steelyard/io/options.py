@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from steelyard.core.errors import InputError
 from steelyard.core.options import Option, Options, find_option
 from steelyard.core.records import Column, Records, Schema, as_object
 from steelyard.core.task import Task
-from steelyard.io.read import read_table, to_records
-from steelyard.io.table import Table
-from steelyard.io.text import open_text
+
+if TYPE_CHECKING:
+    from steelyard.io.table import Table
 
 
 def resolve_options(task: Task, given: Mapping[str, Any]) -> Options:
@@ -39,6 +39,9 @@ def resolve_options(task: Task, given: Mapping[str, Any]) -> Options:
 
 def read_ids(option: Option, value: Any) -> Records:
     """A list of ids: in memory, a text file with one a line, or a table with a column of them."""
+    from steelyard.io.read import read_table, to_records  # few evaluations name a list: the others need no reader yet
+    from steelyard.io.table import Table
+
     column = option.column or option.name
     schema = Schema((column,), (Column(column, "id"),))
     if isinstance(value, str | PathLike):
@@ -56,6 +59,9 @@ def read_ids(option: Option, value: Any) -> Records:
 
 
 def _one_a_line(path: Path, source: str, column: str) -> Table:
+    from steelyard.io.table import Table
+    from steelyard.io.text import open_text
+
     ids: list[str] = []
     lines: list[int] = []
     with open_text(path, source) as file:

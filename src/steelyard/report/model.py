@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from steelyard.core.errors import nearest
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
-from steelyard.core.table import Table
 from steelyard.io.write import csv_text, write_text
+
+if TYPE_CHECKING:
+    from steelyard.core.table import Table
 
 Path = str | PathLike[str]
 
