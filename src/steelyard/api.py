@@ -182,7 +182,7 @@ def _expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) 
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> _Measured:
-    truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
+    truth_records, prediction_records = read_sides(kind, truth, predictions, columns, options)
     pairs = kind.join(truth_records, prediction_records, policy, options)
     return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 

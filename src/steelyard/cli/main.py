@@ -10,6 +10,7 @@ import click
 
 from steelyard.cli.compare import compare
 from steelyard.cli.completion import completion
+from steelyard.cli.convert import convert
 from steelyard.cli.demo import demo
 from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
@@ -50,7 +51,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, metrics, draw, parse, vlm, demo, completion):
+for command in (evaluate, compare, convert, metrics, draw, parse, vlm, demo, completion):
     cli.add_command(command)
 
 
