@@ -110,7 +110,66 @@ def document(name: str, title: str, properties: dict[str, Any]) -> dict[str, Any
     }  # fmt: skip
 
 
+FINDING = closed(
+    {
+        "code": {**TEXT, "description": "The kind of finding; see docs/check.md."},
+        "severity": {"enum": ["error", "warning", "note"]},
+        "side": {"enum": ["truth", "predictions"]},
+        "what": TEXT,
+        "count": {**COUNT, "description": "How many are affected."},
+        "total": {**COUNT, "description": "Of how many."},
+        "examples": {**TEXTS, "description": "Where, for the first few."},
+        "remedy": TEXT,
+    }
+)
+CHECK = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "What a check of data found",
+    **closed(
+        {
+            "schema": {"const": "steelyard/check/1"},
+            "steelyard": {**TEXT, "description": "The version that looked."},
+            "truth": TEXT,
+            "predictions": MAYBE_TEXT,
+            "ok": {"type": "boolean", "description": "Whether there is no error."},
+            "counts": {"type": "object", "additionalProperties": COUNT},
+            "findings": {"type": "array", "items": FINDING},
+        }
+    ),
+}
+LOSS = closed(
+    {
+        "kind": {"enum": ["lost", "changed"]},
+        "what": TEXT,
+        "count": COUNT,
+        "why": TEXT,
+    }
+)
+CONVERSION = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "The account of a conversion",
+    **closed(
+        {
+            "schema": {"const": "steelyard/conversion/1"},
+            "source": TEXT,
+            "source_format": TEXT,
+            "target": TEXT,
+            "target_format": TEXT,
+            "images": COUNT,
+            "boxes": COUNT,
+            "classes": COUNT,
+            "predictions": {"type": "boolean", "description": "Whether the boxes have scores."},
+            "losses": {"type": "array", "items": LOSS},
+            "notes": TEXTS,
+            "lossless": {"type": "boolean"},
+        }
+    ),
+}
+
+
 SCHEMAS = {
+    "check-1.json": CHECK,
+    "conversion-1.json": CONVERSION,
     "report-1.json": document(
         "report",
         "A Steelyard report",

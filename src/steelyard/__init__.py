@@ -15,6 +15,7 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
+    from steelyard.files import check, convert
 
 __all__ = [
     "Accumulator",
@@ -23,7 +24,9 @@ __all__ = [
     "Report",
     "SteelyardError",
     "__version__",
+    "check",
     "compare",
+    "convert",
     "draw",
     "evaluate",
     "metrics",
@@ -32,9 +35,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Look the accumulator up when it is first asked for: most programs do not gather batches."""
-    if name != "Accumulator":
-        raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
-    from steelyard.accumulator import Accumulator
+    """Look up when it is first asked for what most programs do not need: gathering batches, work on files."""
+    if name == "Accumulator":
+        from steelyard.accumulator import Accumulator
 
-    return Accumulator
+        return Accumulator
+    if name in ("check", "convert"):
+        from steelyard import files
+
+        return getattr(files, name)
+    raise AttributeError(f"module 'steelyard' has no attribute '{name}'")

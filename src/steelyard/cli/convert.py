@@ -7,11 +7,9 @@ from dataclasses import asdict
 
 import click
 
+from steelyard import files
 from steelyard.io.formats.convert import Conversion
-from steelyard.io.formats.convert import convert as run
 from steelyard.io.formats.detect import FORMATS
-from steelyard.io.formats.losses import Manner
-from steelyard.io.formats.reading import Reading
 
 
 @click.command()
@@ -70,9 +68,9 @@ def convert(
     steelyard convert VOC2007/Annotations truth.json
     steelyard convert runs/labels predictions.json --like truth.json
     """
-    done = run(
-        source, target, Reading(given, images, names, pixels), to, Manner(pixels, whole, polygons),
-        like=like, strict=strict, force=force,
+    done = files.convert(
+        source, target, from_format=given, to_format=to, images=images, names=names, like=like, pixels=pixels,
+        whole=whole, polygons=polygons, strict=strict, force=force,
     )  # fmt: skip
     if as_json:
         data = {"schema": "steelyard/conversion/1", **asdict(done), "lossless": done.lossless}

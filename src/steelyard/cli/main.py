@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from steelyard.cli.check import check
 from steelyard.cli.compare import compare
 from steelyard.cli.completion import completion
 from steelyard.cli.convert import convert
@@ -51,7 +52,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, convert, metrics, draw, parse, vlm, demo, completion):
+for command in (evaluate, compare, check, convert, metrics, draw, parse, vlm, demo, completion):
     cli.add_command(command)
 
 

@@ -38,7 +38,7 @@ def read_sides(
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
-    how = [_reading(options, side) for side in ("truth", "prediction")]
+    how = [reading_of(options, side) for side in ("truth", "prediction")]
     if all(map(_has_own_ids, (truth, predictions), how)):
         sides = (
             read_boxes(truth, task.truth, columns, "truth"),
@@ -51,7 +51,7 @@ def read_sides(
     return sides
 
 
-def _reading(options: Options | None, side: str) -> Reading:
+def reading_of(options: Options | None, side: str) -> Reading:
     """The options of a side's reader."""
     if options is None or not options.declared:
         return Reading()
