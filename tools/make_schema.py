@@ -102,12 +102,14 @@ DIFFERENCE = closed(
 SLICE = closed({"by": TEXTS, "value": TEXT, "scores": {"type": "array", "items": SCORE}})
 
 
-def document(name: str, title: str, properties: dict[str, Any]) -> dict[str, Any]:
+def document(
+    name: str, title: str, properties: dict[str, Any], optional: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """A schema with its head."""
     head = {"schema": {"const": f"steelyard/{name}/1"}, "task": TEXT, "unit": {**TEXT, "description": "What is drawn."}}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **closed({**head, **properties}),
-    }  # fmt: skip
+    body = closed({**head, **properties})
+    body["properties"] = {**body["properties"], **(optional or {})}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **body}
 
 
 FINDING = closed(
@@ -167,6 +169,30 @@ CONVERSION = {
 }
 
 
+NUMBERS = {"type": "object", "additionalProperties": NUMBER}
+EXPLANATION = closed(
+    {
+        "tool": TEXT,
+        "version": {**TEXT, "description": "The version that was held against the real package."},
+        "ours": {**NUMBERS, "description": "Steelyard's numbers by name."},
+        "theirs": {**NUMBERS, "description": "What the tool prints, all its settings together."},
+        "settings": {
+            "type": "array",
+            "items": closed(
+                {
+                    "setting": TEXT,
+                    "ours": TEXT,
+                    "theirs": TEXT,
+                    "why": TEXT,
+                    "values": {**NUMBERS, "description": "Our numbers with this one setting changed."},
+                }
+            ),
+        },
+        "remarks": TEXTS,
+    }
+)
+
+
 SCHEMAS = {
     "check-1.json": CHECK,
     "conversion-1.json": CONVERSION,
@@ -180,6 +206,7 @@ SCHEMAS = {
             "notes": TEXTS,
             "provenance": PROVENANCE,
         },
+        {"explanations": {"type": "array", "items": EXPLANATION, "description": "Where they were asked for."}},
     ),
     "comparison-1.json": document(
         "comparison",

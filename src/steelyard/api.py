@@ -44,6 +44,7 @@ def evaluate(
     extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
+    explain: Sequence[str] | str = (),
 ) -> Report:
     """Score predictions against truth.
 
@@ -52,10 +53,13 @@ def evaluate(
     no intervals. `missing` says what to do with truth that has no prediction: "error", "worst" or "skip"; `extra`
     likewise for predictions without truth: "error" or "skip"; "error" where nothing is said and the task has no other
     custom. `columns` renames: {"weight": "grams"}.
-    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
+    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}. `explain` names
+    other tools ("pycocotools"): the report then says what they print for these data, and which setting moves it.
     """
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
+    if explain and kind.explain is None:
+        raise InputError(f"task '{task}' has no other tools to explain", remedy="Task 'boxes' has.")
     how = Resampling(confidence, draws, seed)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
@@ -79,6 +83,7 @@ def evaluate(
         notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
         table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
+        explanations=kind.explain(measured.stats, explain) if explain and kind.explain is not None else (),
     )
 
 

@@ -37,6 +37,11 @@ from steelyard.cli.options import (
     type=click.Path(file_okay=False),
     help="Also write what the task has beside scores, such as a confusion matrix, as CSV files.",
 )
+@click.option(
+    "--explain",
+    metavar="TOOLS",
+    help="Say what other tools print for these data and which setting moves it: pycocotools,torchmetrics,ultralytics.",
+)
 @shared_options
 def evaluate(
     task: str,
@@ -45,6 +50,7 @@ def evaluate(
     by: tuple[str, ...],
     units: str | None,
     tables: str | None,
+    explain: str | None,
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -79,6 +85,7 @@ def evaluate(
         extra=extra,
         columns=parse_mapping(mapping),
         options=given_options(),
+        explain=explain or (),
     )
     if units:
         report.units().to_csv(units)

@@ -16,6 +16,7 @@ from steelyard.metrics.boxes.counts import (
     Recall,
 )
 from steelyard.metrics.boxes.errors import ErrorCost
+from steelyard.metrics.boxes.others import explain_tools
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
@@ -95,4 +96,5 @@ TASK = Task(
     tables=tables,
     options=OPTIONS,
     shape="boxes",
+    explain=explain_tools,
 )

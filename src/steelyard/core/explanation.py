@@ -1,0 +1,29 @@
+"""Explanation: why another tool says another number, one setting at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Step:
+    """One setting in which a tool differs, and the numbers that come of changing it alone."""
+
+    setting: str
+    ours: str
+    theirs: str
+    why: str
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Our numbers, what each setting of a tool does to them, and what the tool prints with all of them."""
+
+    tool: str
+    version: str
+    ours: Mapping[str, float]
+    steps: tuple[Step, ...]
+    theirs: Mapping[str, float]
+    remarks: tuple[str, ...] = ()
