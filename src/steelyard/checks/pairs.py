@@ -102,8 +102,8 @@ def _limit(side: Side, cell: Array, score: Array) -> None:
     )  # fmt: skip
 
 
-def check_join(truth: Side, side: Side) -> tuple[Array, Array]:
-    """Predictions of unknown images or classes, and images without any. Gives each prediction's image and class."""
+def check_join(truth: Side, side: Side) -> Array:
+    """Predictions of unknown images or classes, and images without any. Gives each prediction's image."""
     images = _known(truth.images, truth.image)
     labels = _known(truth.labels, truth.label)
     image, label = places(images, side.image), places(labels, side.label)
@@ -125,7 +125,7 @@ def check_join(truth: Side, side: Side) -> tuple[Array, Array]:
         )  # fmt: skip
     _missing_images(truth, side, images, image)
     _missing_classes(truth, side, labels, label)
-    return image, label
+    return image
 
 
 def _known(listed: Array | None, column: Array) -> Array:
@@ -182,7 +182,7 @@ def _missing_classes(truth: Side, side: Side, labels: Array, label: Array) -> No
     )  # fmt: skip
 
 
-def check_fit(truth: Side, side: Side, image: Array, label: Array, sizes: Array | None) -> None:
+def check_fit(truth: Side, side: Side, image: Array, sizes: Array | None) -> None:
     """Whether predictions lie on the truth, and if not, whether another reading of their numbers would.
 
     All by statistics over a sample of images: the share of objects that some prediction of any class covers (IoU 0.5).
@@ -196,41 +196,38 @@ def check_fit(truth: Side, side: Side, image: Array, label: Array, sizes: Array 
     if len(sample.truths) < FEW:
         return
     plain = sample.rate(truth.box, side.box)
+    box = _readings(side.box, sizes).get(_misreading(side), (side.box, "", ""))[0]
     if not misread(side) and _other_reading(truth, side, sample, plain, sizes, codes, usable, image):
         follows = {"off-image", "outside-image", "zero-area"} if misread(side) else set()
         side.findings = [finding for finding in side.findings if finding.code not in follows]
-        return
+        if not misread(side):
+            return
+        box = _readings(side.box, sizes)[_misreading(side)][0]
     if plain < 0.05 and not any(finding.code in {*MISREAD, "unknown-image"} for finding in side.findings):
         side.report(
             "nothing-fits", "warning",
             f"Only {plain:.1%} of the objects in a sample have a prediction of any class on them (IoU 0.5).",
-            sample.truths, "Are these predictions of the same images, in pixels of the original size, not of "
-            "the network's input?",
+            sample.truths, "Are these predictions of the same images, in pixels of the original size, not of the "
+            "network's input?",
             total=len(truth), shown=lambda row: f"{truth.place(row)}: {truth.box_text(row)}",
         )  # fmt: skip
-    _class_shift(truth, side, sample, label)
-    value, _ = sample.best(truth.box, side.box)
+    _class_shift(truth, side, sample, box)
+    value, _ = sample.best(truth.box, box)
     if float(np.mean(value > 1 - 1e-9)) > 0.95:
         side.report(
-            "copies-of-truth", "warning", "Nearly every object has a prediction that is equal to it in every "
-            "digit.", sample.truths,
-            "Are these predictions of a model, or the truth itself?", total=len(truth),
+            "copies-of-truth", "warning", "Nearly every object has a prediction that is equal to it in every digit.",
+            sample.truths, "Are these predictions of a model, or the truth itself?", total=len(truth),
             shown=lambda row: f"{truth.place(row)}: {truth.box_text(row)}",
         )  # fmt: skip
 
 
-def _other_reading(
-    truth: Side,
-    side: Side,
-    sample: Sample,
-    plain: float,
-    sizes: Array | None,
-    codes: Array,
-    usable: Array,
-    image: Array,
-) -> bool:
-    box = side.box
-    readings: dict[str, tuple[Array, str, str]] = {
+def _misreading(side: Side) -> str:
+    return next((finding.code for finding in side.findings if finding.code in MISREAD), "")
+
+
+def _readings(box: Array, sizes: Array | None) -> dict[str, tuple[Array, str, str]]:
+    """Boxes as they would be if their numbers meant something else; what that is, and how to mend it."""
+    found: dict[str, tuple[Array, str, str]] = {
         "corners-as-size": (
             np.column_stack([box[:, :2], np.clip(box[:, 2:] - box[:, :2], 0, None)]),
             "read as two corners (x1, y1, x2, y2)", "Write x2 − x1 and y2 − y1 in place of x2 and y2.",
@@ -244,11 +241,22 @@ def _other_reading(
         ),
     }  # fmt: skip
     if sizes is not None:
-        readings["fractions"] = (
-            box * np.tile(sizes, 2),
-            "read as fractions of the image",
-            "Multiply by the image's size.",
-        )
+        scaled = box * np.tile(sizes, 2)
+        found["fractions"] = (scaled, "read as fractions of the image", "Multiply by the image's size.")
+    return found
+
+
+def _other_reading(
+    truth: Side,
+    side: Side,
+    sample: Sample,
+    plain: float,
+    sizes: Array | None,
+    codes: Array,
+    usable: Array,
+    image: Array,
+) -> bool:
+    readings = _readings(side.box, sizes)
     best = max(((sample.rate(truth.box, other[0]), code) for code, other in readings.items()), default=(0.0, ""))
     if best[0] > max(2 * plain, plain + 0.2):
         _, how, remedy = readings[best[1]]
@@ -275,9 +283,9 @@ def _other_reading(
     return False
 
 
-def _class_shift(truth: Side, side: Side, sample: Sample, label: Array) -> None:
+def _class_shift(truth: Side, side: Side, sample: Sample, box: Array) -> None:
     """Classes off by one, or places in a list where ids are expected."""
-    value, partner = sample.best(truth.box, side.box)
+    value, partner = sample.best(truth.box, box)
     hit = np.flatnonzero((value >= 0.5) & (partner >= 0))
     labels = _known(truth.labels, truth.label)
     if len(hit) < FEW or truth.label.dtype.kind != "i" or side.label.dtype.kind != "i":

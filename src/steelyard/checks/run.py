@@ -44,8 +44,8 @@ def run(
         check_coordinates(second, _sizes(first, second.image))
         check_repeats(second)
         if first.readable:
-            image, label = check_join(first, second)
-            check_fit(first, second, image, label, _sizes(first, second.image))
+            image = check_join(first, second)
+            check_fit(first, second, image, _sizes(first, second.image))
     images = first.images if first.images is not None else np.unique(first.image)
     labels = first.labels if first.labels is not None else np.unique(first.label)
     counts = {"images": len(images), "objects": len(first), "classes": len(labels)}
