@@ -131,11 +131,12 @@ struct Part {
   std::size_t begin = 0, end = 0;
   State before, after;
   bool ran = false;
+  bool federated = false;
 };
 
 enum Key : unsigned {
   kId = 1, kImage = 2, kCategory = 4, kBox = 8, kScore = 16, kArea = 32, kCrowd = 64, kName = 128, kOther = 256,
-  kWidth = 512, kHeight = 1024
+  kWidth = 512, kHeight = 1024, kFederated = 2048
 };
 
 Key key_of(std::string_view k) {
@@ -147,6 +148,7 @@ Key key_of(std::string_view k) {
     case 7: return k == "iscrowd" ? kCrowd : kOther;
     case 8: return k == "image_id" ? kImage : kOther;
     case 11: return k == "category_id" ? kCategory : kOther;
+    case 16: return k == "neg_category_ids" ? kFederated : kOther;
     default: return kOther;
   }
 }
@@ -163,6 +165,7 @@ const char* text_of(Key key) {
     case kName: return "name";
     case kWidth: return "width";
     case kHeight: return "height";
+    case kFederated: return "neg_category_ids";
     default: return "";
   }
 }
@@ -343,7 +346,7 @@ class Parser {
   }
 
   void fields(Cursor& c, Part& part, int section) {
-    static constexpr unsigned wanted[] = {kId | kWidth | kHeight, kId | kImage | kCategory | kBox | kArea | kCrowd,
+    static constexpr unsigned wanted[] = {kId | kWidth | kHeight | kFederated, kId | kImage | kCategory | kBox | kArea | kCrowd,
                                           kId | kName,
                                           kImage | kCategory | kBox | kScore};
     static constexpr unsigned required[] = {kId, kImage | kCategory | kBox, kId, kImage | kCategory | kBox | kScore};
@@ -413,6 +416,10 @@ class Parser {
         case kHeight:  // scores do not need it: what is not a number is passed over
           if (c.number_here()) size[key == kHeight] = c.number().value;
           else c.skip();
+          break;
+        case kFederated:  // LVIS: which classes were looked for in vain; that it says so is enough here
+          part.federated = true;
+          c.skip();
           break;
         default: break;
       }
@@ -665,6 +672,9 @@ nb::object read(const Source& source, bool truth, long threads) {
     }
   }
   out["names"] = names;
+  bool federated = false;
+  for (const Part& part : parts) federated |= part.federated;
+  out["federated"] = federated;
   return out;
 }
 

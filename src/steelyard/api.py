@@ -80,7 +80,10 @@ def evaluate(
         },
         coverage=measured.coverage,
         provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
-        notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
+        notes=(
+            *getattr(measured.truth, "notes", ()),
+            *_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
+        ),
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
         table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
         explanations=kind.explain(measured.stats, explain) if explain and kind.explain is not None else (),
@@ -121,7 +124,7 @@ def compare(
         coverage_b=b.coverage,
         provenance_a=_provenance(a, chosen, how, policy, (), columns or {}),
         provenance_b=_provenance(b, chosen, how, policy, (), columns or {}),
-        notes=(*_notes(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
+        notes=(*getattr(a.truth, "notes", ()), *_notes(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
     )
 
 

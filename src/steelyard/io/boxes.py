@@ -63,7 +63,7 @@ def _has_own_ids(data: Any, how: Reading) -> bool:
     if not isinstance(data, str | PathLike):
         return True
     named = how.format if how.format != "auto" else ""
-    plain = Path(data).suffix.lower() in READERS if not named else named in ("coco", "lvis", "csv")
+    plain = Path(data).suffix.lower() in READERS if not named else named in ("coco", "csv")
     return plain and not (how.images or how.names)
 
 
@@ -81,6 +81,10 @@ def _fitted(
 
     first = side(truth, how[0], "truth", task.truth, None)
     second = fit(side(predictions, how[1], "prediction", task.prediction, first), first)
+    if how[0].format == "lvis":
+        from steelyard.io.formats.federated import by_rules_of_lvis
+
+        return by_rules_of_lvis(first, second)
     return first.records(), second.records()
 
 

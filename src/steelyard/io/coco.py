@@ -15,6 +15,10 @@ from steelyard.core.records import Array, BoxRecords, as_object
 from steelyard.io.text import check_readable
 
 Columns = dict[str, Any]
+FEDERATED = (
+    "The truth says which classes were looked for in each image, as LVIS does, and is scored by COCO's rules, which "
+    "count every other detection as wrong. Say --format lvis (option format=lvis) for LVIS's rules."
+)
 
 
 def read_coco(path: str | PathLike[str], side: str, threads: int = 0) -> BoxRecords:
@@ -114,6 +118,7 @@ def _records(found: Columns, source: str, truth: bool) -> BoxRecords:
         labels=categories,
         label_names=tuple(found["names"]),
         zero_id=_row_of_zero(found["id"]),
+        notes=(FEDERATED,) if found["federated"] else (),
     )
 
 
