@@ -46,8 +46,8 @@ def digest(records: Records) -> str:
 
 def _fingerprint(column: Array) -> bytes:
     if column.ndim == 1 and column.dtype.itemsize == 8:
-        return _native.fingerprint_words(column.view(np.uint64))
-    return _native.fingerprint(np.ascontiguousarray(column).view(np.uint8).reshape(-1))
+        return bytes(_native.fingerprint_words(column.view(np.uint64)))
+    return bytes(_native.fingerprint(np.ascontiguousarray(column).view(np.uint8).reshape(-1)))
 
 
 def _coded(column: Array) -> tuple[list[str], Array]:
