@@ -63,8 +63,8 @@ def evaluate(
 ) -> None:
     """Score PREDICTIONS against TRUTH.
 
-    Files are CSV, TSV, JSON lines, JSON or Parquet; boxes may be COCO, LVIS, VOC, YOLO or CVAT. Without PREDICTIONS, TRUTH holds both, the predicted value in a
-    column 'prediction'. Tasks: see 'steelyard metrics'.
+    Files are CSV, TSV, JSON lines, JSON or Parquet; boxes may be COCO, LVIS, VOC, YOLO or CVAT. Without PREDICTIONS,
+    TRUTH holds both, the predicted value in a column 'prediction'. Tasks: see 'steelyard metrics'.
 
     \b
     steelyard evaluate weights truth.csv pred.csv

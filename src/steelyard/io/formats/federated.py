@@ -54,8 +54,8 @@ def by_rules_of_lvis(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, B
     left = len(prediction) - len(kept)
     notes = (
         f"Scored by LVIS's rules: {left:,} detections are left out, beyond the {MOST} best of an image, of a class "
-        f"that was not looked for there, or without area; {len(truth) - len(rows):,} objects without area are left out; "
-        f"{len(rest):,} pairs of image and class are not annotated to the end, and stand as crowds among the objects.",
+        f"that was not looked for there, or without area; {len(truth) - len(rows):,} objects without area are left "
+        f"out; {len(rest):,} pairs of image and class are not annotated to the end and stand as crowds.",
     )
     second = prediction.records().take(kept)
     count = len(rows)
