@@ -291,6 +291,25 @@ def test_fault_is_found(name: str) -> None:
     jsonschema.validate(report.to_dict(), SCHEMA)
 
 
+def test_files_that_stand_twice(tmp_path: Path) -> None:
+    text = "<annotation><filename>same.jpg</filename><size><width>9</width><height>9</height></size></annotation>"
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.xml").write_text(text)
+    (tmp_path / "c.xml").write_text(text.replace("same", "other"))
+    report = sy.check(tmp_path)
+    assert report["same-file"].count == 2
+    assert report["empty-images"].count == 3
+
+
+def test_federated_truth_is_named() -> None:
+    truth, results = healthy(3)
+    for image in truth["images"]:
+        image |= {"neg_category_ids": [], "not_exhaustive_category_ids": []}
+    report = sy.check(truth, results)
+    assert report["federated"].severity == "note"
+    assert not report.warnings
+
+
 def test_same_findings_from_files_and_memory(tmp_path: Path) -> None:
     for name in ("twins", "predictions as corners", "negative height", "classes from zero"):
         data = copy.deepcopy(healthy(3))

@@ -6,7 +6,8 @@
 Needs torch and pycocotools too, but not torchvision: of that torchmetrics calls one function, which turns corners into
 sizes and stands here in a line. What a user would do is done: boxes, labels and scores as tensors of single precision,
 without areas or crowds for torchmetrics; for Ultralytics the crowds left out, as its converter does, the 300 best of
-an image kept, matched by its validator and scored by its `ap_per_class`.
+an image kept, matched by its validator and scored by its `ap_per_class`. Scores get a small number added there, so that
+none are equal: the order of equals depends on the machine.
 """
 
 from __future__ import annotations
@@ -99,6 +100,10 @@ def ultralytics_values(data: dict[str, Any], results: list[dict[str, Any]]) -> d
     return {"map": float(ap.mean()), "map50": float(ap[:, 0].mean()), "map75": float(ap[:, 5].mean())}
 
 
+def untied(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**result, "score": result["score"] + i * 1e-5} for i, result in enumerate(results)]
+
+
 def undefined(values: dict[str, float]) -> dict[str, float | None]:
     return {name: None if value != value else value for name, value in values.items()}
 
@@ -116,8 +121,8 @@ def main() -> None:
     for seed in SEEDS:
         data, results = draw(seed)
         if results:
-            tools = {"torchmetrics": torchmetrics_values, "ultralytics": ultralytics_values}
-            cases.append({"seed": seed, **{name: undefined(tool(data, results)) for name, tool in tools.items()}})
+            case = {"seed": seed, "torchmetrics": undefined(torchmetrics_values(data, results))}
+            cases.append({**case, "ultralytics": undefined(ultralytics_values(data, untied(results)))})
     made = {
         "command": "python tools/make_disagreement_goldens.py REFERENCES",
         "versions": {name: told(name) for name in ("numpy", "torch", "pycocotools", "torchmetrics", "ultralytics")},

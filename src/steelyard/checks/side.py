@@ -124,6 +124,10 @@ def from_coco(data: Any, name: str) -> Side:
     if not truth:
         side.score = found["score"]
         return side
+    if found["federated"]:
+        what = "The truth says which classes were looked for in each image, as LVIS does; COCO's rules do not heed it."
+        remedy = "Score it with --format lvis."
+        side.findings.append(Finding("federated", "note", name, what, 1, 1, (source,), remedy))
     side.area, side.crowd, side.id = found["area"], found["crowd"].view(bool), found["id"]
     side.images, side.sizes = text_ids(found["images"]), found["sizes"]
     side.labels, side.names = text_ids(found["categories"]), tuple(found["names"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from steelyard import files
 from steelyard.cli.options import given_options, keep_options, parse_mapping, terminal_width
 
 
@@ -35,6 +34,8 @@ def check(truth: str, predictions: str | None, mapping: tuple[str, ...], as_json
     steelyard check truth.json
     steelyard check truth.json predictions.json
     """
+    from steelyard import files  # other commands need none of it
+
     found = files.check(truth, predictions, columns=parse_mapping(mapping), options=given_options())
     click.echo(found.to_json(output) if as_json else found.to_text(terminal_width()), nl=not as_json)
     if output:

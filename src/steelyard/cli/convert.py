@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
-from steelyard import files
-from steelyard.io.formats.convert import Conversion
-from steelyard.io.formats.detect import FORMATS
+if TYPE_CHECKING:
+    from steelyard.io.formats.convert import Conversion
 
 
 @click.command()
@@ -21,7 +21,7 @@ from steelyard.io.formats.detect import FORMATS
     metavar="FORMAT",
     default="auto",
     show_default=True,
-    help=f"The format of FROM: {', '.join(FORMATS)}.",
+    help="The format of FROM: coco, lvis, voc, yolo, cvat, csv.",
 )
 @click.option(
     "--to",
@@ -68,6 +68,8 @@ def convert(
     steelyard convert VOC2007/Annotations truth.json
     steelyard convert runs/labels predictions.json --like truth.json
     """
+    from steelyard import files  # other commands need none of it
+
     done = files.convert(
         source, target, from_format=given, to_format=to, images=images, names=names, like=like, pixels=pixels,
         whole=whole, polygons=polygons, strict=strict, force=force,
