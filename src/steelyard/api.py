@@ -44,6 +44,7 @@ def evaluate(
     extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
+    save_draws: bool = False,
 ) -> Report:
     """Score predictions against truth.
 
@@ -53,10 +54,11 @@ def evaluate(
     likewise for predictions without truth: "error" or "skip"; "error" where nothing is said and the task has no other
     custom. `columns` renames: {"weight": "grams"}.
     `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
+    `save_draws` keeps every score under the bootstrap draws, so that the JSON holds what a paired gate needs.
     """
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
-    how = Resampling(confidence, draws, seed)
+    how = Resampling(confidence, draws, seed, save_draws)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
