@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from steelyard.core.frozen import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@frozen
 class Score:
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
@@ -42,7 +44,7 @@ class Score:
         return self.value
 
 
-@dataclass(frozen=True)
+@frozen
 class Difference:
     """Model B against model A on the same units: `difference` is B minus A.
 
