@@ -8,7 +8,6 @@ import click
 
 from steelyard.cli.options import terminal_width
 from steelyard.core.errors import InputError
-from steelyard.gating import gate as gating
 
 
 @click.command()
@@ -33,6 +32,8 @@ def gate(
     steelyard gate result.json --fail-if "mae > 30"
     steelyard gate result.json --baseline base.json --fail-if "map < baseline, p < 0.05"
     """
+    from steelyard.gating import gate as gating
+
     found = gating.gate(result, rules, baseline=baseline, other_truth=other_truth)
     if junit:
         found.to_junit(junit)

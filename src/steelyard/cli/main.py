@@ -16,6 +16,7 @@ from steelyard.cli.evaluate import evaluate
 from steelyard.cli.gate import gate
 from steelyard.cli.metrics import metrics
 from steelyard.cli.parse import parse
+from steelyard.cli.view import view
 from steelyard.cli.vlm import vlm
 from steelyard.core.errors import SteelyardError, nearest
 from steelyard.version import __version__
@@ -51,7 +52,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, gate, metrics, draw, parse, vlm, demo, completion):
+for command in (evaluate, compare, gate, view, metrics, draw, parse, vlm, demo, completion):
     cli.add_command(command)
 
 
