@@ -126,7 +126,7 @@ def order_of(report: Report, units: UnitTable, spec: str) -> list[int]:
 
 def units_page(site: Site, run: Run, data: Data, by: int, start: int) -> str:
     """A run's units as cards, the worst first."""
-    units = data.report.units()
+    units = data.units
     specs = list(units.values)
     spec = specs[by]
     order = order_of(data.report, units, spec)
@@ -184,27 +184,22 @@ def _card(site: Site, run: Run, data: Data, unit: int, units: UnitTable, spec: s
 
 def unit_image(site: Site, run: Run, data: Data, unit: int) -> bool:
     """Whether a unit has an image, of its own or of its first row."""
-    return first_image(site, run, data, unit) is not None
+    if any(site.images.lies(run, data, name) for name in site.images.names(run, data, unit)):
+        return True
+    return first_row(site, run, data, unit) is not None
 
 
-def first_image(site: Site, run: Run, data: Data, unit: int) -> tuple[str, int] | None:
-    """Which image stands for a unit: its own (-1), or that of a row."""
-    found = site.images.of_unit(run, data, unit)
-    if found is not None:
-        return found.name, -1
+def first_row(site: Site, run: Run, data: Data, unit: int) -> int | None:
+    """The row whose image stands for a unit that has none of its own."""
     if data.report.unit == "image":
         return None
-    for rows in unit_rows(data, unit)[:1]:
-        for k, name in enumerate(rows.images[:1]):
-            named = site.images.named(run, data, name) if name else None
-            if named is not None:
-                return named.name, k
-    return None
+    names = next((rows.images for rows in unit_rows(data, unit)), ())
+    return next((k for k, name in enumerate(names[:8]) if name and site.images.lies(run, data, name)), None)
 
 
 def unit_page(site: Site, run: Run, data: Data, unit: int) -> str:
     """One unit: its picture, its rows, its scores, and the way to its neighbours."""
-    units = data.report.units()
+    units = data.units
     name = str(units.units[unit])
     order = order_of(data.report, units, next(iter(units.values)))
     place = order.index(unit)
@@ -229,14 +224,14 @@ def _shown(site: Site, run: Run, data: Data, unit: int) -> str:
         return f'<div class="scene">{scene_svg(scene, backdrop)}</div>{lacking}'
     picture = ""
     if image is not None:
-        alt = escape(str(data.report.units().units[unit]))
+        alt = escape(str(data.units.units[unit]))
         picture = f'<img class="picture" src="{escape(address)}" alt="{alt}">'
     tables = "".join(_rows_table(site, run, data, unit, rows) for rows in unit_rows(data, unit))
     return picture + tables
 
 
 def _rows_table(site: Site, run: Run, data: Data, unit: int, rows: Rows) -> str:
-    framed = [bool(name) and site.images.named(run, data, name) is not None for name in rows.images]
+    framed = [bool(name) and site.images.lies(run, data, name) for name in rows.images]
     named = any(rows.images)
     header = [*(["image"] if named else []), *rows.header]
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
@@ -279,7 +274,7 @@ def _unit_scores(report: Report, units: UnitTable, unit: int) -> str:
 
 def changes(a: Data, b: Data) -> tuple[str, list[tuple[int, float]]]:
     """The units by how much they changed in the first score that both have, the largest change first."""
-    first, second = a.report.units(), b.report.units()
+    first, second = a.units, b.units
     same = len(first.units) == len(second.units) and bool((first.units == second.units).all())
     shared = [spec for spec in first.values if spec in second.values] if same else []
     for spec in shared:
@@ -294,7 +289,7 @@ def changes(a: Data, b: Data) -> tuple[str, list[tuple[int, float]]]:
 def both_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], start: int) -> str:
     """The units that changed most between two runs."""
     spec, moved = changes(*data)
-    units = data[1].report.units()
+    units = data[1].units
     better = data[1].report.scores[spec].better if spec else "none"
     cards = ""
     for unit, change in moved[start : start + A_PAGE]:
@@ -315,12 +310,12 @@ def both_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], start: int) -
 
 def both_unit_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], unit: int) -> str:
     """One unit under two models, side by side."""
-    units = data[1].report.units()
+    units = data[1].units
     parts = ""
     for letter, run, one in (("A", a, data[0]), ("B", b, data[1])):
         parts += (
             f'<section><h2>{letter}: <a href="{escape(site.run(run, "unit", unit))}">{escape(run.name)}</a></h2>'
-            f"{_shown(site, run, one, unit)}{_unit_scores(one.report, one.report.units(), unit)}</section>"
+            f"{_shown(site, run, one, unit)}{_unit_scores(one.report, one.units, unit)}</section>"
         )
     order = [i for i, _ in changes(*data)[1]]
     turn = ""

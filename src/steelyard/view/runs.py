@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from steelyard.core.errors import SteelyardError
 from steelyard.gating.pairing import compare_results
 from steelyard.io.digest import digest
 from steelyard.report.load import read_result
-from steelyard.report.model import Comparison, Provenance, Report, Side
+from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
 from steelyard.view.folder import Folder, Outside
 
 MOST_BYTES = 256 << 20
@@ -52,6 +53,11 @@ class Data:
     measured: api.Measured
     truth: str
 
+    @cached_property
+    def units(self) -> UnitTable:
+        """Every metric for each unit alone, made once."""
+        return self.report.units()
+
 
 @dataclass
 class Runs:
@@ -75,6 +81,9 @@ class Runs:
 
     def get(self, run_id: str) -> Run | None:
         """The run with that id."""
+        for name, (_, run) in list(self._known.items()):
+            if run.id == run_id:
+                return self._run(name)
         return next((run for run in self.all() if run.id == run_id), None)
 
     def _run(self, name: str) -> Run | None:

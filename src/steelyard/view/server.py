@@ -144,7 +144,7 @@ class _View:
         data = self.runs.data(run)[0]
         if data is None:
             return _report(run.result.to_html(), links)
-        units = data.report.units().unit
+        units = data.report.unit
         links.append((self.site.run(run, "units"), f"{units.capitalize()} by {units}, with pictures"))
         return _report(self.runs.once(("page", run.id, run.changed), data.report.to_html), links)
 
@@ -153,7 +153,7 @@ class _View:
         run, data = self._with_data(request)
         if isinstance(data, str):
             return self._problem("No units to show", data, 404)
-        by = _number(request, "by", 0, len(data.report.units().values) - 1)
+        by = _number(request, "by", 0, len(data.units.values) - 1)
         return _page(pages.units_page(self.site, run, data, by, _number(request, "from", 0, 1 << 40)))
 
     def unit(self, request: Request) -> Response:
@@ -171,8 +171,7 @@ class _View:
         unit, row = _unit(request, data), request.path_params.get("row")
         if row is None:
             found = self.site.images.of_unit(run, data, unit)
-            if found is None and (first := pages.first_image(self.site, run, data, unit)) is not None:
-                row = first[1]
+            row = pages.first_row(self.site, run, data, unit) if found is None else None
         if row is not None:
             tables = unit_rows(data, unit)
             names = tables[0].images if tables else ()
@@ -258,6 +257,6 @@ def _number(request: Request, name: str, low: int, high: int) -> int:
 
 def _unit(request: Request, data: Data) -> int:
     unit = int(request.path_params["unit"])
-    if unit >= len(data.report.units().units):
+    if unit >= len(data.units.units):
         raise Missing
     return unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +58,7 @@ def _metrics(data: Data, task: str) -> Iterable[Metric]:
 def unit_rows(data: Data, unit: int) -> list[Rows]:
     """The rows of a unit on both sides; one table where they are joined one to one."""
     kind = catalogue.find_task(data.report.task)
-    pairs, units = data.measured.pairs, data.report.units().units
+    pairs, units = data.measured.pairs, data.units.units
     if isinstance(pairs, Pairs):
         at = np.flatnonzero(pairs.owner == unit)
         mine, theirs = pairs.truth_row[at], pairs.prediction_row[at]
@@ -130,32 +130,50 @@ class Images:
 
     def of_unit(self, run: Run, data: Data, unit: int) -> Found | None:
         """The image of a unit whose id is an image, or that COCO's file names."""
+        names = self.names(run, data, unit)
+        return next((found for name in names if (found := self.named(run, data, name)) is not None), None)
+
+    def names(self, run: Run, data: Data, unit: int) -> list[str]:
+        """What a unit's image may be called."""
         names = []
-        wanted = str(data.report.units().units[unit])
+        wanted = str(data.units.units[unit])
         if isinstance(data.measured.truth, BoxRecords):
             listed = self.runs.once(("files", run.id, run.changed), lambda: self._coco(data.truth))
             names = [listed[wanted]] if wanted in listed else []
         if data.report.unit == "image":
             names.append(wanted)
-        return next((found for name in names if (found := self.named(run, data, name)) is not None), None)
+        return names
 
     def named(self, run: Run, data: Data, name: str) -> Found | None:
         """The image that data name: beside the truth, beside the result, from the folder's top, or in `images`."""
+        return next(
+            (found for where in self._places(run, data, name) if (found := self._open(where)) is not None), None
+        )
+
+    def lies(self, run: Run, data: Data, name: str) -> bool:
+        """Whether a file of that name is there; it is not read."""
+        return any(self._is_file(where) for where in self._places(run, data, name))
+
+    def _places(self, run: Run, data: Data, name: str) -> Iterator[tuple[str, str]]:
         bases = dict.fromkeys([data.truth.rpartition("/")[0], run.name.rpartition("/")[0], ""])
         endings = ("",) if name.lower().endswith(ENDINGS) else ENDINGS
         for base in bases:
             for beside in BESIDE:
                 where = "/".join(part for part in (base, beside) if part)
                 for ending in endings:
-                    found = self._open(name + ending, where)
-                    if found is not None:
-                        return found
-        return None
+                    yield name + ending, where
 
-    def _open(self, name: str, base: str) -> Found | None:
+    def _is_file(self, where: tuple[str, str]) -> bool:
+        try:
+            self.runs.folder.path(self.runs.folder.relative(*where))
+        except Outside:
+            return False
+        return True
+
+    def _open(self, where: tuple[str, str]) -> Found | None:
         folder = self.runs.folder
         try:
-            inside = folder.relative(name, base)
+            inside = folder.relative(*where)
             data = folder.read(inside, MOST_BYTES)
         except Outside:
             return None
