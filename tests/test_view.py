@@ -274,6 +274,9 @@ def test_new_and_changed_results_are_seen(tmp_path: Path) -> None:
         assert page.status == 404
         assert "The data have changed since the result was made." in page.text
         assert "16.09" in server.get(f"/run/{run}").text
+        page = server.get(f"/compare?a={run_id('w/elsewhere.json')}&b={run}")  # from the results alone
+        assert page.status == 200
+        assert "as if they were independent" in page.text
     finally:
         server.close()
 

@@ -11,7 +11,7 @@ from html import escape
 import numpy as np
 
 from steelyard.core.score import Score
-from steelyard.report.model import Comparison, Report, UnitTable
+from steelyard.report.model import Comparison
 from steelyard.report.numbers import count_text, interval_text, signed, value_text
 from steelyard.report.svg import Backdrop, scene_svg
 from steelyard.report.text import ARROWS
@@ -116,26 +116,24 @@ def _short(score: Score) -> str:
     )
 
 
-def order_of(report: Report, units: UnitTable, spec: str) -> list[int]:
+def order_of(data: Data, spec: str) -> list[int]:
     """Places of the units, the worst first, those without a value last."""
-    values = np.asarray(units.values[spec], dtype=float)
-    better = report.scores[spec].better if spec in report.scores else "higher"
+    values, better = data.values(spec), data.report.scores[spec].better
     badness = {"higher": -values, "zero": np.abs(values), "one": np.abs(values - 1)}.get(better, values)
     return [int(i) for i in np.argsort(np.where(np.isfinite(badness), -badness, np.inf), kind="stable")]
 
 
 def units_page(site: Site, run: Run, data: Data, by: int, start: int) -> str:
     """A run's units as cards, the worst first."""
-    units = data.units
-    specs = list(units.values)
+    unit, specs = data.report.unit, data.specs
     spec = specs[by]
-    order = order_of(data.report, units, spec)
+    order = order_of(data, spec)
     shown = order[start : start + A_PAGE]
-    cards = "".join(_card(site, run, data, i, units, spec) for i in shown)
-    total = count_text(len(order), units.unit)
+    cards = "".join(_card(site, run, data, i, spec) for i in shown)
+    total = count_text(len(order), unit)
     links = [site.top(), (site.run(run), run.name)]
     return document(
-        f"{units.unit.capitalize()} by {units.unit}",
+        f"{unit.capitalize()} by {unit}",
         f"{run.name}: {total}, the worst by {spec} first",
         _sorting(site.run(run, "units"), specs, by)
         + f'<ul class="cards">{cards}</ul>'
@@ -169,9 +167,9 @@ def _turning(address: str, by: int, start: int, total: int) -> str:
     )
 
 
-def _card(site: Site, run: Run, data: Data, unit: int, units: UnitTable, spec: str) -> str:
-    name = str(units.units[unit])
-    value = value_text(float(units.values[spec][unit]))
+def _card(site: Site, run: Run, data: Data, unit: int, spec: str) -> str:
+    name = str(data.units[unit])
+    value = value_text(float(data.values(spec)[unit]))
     picture = ""
     if unit_image(site, run, data, unit):
         address = escape(site.run(run, "image", unit))
@@ -199,9 +197,8 @@ def first_row(site: Site, run: Run, data: Data, unit: int) -> int | None:
 
 def unit_page(site: Site, run: Run, data: Data, unit: int) -> str:
     """One unit: its picture, its rows, its scores, and the way to its neighbours."""
-    units = data.units
-    name = str(units.units[unit])
-    order = order_of(data.report, units, next(iter(units.values)))
+    kind, name = data.report.unit, str(data.units[unit])
+    order = order_of(data, data.specs[0])
     place = order.index(unit)
     turn = ""
     if place > 0:
@@ -209,9 +206,9 @@ def unit_page(site: Site, run: Run, data: Data, unit: int) -> str:
     if place + 1 < len(order):
         turn += f'<a href="{escape(site.run(run, "unit", order[place + 1]))}" rel="next">better →</a>'
     body = f'<p class="turn"><span class="legend">{place + 1:,} of {len(order):,} from the worst</span>{turn}</p>'
-    body += _shown(site, run, data, unit) + _unit_scores(data.report, units, unit)
-    links = [site.top(), (site.run(run), run.name), (site.run(run, "units"), f"All {count_text(2, units.unit)[2:]}")]
-    return document(f"{units.unit.capitalize()} {name}", run.name, body, links)
+    body += _shown(site, run, data, unit) + _unit_scores(data, unit)
+    links = [site.top(), (site.run(run), run.name), (site.run(run, "units"), f"All {count_text(2, kind)[2:]}")]
+    return document(f"{kind.capitalize()} {name}", run.name, body, links)
 
 
 def _shown(site: Site, run: Run, data: Data, unit: int) -> str:
@@ -224,7 +221,7 @@ def _shown(site: Site, run: Run, data: Data, unit: int) -> str:
         return f'<div class="scene">{scene_svg(scene, backdrop)}</div>{lacking}'
     picture = ""
     if image is not None:
-        alt = escape(str(data.units.units[unit]))
+        alt = escape(str(data.units[unit]))
         picture = f'<img class="picture" src="{escape(address)}" alt="{alt}">'
     tables = "".join(_rows_table(site, run, data, unit, rows) for rows in unit_rows(data, unit))
     return picture + tables
@@ -253,16 +250,14 @@ def _table(title: str, head: str, body: str) -> str:
     )
 
 
-def _unit_scores(report: Report, units: UnitTable, unit: int) -> str:
+def _unit_scores(data: Data, unit: int) -> str:
     rows = ""
-    for spec, values in units.values.items():
-        score = report.scores.get(spec) if spec in report.scores else None
-        arrow, label = (ARROWS[score.better], score.label) if score else ("", spec)
-        value = float(values[unit])
-        shown = "undefined" if math.isnan(value) else f"{value_text(value)} {score.measure if score else ''}".strip()
-        whole = value_text(score.value, score.interval) if score else ""
+    for spec, value in data.alone(unit).items():
+        score = data.report.scores[spec]
+        shown = "undefined" if math.isnan(value) else f"{value_text(value)} {score.measure}".strip()
+        whole = value_text(score.value, score.interval)
         rows += (
-            f"<tr><td>{arrow} <code>{escape(spec)}</code></td><td>{escape(label)}</td>"
+            f"<tr><td>{ARROWS[score.better]} <code>{escape(spec)}</code></td><td>{escape(score.label)}</td>"
             f'<td class="number">{escape(shown)}</td><td class="number"><small>{escape(whole)}</small></td></tr>'
         )
     head = (
@@ -274,11 +269,10 @@ def _unit_scores(report: Report, units: UnitTable, unit: int) -> str:
 
 def changes(a: Data, b: Data) -> tuple[str, list[tuple[int, float]]]:
     """The units by how much they changed in the first score that both have, the largest change first."""
-    first, second = a.units, b.units
-    same = len(first.units) == len(second.units) and bool((first.units == second.units).all())
-    shared = [spec for spec in first.values if spec in second.values] if same else []
+    same = len(a.units) == len(b.units) and bool((a.units == b.units).all())
+    shared = [spec for spec in a.specs if spec in b.specs] if same else []
     for spec in shared:
-        moved = np.asarray(second.values[spec], dtype=float) - np.asarray(first.values[spec], dtype=float)
+        moved = b.values(spec) - a.values(spec)
         known = np.flatnonzero(np.isfinite(moved))
         if len(known):
             order = known[np.argsort(-np.abs(moved[known]), kind="stable")]
@@ -289,7 +283,6 @@ def changes(a: Data, b: Data) -> tuple[str, list[tuple[int, float]]]:
 def both_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], start: int) -> str:
     """The units that changed most between two runs."""
     spec, moved = changes(*data)
-    units = data[1].units
     better = data[1].report.scores[spec].better if spec else "none"
     cards = ""
     for unit, change in moved[start : start + A_PAGE]:
@@ -300,7 +293,7 @@ def both_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], start: int) -
             picture = f'<img class="pic" src="{escape(site.run(b, "image", unit))}" alt="" loading="lazy">'
         cards += (
             f'<li class="card"><a href="{escape(site.both(a, b, "unit", unit))}">{picture}<span class="what"><strong>'
-            f"{escape(str(units.units[unit]))}</strong><small{kind}>{escape(spec)} {escape(signed(change))}</small>"
+            f"{escape(str(data[1].units[unit]))}</strong><small{kind}>{escape(spec)} {escape(signed(change))}</small>"
             "</span></a></li>"
         )
     body = f'<ul class="cards">{cards}</ul>' + _turning(site.both(a, b), 0, start, len(moved))
@@ -310,12 +303,11 @@ def both_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], start: int) -
 
 def both_unit_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], unit: int) -> str:
     """One unit under two models, side by side."""
-    units = data[1].units
     parts = ""
     for letter, run, one in (("A", a, data[0]), ("B", b, data[1])):
         parts += (
             f'<section><h2>{letter}: <a href="{escape(site.run(run, "unit", unit))}">{escape(run.name)}</a></h2>'
-            f"{_shown(site, run, one, unit)}{_unit_scores(one.report, one.units, unit)}</section>"
+            f"{_shown(site, run, one, unit)}{_unit_scores(one, unit)}</section>"
         )
     order = [i for i, _ in changes(*data)[1]]
     turn = ""
@@ -330,9 +322,9 @@ def both_unit_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], unit: in
         (f"{site.base}/compare?a={a.id}&b={b.id}", "The comparison"),
         (site.both(a, b), "What changed most"),
     ]
-    name = str(units.units[unit])
+    name = str(data[1].units[unit])
     body = f'<p class="turn">{turn}</p><div class="pair">{parts}</div>'
-    return document(f"{units.unit.capitalize()} {name}", f"{b.name} against {a.name}", body, links)
+    return document(f"{data[1].report.unit.capitalize()} {name}", f"{b.name} against {a.name}", body, links)
 
 
 def problem_page(base: str, title: str, what: str) -> str:

@@ -10,17 +10,23 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
 from typing import Any, TypeVar
 
+import numpy as np
+
 from steelyard import api
 from steelyard.core.errors import SteelyardError
+from steelyard.core.metric import Metric
+from steelyard.core.stats import Stats
+from steelyard.core.weights import EachUnit
 from steelyard.gating.pairing import compare_results
 from steelyard.io.digest import digest
+from steelyard.metrics import catalogue
 from steelyard.report.load import read_result
-from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
+from steelyard.report.model import Comparison, Report, Side
 from steelyard.view.folder import Folder, Outside
 
 MOST_BYTES = 256 << 20
@@ -54,9 +60,37 @@ class Data:
     truth: str
 
     @cached_property
-    def units(self) -> UnitTable:
-        """Every metric for each unit alone, made once."""
-        return self.report.units()
+    def stats(self) -> Stats:
+        """What was measured, every unit a row."""
+        return self.measured.stats.by_unit()
+
+    @property
+    def units(self) -> Any:
+        """The ids of the units."""
+        return self.stats.units
+
+    @property
+    def specs(self) -> list[str]:
+        """The metrics that the result holds."""
+        return list(self.report.scores)
+
+    @cached_property
+    def _by_unit(self) -> dict[str, Any]:
+        return {}
+
+    def values(self, spec: str) -> Any:
+        """A metric for each unit alone, made once."""
+        if spec not in self._by_unit:
+            self._by_unit[spec] = self._metric(spec).reduce(self.stats, EachUnit(len(self.stats)))
+        return self._by_unit[spec]
+
+    def alone(self, unit: int) -> dict[str, float]:
+        """Every metric for one unit."""
+        one = self.stats.take(np.array([unit]))
+        return {spec: float(self._metric(spec).reduce(one, EachUnit(1))[0]) for spec in self.specs}
+
+    def _metric(self, spec: str) -> Metric:
+        return catalogue.parse(spec, self.report.task)
 
 
 @dataclass
@@ -140,14 +174,13 @@ class Runs:
             same = digest(measured.truth) == p.truth.digest and digest(measured.prediction) == p.predictions.digest
             if not same:
                 return None, "The data have changed since the result was made."
-            whole = api.evaluate(
-                report.task, paths[0], None if single else paths[1], list(p.metrics),
-                by=[by.split(",") for by in p.by], confidence=p.confidence, draws=p.draws or 1000, seed=p.seed,
-                **settings,
-            )  # fmt: skip
+            both = (paths[0], None if single else paths[1])
+            plain = api.evaluate(report.task, *both, list(p.metrics), confidence=None, **settings)
         except SteelyardError as error:
             return None, f"The data cannot be read again: {error}"
-        return Data(_renamed(whole, p), measured, truth), ""
+        # Scores and intervals are the result's own; what it does not hold comes from the data.
+        whole = replace(plain, scores=report.scores, slices=report.slices, notes=report.notes, provenance=p)
+        return Data(whole, measured, truth), ""
 
     def find(self, side: Side, base: str) -> str:
         """The name of a source inside the folder: beside the result, else from the folder's top."""
@@ -187,8 +220,7 @@ class Runs:
             first.task, truth, left, right, shared, confidence=q.confidence or 0.95, draws=q.draws or 1000, seed=q.seed,
             missing=p.missing, extra=p.extra, columns=p.columns, options=p.options,
         )  # fmt: skip
-        values = {**found.__dict__, "provenance_a": p, "provenance_b": q}
-        return Comparison(**{name: value for name, value in values.items() if name in Comparison.__dataclass_fields__})
+        return replace(found, provenance_a=p, provenance_b=q)
 
     def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         """Make a thing the first time; a few dozen are kept."""
@@ -199,10 +231,3 @@ class Runs:
                 self._made[key] = make()
             found: T = self._made[key]
             return found
-
-
-def _renamed(report: Report, provenance: Provenance) -> Report:
-    """The report with the sources named as the result names them, not by where they lie on this machine."""
-    from dataclasses import replace
-
-    return replace(report, provenance=provenance)

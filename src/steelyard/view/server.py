@@ -153,7 +153,7 @@ class _View:
         run, data = self._with_data(request)
         if isinstance(data, str):
             return self._problem("No units to show", data, 404)
-        by = _number(request, "by", 0, len(data.units.values) - 1)
+        by = _number(request, "by", 0, len(data.specs) - 1)
         return _page(pages.units_page(self.site, run, data, by, _number(request, "from", 0, 1 << 40)))
 
     def unit(self, request: Request) -> Response:
@@ -257,6 +257,6 @@ def _number(request: Request, name: str, low: int, high: int) -> int:
 
 def _unit(request: Request, data: Data) -> int:
     unit = int(request.path_params["unit"])
-    if unit >= len(data.units.units):
+    if unit >= len(data.units):
         raise Missing
     return unit

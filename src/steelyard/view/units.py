@@ -58,7 +58,7 @@ def _metrics(data: Data, task: str) -> Iterable[Metric]:
 def unit_rows(data: Data, unit: int) -> list[Rows]:
     """The rows of a unit on both sides; one table where they are joined one to one."""
     kind = catalogue.find_task(data.report.task)
-    pairs, units = data.measured.pairs, data.units.units
+    pairs, units = data.measured.pairs, data.units
     if isinstance(pairs, Pairs):
         at = np.flatnonzero(pairs.owner == unit)
         mine, theirs = pairs.truth_row[at], pairs.prediction_row[at]
@@ -136,7 +136,7 @@ class Images:
     def names(self, run: Run, data: Data, unit: int) -> list[str]:
         """What a unit's image may be called."""
         names = []
-        wanted = str(data.units.units[unit])
+        wanted = str(data.units[unit])
         if isinstance(data.measured.truth, BoxRecords):
             listed = self.runs.once(("files", run.id, run.changed), lambda: self._coco(data.truth))
             names = [listed[wanted]] if wanted in listed else []
