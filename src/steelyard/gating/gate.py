@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.gating.judge import Against, Outcome, Verdict, judge_comparison, judge_report
 from steelyard.gating.rules import parse_rule
 from steelyard.io.write import write_text
@@ -19,7 +19,7 @@ Result = Report | Comparison | Path | Mapping[str, Any]
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
 
 
-@dataclass(frozen=True)
+@frozen
 class Gate:
     """What the rules say of a result: fail where one fails, else undecided where one is, else pass."""
 

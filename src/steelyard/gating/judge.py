@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 from steelyard.core.score import Difference, Score
 from steelyard.gating.rules import EVERY, Rule
 from steelyard.metrics import catalogue
@@ -27,7 +28,7 @@ Method = Literal["value", "interval", "paired randomisation", "paired draws", "u
 SAVE = "Save both results with --save-draws to compare them pairwise."
 
 
-@dataclass(frozen=True)
+@frozen
 class Verdict:
     """One rule's outcome, with the numbers that it rests on and how they were had."""
 
@@ -51,7 +52,7 @@ class Verdict:
     notes: tuple[str, ...] = field(default=())
 
 
-@dataclass(frozen=True)
+@frozen
 class Against:
     """A result and what it is held against."""
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.spec import parse_spec
 
 OPERATORS = ("<=", ">=", "<", ">")
@@ -29,7 +29,7 @@ _EXAMPLES = 'Examples: "map < baseline, p < 0.05", "mae > 30", "mae[cuisine=home
 _LONGEST = 2000
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """When a gate fails. `margin` is added to the baseline, as a share of its size where `percent`."""
 

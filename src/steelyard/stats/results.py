@@ -9,15 +9,15 @@ needs what was measured in each unit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.weights import Floats
 from steelyard.stats.intervals import Interval, percentile_interval
 
 
-@dataclass(frozen=True)
+@frozen
 class Apart:
     """How far a value lies from a bound: the difference, its interval, and the two-sided p of no difference."""
 

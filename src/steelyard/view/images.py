@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from steelyard.core.frozen import frozen
 
 MOST_BYTES = 64 << 20
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 
 
-@dataclass(frozen=True)
+@frozen
 class ImageKind:
     """The media type, and the size in pixels."""
 

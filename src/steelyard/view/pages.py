@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.score import Score
 from steelyard.report.model import Comparison
 from steelyard.report.numbers import count_text, interval_text, signed, value_text
@@ -22,7 +22,7 @@ from steelyard.view.units import Images, Rows, unit_rows, unit_scene
 SHOWN_SCORES, A_PAGE = 3, 60
 
 
-@dataclass(frozen=True)
+@frozen
 class Site:
     """Where pages lead: the address in front of every path, and the images."""
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from steelyard import api
 from steelyard.core.errors import SteelyardError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.stats import Stats
 from steelyard.core.weights import EachUnit
@@ -35,7 +36,7 @@ _HEAD = b'"steelyard/'
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """A result in the folder. `problem` says why it cannot be shown, `note` why its units cannot."""
 
@@ -51,7 +52,7 @@ class Run:
         return self.result if isinstance(self.result, Report) else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Data:
     """What a run was made from, read again: the whole report, and the pairs of its units."""
 

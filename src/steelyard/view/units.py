@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import BoxRecords, Records
@@ -25,7 +25,7 @@ MOST_ROWS, MOST_COLUMNS = 200, 12
 _PICTURED = {"boxes": "f1"}  # the metric that a picture shows, where it is not the first of the task
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows:
     """A table of a unit's rows; `images` names each row's image, or nothing."""
 
@@ -113,7 +113,7 @@ def _rows(title: str, columns: dict[str, list[str]]) -> Rows:
     return Rows(title, tuple(columns), cells, images, max(0, count - MOST_ROWS))
 
 
-@dataclass(frozen=True)
+@frozen
 class Found:
     """An image of the folder: its name, what it is, its bytes."""
 
