@@ -16,10 +16,12 @@ from steelyard.version import __version__
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
     from steelyard.files import check, convert
+    from steelyard.gating.gate import Gate, gate
 
 __all__ = [
     "Accumulator",
     "Comparison",
+    "Gate",
     "InputError",
     "Report",
     "SteelyardError",
@@ -29,13 +31,14 @@ __all__ = [
     "convert",
     "draw",
     "evaluate",
+    "gate",
     "metrics",
     "use_threads",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Look up when it is first asked for what most programs do not need: gathering batches, work on files."""
+    """Look up when it is first asked for what most programs do not need."""
     if name == "Accumulator":
         from steelyard.accumulator import Accumulator
 
@@ -44,4 +47,8 @@ def __getattr__(name: str) -> Any:
         from steelyard import files
 
         return getattr(files, name)
+    if name in ("Gate", "gate"):
+        from steelyard.gating import gate as gating
+
+        return getattr(gating, name)
     raise AttributeError(f"module 'steelyard' has no attribute '{name}'")

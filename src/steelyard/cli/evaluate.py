@@ -42,6 +42,11 @@ from steelyard.cli.options import (
     metavar="TOOLS",
     help="Say what other tools print for these data and which setting moves it: pycocotools,torchmetrics,ultralytics.",
 )
+@click.option(
+    "--save-draws",
+    is_flag=True,
+    help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
+)
 @shared_options
 def evaluate(
     task: str,
@@ -51,6 +56,7 @@ def evaluate(
     units: str | None,
     tables: str | None,
     explain: str | None,
+    save_draws: bool,
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -86,6 +92,7 @@ def evaluate(
         columns=parse_mapping(mapping),
         options=given_options(),
         explain=explain or (),
+        save_draws=save_draws,
     )
     if units:
         report.units().to_csv(units)

@@ -18,6 +18,7 @@ from steelyard.metrics.boxes.counts import (
 from steelyard.metrics.boxes.errors import ErrorCost
 from steelyard.metrics.boxes.others import explain_tools
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
+from steelyard.metrics.boxes.picture import scene
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
     AverageRecall,
@@ -97,4 +98,5 @@ TASK = Task(
     options=OPTIONS,
     shape="boxes",
     explain=explain_tools,
+    scene=scene,
 )
