@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "stats": {"core", "_native"},
     "report": {"core", "io", "version"},
     "api": {"core", "io", "align", "metrics", "stats", "report"},
-    "accumulator": {"core", "io", "align", "metrics", "report", "api"},
+    "accumulator": {"core", "io", "align", "metrics", "report", "api", "version"},
     "vlm": {"core", "io", "report", "api", "version"},
     "cli": {"core", "io", "language", "metrics", "report", "api", "vlm", "version"},
     "__init__": {"accumulator", "api", "core", "report", "version"},
