@@ -15,16 +15,22 @@ import numpy as np
 
 from steelyard.align.gather import UNLIKE, Batch, Gathered, Place, gather
 from steelyard.align.rankings import unfolded
-from steelyard.api import By, evaluate
-from steelyard.core.errors import InputError, nearest
+from steelyard.align.unit_digest import total_digest
+from steelyard.api import By, evaluate, expanded, metrics_of
+from steelyard.compacted import Compacted, Seen, join_compacted, pack_compacted, unpack_compacted
+from steelyard.core.errors import InputError, nearest, some
 from steelyard.core.metric import Metric
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, Records, factorize
+from steelyard.core.task import Policy
 from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
+from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
 from steelyard.metrics import catalogue
 from steelyard.report.model import Report
+from steelyard.stats.bootstrap import Resampling
+from steelyard.stats.sums import are_sums, sums
 from steelyard.version import __version__
 
 KIND = "records"  # of the container that a state is kept in
@@ -49,9 +55,15 @@ class Accumulator:
         self._seen = 0
         self._repeated: list[Array] = []
         self._unlike: list[Array] = []
+        self.compacted: Compacted | None = None
 
     def update(self, truth: Any, predictions: Any = None) -> None:
         """Take one batch. The data are copied: buffers may be used again."""
+        if self.compacted is not None:
+            raise InputError(
+                "the accumulator is compacted and takes no more batches",
+                remedy="Gather them in another one, compact it alike, and merge.",
+            )
         sides = read_sides(self.task, truth, predictions, self.columns)
         named = (f"batch {self._seen}, truth", f"batch {self._seen}, predictions")
         self.batches.append((_own(sides[0], named[0]), _own(sides[1], named[1])))
@@ -61,9 +73,16 @@ class Accumulator:
         """Take over what another accumulator of the same task has gathered."""
         if other.task.name != self.task.name:
             raise InputError(f"an accumulator of '{other.task.name}' cannot be merged into one of '{self.task.name}'")
-        self.batches += other.batches
+        if (self.compacted is None) != (other.compacted is None):
+            raise InputError(
+                "one accumulator is compacted and the other is not", remedy="Compact both alike, or neither."
+            )
         self._repeated += other._repeated
         self._unlike += other._unlike
+        if self.compacted is not None and other.compacted is not None:
+            self.compacted, again = join_compacted([self.compacted, other.compacted], self.task.truth.key[0])
+            self._repeated = _once([*self._repeated, again])
+        self.batches += other.batches
 
     def __len__(self) -> int:
         """How many batches came since the last were gathered into one."""
@@ -91,7 +110,14 @@ class Accumulator:
         extra: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Report:
-        """Evaluate all batches as one; the settings are those of `evaluate`."""
+        """Evaluate all batches as one; the settings are those of `evaluate`.
+
+        A compacted accumulator has its policy and options from `compact`, and no slices.
+        """
+        if self.compacted is not None:
+            if by or missing or extra or options:
+                raise InputError("a compacted accumulator has its settings already", remedy="Say them in compact().")
+            return self._report_sums(metrics, Resampling(confidence, draws, seed))
         found = self.gathered()
         report = evaluate(
             self.task.name,
@@ -106,6 +132,64 @@ class Accumulator:
             extra=extra,
             options=options,
         )
+        return replace(report, notes=(*report.notes, *self._notes()))
+
+    def compact(
+        self,
+        metrics: Sequence[str | Metric] | str | None = None,
+        *,
+        missing: str | None = None,
+        extra: str | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keep only the sums by unit that these metrics need, or the default set where it is one of sums.
+
+        The reports of these metrics, their intervals too, stay the same to the bit. A metric that is no function of
+        sums by unit (average precision, which needs every detection) is an error.
+        """
+        if self.compacted is not None:
+            raise InputError("the accumulator is compacted already")
+        kind, found = self.task, self.gathered()
+        policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
+        said = resolve_options(kind, options or {})
+        pairs = kind.join(found.truth, found.prediction, policy, said)
+        stats = kind.measure(pairs)
+        chosen = expanded(kind, metrics_of(kind, metrics), metrics is None, stats)
+        unfit = [str(metric) for metric in chosen if not are_sums(stats, metric)]
+        if unfit:
+            raise InputError(
+                f"not functions of sums by {kind.unit}: {some(unfit)}",
+                remedy="Leave these out, or keep the accumulator as it is."
+                if len(stats) > 1
+                else "One unit says too little.",
+            )
+        totals = np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])
+        self.compacted = Compacted(
+            task=kind.name,
+            specs=tuple(str(metric) for metric in chosen),
+            policy=policy,
+            columns=self.columns,
+            options=dict(said.given),
+            stats=sums(stats, chosen),
+            slices={},
+            coverage=pairs.coverage,
+            rows=(len(found.truth), len(found.prediction)),
+            totals=totals,
+            seen=Seen(found.units, found.digests, found.rows),
+        )
+        self.batches = []
+
+    def _report_sums(self, metrics: Sequence[str | Metric] | str | None, how: Resampling) -> Report:
+        kept = self.compacted
+        if kept is None:
+            raise ValueError("the accumulator is not compacted")
+        how.check()
+        wanted = metrics_of(self.task, kept.specs if metrics is None else metrics)
+        wanted = [metric for one in wanted for metric in one.expand(kept.stats)]
+        for metric in wanted:
+            if str(metric) not in kept.specs:
+                raise InputError(f"the sums for '{metric}' were not kept", remedy=nearest(str(metric), kept.specs))
+        report = kept.report(wanted, how, ("gathered truth", "gathered predictions"))
         return replace(report, notes=(*report.notes, *self._notes()))
 
     def _notes(self) -> list[str]:
@@ -143,6 +227,8 @@ class Accumulator:
             "unlike": self.unlike,
         }
         arrays: dict[str, Array] = {}
+        if self.compacted is not None:
+            facts["sums"], arrays = pack_compacted(self.compacted)
         if self.batches:
             found = self.gathered()
             for side, records in zip(SIDES, (found.truth, found.prediction), strict=True):
@@ -165,6 +251,8 @@ class Accumulator:
                     unpack_records(container, side, Place(f"{source}, {side}"), f"{source}, {side}") for side in SIDES
                 ]
                 state.batches, state._seen = [(sides[0], sides[1])], 1
+            if "sums" in facts:
+                state.compacted = unpack_compacted(Container(KIND, facts["sums"], arrays))
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"the state lacks {error}", where=source, remedy="Make it anew.") from None
         state._repeated = [arrays["repeated"]] if "repeated" in arrays else []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
@@ -24,6 +24,9 @@ from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
 from steelyard.stats.slices import slices
 from steelyard.stats.threads import use_threads
+
+if TYPE_CHECKING:
+    from steelyard.core.table import Table
 
 __all__ = ["compare", "draw", "evaluate", "metrics", "use_threads"]
 
@@ -55,7 +58,7 @@ def evaluate(
     `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
     """
     kind = catalogue.find_task(task)
-    chosen = _metrics(kind, metrics)
+    chosen = metrics_of(kind, metrics)
     how = Resampling(confidence, draws, seed)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
@@ -63,22 +66,45 @@ def evaluate(
 
     said = resolve_options(kind, options or {})
     measured = _measure(kind, truth, predictions, columns or {}, policy, said)
-    chosen = _expanded(kind, chosen, metrics is None, measured.stats)
+    chosen = expanded(kind, chosen, metrics is None, measured.stats)
     parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
+    return report_of(
+        kind,
+        measured.stats,
+        parts,
+        chosen,
+        how,
+        measured.coverage,
+        _provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
+        kind.tables(measured.stats) if kind.tables is not None else {},
+    )
+
+
+def report_of(
+    kind: Task,
+    stats: Stats,
+    parts: Mapping[str, Mapping[str, Stats]],
+    chosen: Sequence[Metric],
+    how: Resampling,
+    coverage: Coverage,
+    provenance: Provenance,
+    tables: Mapping[str, Callable[[], Table]],
+) -> Report:
+    """The report of what was measured, in all and by slice."""
     return Report(
         task=kind.name,
         unit=kind.unit,
         item=kind.item,
-        scores=score(measured.stats, chosen, how),
+        scores=score(stats, chosen, how),
         slices={
             name: {value: score(part, chosen, how) for value, part in by_value.items()}
             for name, by_value in parts.items()
         },
-        coverage=measured.coverage,
-        provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
-        notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
-        unit_table=lambda: _unit_table(kind, measured.stats, chosen),
-        table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
+        coverage=coverage,
+        provenance=provenance,
+        notes=notes_of(kind, stats, how, [part for by_value in parts.values() for part in by_value.values()]),
+        unit_table=lambda: _unit_table(kind, stats, chosen),
+        table_makers=tables,
     )
 
 
@@ -101,13 +127,13 @@ def compare(
     from steelyard.stats import compare as comparing
 
     kind = catalogue.find_task(task)
-    chosen = _metrics(kind, metrics)
+    chosen = metrics_of(kind, metrics)
     how = Resampling(confidence, draws, seed)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     said = resolve_options(kind, options or {})
     a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
-    chosen = _expanded(kind, chosen, metrics is None, Stats.unified([a.stats, b.stats])[0])
+    chosen = expanded(kind, chosen, metrics is None, Stats.unified([a.stats, b.stats])[0])
     return Comparison(
         task=kind.name,
         unit=kind.unit,
@@ -116,7 +142,7 @@ def compare(
         coverage_b=b.coverage,
         provenance_a=_provenance(a, chosen, how, policy, (), columns or {}),
         provenance_b=_provenance(b, chosen, how, policy, (), columns or {}),
-        notes=(*_notes(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
+        notes=(*notes_of(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
     )
 
 
@@ -137,7 +163,7 @@ def draw(
     if kind.scene is None:
         drawn = [name for name in catalogue.TASKS if catalogue.TASKS[name].scene is not None]
         raise InputError(f"task '{task}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
-    chosen = _metrics(kind, [metric or kind.defaults[0]])[0]
+    chosen = metrics_of(kind, [metric or kind.defaults[0]])[0]
     said = resolve_options(kind, options or {})
     pairs = _measure(kind, truth, predictions, columns or {}, Policy("worst", "skip"), said).pairs
     place = {str(found): i for i, found in enumerate(pairs.units.tolist())}
@@ -161,7 +187,8 @@ class _Measured:
     options: Options
 
 
-def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Metric]:
+def metrics_of(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Metric]:
+    """The metrics that were asked for, or the default set."""
     if wanted is None:
         wanted = kind.defaults
     elif isinstance(wanted, str | Metric):
@@ -172,10 +199,10 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
     return list(dict.fromkeys(chosen))
 
 
-def _expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
+def expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
     """What the choice comes to for these data."""
     if by_default and kind.defaults_for is not None:
-        chosen = _metrics(kind, kind.defaults_for(stats))
+        chosen = metrics_of(kind, kind.defaults_for(stats))
     return list(dict.fromkeys(metric for one in chosen for metric in one.expand(stats)))
 
 
@@ -210,7 +237,8 @@ def _provenance(
     )
 
 
-def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
+def notes_of(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
+    """What a reader of the intervals must know."""
     units = stats.unit_count
     if how.confidence is None:
         return ()

@@ -38,7 +38,8 @@ class Place:
 class Gathered:
     """All batches as one, the units that came more than once, and those of them that came with other predictions.
 
-    `units` are all ids, of either side; `digests` (units, 2, 2) those of their truth and of their predictions.
+    `units` are all ids, of either side; `digests` (units, 2, 2) those of their truth and of their predictions, `rows`
+    (units, 2) how many there are of either.
     """
 
     truth: Records
@@ -47,6 +48,7 @@ class Gathered:
     unlike: Array
     units: Array
     digests: Array
+    rows: Array
 
 
 def gather(batches: Sequence[Batch], key: tuple[str, ...], unlike: str = "error") -> Gathered:
@@ -66,11 +68,12 @@ def gather(batches: Sequence[Batch], key: tuple[str, ...], unlike: str = "error"
     joined = [side.taken(code[i], chosen[i], units, code[i + 2]) for i, side in enumerate(sides)]
     if ranked:
         joined = [ranked_again(records, key) for records in joined]
-    digests = np.zeros((len(units), 2, 2), dtype=np.uint64)
+    digests, rows = np.zeros((len(units), 2, 2), dtype=np.uint64), np.zeros((len(units), 2), dtype=np.int64)
     for i, entry in enumerate(entries):
         mine = chosen[i][entry.code] == entry.batch
         digests[entry.code[mine], i] = entry.digest[mine]
-    return Gathered(joined[0], joined[1], units[repeated], units[differ], units, digests)
+        rows[:, i] = np.bincount(code[i][chosen[i][code[i]] == sides[i].batch], minlength=len(units))
+    return Gathered(joined[0], joined[1], units[repeated], units[differ], units, digests, rows)
 
 
 @dataclass(frozen=True)

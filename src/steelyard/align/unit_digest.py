@@ -40,6 +40,26 @@ def unit_digests(columns: Mapping[str, Array], starts: Array) -> Array:
     return result
 
 
+def total_digest(ids: Array, digests: Array) -> Array:
+    """Four 64-bit sums over units of id and digest together: of all units, whatever parts they are added up in."""
+    key = id_keys(ids)
+    lanes = [_mixed(_mixed(key * _GOLDEN + seed) + digests[:, lane]) for seed in _LANES for lane in (0, 1)]
+    return np.array([lane.sum(dtype=np.uint64) for lane in lanes], dtype=np.uint64)
+
+
+def id_keys(ids: Array) -> Array:
+    """64-bit keys of unit ids, as the draws have them: the id 7 and the id "7" have the same."""
+    if ids.dtype.kind in "iu":
+        keys: Array = _native.unit_keys_of_integers(np.ascontiguousarray(ids, dtype=np.int64))
+        return keys
+    return _text_keys([str(value).encode("utf-8", "surrogatepass") for value in ids.tolist()])
+
+
+def digest_text(total: Array) -> str:
+    """How a report shows the sums: the same for the same units, however they were cut."""
+    return "units:" + "".join(f"{int(lane):016x}" for lane in total.tolist())
+
+
 def column_keys(column: Array) -> Array:
     """A 64-bit key of every value: whole numbers and texts alike whatever type holds them."""
     kind = column.dtype.kind
