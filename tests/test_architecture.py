@@ -24,8 +24,9 @@ ALLOWED: dict[str, set[str]] = {
     "api": {"core", "io", "align", "metrics", "stats", "report"},
     "compacted": {"core", "io", "align", "metrics", "stats", "report", "api"},
     "accumulator": {"core", "io", "align", "metrics", "stats", "report", "api", "compacted", "version"},
+    "scale": {"core", "io", "align", "metrics", "stats", "report", "api", "compacted", "accumulator", "version"},
     "vlm": {"core", "io", "report", "api", "version"},
-    "cli": {"core", "io", "language", "metrics", "report", "api", "vlm", "version"},
+    "cli": {"core", "io", "language", "metrics", "report", "api", "scale", "vlm", "version"},
     "__init__": {"accumulator", "api", "core", "report", "version"},
     "__main__": {"cli"},
 }
@@ -34,6 +35,7 @@ OUTSIDE: dict[str, set[str]] = {
     "io": {"pyarrow"},
     "cli": {"click"},
     "losses": {"array_api_compat", "torch"},
+    "scale": {"distributed", "fsspec", "ray"},
     "vlm": {"PIL", "pillow_heif", "httpx", "tenacity", "torch", "transformers", "huggingface_hub"},
 }
 

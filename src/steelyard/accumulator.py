@@ -155,7 +155,13 @@ class Accumulator:
         pairs = kind.join(found.truth, found.prediction, policy, said)
         stats = kind.measure(pairs)
         chosen = expanded(kind, metrics_of(kind, metrics), metrics is None, stats)
-        unfit = [str(metric) for metric in chosen if not are_sums(stats, metric)]
+        part = stats
+        if len(found.units) > 1:
+            half = frozenset(map(str, found.units[::2].tolist()))
+            tried = gather(self.batches, kind.truth.key, drop=half)
+            part = kind.measure(kind.join(tried.truth, tried.prediction, policy, said))
+            part = part if part.unify is None else part.unify([part, stats.take(np.zeros(0, np.int64))])[0]
+        unfit = [str(metric) for metric in chosen if not are_sums(stats, part, metric)]
         if unfit:
             raise InputError(
                 f"not functions of sums by {kind.unit}: {some(unfit)}",

@@ -51,8 +51,13 @@ class Gathered:
     rows: Array
 
 
-def gather(batches: Sequence[Batch], key: tuple[str, ...], unlike: str = "error") -> Gathered:
-    """Join the batches, each unit from one of them. `key` are the columns that identify a row, the unit's first."""
+def gather(
+    batches: Sequence[Batch], key: tuple[str, ...], unlike: str = "error", drop: frozenset[str] = frozenset()
+) -> Gathered:
+    """Join the batches, each unit from one of them. `key` are the columns that identify a row, the unit's first.
+
+    Units in `drop` are left out.
+    """
     ranked = any(is_ranked(side) for batch in batches for side in batch)
     if ranked:
         batches = [(as_rows(truth, key), as_rows(prediction, key)) for truth, prediction in batches]
@@ -65,7 +70,12 @@ def gather(batches: Sequence[Batch], key: tuple[str, ...], unlike: str = "error"
     code = [next(place) if len(ids) else np.zeros(0, np.int64) for ids in named]
     entries = [side.entries(code[i], code[i + 2], len(batches)) for i, side in enumerate(sides)]
     chosen, repeated, differ = _choose(entries, units, len(batches), unit, unlike, sides)
-    joined = [side.taken(code[i], chosen[i], units, code[i + 2]) for i, side in enumerate(sides)]
+    kept = np.ones(len(units), dtype=bool)
+    if drop:
+        kept = np.array([str(one) not in drop for one in units.tolist()], dtype=bool)
+        for of_side in chosen:
+            of_side[~kept] = -1
+    joined = [side.taken(code[i], chosen[i], units) for i, side in enumerate(sides)]
     if ranked:
         joined = [ranked_again(records, key) for records in joined]
     digests, rows = np.zeros((len(units), 2, 2), dtype=np.uint64), np.zeros((len(units), 2), dtype=np.int64)
@@ -73,7 +83,7 @@ def gather(batches: Sequence[Batch], key: tuple[str, ...], unlike: str = "error"
         mine = chosen[i][entry.code] == entry.batch
         digests[entry.code[mine], i] = entry.digest[mine]
         rows[:, i] = np.bincount(code[i][chosen[i][code[i]] == sides[i].batch], minlength=len(units))
-    return Gathered(joined[0], joined[1], units[repeated], units[differ], units, digests, rows)
+    return Gathered(joined[0], joined[1], units[repeated], units[differ], units[kept], digests[kept], rows[kept])
 
 
 @dataclass(frozen=True)
@@ -144,7 +154,7 @@ class _Side:
     def where(self, batch: int) -> str:
         return self.parts[batch].place(0).rpartition(",")[0] or self.parts[batch].source
 
-    def taken(self, code: Array, chosen: Array, units: Array, image_code: Array) -> Records:
+    def taken(self, code: Array, chosen: Array, units: Array) -> Records:
         """The rows of the chosen batches, by unit."""
         rows = np.flatnonzero(chosen[code] == self.batch)
         rows = rows[np.argsort(code[rows], kind="stable")]
@@ -164,7 +174,7 @@ class _Side:
         )
         if not len(self.images):
             return records
-        images = units[np.unique(np.concatenate([code, image_code]))]
+        images = units[chosen >= 0]
         zero = [int(starts[i] + p.zero_id) for i, p in enumerate(parts) if isinstance(p, BoxRecords) and p.zero_id >= 0]
         lost = np.flatnonzero(rows == zero[0]) if zero else np.zeros(0, np.int64)
         return BoxRecords(

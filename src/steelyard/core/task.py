@@ -37,7 +37,8 @@ class Task:
     `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
     form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs,
     unit, metric)` is a picture of one unit. `policy` is what happens to rows on one side
-    only, where the user does not say.
+    only, where the user does not say. `measure_part(pairs, rows)` measures a part of data that have so many rows in
+    all, where that makes a difference.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Task:
     shape: str = "rows"
     policy: Policy = Policy()
     scene: Callable[[Any, int, Metric], Scene] | None = None
+    measure_part: Callable[[Any, int], Stats] | None = None
 
     def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
         """Prepare records by the options, then pair them: the whole way from what was read to pairs."""

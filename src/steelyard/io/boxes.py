@@ -38,6 +38,11 @@ def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, s
     return sides
 
 
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
+    """One side alone."""
+    return read_boxes(data, task.truth if side == "truth" else task.prediction, columns, side)
+
+
 def _images(records: Records) -> int:
     return 0 if not isinstance(records, BoxRecords) or records.images is None else len(records.images)
 

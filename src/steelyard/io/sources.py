@@ -1,7 +1,7 @@
 """Which module reads a shape of data. Rows of a table are one shape; a shape with files of its own gets a line here.
 
-A module offers `read_sides(task, truth, predictions, columns) -> (truth, predictions)` as records, and is imported when
-a task of its shape is evaluated.
+A module offers `read_sides(task, truth, predictions, columns) -> (truth, predictions)` as records, `read_side(task,
+data, columns, side)` for one of them alone, and is imported when a task of its shape is evaluated.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ SHAPES = {
     "rankings": "steelyard.io.rankings",
     "boxes": "steelyard.io.boxes",
 }
+
+
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
+    """One side ("truth" or "prediction") by itself, by the task's shape."""
+    records: Records = import_module(SHAPES[task.shape]).read_side(task, data, columns, side)
+    return records
 
 
 def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:

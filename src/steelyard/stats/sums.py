@@ -2,8 +2,8 @@
 
 Most metrics ask a measurement only for columns with one row a unit: what they add up. Such columns are all that need be
 kept or sent: the plain score, the draws of the bootstrap and the jackknife are the same to the bit. Which metrics those
-are is found by trying: the metric is computed again from the columns alone, and a part of the units must have the same
-columns by itself (a metric that looks across units, such as CIDEr with its document frequencies, does not pass).
+are is found by trying: the metric is computed again from the columns alone, and a part of the units, measured by
+itself, must have the same columns (CIDEr, whose document frequencies look across units, does not pass).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Entries, Plain
 
 T = TypeVar("T")
-PROBE = 32  # units that a part has on which a metric is tried
 
 
 class NotSums(Exception):
@@ -113,34 +112,30 @@ def sums(stats: Stats, metrics: Sequence[Metric]) -> SumStats:
     return kept
 
 
-def are_sums(stats: Stats, metric: Metric) -> bool:
-    """Whether a metric is a function of sums by unit, tried on the stats and on a part of them."""
-    if len(stats) < 2:
+def are_sums(stats: Stats, part: Stats, metric: Metric) -> bool:
+    """Whether a metric is a function of sums by unit. `part` are some of the units, measured by themselves."""
+    place = {str(unit): i for i, unit in enumerate(stats.units.tolist())}
+    index = np.array([place.get(str(unit), -1) for unit in part.units.tolist()], dtype=np.int64)
+    if not 0 < len(index) < len(stats) or index.min() < 0:
         return False
     try:
-        whole = sums(stats, [metric])
-        count = min(PROBE, len(stats) // 2)
-        part = sums(stats.take(np.arange(count)), [metric])
+        whole, mine = sums(stats, [metric]), sums(part, [metric])
     except NotSums:
         return False
-    if part.made.keys() != whole.made.keys():
+    other = take_sums(whole, index)
+    if mine.made.keys() != other.made.keys() or mine.columns.keys() != other.columns.keys():
         return False
-    for name, value in part.made.items():
-        other = whole.made[name]
-        if isinstance(value, Entries):
-            if not isinstance(other, Entries) or not _same_entries(value, other, count):
-                return False
-        elif isinstance(other, Entries) or not np.array_equal(value, other[:count], equal_nan=True):
-            return False
-    return True
+    return all(_same(value, other.columns[name]) for name, value in mine.columns.items()) and all(
+        _same(value, other.made[name]) for name, value in mine.made.items()
+    )
 
 
-def _same_entries(part: Entries, whole: Entries, units: int) -> bool:
-    stop = int(np.searchsorted(whole.owner, units))
-    if part.size != whole.size or (part.value is None) != (whole.value is None):
-        return False
-    same = np.array_equal(part.owner, whole.owner[:stop]) and np.array_equal(part.code, whole.code[:stop])
-    return same and (part.value is None or whole.value is None or np.array_equal(part.value, whole.value[:stop]))
+def _same(a: Array | Entries | None, b: Array | Entries | None) -> bool:
+    if isinstance(a, Entries) and isinstance(b, Entries):
+        return a.size == b.size and _same(a.owner, b.owner) and _same(a.code, b.code) and _same(a.value, b.value)
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    return a is None and b is None
 
 
 def _by_unit(value: Any, units: int) -> bool:
