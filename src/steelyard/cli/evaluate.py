@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from steelyard import api
@@ -15,6 +17,8 @@ from steelyard.cli.options import (
     put_out,
     shared_options,
 )
+from steelyard.cli.shards import are_shards, evaluate_shards, progress_bar, shard_options, work_folder
+from steelyard.core.errors import InputError
 
 
 @click.command(cls=TaskCommand)
@@ -37,6 +41,7 @@ from steelyard.cli.options import (
     type=click.Path(file_okay=False),
     help="Also write what the task has beside scores, such as a confusion matrix, as CSV files.",
 )
+@shard_options
 @shared_options
 def evaluate(
     task: str,
@@ -45,6 +50,12 @@ def evaluate(
     by: tuple[str, ...],
     units: str | None,
     tables: str | None,
+    engine: str | None,
+    address: str | None,
+    workers: int | None,
+    work: str | None,
+    join: str,
+    skip_bad_shards: bool,
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -64,22 +75,35 @@ def evaluate(
     steelyard evaluate weights truth.csv pred.csv
     steelyard evaluate weights truth.csv pred.csv -m mae -m within@10 --by food
     steelyard evaluate sequences meals.csv -o report.html
+
+    TRUTH and PREDICTIONS may be patterns or URLs of many files; then --engine says who works on them, and --work where
+    states are kept, from which a run that died is resumed.
+
+    \b
+    steelyard evaluate boxes 'truth/*.parquet' 'pred/*.parquet' --work states
     """
     check_outputs(output)
-    report = api.evaluate(
-        task,
-        truth,
-        predictions,
-        list(metrics) or None,
-        by=[tuple(name.strip() for name in names.split(",")) for names in by],
-        confidence=parse_confidence(confidence),
-        draws=draws,
-        seed=seed,
-        missing=missing,
-        extra=extra,
-        columns=parse_mapping(mapping),
-        options=given_options(),
-    )
+    choices: dict[str, Any] = {
+        "by": [tuple(name.strip() for name in names.split(",")) for names in by],
+        "confidence": parse_confidence(confidence),
+        "draws": draws,
+        "seed": seed,
+        "missing": missing,
+        "extra": extra,
+        "columns": parse_mapping(mapping),
+        "options": given_options(),
+    }
+    named = list(metrics) or None
+    if engine or address or workers or work or skip_bad_shards or are_shards(truth, predictions):
+        if units or tables:
+            raise InputError("--units and --tables need all data in one place", remedy="Evaluate one file.")
+        with progress_bar() as progress, work_folder(work) as folder:
+            report = evaluate_shards(
+                task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,
+                work=folder, join=join, skip_bad_shards=skip_bad_shards, progress=progress, **choices,
+            )  # fmt: skip
+    else:
+        report = api.evaluate(task, truth, predictions, named, **choices)
     if units:
         report.units().to_csv(units)
     put_out(report, as_json, output)

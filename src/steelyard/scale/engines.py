@@ -143,7 +143,7 @@ class Dask:
         futures = [self._client.submit(guarded, job, item, 1, pure=False) for item in items]
         place = {future.key: index for index, future in enumerate(futures)}
         try:
-            for future in self._distributed.as_completed(futures):
+            for future in self._distributed.as_completed(futures, loop=self._client.loop):
                 error = future.exception()
                 if error is not None and type(error).__name__ == "KilledWorker":
                     yield place[future.key], Failure("its worker died again and again")
@@ -152,7 +152,9 @@ class Dask:
                 else:
                     yield place[future.key], future.result()
         finally:
-            self._client.cancel(futures)
+            under_way = [future for future in futures if not future.done()]
+            if under_way:
+                self._client.cancel(under_way)
 
     def close(self) -> None:
         """Leave the cluster; end it where this run started it."""
