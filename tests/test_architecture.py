@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "api": {"core", "io", "align", "metrics", "stats", "report"},
     "compacted": {"core", "io", "align", "metrics", "stats", "report", "api"},
     "accumulator": {"core", "io", "align", "metrics", "stats", "report", "api", "compacted", "version"},
+    "torch": {"core", "accumulator"},
     "scale": {"core", "io", "align", "metrics", "stats", "report", "api", "compacted", "accumulator", "version"},
     "vlm": {"core", "io", "report", "api", "version"},
     "cli": {"core", "io", "language", "metrics", "report", "api", "scale", "vlm", "version"},
@@ -36,6 +37,7 @@ OUTSIDE: dict[str, set[str]] = {
     "cli": {"click"},
     "losses": {"array_api_compat", "torch"},
     "scale": {"distributed", "fsspec", "ray"},
+    "torch": {"torch"},
     "vlm": {"PIL", "pillow_heif", "httpx", "tenacity", "torch", "transformers", "huggingface_hub"},
 }
 
