@@ -15,6 +15,7 @@ from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
 
 if TYPE_CHECKING:
+    from steelyard.core.by_class import ByClass
     from steelyard.core.scene import Scene
     from steelyard.core.table import Table
 
@@ -38,7 +39,7 @@ class Task:
     form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs,
     unit, metric)` is a picture of one unit. `policy` is what happens to rows on one side
     only, where the user does not say. `measure_part(pairs, rows)` measures a part of data that have so many rows in
-    all, where that makes a difference.
+    all, where that makes a difference. `by_class` knows how its rankings are walked class by class, elsewhere.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Task:
     policy: Policy = Policy()
     scene: Callable[[Any, int, Metric], Scene] | None = None
     measure_part: Callable[[Any, int], Stats] | None = None
+    by_class: ByClass | None = None
 
     def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
         """Prepare records by the options, then pair them: the whole way from what was read to pairs."""

@@ -104,6 +104,40 @@ def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
     return header, _padded(_HEAD.size + length)
 
 
+class Reader:
+    """A file of which parts of arrays are read. Its checksum is not looked at: that would mean to read all of it."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = str(path)
+        try:
+            with open(path, "rb") as file:
+                head = file.read(_HEAD.size)
+                length = _HEAD.unpack(head)[3] if len(head) == _HEAD.size and head.startswith(MAGIC) else 0
+                header, self.begin = read_header(head + file.read(length) + bytes(32), self.path)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", where=self.path) from None
+        self.facts = _plain(header["facts"])
+        self.entries = {str(entry["name"]): entry for entry in header["arrays"]}
+
+    def rows(self, name: str, start: int, stop: int) -> Array:
+        """Some rows of a plain array of one dimension."""
+        entry = self.entries[name]
+        kind = np.dtype(entry["type"])
+        try:
+            found: Array = np.fromfile(
+                self.path, dtype=kind, count=stop - start, offset=self.begin + int(entry["at"]) + start * kind.itemsize
+            )
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", where=self.path) from None
+        if len(found) != stop - start:
+            raise InputError("the file ends before its contents", where=self.path, remedy=_REMEDY)
+        return found
+
+    def whole(self, name: str) -> Array:
+        """A plain array of one dimension."""
+        return self.rows(name, 0, int(self.entries[name]["shape"][0]))
+
+
 def _chunks(kind: str, facts: Mapping[str, Any], arrays: Mapping[str, Array], source: str) -> Iterator[bytes]:
     entries, parts, at = [], [], 0
     for name, array in arrays.items():

@@ -17,6 +17,7 @@ from steelyard.align.cut import cut, nothing_of
 from steelyard.align.gather import Gathered, Place, gather
 from steelyard.align.unit_digest import id_keys, total_digest
 from steelyard.compacted import Compacted, pack_compacted
+from steelyard.core.by_class import Recorder
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Paired
@@ -189,31 +190,39 @@ def facts_of(state: State) -> bytes:
     return container_bytes("facts", *pack_empty(measured(state)[0]))
 
 
+def measuring_name(how: Measuring) -> str:
+    """What a measurement depends on beside the state, as a name."""
+    facts = None if how.facts is None else dict(how.facts.facts)
+    said = {key: str(value) for key, value in how.options.items()}
+    return state_name("measuring", (how.policy.missing, how.policy.extra), said, how.total_rows, facts)
+
+
 @dataclass(frozen=True)
 class Summing:
-    """Make the sums by unit of some metrics, in all and by slice."""
+    """Make the sums by unit of some metrics, in all and by slice; of `ranked` ones, what they need beside rankings."""
 
     state: State
     metrics: tuple[Metric, ...]
     by: tuple[tuple[str, ...], ...]
     totals: Array
     rows: tuple[int, int]
+    ranked: bool = False
 
 
 def make_sums(job: Summing) -> str:
     """The sums of a state; gives the name under which they lie."""
     how, metrics = job.state.how, list(job.metrics)
-    facts = None if how.facts is None else state_name("facts", dict(how.facts.facts))
-    said = {key: str(value) for key, value in how.options.items()}
-    name = state_name(
-        "sums", job.state.name, job.state.drop, [str(m) for m in metrics], job.by,
-        (how.policy.missing, how.policy.extra), said, how.total_rows, facts,
-    )  # fmt: skip
+    specs = [str(metric) for metric in metrics]
+    name = state_name("sums", job.state.name, job.state.drop, specs, job.by, job.ranked, measuring_name(how))
     path = state_path(how.data.work, "sums", name)
     if os.path.exists(path):
         return name
     stats, pairs, _ = measured(job.state)
     kind = how.data.kind
+    stand_in = None
+    if job.ranked and kind.by_class is not None:
+        by_class, recorder = kind.by_class, Recorder()
+        stand_in = lambda key: by_class.stand_in(key, stats.facts, recorder)  # noqa: E731
     parts = {",".join(names): slices(pairs, stats, names, lambda p: measure(kind, p, how)) for names in job.by}
     part = Compacted(
         task=kind.name,
@@ -221,7 +230,7 @@ def make_sums(job: Summing) -> str:
         policy=how.policy,
         columns=how.data.columns,
         options=dict(resolve_options(kind, how.options).given),
-        stats=sums(stats, metrics),
+        stats=sums(stats, metrics, stand_in),
         slices={by: {value: sums(one, metrics) for value, one in values.items()} for by, values in parts.items()},
         coverage=pairs.coverage,
         rows=job.rows,

@@ -19,6 +19,7 @@ from steelyard.accumulator import Accumulator
 from steelyard.align.unit_digest import digest_text
 from steelyard.api import By, expanded, metrics_of
 from steelyard.compacted import Compacted, join_compacted, unpack_compacted
+from steelyard.core.by_class import Answered, Elsewhere
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.stats import Stats
@@ -27,7 +28,7 @@ from steelyard.io.container import Container, parse_container, read_container
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
 from steelyard.report.model import Report
-from steelyard.scale import jobs
+from steelyard.scale import jobs, ranked
 from steelyard.scale.engines import Engine, Failure, Started
 from steelyard.scale.shards import Pattern, find_shards, state_path
 from steelyard.stats.bootstrap import Resampling
@@ -56,6 +57,7 @@ def evaluate_shards(
     options: Mapping[str, Any] | None = None,
     join: str = "auto",
     buckets: int | None = None,
+    memory: int = 1 << 30,
     skip_bad_shards: bool = False,
     progress: Progress | None = None,
 ) -> Report:
@@ -66,6 +68,7 @@ def evaluate_shards(
     is resumed there. `engine` is "local" (processes of this machine), "dask" or "ray", at `address` or, without one,
     started for this run. `join` says how the sides meet: "pairs" (the i-th file of one with the i-th of the other),
     "hash" (by a hash of the unit's id, in so many `buckets`), or "auto": pairs where they fit, else hash.
+    `memory` is about how many bytes a worker may hold of the events of rankings; a class is held whole.
     `skip_bad_shards` leaves out shards that cannot be read, and says so in the report. `progress(stage, done, all)` is
     told how far the run is.
     """
@@ -104,6 +107,12 @@ def evaluate_shards(
         reports = []
         if summed:
             reports.append(_summed(run, given, states, summed, crossed, how, sources))
+        if rest and kind.by_class is not None and whole_units and not crossed:
+            fit, asked = ranked.what_is_asked(kind.by_class, probe, part, rest)
+            rest = [metric for metric in rest if metric not in fit]
+            if fit:
+                walked = _walked(run, given, states, asked, probe.facts, how, memory)
+                reports.append(_summed(run, given, states, fit, crossed, how, sources, walked))
         if rest:
             reports.append(_gathered(run, given, rest, crossed, how, sources))
     return _one(reports, chosen, run.notes())
@@ -245,19 +254,49 @@ def _summed(
     by: tuple[tuple[str, ...], ...],
     how: Resampling,
     sources: tuple[str, str],
+    walked: Elsewhere | None = None,
 ) -> Report:
-    """Sums by unit from the workers, joined in the order of the shards."""
+    """Sums by unit from the workers, joined in the order of the shards; `walked` answers for rankings."""
     items = []
     for state, summary in zip(states, summaries, strict=True):
         totals, rows = summary.totals, summary.rows
         if state.drop:
             found = jobs.load_shard(run.data, state.name, state.drop)
             totals, rows = jobs.totals_of(found), (len(found.truth), len(found.prediction))
-        items.append(jobs.Summing(state, tuple(metrics), by, totals, rows))
+        items.append(jobs.Summing(state, tuple(metrics), by, totals, rows, walked is not None))
     names = run.every("sums", jobs.make_sums, items)
     parts = [unpack_compacted(read_container(state_path(run.data.work, "sums", name))) for name in names]
     joined: Compacted = join_compacted(parts, run.data.kind.truth.key[0])[0]
+    by_class = run.data.kind.by_class
+    if walked is not None and by_class is not None:
+        joined.stats.stand_in = lambda key: by_class.stand_in(key, joined.stats.facts, walked)
     return joined.report(metrics, how, sources)
+
+
+def _walked(
+    run: _Run,
+    states: Sequence[jobs.State],
+    summaries: Sequence[jobs.Summary],
+    asked: ranked.Asked,
+    facts: Mapping[str, Any],
+    how: Resampling,
+    memory: int,
+) -> Answered:
+    """What rankings by class say, walked by the workers."""
+    by_class = run.data.kind.by_class
+    if by_class is None:
+        raise ValueError("a task without rankings")
+    keys = tuple(asked)
+    laid = run.every("match", ranked.make_events, [ranked.Eventing(state, keys) for state in states])
+    events = tuple(name for name, _ in laid)
+    units, _ = ranked.lay_units(run.data, states, summaries)
+    items = []
+    for number, key in enumerate(keys):
+        sizes = np.sum([counts for _, every in laid for counts in every[number]], axis=0)
+        for group in ranked.in_groups(sizes, max(1, memory // ranked.EVENT_BYTES)):
+            items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], how))
+    names = run.every("walk", ranked.walk, items)
+    return Answered(ranked.read_answers(run.data, by_class, names, items))
 
 
 def _gathered(

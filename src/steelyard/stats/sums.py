@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Entries, Plain
 
 T = TypeVar("T")
+StandIn = Callable[[object], Any]
 
 
 class NotSums(Exception):
@@ -38,9 +39,10 @@ class SumStats(Stats):
         facts: Mapping[str, Any],
         weight: Array | None,
         copies: Array | None,
+        stand_in: StandIn | None = None,
     ) -> None:
         super().__init__(units, columns, facts=facts, weight=weight, copies=copies)
-        self.made = dict(made)
+        self.made, self.stand_in = dict(made), stand_in
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.columns:
@@ -52,7 +54,12 @@ class SumStats(Stats):
         return self.made.get(repr(key))
 
     def derived(self, key: object, make: Callable[[], T]) -> T:
-        """What is kept under that key; anything else would need the events."""
+        """What is kept under that key, or a stand-in; anything else would need the events."""
+        if key not in self._derived and self.stand_in is not None:
+            self._derived[key] = self.stand_in(key)
+        if self._derived.get(key) is not None:
+            known: Any = self._derived[key]
+            return known  # type: ignore[no-any-return]
         text = repr(key)
         if text not in self.made:
             raise NotSums(text)
@@ -63,12 +70,18 @@ class SumStats(Stats):
 class _Probe(Stats):
     """Stats that remember which columns were asked for and what was derived."""
 
-    def __init__(self, stats: Stats) -> None:
+    def __init__(self, stats: Stats, stand_in: StandIn | None) -> None:
         super().__init__(
             stats.units, stats.columns, events=stats.events, owner=stats.owner, facts=stats.facts,
             weight=None if stats.unweighted else stats.weight, copies=stats.copies, unify=stats.unify,
         )  # fmt: skip
         self.asked: dict[str, Array] = {}
+        self.stand_in = stand_in
+
+    def derived(self, key: object, make: Callable[[], T]) -> T:
+        """What is made of the events, or what stands in for it."""
+        stands = self.stand_in(key) if self.stand_in is not None and key not in self._derived else None
+        return super().derived(key, make) if stands is None else super().derived(key, lambda: cast(T, stands))
 
     def __getitem__(self, name: str) -> Array:
         self.asked[name] = self.columns[name]
@@ -94,14 +107,23 @@ def _told(metric: Metric, stats: Stats) -> _Told:
     )
 
 
-def sums(stats: Stats, metrics: Sequence[Metric]) -> SumStats:
-    """The sums by unit that these metrics need. Raises NotSums where one needs more."""
-    probe = _Probe(stats)
-    told = [_told(metric, probe) for metric in metrics]
+def sums(stats: Stats, metrics: Sequence[Metric], stand_in: StandIn | None = None) -> SumStats:
+    """The sums by unit that these metrics need. Raises NotSums where one needs more.
+
+    `stand_in(key)` gives what stands for a ranking that is walked elsewhere, or None.
+    """
+    probe = _Probe(stats, stand_in)
+    try:
+        told = [_told(metric, probe) for metric in metrics]
+    except AttributeError as error:
+        if stand_in is None:
+            raise
+        raise NotSums(str(error)) from None  # asked a stand-in for events
     units = len(stats)
     made = {repr(key): value for key, value in probe._derived.items() if _by_unit(value, units)}
     columns = {name: np.ascontiguousarray(column) for name, column in probe.asked.items() if column.dtype != object}
-    kept = SumStats(stats.units, columns, made, stats.facts, None if stats.unweighted else stats.weight, stats.copies)
+    weight = None if stats.unweighted else stats.weight
+    kept = SumStats(stats.units, columns, made, stats.facts, weight, stats.copies, stand_in)
     for metric, expected in zip(metrics, told, strict=True):
         try:
             same = _told(metric, kept) == expected
@@ -112,14 +134,14 @@ def sums(stats: Stats, metrics: Sequence[Metric]) -> SumStats:
     return kept
 
 
-def are_sums(stats: Stats, part: Stats, metric: Metric) -> bool:
+def are_sums(stats: Stats, part: Stats, metric: Metric, stand_in: StandIn | None = None) -> bool:
     """Whether a metric is a function of sums by unit. `part` are some of the units, measured by themselves."""
     place = {str(unit): i for i, unit in enumerate(stats.units.tolist())}
     index = np.array([place.get(str(unit), -1) for unit in part.units.tolist()], dtype=np.int64)
     if not 0 < len(index) < len(stats) or index.min() < 0:
         return False
     try:
-        whole, mine = sums(stats, [metric]), sums(part, [metric])
+        whole, mine = sums(stats, [metric], stand_in), sums(part, [metric], stand_in)
     except NotSums:
         return False
     other = take_sums(whole, index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,8 @@ AREAS: dict[str, tuple[float, float]] = {
 }
 RECALLS = {"coco": 101, "voc11": 11}
 KINDS = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6}
+
+KEY = "matches"  # first in the keys under which stats hold them
 
 Area = tuple[float, float]
 
@@ -98,6 +101,37 @@ class Matches:
         return self.order >= 0
 
 
+class MatchesElsewhere(ABC):
+    """Stands for matches whose detections are on other machines."""
+
+    thresholds: int
+
+    @abstractmethod
+    def curves(self, most: int, points: int) -> tuple[Array, Array, Array]:
+        """As `curves` gives them for plain weights."""
+
+    @abstractmethod
+    def figures(self, weights: Weights, most: int, kind: str, grid: Array, label: int | None) -> tuple[Floats, Floats]:
+        """As `figures` gives them."""
+
+    @abstractmethod
+    def told(self) -> tuple[Array, Array, Array]:
+        """As `told` gives them."""
+
+
+def told(m: Matches | MatchesElsewhere) -> tuple[Array, Array, Array]:
+    """By class: the number of detections, whether it has truth, and how many detections have the score of another."""
+    if isinstance(m, MatchesElsewhere):
+        return m.told()
+    has_truth = np.diff(np.concatenate([[0], np.cumsum(m.counts)])[m.truth_begin]) > 0
+    equal = np.zeros(len(m.score) + 1, dtype=np.int64)
+    if len(m.score) > 1:
+        equal[1:-1] = (m.score[1:] == m.score[:-1]) & (m.order[1:] >= 0) & (m.order[:-1] >= 0)
+        equal[m.begin[m.begin < len(m.score)]] = 0
+    total = np.concatenate([[0], np.cumsum(equal)])
+    return m.end - m.begin, has_truth, total[m.end] - total[m.begin]
+
+
 def matches(
     stats: Stats,
     ious: tuple[float, ...],
@@ -109,7 +143,7 @@ def matches(
 ) -> Matches:
     """Match under these settings. The four standard areas are made together."""
     areas = tuple(AREAS.values()) if area in AREAS.values() else (area,)
-    key = ("matches", ious, areas, most, rule, quirks)
+    key = (KEY, ious, areas, most, rule, quirks)
     made: list[Matches] = stats.derived(key, lambda: _match(stats, ious, areas, most, rule, quirks))
     return made[areas.index(area)]
 
@@ -147,19 +181,28 @@ def ranked(m: Matches, label: int | None = None) -> tuple[Array, ...]:
     return begin, end, m.image, m.score, m.rank, m.hit, m.ignored, truth_begin, m.truth_image, m.counts
 
 
-def curves(m: Matches, weights: Floats, most: int, points: int = 101) -> tuple[Array, Array, Array]:
+def curves(m: Matches | MatchesElsewhere, weights: Floats, most: int, points: int = 101) -> tuple[Array, Array, Array]:
     """Precision (thresholds, recalls, classes), recall and scores under one row of weights."""
+    if isinstance(m, MatchesElsewhere):
+        return m.curves(most, points)
     grid = np.linspace(0.0, 1.0, points)
     found: tuple[Array, Array, Array] = _native.box_curves(*ranked(m), m.thresholds, most, weights, grid)
     return found
 
 
 def figures(
-    m: Matches, weights: Weights, most: int, kind: str, grid: Array | None = None, label: int | None = None
+    m: Matches | MatchesElsewhere,
+    weights: Weights,
+    most: int,
+    kind: str,
+    grid: Array | None = None,
+    label: int | None = None,
 ) -> tuple[Floats, Floats]:
     """A figure and the recall, each (rows, thresholds): the mean over the classes that have truth."""
     if grid is None:
         grid = np.linspace(0.0, 1.0, RECALLS.get(kind, 2))
+    if isinstance(m, MatchesElsewhere):
+        return m.figures(weights, most, kind, grid, label)
     blocks = [
         _native.box_figures(*ranked(m, label), m.thresholds, most, np.ascontiguousarray(block), KINDS[kind], grid)
         for block in (_plain_block(weights) if isinstance(weights, Plain) else weights.blocks())

@@ -11,7 +11,7 @@ from steelyard.core.metric import Metric, one_of
 from steelyard.core.spec import Range, render_value
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
-from steelyard.metrics.boxes.matches import Matches, curves, figures
+from steelyard.metrics.boxes.matches import Matches, curves, figures, told
 from steelyard.metrics.boxes.settings import (
     STANDARD,
     STANDARD_MOST,
@@ -182,8 +182,8 @@ class MeanAveragePrecision(Metric):
 
 
 def _hidden(found: Matches) -> str:
-    has_truth = np.diff(np.concatenate([[0], np.cumsum(found.counts)])[found.truth_begin]) > 0
-    sizes = (found.end - found.begin)[~has_truth]
+    every, has_truth, _ = told(found)
+    sizes = every[has_truth == 0]
     hidden, classes = int(sizes.sum()), int(np.count_nonzero(sizes))
     if not hidden:
         return ""
@@ -191,12 +191,7 @@ def _hidden(found: Matches) -> str:
 
 
 def _ties(found: Matches) -> str:
-    if len(found.score) < 2:
-        return ""
-    equal = (found.score[1:] == found.score[:-1]) & (found.order[1:] >= 0) & (found.order[:-1] >= 0)
-    starts = found.begin[(found.begin > 0) & (found.begin < len(found.score))]
-    equal[starts - 1] = False
-    ties = int(np.count_nonzero(equal))
+    ties = int(told(found)[2].sum())
     return f"{ties:,} detections have the score of another of their class: they keep the input's order." if ties else ""
 
 

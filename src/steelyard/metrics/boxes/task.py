@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.core.task import Task
+from steelyard.metrics.boxes.by_class import BY_CLASS
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
@@ -72,4 +73,5 @@ TASK = Task(
     ),
     tables=tables,
     shape="boxes",
+    by_class=BY_CLASS,
 )
