@@ -34,6 +34,7 @@ from steelyard.scale.shards import Pattern, find_shards, state_path
 from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.sums import are_sums
 
+GATHERED_ROWS = 2_000_000  # above, the default set leaves out what needs all rows in one place
 Progress = Callable[[str, int, int], None]
 
 
@@ -113,6 +114,10 @@ def evaluate_shards(
             if fit:
                 walked = _walked(run, given, states, asked, probe.facts, how, memory)
                 reports.append(_summed(run, given, states, fit, crossed, how, sources, walked))
+        total = sum(sum(state.rows) for state in states)
+        if rest and metrics is None and reports and total > GATHERED_ROWS:
+            chosen = [metric for metric in chosen if metric not in rest]
+            run.left_out, rest = [str(metric) for metric in rest], []
         if rest:
             reports.append(_gathered(run, given, rest, crossed, how, sources))
     return _one(reports, chosen, run.notes())
@@ -126,6 +131,7 @@ class _Run:
         self.bad: list[str] = []
         self.shards = 0
         self.repeated = 0
+        self.left_out: list[str] = []
 
     def every(
         self, stage: str, job: Callable[[Any], Any], items: Sequence[Any], named: Sequence[str] | None = None
@@ -158,6 +164,11 @@ class _Run:
     def notes(self) -> list[str]:
         """What the report must say of the run."""
         notes = []
+        if self.left_out:
+            notes.append(
+                f"Left out of the default set, since all rows would have to be in one place: {', '.join(self.left_out)}. "
+                "Ask for them by name."
+            )
         if self.repeated:
             notes.append(f"{self.repeated} units ({self.data.kind.unit}) came more than once and count once.")
         if self.bad:

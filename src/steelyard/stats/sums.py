@@ -138,7 +138,7 @@ def are_sums(stats: Stats, part: Stats, metric: Metric, stand_in: StandIn | None
     """Whether a metric is a function of sums by unit. `part` are some of the units, measured by themselves."""
     place = {str(unit): i for i, unit in enumerate(stats.units.tolist())}
     index = np.array([place.get(str(unit), -1) for unit in part.units.tolist()], dtype=np.int64)
-    if not 0 < len(index) < len(stats) or index.min() < 0:
+    if not len(index) or index.min() < 0 or (len(index) == len(stats) and stats.copies is None):
         return False
     try:
         whole, mine = sums(stats, [metric], stand_in), sums(part, [metric], stand_in)

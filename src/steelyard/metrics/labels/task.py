@@ -6,6 +6,7 @@ from steelyard.core.stats import Stats
 from steelyard.core.task import Task
 from steelyard.metrics.labels.agreement import AGREEMENT
 from steelyard.metrics.labels.averages import AVERAGES
+from steelyard.metrics.labels.by_class import BY_CLASS
 from steelyard.metrics.labels.calibration import CALIBRATION
 from steelyard.metrics.labels.data import OPTIONS, PREDICTION, TRUTH, pair, prepare
 from steelyard.metrics.labels.hard import HARD
@@ -45,6 +46,7 @@ TASK = Task(
     pair=pair,
     measure=measure,
     measure_part=measure_part,
+    by_class=BY_CLASS,
     metrics=(*AGREEMENT, *HARD, *AVERAGES, *RANKED, *CALIBRATION),
     defaults=("accuracy", *_AVERAGED, "balanced_accuracy", "mcc", "kappa"),
     joined={"label": "prediction", "labels": "predictions", "score": "score", "probability": "probability"},
