@@ -27,7 +27,7 @@ TRUTHS = 7
 
 
 def shard(number: int, images: int, folder: Path, per_image: int = PER_IMAGE) -> None:
-    """A shard of COCO-like data as two Parquet files: each truth found by one or two detections, the rest on nothing."""
+    """COCO-like data as two Parquet files: a truth is found by one or two detections, the rest is on nothing."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -177,9 +177,8 @@ def empty_shard(place: Path, sy: Any) -> None:
             (folder / f"{side}{i:02d}.csv").write_text(f"dish,item,weight{more}\nd{i},0,{100 + i}\n")
     before, wall = cpu(), time.perf_counter()
     evaluate_shards("weights", str(folder / "truth*"), str(folder / "pred*"), ["mae"], work=place / "t", workers=1)
-    print(
-        f"a shard of one row: {(cpu() - before) / 64 * 1e3:.1f} CPU ms, {(time.perf_counter() - wall) / 64 * 1e3:.1f} ms wall"
-    )
+    spent, passed = (cpu() - before) / 64 * 1e3, (time.perf_counter() - wall) / 64 * 1e3
+    print(f"a shard of one row: {spent:.1f} CPU ms, {passed:.1f} ms wall")
 
 
 def sizes() -> None:

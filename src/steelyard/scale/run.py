@@ -166,8 +166,8 @@ class _Run:
         notes = []
         if self.left_out:
             notes.append(
-                f"Left out of the default set, since all rows would have to be in one place: {', '.join(self.left_out)}. "
-                "Ask for them by name."
+                "Left out of the default set, since all rows would have to be in one place: "
+                f"{', '.join(self.left_out)}. Ask for them by name."
             )
         if self.repeated:
             notes.append(f"{self.repeated} units ({self.data.kind.unit}) came more than once and count once.")
