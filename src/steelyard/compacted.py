@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.align.unit_digest import digest_text, total_digest
 from steelyard.api import report_of
 from steelyard.core.errors import InputError, some
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Coverage
 from steelyard.core.records import Array, as_object
@@ -25,7 +26,7 @@ KIND = "sums"
 Slices = Mapping[str, Mapping[str, SumStats]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Seen:
     """The units that were seen, the digests of their truth and predictions, and how many rows each has of either."""
 
@@ -34,7 +35,7 @@ class Seen:
     rows: Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Compacted:
     """Sums by unit of some metrics, of all the data and by slice, under a policy and options.
 

@@ -8,7 +8,6 @@ repeating some: copies of the same data count once, and copies that differ are a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,14 @@ from steelyard.align.codes import codes
 from steelyard.align.gather_rankings import as_rows, is_ranked, ranked_again
 from steelyard.align.unit_digest import unit_digests
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
 
 Batch = tuple[Records, Records]
 UNLIKE = ("error", "keep")
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """Where a row of a batch stands; unlike a function it can be pickled."""
 
@@ -34,7 +34,7 @@ class Place:
         return f"{self.source}, row {row}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Gathered:
     """All batches as one, the units that came more than once, and those of them that came with other predictions.
 
@@ -86,7 +86,7 @@ def gather(
     return Gathered(joined[0], joined[1], units[repeated], units[differ], units[kept], digests[kept], rows[kept])
 
 
-@dataclass(frozen=True)
+@frozen
 class _Entries:
     """The units of each batch, by unit and then by batch, with the digest of their rows."""
 
@@ -99,7 +99,7 @@ class _Entries:
         return np.flatnonzero(self.code[1:] == self.code[:-1]) + 1
 
 
-@dataclass(frozen=True)
+@frozen
 class _Side:
     """The batches of one side, one after the other."""
 

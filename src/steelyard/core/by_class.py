@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, LeaveOneOut, Plain, Weights
 
 Arrays = tuple[Array, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Ask:
     """A question about the ranking that `Stats.derived` has under `key`, such as ("figures", (100, "coco"))."""
 
@@ -78,7 +78,7 @@ class Rows(Weights):
         yield self.block
 
 
-@dataclass(frozen=True)
+@frozen
 class Table:
     """Events by class: those of class k go from `begin[k]` to `begin[k + 1]`. The column "unit" is the event's unit."""
 

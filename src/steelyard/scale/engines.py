@@ -12,12 +12,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
 from steelyard.api import use_threads
 from steelyard.core.errors import InputError, MissingExtra, SteelyardError, nearest
+from steelyard.core.frozen import frozen
 
 ENGINES = ("local", "dask", "ray")
 ATTEMPTS = 3  # before a job whose worker dies is given up
@@ -25,7 +25,7 @@ ATTEMPTS = 3  # before a job whose worker dies is given up
 Job = Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Failure:
     """Why a job gave no result."""
 

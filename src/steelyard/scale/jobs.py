@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from steelyard.align.unit_digest import id_keys, total_digest
 from steelyard.compacted import Compacted, pack_compacted
 from steelyard.core.by_class import Recorder
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Array, Records, as_object
@@ -35,7 +36,7 @@ from steelyard.stats.slices import slices
 from steelyard.stats.sums import sums
 
 
-@dataclass(frozen=True)
+@frozen
 class Data:
     """What is read, and where states go; the same for every job of a run."""
 
@@ -49,7 +50,7 @@ class Data:
         return catalogue.find_task(self.task)
 
 
-@dataclass(frozen=True)
+@frozen
 class Summary:
     """What the driver must know of a state: 8 bytes a unit, and some numbers."""
 
@@ -61,7 +62,7 @@ class Summary:
     new: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadPair:
     """Read a shard of truth and one of predictions (None: the truth holds both)."""
 
@@ -88,7 +89,7 @@ def read_pair(job: ReadPair) -> Summary:
         return _kept(found, path, name)
 
 
-@dataclass(frozen=True)
+@frozen
 class Split:
     """Cut one file of one side into buckets by the hash of the unit's id."""
 
@@ -116,7 +117,7 @@ def split(job: Split) -> str:
     return name
 
 
-@dataclass(frozen=True)
+@frozen
 class JoinBucket:
     """Join one bucket of all files of both sides."""
 
@@ -140,7 +141,7 @@ def join_bucket(job: JoinBucket) -> Summary:
     return _kept(gather(batches, key), path, name)
 
 
-@dataclass(frozen=True)
+@frozen
 class Measuring:
     """How states are measured: what the user chose, and the facts that hold for all shards together."""
 
@@ -151,7 +152,7 @@ class Measuring:
     facts: Container | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class State:
     """A state to measure, without the units that another shard has too."""
 
@@ -197,7 +198,7 @@ def measuring_name(how: Measuring) -> str:
     return state_name("measuring", (how.policy.missing, how.policy.extra), said, how.total_rows, facts)
 
 
-@dataclass(frozen=True)
+@frozen
 class Summing:
     """Make the sums by unit of some metrics, in all and by slice; of `ranked` ones, what they need beside rankings."""
 

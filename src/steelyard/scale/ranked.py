@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard.align.unit_digest import id_keys
 from steelyard.core.by_class import Arrays, Ask, ByClass, Recorder, Rows
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.records import Array, as_object
 from steelyard.core.stats import Stats
@@ -56,7 +56,7 @@ def what_is_asked(
     return fit, {key: tuple(asks) for key, asks in asked.items()}
 
 
-@dataclass(frozen=True)
+@frozen
 class Eventing:
     """Match a state and lay its events down by class."""
 
@@ -120,7 +120,7 @@ def lay_units(data: Data, states: Sequence[State], summaries: Sequence[Summary])
     return name, int(Reader(path).facts["units"])
 
 
-@dataclass(frozen=True)
+@frozen
 class Walking:
     """Walk the rankings of some classes."""
 

@@ -9,12 +9,12 @@ itself, must have the same columns (CIDEr, whose document frequencies look acros
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.records import as_object
 from steelyard.core.stats import Array, Stats
@@ -88,7 +88,7 @@ class _Probe(Stats):
         return self.columns[name]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Told:
     """All that a report says about a metric."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.frozen import frozen
 from steelyard.core.spec import Range
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
@@ -29,7 +30,7 @@ KEY = "matches"  # first in the keys under which stats hold them
 Area = tuple[float, float]
 
 
-@dataclass(frozen=True)
+@frozen
 class Sides:
     """Columns of both sides as the native core takes them."""
 
@@ -71,7 +72,7 @@ def _split(stats: Stats) -> Sides:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Matches:
     """Detections by class and falling score, with a bit for each IoU threshold; see native/boxes.cpp."""
 
