@@ -24,10 +24,16 @@ def plain(column: Any) -> list[Any]:
 
 
 def write_shards(
-    task: str, folder: Path, truths: int, predictions: int, units: int = 24, seed: int = 1
+    task: str,
+    folder: Path,
+    truths: int,
+    predictions: int,
+    units: int = 24,
+    seed: int = 1,
+    data: tuple[Data, Data] | None = None,
 ) -> tuple[Data, Data]:
     """Drawn data as Parquet files, truth in so many and predictions in so many; gives the whole."""
-    sides = DRAW[task](np.random.default_rng(seed), units)
+    sides = data or DRAW[task](np.random.default_rng(seed), units)
     key = catalogue.find_task(task).truth.key[0]
     ids = list(dict.fromkeys(map(str, sides[0][key])))
     order = np.random.default_rng(seed + 1).permutation(len(ids))  # no shard is a run of ids

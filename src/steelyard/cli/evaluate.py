@@ -55,6 +55,7 @@ def evaluate(
     workers: int | None,
     work: str | None,
     join: str,
+    approximate: int | None,
     skip_bad_shards: bool,
     metrics: tuple[str, ...],
     confidence: str,
@@ -94,13 +95,14 @@ def evaluate(
         "options": given_options(),
     }
     named = list(metrics) or None
-    if engine or address or workers or work or skip_bad_shards or are_shards(truth, predictions):
+    if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
         if units or tables:
             raise InputError("--units and --tables need all data in one place", remedy="Evaluate one file.")
         with progress_bar() as progress, work_folder(work) as folder:
             report = evaluate_shards(
                 task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,
-                work=folder, join=join, skip_bad_shards=skip_bad_shards, progress=progress, **choices,
+                work=folder, join=join, approximate=approximate, skip_bad_shards=skip_bad_shards, progress=progress,
+                **choices,
             )  # fmt: skip
     else:
         report = api.evaluate(task, truth, predictions, named, **choices)

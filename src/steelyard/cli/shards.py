@@ -26,6 +26,8 @@ _OPTIONS = (
                  help="Keep states in DIR, which all workers see; a run that died is resumed from there."),
     click.option("--join", type=click.Choice(["auto", "pairs", "hash"]), default="auto", show_default=True,
                  help="How files of both sides meet: one by one, or by a hash of the unit's id."),
+    click.option("--approximate", type=int, metavar="BINS",
+                 help="Rankings from a histogram of scores: faster, with sure bounds, without intervals."),
     click.option("--skip-bad-shards", is_flag=True, help="Leave out files that cannot be read, and say so."),
 )  # fmt: skip
 

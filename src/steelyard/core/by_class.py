@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, LeaveOneOut, Plain, Weights
@@ -105,6 +106,17 @@ class ByClass(Protocol):
 
     def combined(self, ask: Ask, parts: Iterator[tuple[int, Arrays]]) -> Arrays:
         """The answer for all classes, from those of each in their order."""
+
+    def histograms(self, stats: Stats, asks: Sequence[Ask], bins: int) -> Mapping[str, Array]:
+        """Counts by bin of scores of a part of the units: they add up over parts."""
+
+    def bounded(self, ask: Ask, counts: Mapping[str, Array], upper: bool) -> Arrays:
+        """The lowest or the highest answer that the histograms of all units allow."""
+
+
+def no_approximation(what: str) -> InputError:
+    """What a metric says that a histogram cannot bound."""
+    return InputError(f"{what} has no approximate form", remedy="Leave the metric out, or the approximate mode.")
 
 
 def tied_by_unit(score: Array, unit: Array) -> Array:

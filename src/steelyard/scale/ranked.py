@@ -9,13 +9,13 @@ they are sorted there by score, equal scores by unit, as they would be in one pl
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from steelyard.align.unit_digest import id_keys
-from steelyard.core.by_class import Arrays, Ask, ByClass, Recorder, Rows
+from steelyard.core.by_class import Arrays, Ask, ByClass, Elsewhere, Recorder, Rows
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.records import Array, as_object
@@ -224,3 +224,45 @@ def _by_class(files: Sequence[tuple[Mapping[str, Array], Walking]], number: int)
                 every.append(arrays[f"{number}.{k}.{len(every)}"])
             if every:
                 yield k, tuple(every)
+
+
+@frozen
+class Binning:
+    """Make the histograms of a state's rankings."""
+
+    state: State
+    asks: tuple[Ask, ...]
+    bins: int
+
+
+def make_histograms(job: Binning) -> str:
+    """Counts by bin of scores; gives the name under which they lie."""
+    data = job.state.how.data
+    name = state_name("bins", job.state.name, job.state.drop, repr(job.asks), job.bins, measuring_name(job.state.how))
+    path = state_path(data.work, "bins", name)
+    if not os.path.exists(path):
+        by_class = data.kind.by_class
+        if by_class is None:
+            raise ValueError("a task without rankings")
+        write_container(path, "bins", {}, by_class.histograms(measured(job.state)[0], job.asks, job.bins))
+    return name
+
+
+class Bounded(Elsewhere):
+    """Answers with the lowest or the highest value that histograms allow."""
+
+    def __init__(self, by_class: ByClass, counts: Mapping[str, Array], upper: bool) -> None:
+        self.by_class, self.counts, self.upper = by_class, counts, upper
+
+    def answer(self, ask: Ask, weights: Weights | None, shape: Callable[[int], Arrays]) -> Arrays:
+        """One end."""
+        return self.by_class.bounded(ask, self.counts, self.upper)
+
+
+def add_histograms(data: Data, names: Sequence[str]) -> dict[str, Array]:
+    """The histograms of all states together."""
+    total: dict[str, Array] = {}
+    for name in names:
+        for part, counts in read_container(state_path(data.work, "bins", name)).arrays.items():
+            total[part] = total[part] + counts if part in total else counts
+    return total

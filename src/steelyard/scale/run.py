@@ -59,6 +59,7 @@ def evaluate_shards(
     join: str = "auto",
     buckets: int | None = None,
     memory: int = 1 << 30,
+    approximate: int | None = None,
     skip_bad_shards: bool = False,
     progress: Progress | None = None,
 ) -> Report:
@@ -70,6 +71,8 @@ def evaluate_shards(
     started for this run. `join` says how the sides meet: "pairs" (the i-th file of one with the i-th of the other),
     "hash" (by a hash of the unit's id, in so many `buckets`), or "auto": pairs where they fit, else hash.
     `memory` is about how many bytes a worker may hold of the events of rankings; a class is held whole.
+    `approximate` takes rankings from a histogram of scores with so many bins: faster, with bounds that hold for certain
+    and without intervals; off by default.
     `skip_bad_shards` leaves out shards that cannot be read, and says so in the report. `progress(stage, done, all)` is
     told how far the run is.
     """
@@ -80,6 +83,8 @@ def evaluate_shards(
     resolve_options(kind, options or {})  # what is wrong there is wrong before any work
     if join not in ("auto", "pairs", "hash"):
         raise InputError(f"join='{join}' is no way to join", remedy="Choose auto, pairs or hash.")
+    if approximate is not None and not 2 <= approximate <= 1 << 20:
+        raise InputError(f"{approximate} bins are too few or too many", remedy="Choose from 2 to 1,048,576.")
     truths = find_shards(truth, "truth")
     predicted = None if predictions is None else find_shards(predictions, "predictions")
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
@@ -111,8 +116,10 @@ def evaluate_shards(
         if rest and kind.by_class is not None and whole_units and not crossed:
             fit, asked = ranked.what_is_asked(kind.by_class, probe, part, rest)
             rest = [metric for metric in rest if metric not in fit]
-            if fit:
-                walked = _walked(run, given, states, asked, probe.facts, how, memory)
+            if fit and approximate is not None:
+                reports.append(_bounded(run, given, states, fit, asked, how, sources, approximate))
+            elif fit:
+                walked = _walked(run, given, states, asked, how, memory)
                 reports.append(_summed(run, given, states, fit, crossed, how, sources, walked))
         total = sum(sum(state.rows) for state in states)
         if rest and metrics is None and reports and total > GATHERED_ROWS:
@@ -289,7 +296,6 @@ def _walked(
     states: Sequence[jobs.State],
     summaries: Sequence[jobs.Summary],
     asked: ranked.Asked,
-    facts: Mapping[str, Any],
     how: Resampling,
     memory: int,
 ) -> Answered:
@@ -308,6 +314,36 @@ def _walked(
             items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], how))
     names = run.every("walk", ranked.walk, items)
     return Answered(ranked.read_answers(run.data, by_class, names, items))
+
+
+def _bounded(
+    run: _Run,
+    states: Sequence[jobs.State],
+    summaries: Sequence[jobs.Summary],
+    metrics: Sequence[Metric],
+    asked: ranked.Asked,
+    how: Resampling,
+    sources: tuple[str, str],
+    bins: int,
+) -> Report:
+    """Rankings from histograms: the middle of what they allow, and how far that may be off."""
+    by_class = run.data.kind.by_class
+    if by_class is None:
+        raise ValueError("a task without rankings")
+    asks = tuple(dict.fromkeys(ask for every in asked.values() for ask, kind in every if kind == "plain"))
+    names = run.every("bins", ranked.make_histograms, [ranked.Binning(state, asks, bins) for state in states])
+    counts = ranked.add_histograms(run.data, names)
+    plain = replace(how, confidence=None)
+    low, high = (
+        _summed(run, states, summaries, metrics, (), plain, sources, ranked.Bounded(by_class, counts, upper))
+        for upper in (False, True)
+    )
+    scores = {}
+    for spec, score in low.scores.items():
+        a, b = score.value, high.scores[spec].value
+        note = f"Approximate, from {bins:,} bins of scores: the exact value is from {a:.6g} to {b:.6g}."
+        scores[spec] = replace(score, value=(a + b) / 2, notes=(*score.notes, note))
+    return replace(low, scores=scores, provenance=replace(low.provenance, confidence=how.confidence))
 
 
 def _gathered(

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table, tied_by_unit
+from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table, no_approximation, tied_by_unit
+from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights
 from steelyard.metrics.boxes.matches import KEY, Matches, MatchesElsewhere, curves, figures, matches, told
@@ -125,6 +126,66 @@ class BoxesByClass:
             count += defined
         with np.errstate(invalid="ignore", divide="ignore"):
             return tuple(np.where(count[:, None] > 0, sums / count[:, None], np.nan) for sums in total)
+
+    def histograms(self, stats: Stats, asks: Sequence[Ask], bins: int) -> Mapping[str, Array]:
+        """Hits and others by class, threshold and bin, for each area and number of detections; objects by class."""
+        found: dict[str, Array] = {}
+        classes = len(stats.facts["labels"])
+        for key in dict.fromkeys(ask.key for ask in asks):
+            tables = self.tables(stats, key)
+            detections, truths = tables["detections"].columns, tables["truths"].columns
+            label = np.repeat(np.arange(classes), np.diff(tables["detections"].begin))
+            truth_label = np.repeat(np.arange(classes), np.diff(tables["truths"].begin))
+            place = label * bins + binned(detections["score"], bins)
+            wanted = {ask.settings[:2] for ask in asks if ask.key == key and ask.what != "told"}
+            for area, most in sorted(wanted):
+                objects = np.bincount(truth_label, weights=truths[f"counts{area}"], minlength=classes)
+                found[f"{key!r} {area} objects"] = objects.astype(np.int64)
+                counts = np.zeros((classes, len(key[1]), bins, 2), dtype=np.int64)
+                kept = detections["rank"] < most
+                for t in range(len(key[1])):
+                    hit = (detections[f"hit{area}"] >> t & 1).astype(bool)
+                    other = kept & ~hit & ((detections[f"ignored{area}"] >> t & 1) == 0)
+                    for side, rows in ((0, kept & hit), (1, other)):
+                        part = np.bincount(place[rows], minlength=classes * bins)
+                        counts[:, t, :, side] = part.reshape(classes, bins)
+                found[f"{key!r} {area} {most}"] = counts
+        return found
+
+    def bounded(self, ask: Ask, counts: Mapping[str, Array], upper: bool) -> Arrays:
+        """The ends of precision on the grid, and of average precision; recall is exact."""
+        if ask.what == "told":
+            nothing = np.zeros(1)
+            return nothing, nothing + 1, nothing
+        area, most = ask.settings[:2]
+        objects = counts[f"{ask.key!r} {area} objects"]
+        bins = counts[f"{ask.key!r} {area} {most}"]
+        classes, thresholds = bins.shape[:2]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            recall = np.where(objects > 0, bins[..., 0].sum(axis=2).T / objects, np.nan)
+        if ask.what == "curves":
+            points = ask.settings[2]
+            precision = np.full((thresholds, points, classes), np.nan)
+            for k in np.flatnonzero(objects > 0).tolist():
+                for t in range(thresholds):
+                    ends = Histogram(bins[k, t, :, 0], bins[k, t, :, 1], float(objects[k])).precision_bounds()
+                    precision[t, :, k] = at_recalls(fallen(ends[int(upper)]), float(objects[k]), points)
+            return precision, recall, np.full_like(precision, np.nan)
+        kind, _, label = ask.settings[2:]
+        if kind not in ("coco", "voc", "voc11", "step", "recall"):
+            raise no_approximation("what is sought along a ranking (a miss rate, a best F1)")
+        chosen = [k for k in range(classes) if objects[k] > 0 and label in (None, k)]
+        value = np.full((1, thresholds), np.nan)
+        if chosen and kind != "recall":
+            areas = [
+                [
+                    Histogram(bins[k, t, :, 0], bins[k, t, :, 1], float(objects[k])).average_precision(kind)[int(upper)]
+                    for t in range(thresholds)
+                ]
+                for k in chosen
+            ]
+            value = np.mean(areas, axis=0)[np.newaxis]
+        return value, recall[:, chosen].mean(axis=1)[np.newaxis] if chosen else value
 
 
 BY_CLASS = BoxesByClass()

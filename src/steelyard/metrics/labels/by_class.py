@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table
+from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table, no_approximation
+from steelyard.core.histogram import Histogram, binned
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
 from steelyard.metrics.labels.ranked import Ranking, class_scores, is_class
@@ -77,6 +78,26 @@ class LabelsByClass:
     def combined(self, ask: Ask, parts: Iterator[tuple[int, Arrays]]) -> Arrays:
         """The answer of the one ranking."""
         return next(parts)[1]
+
+    def histograms(self, stats: Stats, asks: Sequence[Ask], bins: int) -> Mapping[str, Array]:
+        """Rows of the class and others, by bin."""
+        if "weight" in stats.events:
+            raise no_approximation("a ranking of weighted rows")
+        found: dict[str, Array] = {}
+        for key in dict.fromkeys(ask.key for ask in asks):
+            rows = self.tables(stats, key)["rows"].columns
+            place = 2 * binned(rows["score"], bins) + (rows["positive"] == 0)
+            found[repr(key)] = np.bincount(place, minlength=2 * bins).reshape(bins, 2)
+        return found
+
+    def bounded(self, ask: Ask, counts: Mapping[str, Array], upper: bool) -> Arrays:
+        """The ends of the average precision and of the ROC AUC."""
+        bins = counts[repr(ask.key)]
+        histogram = Histogram(bins[:, 0], bins[:, 1], float(bins[:, 0].sum()))
+        if ask.what != "walk" or ask.settings[0] not in (0, 1):
+            raise no_approximation("what is sought along a ranking (a best threshold, a rate)")
+        ends = histogram.average_precision("step") if ask.settings[0] == 0 else histogram.roc_auc()
+        return (np.array([ends[int(upper)]]),)
 
 
 BY_CLASS = LabelsByClass()

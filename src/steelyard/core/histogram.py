@@ -1,6 +1,6 @@
 """The approximate mode: rankings from a histogram of scores, with bounds that hold for certain. Off by default.
 
-Scores fall into `bins` equal parts of their range; what is lost is the order inside a bin. Let `T` hits and `A` events
+Scores from 0 to 1 fall into equal bins; what is lost is the order inside a bin. Let `T` hits and `A` events
 stand above a bin with `h` hits and `m` others. However they are ordered, equal scores or not, the precision at the i-th
 hit of the bin is
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array
 
@@ -61,22 +62,36 @@ class Histogram:
         return right / pairs, (right + inside) / pairs
 
 
+def fallen(precision: Array) -> Array:
+    """The highest precision at each hit or after it."""
+    return np.maximum.accumulate(precision[::-1])[::-1]
+
+
 def _area(precision: Array, objects: float, kind: str) -> float:
     if not len(precision):
         return 0.0
     if kind == "step":
         return float(precision.sum() / objects)
-    falling = np.maximum.accumulate(precision[::-1])[::-1]
+    falling = fallen(precision)
     if kind == "voc":
         return float(falling.sum() / objects)
-    points = 101 if kind == "coco" else 11
+    return float(at_recalls(falling, objects, 101 if kind == "coco" else 11).mean())
+
+
+def at_recalls(falling: Array, objects: float, points: int) -> Array:
+    """The falling precision at so many recalls from 0 to 1; 0 where a recall is not reached."""
     wanted = np.ceil(np.linspace(0.0, 1.0, points) * objects - 1e-9).astype(np.int64) - 1  # the hit that reaches it
     reached = np.maximum(wanted, 0)
-    return float(np.where(reached < len(falling), falling[np.minimum(reached, len(falling) - 1)], 0.0).mean())
+    if not len(falling):
+        return np.zeros(points)
+    return np.where(reached < len(falling), falling[np.minimum(reached, len(falling) - 1)], 0.0)
 
 
-def binned(scores: Array, low: float, high: float, bins: int) -> Array:
-    """The bin of each score, 0 for the highest."""
-    width = high - low
-    part = (high - scores) / width * bins if width > 0 else np.zeros(len(scores))
-    return np.clip(part.astype(np.int64), 0, bins - 1)
+def binned(scores: Array, bins: int) -> Array:
+    """The bin of each score from 0 to 1: 0 for the highest."""
+    if len(scores) and not (scores.min() >= 0 and scores.max() <= 1):
+        raise InputError(
+            f"scores from {scores.min():g} to {scores.max():g} are not all between 0 and 1",
+            remedy="The approximate mode needs such; leave it out, or rescale the scores.",
+        )
+    return np.minimum(((1 - scores) * bins).astype(np.int64), bins - 1)
