@@ -109,6 +109,7 @@ class Accumulator:
         missing: str | None = None,
         extra: str | None = None,
         options: Mapping[str, Any] | None = None,
+        save_draws: bool = False,
     ) -> Report:
         """Evaluate all batches as one; the settings are those of `evaluate`.
 
@@ -131,6 +132,7 @@ class Accumulator:
             missing=missing,
             extra=extra,
             options=options,
+            save_draws=save_draws,
         )
         return replace(report, notes=(*report.notes, *self._notes()))
 

@@ -41,6 +41,11 @@ from steelyard.core.errors import InputError
     type=click.Path(file_okay=False),
     help="Also write what the task has beside scores, such as a confusion matrix, as CSV files.",
 )
+@click.option(
+    "--save-draws",
+    is_flag=True,
+    help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
+)
 @shard_options
 @shared_options
 def evaluate(
@@ -50,6 +55,7 @@ def evaluate(
     by: tuple[str, ...],
     units: str | None,
     tables: str | None,
+    save_draws: bool,
     engine: str | None,
     address: str | None,
     workers: int | None,
@@ -96,8 +102,10 @@ def evaluate(
     }
     named = list(metrics) or None
     if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
-        if units or tables:
-            raise InputError("--units and --tables need all data in one place", remedy="Evaluate one file.")
+        if units or tables or save_draws:
+            raise InputError(
+                "--units, --tables and --save-draws need all data in one place", remedy="Evaluate one file."
+            )
         with progress_bar() as progress, work_folder(work) as folder:
             report = evaluate_shards(
                 task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,
@@ -105,7 +113,7 @@ def evaluate(
                 **choices,
             )  # fmt: skip
     else:
-        report = api.evaluate(task, truth, predictions, named, **choices)
+        report = api.evaluate(task, truth, predictions, named, save_draws=save_draws, **choices)
     if units:
         report.units().to_csv(units)
     put_out(report, as_json, output)

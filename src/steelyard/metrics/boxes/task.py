@@ -17,6 +17,7 @@ from steelyard.metrics.boxes.counts import (
 )
 from steelyard.metrics.boxes.errors import ErrorCost
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
+from steelyard.metrics.boxes.picture import scene
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
     AverageRecall,
@@ -73,5 +74,6 @@ TASK = Task(
     ),
     tables=tables,
     shape="boxes",
+    scene=scene,
     by_class=BY_CLASS,
 )
