@@ -23,6 +23,10 @@ namespace {
 
 using Row = std::int32_t;
 
+// Of a truth. A lost match is the reference's fate of an annotation with id 0. Crowd and difficult are matched by many and
+// count neither way; only a crowd's overlap is the share of the detection.
+enum Flag : std::uint8_t { kCrowd = 1, kLost = 2, kDifficult = 4, kMany = kCrowd | kDifficult };
+
 // Rows by class and, inside, by image; rows of one image keep their order.
 struct Grouped {
   std::vector<Row> rows;
@@ -67,7 +71,7 @@ struct Candidate {
 struct Input {
   const Row *t_image, *t_label, *d_image, *d_label;
   const double *t_box, *t_area, *d_box, *d_score;
-  const std::uint8_t* t_flags;  // 1: crowd; 2: its match is lost (the reference's fate of an annotation with id 0)
+  const std::uint8_t* t_flags;  // kCrowd, kLost, kDifficult
   std::size_t thresholds, areas;
   std::array<double, kMostThresholds> iou;  // as the reference compares: at most 1 - 1e-10
   double least_iou;
@@ -195,7 +199,7 @@ class ClassMatcher {
       const double* box = in_.d_box + 4 * static_cast<std::size_t>(out_.order[offset_ + static_cast<std::size_t>(places[d])]);
       for (std::size_t g = 0; g < count; ++g) {
         const std::size_t row = static_cast<std::size_t>(truths[g]);
-        const double iou = box_iou(box, in_.t_box + 4 * row, in_.t_flags[row] & 1);
+        const double iou = box_iou(box, in_.t_box + 4 * row, in_.t_flags[row] & kCrowd);
         if (!(iou < in_.least_iou)) candidates_.push_back({static_cast<std::int32_t>(g), iou});
       }
     }
@@ -210,7 +214,7 @@ class ClassMatcher {
       bool same = a > 0;
       for (std::size_t g = 0; g < count; ++g) {
         const std::size_t row = static_cast<std::size_t>(truths[g]);
-        outside_[g] = (in_.t_flags[row] & 1) || in_.t_area[row] < in_.area[2 * a] || in_.t_area[row] > in_.area[2 * a + 1];
+        outside_[g] = (in_.t_flags[row] & kMany) || in_.t_area[row] < in_.area[2 * a] || in_.t_area[row] > in_.area[2 * a + 1];
         same = same && outside_[g] == first_outside_[g];
       }
       Bits* hit = out_.hit + a * stride_ + offset_;
@@ -252,15 +256,15 @@ class ClassMatcher {
   void give(const Candidate& c, Bits bits, const Row* truths, Bits& hit, Bits& ignored) {
     const std::size_t g = static_cast<std::size_t>(c.truth);
     if (outside_[g]) ignored |= bits;
-    else if (!(in_.t_flags[truths[g]] & 2)) hit |= bits;
+    else if (!(in_.t_flags[truths[g]] & kLost)) hit |= bits;
     taken_[g] |= bits;
     if (bits & 1) last_ = c;
   }
 
   void one(const Candidate& c, const Row* truths, Bits& hit, Bits& ignored) {
     const std::size_t g = static_cast<std::size_t>(c.truth);
-    const bool crowd = in_.t_flags[truths[g]] & 1;
-    const Bits bits = reached(c.iou) & (crowd ? ~Bits{0} : ~taken_[g]);
+    const bool many = in_.t_flags[truths[g]] & kMany;
+    const Bits bits = reached(c.iou) & (many ? ~Bits{0} : ~taken_[g]);
     if (bits) give(c, bits, truths, hit, ignored);
   }
 
@@ -273,7 +277,7 @@ class ClassMatcher {
         for (std::size_t i = 0; i < n; ++i) {
           const std::size_t g = static_cast<std::size_t>(c[i].truth);
           if (outside_[g] != (pass == 1)) continue;
-          if ((taken_[g] & bit) && !(in_.t_flags[truths[g]] & 1)) continue;
+          if ((taken_[g] & bit) && !(in_.t_flags[truths[g]] & kMany)) continue;
           if (c[i].iou < best) continue;
           best = c[i].iou;
           chosen = static_cast<std::ptrdiff_t>(i);

@@ -7,6 +7,7 @@
 // threads gives the same columns and the same error.
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <vector>
 
 #ifndef _WIN32
@@ -26,6 +27,7 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLargest = 1e12;  // of a coordinate or a size: products of two stay far from overflow
 
 // Bytes of a file, or of memory.
@@ -123,26 +125,30 @@ struct Part {
   std::string names;
   std::vector<std::int64_t> name_ends;
   std::vector<std::int64_t> id;
-  std::vector<double> box, score, area;
+  std::vector<double> box, score, area, size;
   std::vector<std::uint8_t> crowd;
   std::size_t counts[kSections] = {0, 0, 0, 0};
   std::size_t begin = 0, end = 0;
   State before, after;
   bool ran = false;
+  bool federated = false;
 };
 
 enum Key : unsigned {
-  kId = 1, kImage = 2, kCategory = 4, kBox = 8, kScore = 16, kArea = 32, kCrowd = 64, kName = 128, kOther = 256
+  kId = 1, kImage = 2, kCategory = 4, kBox = 8, kScore = 16, kArea = 32, kCrowd = 64, kName = 128, kOther = 256,
+  kWidth = 512, kHeight = 1024, kFederated = 2048
 };
 
 Key key_of(std::string_view k) {
   switch (k.size()) {
     case 2: return k == "id" ? kId : kOther;
     case 4: return k == "bbox" ? kBox : k == "area" ? kArea : k == "name" ? kName : kOther;
-    case 5: return k == "score" ? kScore : kOther;
+    case 5: return k == "score" ? kScore : k == "width" ? kWidth : kOther;
+    case 6: return k == "height" ? kHeight : kOther;
     case 7: return k == "iscrowd" ? kCrowd : kOther;
     case 8: return k == "image_id" ? kImage : kOther;
     case 11: return k == "category_id" ? kCategory : kOther;
+    case 16: return k == "neg_category_ids" ? kFederated : kOther;
     default: return kOther;
   }
 }
@@ -157,6 +163,9 @@ const char* text_of(Key key) {
     case kArea: return "area";
     case kCrowd: return "iscrowd";
     case kName: return "name";
+    case kWidth: return "width";
+    case kHeight: return "height";
+    case kFederated: return "neg_category_ids";
     default: return "";
   }
 }
@@ -354,12 +363,13 @@ class Parser {
   }
 
   void fields(Cursor& c, Part& part, int section) {
-    static constexpr unsigned wanted[] = {kId, kId | kImage | kCategory | kBox | kArea | kCrowd, kId | kName,
+    static constexpr unsigned wanted[] = {kId | kWidth | kHeight | kFederated, kId | kImage | kCategory | kBox | kArea | kCrowd,
+                                          kId | kName,
                                           kImage | kCategory | kBox | kScore};
     static constexpr unsigned required[] = {kId, kImage | kCategory | kBox, kId, kImage | kCategory | kBox | kScore};
     const std::size_t start = c.at();
     unsigned seen = 0;
-    double box[4], score = 0, area = 0;
+    double box[4], score = 0, area = 0, size[2] = {kUnknown, kUnknown};
     bool crowd = false;
     std::int64_t id = -1;
     // Records of a file are written alike: what stood between two values in the last one most likely stands there again.
@@ -419,6 +429,15 @@ class Parser {
           break;
         case kCrowd: crowd = read_flag(c); break;
         case kName: name_ = c.text(&scratch_); break;
+        case kWidth:
+        case kHeight:  // scores do not need it: what is not a number is passed over
+          if (c.number_here()) size[key == kHeight] = c.number().value;
+          else c.skip();
+          break;
+        case kFederated:  // LVIS: which classes were looked for in vain; that it says so is enough here
+          part.federated = true;
+          c.skip();
+          break;
         default: break;
       }
     }
@@ -430,7 +449,10 @@ class Parser {
       c.refuse(start, "the key is missing");
     }
     switch (section) {
-      case kImages: add(part.images, own_id_, c, start); break;
+      case kImages:
+        add(part.images, own_id_, c, start);
+        part.size.insert(part.size.end(), size, size + 2);
+        break;
       case kCategories:
         add(part.categories, own_id_, c, start);
         if (!(seen & kName)) name_.clear();
@@ -653,6 +675,7 @@ nb::object read(const Source& source, bool truth, long threads) {
     return out;
   }
   out["images"] = joined_ids(parts, [](Part& p) -> Ids& { return p.images; });
+  out["sizes"] = joined<double>(parts, [](Part& p) -> auto& { return p.size; }, 2);
   out["id"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.id; });
   out["area"] = joined<double>(parts, [](Part& p) -> auto& { return p.area; });
   out["crowd"] = joined<std::uint8_t>(parts, [](Part& p) -> auto& { return p.crowd; });
@@ -666,6 +689,9 @@ nb::object read(const Source& source, bool truth, long threads) {
     }
   }
   out["names"] = names;
+  bool federated = false;
+  for (const Part& part : parts) federated |= part.federated;
+  out["federated"] = federated;
   return out;
 }
 

@@ -26,6 +26,7 @@ from steelyard.stats.slices import slices
 from steelyard.stats.threads import use_threads
 
 if TYPE_CHECKING:
+    from steelyard.core.explanation import Explanation
     from steelyard.core.table import Table
 
 __all__ = ["compare", "draw", "evaluate", "metrics", "use_threads"]
@@ -47,6 +48,7 @@ def evaluate(
     extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
+    explain: Sequence[str] | str = (),
     save_draws: bool = False,
 ) -> Report:
     """Score predictions against truth.
@@ -56,11 +58,14 @@ def evaluate(
     no intervals. `missing` says what to do with truth that has no prediction: "error", "worst" or "skip"; `extra`
     likewise for predictions without truth: "error" or "skip"; "error" where nothing is said and the task has no other
     custom. `columns` renames: {"weight": "grams"}.
-    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
+    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}. `explain` names
+    other tools ("pycocotools"): the report then says what they print for these data, and which setting moves it.
     `save_draws` keeps every score under the bootstrap draws, so that the JSON holds what a paired gate needs.
     """
     kind = catalogue.find_task(task)
     chosen = metrics_of(kind, metrics)
+    if explain and kind.explain is None:
+        raise InputError(f"task '{task}' has no other tools to explain", remedy="Task 'boxes' has.")
     how = Resampling(confidence, draws, seed, save_draws)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
@@ -79,6 +84,8 @@ def evaluate(
         measured.coverage,
         _provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
         kind.tables(measured.stats) if kind.tables is not None else {},
+        notes=getattr(measured.truth, "notes", ()),
+        explanations=kind.explain(measured.stats, explain) if explain and kind.explain is not None else (),
     )
 
 
@@ -91,6 +98,9 @@ def report_of(
     coverage: Coverage,
     provenance: Provenance,
     tables: Mapping[str, Callable[[], Table]],
+    *,
+    notes: tuple[str, ...] = (),
+    explanations: tuple[Explanation, ...] = (),
 ) -> Report:
     """The report of what was measured, in all and by slice."""
     return Report(
@@ -104,9 +114,13 @@ def report_of(
         },
         coverage=coverage,
         provenance=provenance,
-        notes=notes_of(kind, stats, how, [part for by_value in parts.values() for part in by_value.values()]),
+        notes=(
+            *notes,
+            *notes_of(kind, stats, how, [part for by_value in parts.values() for part in by_value.values()]),
+        ),
         unit_table=lambda: _unit_table(kind, stats, chosen),
         table_makers=tables,
+        explanations=explanations,
     )
 
 
@@ -144,7 +158,7 @@ def compare(
         coverage_b=b.coverage,
         provenance_a=_provenance(a, chosen, how, policy, (), columns or {}),
         provenance_b=_provenance(b, chosen, how, policy, (), columns or {}),
-        notes=(*notes_of(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
+        notes=(*getattr(a.truth, "notes", ()), *notes_of(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
     )
 
 
@@ -229,7 +243,7 @@ def expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> Measured:
-    truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
+    truth_records, prediction_records = read_sides(kind, truth, predictions, columns, options)
     pairs = kind.join(truth_records, prediction_records, policy, options)
     return Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 

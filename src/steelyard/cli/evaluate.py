@@ -42,6 +42,11 @@ from steelyard.core.errors import InputError
     help="Also write what the task has beside scores, such as a confusion matrix, as CSV files.",
 )
 @click.option(
+    "--explain",
+    metavar="TOOLS",
+    help="Say what other tools print for these data and which setting moves it: pycocotools,torchmetrics,ultralytics.",
+)
+@click.option(
     "--save-draws",
     is_flag=True,
     help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
@@ -55,6 +60,7 @@ def evaluate(
     by: tuple[str, ...],
     units: str | None,
     tables: str | None,
+    explain: str | None,
     save_draws: bool,
     engine: str | None,
     address: str | None,
@@ -75,8 +81,8 @@ def evaluate(
 ) -> None:
     """Score PREDICTIONS against TRUTH.
 
-    Files are CSV, TSV, JSON lines, JSON or Parquet. Without PREDICTIONS, TRUTH holds both, the predicted value in a
-    column 'prediction'. Tasks: see 'steelyard metrics'.
+    Files are CSV, TSV, JSON lines, JSON or Parquet; boxes may be COCO, LVIS, VOC, YOLO or CVAT. Without PREDICTIONS,
+    TRUTH holds both, the predicted value in a column 'prediction'. Tasks: see 'steelyard metrics'.
 
     \b
     steelyard evaluate weights truth.csv pred.csv
@@ -102,9 +108,9 @@ def evaluate(
     }
     named = list(metrics) or None
     if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
-        if units or tables or save_draws:
+        if units or tables or save_draws or explain:
             raise InputError(
-                "--units, --tables and --save-draws need all data in one place", remedy="Evaluate one file."
+                "--units, --tables, --explain and --save-draws need all data in one place", remedy="Evaluate one file."
             )
         with progress_bar() as progress, work_folder(work) as folder:
             report = evaluate_shards(
@@ -113,7 +119,7 @@ def evaluate(
                 **choices,
             )  # fmt: skip
     else:
-        report = api.evaluate(task, truth, predictions, named, save_draws=save_draws, **choices)
+        report = api.evaluate(task, truth, predictions, named, explain=explain or (), save_draws=save_draws, **choices)
     if units:
         report.units().to_csv(units)
     put_out(report, as_json, output)

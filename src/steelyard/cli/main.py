@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from steelyard.cli.check import check
 from steelyard.cli.compare import compare
 from steelyard.cli.completion import completion
+from steelyard.cli.convert import convert
 from steelyard.cli.demo import demo
 from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
@@ -52,7 +54,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, gate, view, metrics, draw, parse, vlm, demo, completion):
+for command in (evaluate, compare, check, convert, gate, view, metrics, draw, parse, vlm, demo, completion):
     cli.add_command(command)
 
 

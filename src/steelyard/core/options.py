@@ -20,14 +20,14 @@ SIDES = ("truth", "prediction")
 
 @frozen
 class Option:
-    """One option. Kinds: `choice` (one of `choices`), `number` (above `minimum`), `ids` (a list, or a file of it).
+    """One option. Kinds: `choice` (of `choices`), `number` (above `minimum`), `ids` (a list, or a file of it), `path`.
 
-    `sides` says whether truth and predictions may differ in it. The value of an `ids` option is read into records
-    with one column, named `column`.
+    `sides` says whether truth and predictions may differ in it. `reads` marks one that the reader of files takes. The
+    value of an `ids` option is read into records with one column, named `column`.
     """
 
     name: str
-    kind: Literal["choice", "number", "ids"]
+    kind: Literal["choice", "number", "ids", "path"]
     meaning: str
     default: Any = None
     choices: tuple[str, ...] = ()
@@ -35,6 +35,7 @@ class Option:
     sides: bool = True
     column: str = ""
     metavar: str = ""
+    reads: bool = False
 
     def convert(self, value: Any) -> Any:
         """The value as the task takes it; an `ids` option is left to the reader of files."""

@@ -104,13 +104,15 @@ class BoxRecords(Records):
     """Boxes of one side, with what a row cannot say: the images without any box, and the classes there are.
 
     `images` and `labels` are None where the source does not list them; then those that stand in rows are all there
-    are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1.
+    are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `notes` are what a reader of
+    the scores must know of the source.
     """
 
     images: Array | None = None
     labels: Array | None = None
     label_names: tuple[str, ...] = ()
     zero_id: int = -1
+    notes: tuple[str, ...] = ()
 
 
 def factorize(*columns: Array) -> tuple[Array, list[Array]]:

@@ -15,6 +15,10 @@ from steelyard.core.records import Array, BoxRecords, as_object
 from steelyard.io.text import check_readable
 
 Columns = dict[str, Any]
+FEDERATED = (
+    "The truth says which classes were looked for in each image, as LVIS does, and is scored by COCO's rules, which "
+    "count every other detection as wrong. Say --format lvis (option format=lvis) for LVIS's rules."
+)
 
 
 def read_coco(path: str | PathLike[str], side: str, threads: int = 0) -> BoxRecords:
@@ -74,7 +78,8 @@ def _mend(what: str) -> str:
     return ""
 
 
-def _ids(found: Any) -> Array:
+def text_ids(found: Any) -> Array:
+    """Ids of a native column: an array of numbers, or texts and where each ends."""
     if not isinstance(found, tuple):
         return np.asarray(found)
     text, ends = found
@@ -85,8 +90,8 @@ def _ids(found: Any) -> Array:
 def _records(found: Columns, source: str, truth: bool) -> BoxRecords:
     box = found["box"]
     columns = {
-        "image": _ids(found["image"]),
-        "label": _ids(found["label"]),
+        "image": text_ids(found["image"]),
+        "label": text_ids(found["label"]),
         "x": box[:, 0],
         "y": box[:, 1],
         "w": box[:, 2],
@@ -98,7 +103,7 @@ def _records(found: Columns, source: str, truth: bool) -> BoxRecords:
         return BoxRecords(source, columns, {}, lambda row: f"{source}, record {row}", names)
     columns["area"], columns["crowd"] = found["area"], found["crowd"].view(bool)
     _refuse_repeated(found["id"], source)
-    images, categories = _ids(found["images"]), _ids(found["categories"])
+    images, categories = text_ids(found["images"]), text_ids(found["categories"])
     for ids, what in ((images, "image"), (categories, "category")):
         row = first_repeated(ids)
         if row >= 0:
@@ -113,6 +118,7 @@ def _records(found: Columns, source: str, truth: bool) -> BoxRecords:
         labels=categories,
         label_names=tuple(found["names"]),
         zero_id=_row_of_zero(found["id"]),
+        notes=(FEDERATED,) if found["federated"] else (),
     )
 
 

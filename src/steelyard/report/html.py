@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from steelyard.core.score import Score
+from steelyard.report.explanation import heading_of, remarks_on, table_of
 from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
 from steelyard.report.text import ARROWS, heading, legend, remarks_of
 from steelyard.version import __version__
@@ -40,6 +41,11 @@ def report_html(report: Report) -> str:
     remarks = remarks_of(report)
     if remarks:
         body.append("<h2>Remarks</h2>" + _list(remarks))
+    for found in report.explanations:
+        header, cells = table_of(found)
+        shown = [[escape(cell) for cell in row] for row in cells]
+        body.append(f"<h2>{escape(heading_of(found))}</h2>" + _table(heading_of(found), header, shown))
+        body.append(_list(remarks_on(found)))
     body.append(_provenance([("", report.provenance)]))
     return _page(f"Steelyard: {report.task}", title, body)
 

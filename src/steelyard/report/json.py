@@ -31,7 +31,17 @@ def report_dict(report: Report) -> dict[str, Any]:
         "counts": _counts(report.coverage),
         "notes": list(report.notes),
         "provenance": _provenance(report.provenance),
+        **_explanations(report),
     }
+
+
+def _explanations(report: Report) -> dict[str, Any]:
+    """Why other tools print other numbers, where that was asked for."""
+    if not report.explanations:
+        return {}
+    from steelyard.report.explanation import explanation_dict
+
+    return {"explanations": [explanation_dict(found) for found in report.explanations]}
 
 
 def comparison_dict(comparison: Comparison) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from steelyard.core.score import Difference, Score
 from steelyard.io.write import csv_text, write_text
 
 if TYPE_CHECKING:
+    from steelyard.core.explanation import Explanation
     from steelyard.core.table import Table
 
 Path = str | PathLike[str]
@@ -83,6 +84,7 @@ class Report:
     notes: tuple[str, ...] = ()
     unit_table: Callable[[], UnitTable] | None = field(default=None, repr=False, compare=False)
     table_makers: Mapping[str, Callable[[], Table]] = field(default_factory=dict, repr=False, compare=False)
+    explanations: tuple[Explanation, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", _Scores(self.scores))

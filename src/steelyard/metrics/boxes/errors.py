@@ -17,7 +17,7 @@ from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights
 from steelyard.metrics.boxes.matches import Matches, figures, sides
-from steelyard.metrics.boxes.pairs import CROWD
+from steelyard.metrics.boxes.pairs import CROWD, DIFFICULT
 from steelyard.metrics.boxes.settings import check_ious
 
 KINDS = ("cls", "loc", "both", "dupe", "bkg", "miss", "fp", "fn")
@@ -67,7 +67,7 @@ def _look(stats: Stats, iou: float, background: float) -> Breakdown:
     rows, kinds, ignored, mended = [], [], [], []
     found = np.zeros(len(s.image), dtype=bool)
     usable = np.zeros(len(s.image), dtype=bool)
-    crowd = (s.flags & CROWD) != 0
+    crowd = (s.flags & (CROWD | DIFFICULT)) != 0
     for unit in range(units):
         d = d_order[d_starts[unit] : d_starts[unit + 1]][:_MOST]
         every = t_order[t_starts[unit] : t_starts[unit + 1]]
@@ -160,7 +160,7 @@ def _listed(stats: Stats, rows: Array, label: Array, score: Array, hit: Array, c
 def _mended(stats: Stats, error: str, iou: float, background: float) -> Matches:
     """The detections as they would be with one kind of error mended; "" mends none."""
     b, s = breakdown(stats, iou, background), sides(stats)
-    counts = (s.flags & CROWD) == 0
+    counts = (s.flags & (CROWD | DIFFICULT)) == 0
     label, score, hit = s.d_label[b.row].astype(np.int64), s.d_score[b.row].copy(), b.kind == HIT
     kept = ~b.ignored | hit
     if error in _CODES:

@@ -13,7 +13,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.spec import Range
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
-from steelyard.metrics.boxes.pairs import CROWD
+from steelyard.metrics.boxes.pairs import CROWD, DIFFICULT, LOST
 
 IOUS: tuple[float, ...] = Range(0.5, 0.95).values
 AREAS: dict[str, tuple[float, float]] = {
@@ -153,7 +153,7 @@ def _match(
     stats: Stats, ious: tuple[float, ...], areas: tuple[Area, ...], most: int, rule: str, quirks: bool
 ) -> list[Matches]:
     s = sides(stats)
-    flags = s.flags if quirks else s.flags & CROWD
+    flags = s.flags if quirks else s.flags & ~np.uint8(LOST)
     pairs = len(ious) == 1
     found = _native.boxes_match(
         s.image, s.label, s.box, s.area, flags, s.d_image, s.d_label, s.d_box, s.d_score,
@@ -162,7 +162,7 @@ def _match(
     begin, end, order, rank, hit, ignored, truth_begin, truth_order, partner, overlap = found
     image = s.d_image[order] if len(order) else s.d_image
     score = s.d_score[order] if len(order) else s.d_score
-    truth_area, crowd = s.area[truth_order], s.flags[truth_order] & CROWD
+    truth_area, crowd = s.area[truth_order], s.flags[truth_order] & (CROWD | DIFFICULT)
     truth_image = s.image[truth_order]
     return [
         Matches(

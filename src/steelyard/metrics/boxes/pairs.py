@@ -17,7 +17,7 @@ from steelyard.core.records import BoxRecords, Column, Records, Schema, factoriz
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
 
-CROWD, LOST = 1, 2  # bits of the event column `flags`
+CROWD, LOST, DIFFICULT = 1, 2, 4  # bits of the event column `flags`
 LARGEST = 1e12
 
 TRUTH = Schema(
@@ -31,6 +31,12 @@ TRUTH = Schema(
         Column("h", "number", minimum=0, maximum=LARGEST, meaning="height"),
         Column("area", "number", required=False, minimum=0, meaning="of the object; else width times height"),
         Column("crowd", "flag", required=False, meaning="true where the box holds many: matched often, never counted"),
+        Column(
+            "difficult",
+            "flag",
+            required=False,
+            meaning="true where an object need not be found: a hit counts neither way",
+        ),
     ),
 )
 PREDICTION = Schema(
@@ -170,6 +176,8 @@ def measure(pairs: BoxPairs) -> Stats:
     flags = np.zeros(truths + detections, dtype=np.uint8)
     if "crowd" in pairs.truth:
         flags[:truths] = pairs.truth["crowd"]
+    if "difficult" in pairs.truth:
+        flags[:truths] |= np.where(pairs.truth["difficult"], DIFFICULT, 0).astype(np.uint8)
     if isinstance(pairs.truth, BoxRecords) and pairs.truth.zero_id >= 0:
         flags[pairs.truth.zero_id] |= LOST
     area = pairs.truth["area"] if "area" in pairs.truth else box[:, 2] * box[:, 3]
