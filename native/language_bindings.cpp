@@ -3,7 +3,7 @@
 #include "language.hpp"
 #include "meteor.hpp"
 #include "ngrams.hpp"
-#include "parser_model.hpp"
+#include "parser.hpp"
 #include "pool.hpp"
 #include "ptb.hpp"
 #include "scene_match.hpp"
@@ -43,8 +43,7 @@ nb::tuple block_of(const std::vector<std::string>& texts) {
   return nb::make_tuple(nb::bytes(all.data(), all.size()), ends);
 }
 
-std::string render(const std::vector<language::Tuple>& tuples) {
-  std::string out;
+void render(const std::vector<language::Tuple>& tuples, std::string& out) {
   for (const auto& tuple : tuples) {
     if (!out.empty()) out += '\n';
     for (int k = 0; k < tuple.size; ++k) {
@@ -52,7 +51,6 @@ std::string render(const std::vector<language::Tuple>& tuples) {
       out += tuple.part[k];
     }
   }
-  return out;
 }
 
 Out<std::int32_t> scene_scores(const WordNet& wordnet, nb::bytes candidates, In1<std::int64_t> candidate_ends,
@@ -88,7 +86,9 @@ std::string tuples_of_tree(const Lemmas& lemmas, std::string_view tree) {
   for (const auto& word : words) {
     require(word.head <= static_cast<std::int32_t>(words.size()), "a head must be the number of a word, or 0");
   }
-  return render(language::scene_tuples(words, lemmas));
+  std::string out;
+  render(language::scene_tuples(words, lemmas), out);
+  return out;
 }
 
 nb::tuple tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> ends) {
@@ -118,17 +118,26 @@ nb::tuple for_each_text(const nb::bytes& block, In1<std::int64_t> ends, long thr
 
 nb::tuple caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts, In1<std::int64_t> ends, long threads) {
   return for_each_text(texts, ends, threads,
-                       [&](std::string_view text) { return render(language::scene_tuples(model.parse(text), lemmas)); });
+                       [&](std::string_view text) {
+                         std::string out;
+                         model.parse(text, [&](const std::vector<language::Word>& words) { render(language::scene_tuples(words, lemmas), out); });
+                         return out;
+                       });
 }
 
 nb::tuple caption_trees(const ParserModel& model, nb::bytes texts, In1<std::int64_t> ends, long threads) {
   return for_each_text(texts, ends, threads, [&](std::string_view text) {
     std::string out;
-    for (const auto& word : model.parse(text)) {
-      if (!out.empty()) out += '\n';
-      out.append(word.text).append("\t").append(word.tag).append("\t").append(std::to_string(word.head)).append("\t");
-      out.append(word.relation_name);
-    }
+    std::int32_t before = 0;  // words of earlier pieces
+    model.parse(text, [&](const std::vector<language::Word>& words) {
+      for (const auto& word : words) {
+        if (!out.empty()) out += '\n';
+        const std::int32_t head = word.head ? before + word.head : 0;
+        out.append(word.text).append("\t").append(word.tag).append("\t").append(std::to_string(head)).append("\t");
+        out.append(word.relation_name);
+      }
+      before += static_cast<std::int32_t>(words.size());
+    });
     return out;
   });
 }
