@@ -57,44 +57,51 @@ __attribute__((target("avx2"))) void wide_kernel(const std::int8_t* weights, std
 #define STEELYARD_TARGET __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
 
-// Eight rows times `kVectors` vectors.
+// Sixteen rows times `kVectors` vectors.
 template <std::size_t kVectors>
-STEELYARD_TARGET inline void eight_rows(const std::int8_t* weights, std::size_t columns, const std::int8_t* x, std::size_t rows,
-                                        std::int32_t* out) {
-  int32x4_t low[kVectors], high[kVectors];
-  for (std::size_t v = 0; v < kVectors; ++v) low[v] = high[v] = vdupq_n_s32(0);
-  for (std::size_t c = 0; c < columns; c += 16) {
+STEELYARD_TARGET inline void sixteen_rows(const std::int8_t* weights, std::size_t columns, const std::int8_t* x, std::size_t rows,
+                                          std::int32_t* out) {
+  int32x4_t sum[4][kVectors];
+  for (auto& four : sum) {
+    for (auto& s : four) s = vdupq_n_s32(0);
+  }
+  for (std::size_t c = 0; c < columns; c += 16, weights += 256) {
     int8x16_t in[kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) in[v] = vld1q_s8(x + v * columns + c);
-    int8x16_t w[8];
-    for (int k = 0; k < 8; ++k) w[k] = vld1q_s8(weights + 16 * k);
-    weights += 128;
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      low[v] = vdotq_laneq_s32(low[v], w[0], in[v], 0);
-      high[v] = vdotq_laneq_s32(high[v], w[1], in[v], 0);
-      low[v] = vdotq_laneq_s32(low[v], w[2], in[v], 1);
-      high[v] = vdotq_laneq_s32(high[v], w[3], in[v], 1);
-      low[v] = vdotq_laneq_s32(low[v], w[4], in[v], 2);
-      high[v] = vdotq_laneq_s32(high[v], w[5], in[v], 2);
-      low[v] = vdotq_laneq_s32(low[v], w[6], in[v], 3);
-      high[v] = vdotq_laneq_s32(high[v], w[7], in[v], 3);
+    for (int r = 0; r < 4; ++r) {
+      const int8x16_t w = vld1q_s8(weights + 16 * r);
+      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = vdotq_laneq_s32(sum[r][v], w, in[v], 0);
+    }
+    for (int r = 0; r < 4; ++r) {
+      const int8x16_t w = vld1q_s8(weights + 64 + 16 * r);
+      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = vdotq_laneq_s32(sum[r][v], w, in[v], 1);
+    }
+    for (int r = 0; r < 4; ++r) {
+      const int8x16_t w = vld1q_s8(weights + 128 + 16 * r);
+      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = vdotq_laneq_s32(sum[r][v], w, in[v], 2);
+    }
+    for (int r = 0; r < 4; ++r) {
+      const int8x16_t w = vld1q_s8(weights + 192 + 16 * r);
+      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = vdotq_laneq_s32(sum[r][v], w, in[v], 3);
     }
   }
   for (std::size_t v = 0; v < kVectors; ++v) {
-    vst1q_s32(out + v * rows, low[v]);
-    vst1q_s32(out + v * rows + 4, high[v]);
+    for (int r = 0; r < 4; ++r) vst1q_s32(out + v * rows + 4 * r, sum[r][v]);
   }
+}
+
+template <std::size_t kVectors>
+STEELYARD_TARGET inline void all_rows(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
+                                      std::int32_t* out) {
+  for (std::size_t r = 0; r < rows; r += 16) sixteen_rows<kVectors>(weights + r * columns, columns, x, rows, out + r);
 }
 
 STEELYARD_TARGET void dot_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
                                  std::size_t vectors, std::int32_t* out) {
-  std::size_t v = 0;
-  for (; v + 4 <= vectors; v += 4) {
-    for (std::size_t r = 0; r < rows; r += 8) eight_rows<4>(weights + r * columns, columns, x + v * columns, rows, out + v * rows + r);
-  }
-  for (; v < vectors; ++v) {
-    for (std::size_t r = 0; r < rows; r += 8) eight_rows<1>(weights + r * columns, columns, x + v * columns, rows, out + v * rows + r);
-  }
+  for (; vectors >= 4; vectors -= 4, x += 4 * columns, out += 4 * rows) all_rows<4>(weights, rows, columns, x, out);
+  if (vectors == 3) return all_rows<3>(weights, rows, columns, x, out);
+  if (vectors == 2) return all_rows<2>(weights, rows, columns, x, out);
+  if (vectors == 1) return all_rows<1>(weights, rows, columns, x, out);
 }
 #endif
 
@@ -125,9 +132,9 @@ ByteMatrix::ByteMatrix(std::span<const std::int8_t> weights, std::size_t rows, s
     : rows_(rows), columns_(columns), weights_(weights.begin(), weights.end()) {
   if (!by_fours()) return;
   auto* to = weights_.data();
-  for (std::size_t r = 0; r < rows; r += 8) {
+  for (std::size_t r = 0; r < rows; r += kRows) {
     for (std::size_t c = 0; c < columns; c += 4) {
-      for (std::size_t k = 0; k < 8; ++k, to += 4) std::copy_n(weights.data() + (r + k) * columns + c, 4, to);
+      for (std::size_t k = 0; k < kRows; ++k, to += 4) std::copy_n(weights.data() + (r + k) * columns + c, 4, to);
     }
   }
 }

@@ -10,8 +10,10 @@ namespace steelyard::language {
 
 class ByteMatrix {
  public:
+  static constexpr std::size_t kRows = 16, kColumns = 16;
+
   ByteMatrix() = default;
-  // Row after row; there must be a multiple of 8 rows and of 16 columns.
+  // Row after row; there must be a multiple of kRows rows and of kColumns columns.
   ByteMatrix(std::span<const std::int8_t> weights, std::size_t rows, std::size_t columns);
 
   std::size_t rows() const { return rows_; }

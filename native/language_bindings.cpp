@@ -1,4 +1,7 @@
 // Bindings of the language layer. Texts cross the boundary as one block of bytes and the end of each text in it.
+#include <algorithm>
+#include <span>
+
 #include "arrays.hpp"
 #include "language.hpp"
 #include "meteor.hpp"
@@ -116,29 +119,38 @@ nb::tuple for_each_text(const nb::bytes& block, In1<std::int64_t> ends, long thr
   return block_of(out);
 }
 
+// What `add` makes of the sentences of each text, made in parallel.
+template <typename Add>
+nb::tuple for_each_parsed(const ParserModel& model, const nb::bytes& block, In1<std::int64_t> ends, long threads, Add add) {
+  const auto texts = texts_of(block, ends);
+  std::vector<std::string> out(texts.size());
+  {
+    nb::gil_scoped_release release;
+    constexpr std::size_t kBlock = 64;
+    parallel_for((texts.size() + kBlock - 1) / kBlock, thread_count(threads), [&](std::size_t b) {
+      const std::size_t from = b * kBlock, count = std::min(texts.size() - from, kBlock);
+      model.parse(std::span(texts).subspan(from, count),
+                  [&](std::size_t t, std::span<const language::Word> words) { add(words, out[from + t]); });
+    });
+  }
+  return block_of(out);
+}
+
 nb::tuple caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts, In1<std::int64_t> ends, long threads) {
-  return for_each_text(texts, ends, threads,
-                       [&](std::string_view text) {
-                         std::string out;
-                         model.parse(text, [&](const std::vector<language::Word>& words) { render(language::scene_tuples(words, lemmas), out); });
-                         return out;
-                       });
+  return for_each_parsed(model, texts, ends, threads, [&](std::span<const language::Word> words, std::string& out) {
+    render(language::scene_tuples(words, lemmas), out);
+  });
 }
 
 nb::tuple caption_trees(const ParserModel& model, nb::bytes texts, In1<std::int64_t> ends, long threads) {
-  return for_each_text(texts, ends, threads, [&](std::string_view text) {
-    std::string out;
-    std::int32_t before = 0;  // words of earlier pieces
-    model.parse(text, [&](const std::vector<language::Word>& words) {
-      for (const auto& word : words) {
-        if (!out.empty()) out += '\n';
-        const std::int32_t head = word.head ? before + word.head : 0;
-        out.append(word.text).append("\t").append(word.tag).append("\t").append(std::to_string(head)).append("\t");
-        out.append(word.relation_name);
-      }
-      before += static_cast<std::int32_t>(words.size());
-    });
-    return out;
+  return for_each_parsed(model, texts, ends, threads, [&](std::span<const language::Word> words, std::string& out) {
+    const auto before = out.empty() ? 0 : static_cast<std::int32_t>(std::count(out.begin(), out.end(), '\n')) + 1;
+    for (const auto& word : words) {
+      if (!out.empty()) out += '\n';
+      const std::int32_t head = word.head ? before + word.head : 0;
+      out.append(word.text).append("\t").append(word.tag).append("\t").append(std::to_string(head)).append("\t");
+      out.append(word.relation_name);
+    }
   });
 }
 

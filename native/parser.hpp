@@ -7,8 +7,10 @@
 // threads gives the same. tools/teach_parser.py, train_parser.py and pack_parser.py make the model.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,31 +25,49 @@ class ParserModel {
   explicit ParserModel(std::string_view packed);
 
   // Words between blanks, with tags, heads and relations. What is longer than kLongest words is cut into pieces, each with a
-  // root of its own; `each` is given one piece after the other (heads count from the piece's first word).
+  // root of its own; `each` is given the text's number and one piece after the other (heads count from the piece's first
+  // word). Several pieces go through the net together, so that its weights are loaded once for all of them.
   template <typename F>
-  void parse(std::string_view text, F each) const {
-    std::vector<std::string_view> words;
-    std::vector<Word> out;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find(' ', at), text.size());
-      if (end > at) words.push_back(text.substr(at, end - at));
-      at = end + 1;
-      if (words.size() < kLongest && at < text.size()) continue;
-      if (words.empty()) break;
-      parse_piece(words, out);
-      each(out);
-      words.clear();
+  void parse(std::span<const std::string_view> texts, F each) const {
+    Pieces pieces;
+    std::vector<std::size_t> of;  // the text of each piece
+    auto finish = [&] {
+      parse_pieces(pieces);
+      std::size_t start = 0;
+      for (std::size_t p = 0; p < of.size(); ++p) {
+        each(of[p], std::span<const Word>(pieces.words).subspan(start, pieces.ends[p] - start));
+        start = pieces.ends[p];
+      }
+      of.clear();
+      pieces.clear();
+    };
+    for (std::size_t t = 0; t < texts.size(); ++t) {
+      for (std::size_t at = 0; at < texts[t].size();) {
+        const std::size_t from = pieces.words.size();
+        while (at < texts[t].size() && pieces.words.size() < from + kLongest) {
+          const std::size_t end = std::min(texts[t].find(' ', at), texts[t].size());
+          if (end > at) pieces.words.push_back({.text = texts[t].substr(at, end - at), .tag = ""});
+          at = end + 1;
+        }
+        if (pieces.words.size() == from) continue;
+        pieces.ends.push_back(pieces.words.size());
+        of.push_back(t);
+        if (pieces.words.size() >= kTogether) finish();
+      }
     }
-    if (!words.empty()) {
-      parse_piece(words, out);
-      each(out);
-    }
+    if (!of.empty()) finish();
   }
 
   static constexpr std::size_t kLongest = 120;
 
  private:
-  static constexpr std::size_t kWord = 96, kPart = 48, kAffixes = 4096, kMostUnits = 128, kAtHand = 1024;
+  static constexpr std::size_t kTogether = 80;  // words
+  struct Pieces {
+    std::vector<Word> words;
+    std::vector<std::size_t> ends;
+    void clear() { words.clear(), ends.clear(); }
+  };
+  static constexpr std::size_t kWord = 96, kPart = 48, kSides = 5 * kPart, kAffixes = 4096, kAtHand = 1024;
 
   struct Layer {  // both directions: their gates follow each other in `input`
     std::size_t units = 0;
@@ -56,16 +76,18 @@ class ParserModel {
     std::array<ByteMatrix, 2> recurrent;
     std::array<std::vector<float>, 2> recurrent_scale, reset_bias;
   };
-  struct Choice {  // a class by a vector of kPart values that are not negative
-    std::vector<std::int8_t> weights;
-    std::vector<float> scale, bias;
-    std::size_t best(const std::int16_t* x, std::size_t without) const;
-  };
   struct Scratch;
+  struct Choice {  // a class by a vector of kPart values that are not negative
+    ByteMatrix weights;
+    std::vector<float> scale, bias;
+    void best(const std::int16_t* x, std::size_t stride, std::size_t n, std::size_t without, Scratch& s) const;
+  };
 
   const std::int8_t* vector_of(std::string_view word, std::int8_t* made, std::int32_t& number) const;
-  void read_layer(const Layer& layer, const std::vector<const float*>& gates, std::int8_t* out, Scratch& s) const;
-  void parse_piece(const std::vector<std::string_view>& words, std::vector<Word>& out) const;
+  void first_gates(const std::vector<Word>& words, Scratch& s) const;
+  void read_layer(const Layer& layer, const Pieces& pieces, std::int8_t* out, Scratch& s) const;
+  void settle_heads(std::size_t start, std::size_t end, std::vector<Word>& words, Scratch& s) const;
+  void parse_pieces(Pieces& pieces) const;
 
   std::vector<std::string> tags_, relations_;
   std::vector<Rel> rel_;
