@@ -49,15 +49,21 @@ class Reader {
     if (read > most) damaged();
     return read;
   }
-  float real() {
+  // Real numbers within a bound, so that what is computed from them stays within the range of whole numbers.
+  float real(float most) {
     const float value = std::bit_cast<float>(number());
-    if (!(value > -1e6f && value < 1e6f)) damaged();
+    if (!(value >= -most && value <= most)) damaged();
     return value;
   }
-  std::vector<float> reals(std::size_t count) {
+  std::vector<float> reals(std::size_t count, float most) {
     std::vector<float> read(count);
-    for (float& value : read) value = real();
+    for (float& value : read) value = real(most);
     return read;
+  }
+  std::vector<float> biases(std::size_t count) { return reals(count, kMostValue); }
+  // What the sums of `columns` products of bytes are multiplied by.
+  std::vector<float> scales(std::size_t count, std::size_t columns) {
+    return reals(count, kMostValue / (127.0f * 127.0f * static_cast<float>(columns)));
   }
   std::vector<std::int8_t> signed_bytes(std::size_t count) {
     const std::string_view read = bytes(count);
@@ -65,6 +71,7 @@ class Reader {
   }
   ByteMatrix matrix(std::size_t rows, std::size_t columns) { return {signed_bytes(rows * columns), rows, columns}; }
   bool at_end() const { return data_.empty(); }
+  static constexpr float kMostValue = 1e4f;
 
  private:
   std::string_view data_;
@@ -232,38 +239,38 @@ ParserModel::ParserModel(std::string_view packed) {
     start = end + 1;
   }
   vectors_ = in.signed_bytes(words * kWord);
-  affix_scale_ = in.real();
+  affix_scale_ = in.real(1);
   affixes_ = in.signed_bytes(kAffixes * kWord);
-  unknown_ = in.reals(kWord);
+  unknown_ = in.biases(kWord);
   std::size_t width = kWord;
   for (Layer& layer : layer_) {
     layer.units = in.size(kMostUnits);
     if (layer.units < 16 || layer.units % 16) damaged();
     const std::size_t gates = 3 * layer.units;
     layer.input = in.matrix(2 * gates, width);
-    layer.input_scale = in.reals(2 * gates);
-    layer.input_bias = in.reals(2 * gates);
+    layer.input_scale = in.scales(2 * gates, width);
+    layer.input_bias = in.biases(2 * gates);
     for (std::size_t d = 0; d < 2; ++d) {
       layer.recurrent[d] = in.matrix(gates, layer.units);
-      layer.recurrent_scale[d] = in.reals(gates);
-      layer.reset_bias[d] = in.reals(layer.units);
+      layer.recurrent_scale[d] = in.scales(gates, layer.units);
+      layer.reset_bias[d] = in.biases(layer.units);
     }
     width = 2 * layer.units;
   }
-  sides_ = in.matrix(5 * kPart, width);
-  side_scale_ = in.reals(5 * kPart);
-  side_bias_ = in.reals(5 * kPart);
+  sides_ = in.matrix(kSides, width);
+  side_scale_ = in.scales(kSides, width);
+  side_bias_ = in.biases(kSides);
   for (auto* fixed : {&root_, &root_relation_}) {
-    for (auto& value : *fixed) value = fixed_point(in.real());
+    for (auto& value : *fixed) value = fixed_point(in.real(Reader::kMostValue));
   }
   for (auto [choice, classes] : {std::pair(&tag_, tags_.size()), std::pair(&relation_, relations_.size())}) {
     std::vector<std::int8_t> weights = in.signed_bytes(classes * kPart);
     const std::size_t rows = (classes + ByteMatrix::kRows - 1) / ByteMatrix::kRows * ByteMatrix::kRows;
     weights.resize(rows * kPart);
     choice->weights = {weights, rows, kPart};
-    choice->scale = in.reals(classes);
+    choice->scale = in.scales(classes, kPart);
     for (float& scale : choice->scale) scale /= 127.0f;
-    choice->bias = in.reals(classes);
+    choice->bias = in.biases(classes);
   }
   if (!in.at_end()) damaged();
   const std::size_t gates = 6 * layer_[0].units, common = std::min(words, kAtHand);
