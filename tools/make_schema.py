@@ -58,7 +58,7 @@ SIDE = closed(
     {
         "source": {**TEXT, "description": "The file as it was named, or 'truth' or 'predictions' for data in memory."},
         "rows": COUNT,
-        "digest": {**TEXT, "pattern": "^sha256:[0-9a-f]{64}$", "description": "Hash of the contents scored."},
+        "digest": {**TEXT, "pattern": "^sha256(-rows)?:[0-9a-f]{64}$", "description": "Hash of the contents scored."},
     }
 )
 PROVENANCE = closed(
@@ -92,22 +92,63 @@ DIFFERENCE = closed(
         "interval": INTERVAL,
         "p": {**NUMBER, "description": "Two-sided, by paired randomisation over units."},
         "p_holm": {**NUMBER, "description": "The same, corrected for all metrics in this file."},
-        "verdict": {"enum": ["better", "worse", "no difference shown", "undefined"]},
+        "verdict": {"enum": ["better", "worse", "differs", "no difference shown", "undefined"]},
         "units": COUNT,
         "why": MAYBE_TEXT,
         "better": {"enum": ["lower", "higher", "zero", "one", "none"]},
         "measure": MAYBE_TEXT,
     }
 )
+TABLE = closed(
+    {
+        "name": TEXT,
+        "title": TEXT,
+        "corner": {**TEXT, "description": "What the rows are."},
+        "rows": TEXTS,
+        "columns": TEXTS,
+        "values": {"type": "array", "items": {"type": "array", "items": NUMBER}},
+    }
+)
+FIGURE = closed(
+    {
+        "name": TEXT,
+        "kind": {**TEXT, "description": "How it is drawn: agreement, bars, curves, matrix ..."},
+        "title": TEXT,
+        "caption": {**TEXT, "description": "How to read it."},
+        "facts": {"type": "object", "description": "What holds for the whole figure, such as the titles of its axes."},
+        "columns": {
+            "type": "object",
+            "additionalProperties": {"type": "array"},
+            "description": "The data, columns of equal length; numbers keep seven digits.",
+        },
+        "table": {"oneOf": [{"type": "null"}, TABLE]},
+    }
+)
+PACKED = {
+    "type": ["string", "null"],
+    "description": "Columns as base64 of gzip of: length of a header (4 bytes, little-endian), the header (JSON: name "
+    "and type of each column), the columns' bytes, those of the same weight together.",
+}
+DETAILS = closed(
+    {
+        "tables": {"type": "array", "items": TABLE},
+        "figures": {"type": "array", "items": FIGURE},
+        "units": {**PACKED, "description": f"Every unit with its own scores. {PACKED['description']}"},
+        "rows": {**PACKED, "description": f"The task's rows (items, detections ...). {PACKED['description']}"},
+    },
+    "What the page shows beside scores; there only when asked for.",
+)
 SLICE = closed({"by": TEXTS, "value": TEXT, "scores": {"type": "array", "items": SCORE}})
 
 
-def document(name: str, title: str, properties: dict[str, Any]) -> dict[str, Any]:
+def document(
+    name: str, title: str, properties: dict[str, Any], optional: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """A schema with its head."""
     head = {"schema": {"const": f"steelyard/{name}/1"}, "task": TEXT, "unit": {**TEXT, "description": "What is drawn."}}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **closed({**head, **properties}),
-    }  # fmt: skip
+    whole = closed({**head, **properties})
+    whole["properties"] |= optional or {}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **whole}
 
 
 SCHEMAS = {
@@ -121,6 +162,7 @@ SCHEMAS = {
             "notes": TEXTS,
             "provenance": PROVENANCE,
         },
+        {"details": DETAILS},
     ),
     "comparison-1.json": document(
         "comparison",

@@ -8,7 +8,7 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 
 from typing import TYPE_CHECKING, Any
 
-from steelyard.api import compare, draw, evaluate, metrics, use_threads
+from steelyard.api import compare, draw, evaluate, metrics, read, use_threads
 from steelyard.core.errors import InputError, SteelyardError
 from steelyard.report.model import Comparison, Report
 from steelyard.version import __version__
@@ -27,6 +27,7 @@ __all__ = [
     "draw",
     "evaluate",
     "metrics",
+    "read",
     "use_threads",
 ]
 

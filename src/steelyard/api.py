@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike
 from typing import Any
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.metric import Metric
+from steelyard.core.metric import Description, Metric, describe
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
 from steelyard.core.records import Records
@@ -25,7 +27,7 @@ from steelyard.stats.intervals import FEW_UNITS
 from steelyard.stats.slices import slices
 from steelyard.stats.threads import use_threads
 
-__all__ = ["compare", "draw", "evaluate", "metrics", "use_threads"]
+__all__ = ["compare", "draw", "evaluate", "metrics", "read", "use_threads"]
 
 By = Sequence[str | Sequence[str]]
 
@@ -77,9 +79,34 @@ def evaluate(
         coverage=measured.coverage,
         provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
         notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
+        title=kind.title,
+        about=lambda: {str(metric): describe(type(metric)) for metric in chosen},
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
         table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
+        figure_makers=lambda: {} if kind.figures is None else kind.figures(measured.pairs, measured.stats, chosen),
+        listing_maker=None if kind.listing is None else partial(kind.listing, measured.pairs, measured.stats),
     )
+
+
+def read(path: str | PathLike[str]) -> Report:
+    """Read a result that `Report.to_json` wrote; what its metrics mean comes from the catalogue."""
+    from steelyard.report.read import read_report
+
+    report = read_report(path)
+    if report.task not in catalogue.TASKS:
+        return report
+    kind = catalogue.find_task(report.task)
+    return replace(report, item=kind.item, title=kind.title, about=lambda: _about(kind, report.scores))
+
+
+def _about(kind: Task, specs: Iterable[str]) -> dict[str, Description]:
+    found = {}
+    for spec in specs:
+        try:
+            found[spec] = describe(type(catalogue.parse(spec, kind.name)))
+        except InputError:  # a metric of another version
+            continue
+    return found
 
 
 def compare(

@@ -38,6 +38,8 @@ def compare(
     mapping: tuple[str, ...],
     as_json: bool,
     output: tuple[str, ...],
+    html: str | None,
+    figures: str | None,
 ) -> None:
     """Compare predictions B with predictions A, paired by unit.
 
@@ -65,4 +67,4 @@ def compare(
         columns=parse_mapping(mapping),
         options=given_options(),
     )
-    put_out(comparison, as_json, output)
+    put_out(comparison, as_json, output, html=html, figures=figures)

@@ -37,6 +37,11 @@ from steelyard.cli.options import (
     type=click.Path(file_okay=False),
     help="Also write what the task has beside scores, such as a confusion matrix, as CSV files.",
 )
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Keep in the JSON all that the page shows, so that 'steelyard report' can draw it later.",
+)
 @shared_options
 def evaluate(
     task: str,
@@ -45,6 +50,7 @@ def evaluate(
     by: tuple[str, ...],
     units: str | None,
     tables: str | None,
+    details: bool,
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -54,6 +60,8 @@ def evaluate(
     mapping: tuple[str, ...],
     as_json: bool,
     output: tuple[str, ...],
+    html: str | None,
+    figures: str | None,
 ) -> None:
     """Score PREDICTIONS against TRUTH.
 
@@ -63,7 +71,7 @@ def evaluate(
     \b
     steelyard evaluate weights truth.csv pred.csv
     steelyard evaluate weights truth.csv pred.csv -m mae -m within@10 --by food
-    steelyard evaluate sequences meals.csv -o report.html
+    steelyard evaluate sequences meals.csv --html report.html
     """
     check_outputs(output)
     report = api.evaluate(
@@ -82,7 +90,7 @@ def evaluate(
     )
     if units:
         report.units().to_csv(units)
-    put_out(report, as_json, output)
+    put_out(report, as_json, output, html=html, figures=figures, details=details)
     if units:
         click.echo(f"wrote {units}", err=True)
     for path in report.write_tables(tables) if tables else ():

@@ -15,6 +15,7 @@ from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
 from steelyard.cli.metrics import metrics
 from steelyard.cli.parse import parse
+from steelyard.cli.report import report
 from steelyard.cli.vlm import vlm
 from steelyard.core.errors import SteelyardError, nearest
 from steelyard.version import __version__
@@ -50,7 +51,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, metrics, draw, parse, vlm, demo, completion):
+for command in (evaluate, compare, report, metrics, draw, parse, vlm, demo, completion):
     cli.add_command(command)
 
 

@@ -15,6 +15,9 @@ from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steelyard.core.figure import Figure, Listing
     from steelyard.core.scene import Scene
     from steelyard.core.table import Table
 
@@ -36,8 +39,10 @@ class Task:
     depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
     `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
     form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs,
-    unit, metric)` is a picture of one unit. `policy` is what happens to rows on one side
-    only, where the user does not say.
+    unit, metric)` is a picture of one unit. `figures(pairs, stats, metrics)` is what the page draws and
+    `listing(pairs, stats)` the rows that its reader may look through, each made when it is asked for; `per_class` is
+    the metric by which models are compared class by class. `policy` is what happens to rows on one side only, where
+    the user does not say.
     """
 
     name: str
@@ -58,6 +63,9 @@ class Task:
     shape: str = "rows"
     policy: Policy = Policy()
     scene: Callable[[Any, int, Metric], Scene] | None = None
+    figures: Callable[[Any, Stats, Sequence[Metric]], Mapping[str, Callable[[], Figure]]] | None = None
+    listing: Callable[[Any, Stats], Listing] | None = None
+    per_class: str = ""
 
     def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
         """Prepare records by the options, then pair them: the whole way from what was read to pairs."""

@@ -13,18 +13,21 @@ Metrics
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from steelyard.align.join import join
+from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.pairs import Pairs
+from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema, constant_in_unit
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.metrics.agreement import agreement_figures, other_texts
 from steelyard.metrics.regression import INFINITY, ROW_METRICS, MeanAbsoluteError, regression_columns
 
 TRUTH = Schema(
@@ -72,6 +75,23 @@ def measure(pairs: Pairs) -> Stats:
         weight = constant_in_unit(pairs.truth, "sample_weight", owner, pairs.truth_row, units)
         weight = np.nan_to_num(weight)
     return Stats(pairs.units, columns, events={"truth": truth, "prediction": prediction}, owner=owner, weight=weight)
+
+
+def figures(pairs: Pairs, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """Predicted against true grams, item by item."""
+    return agreement_figures(stats.events["truth"], stats.events["prediction"], "item")
+
+
+def listing(pairs: Pairs, stats: Stats) -> Listing:
+    """Every item with its error, and the text columns of the truth beside it."""
+    truth, prediction = stats.events["truth"], stats.events["prediction"]
+    columns: dict[str, Array | Texts] = {"dish": Texts.of(pairs.units[pairs.owner].tolist())}
+    if "item" in pairs.truth:
+        columns["item"] = Texts.of(pairs.truth_column("item").tolist())
+    columns |= {"true, g": truth, "predicted, g": prediction, "error, g": prediction - truth}
+    columns["absolute error, g"] = np.abs(prediction - truth)
+    columns |= other_texts(pairs, pairs.truth_row)
+    return Listing("items", "Items", columns, x="error, g")
 
 
 def _free_items(stats: Stats, weights: Weights) -> tuple[str, ...]:
@@ -209,4 +229,6 @@ TASK = Task(
         "pearson",
     ),
     joined={"weight": "prediction"},
+    figures=figures,
+    listing=listing,
 )

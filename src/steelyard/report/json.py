@@ -9,15 +9,17 @@ from typing import Any
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
 from steelyard.report.model import Comparison, Provenance, Report, Side
-from steelyard.version import __version__
 
 REPORT_SCHEMA = "steelyard/report/1"
 COMPARISON_SCHEMA = "steelyard/comparison/1"
 
 
-def report_dict(report: Report) -> dict[str, Any]:
-    """A report as plain values. Undefined is null, with its reason beside it."""
-    return {
+def report_dict(report: Report, *, details: bool = False) -> dict[str, Any]:
+    """A report as plain values. Undefined is null, with its reason beside it.
+
+    `details` adds what the page shows beside scores: tables, figures, and the units and rows as packed columns.
+    """
+    data = {
         "schema": REPORT_SCHEMA,
         "task": report.task,
         "unit": report.unit,
@@ -31,6 +33,11 @@ def report_dict(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "provenance": _provenance(report.provenance),
     }
+    if details:
+        from steelyard.report.details import details_dict
+
+        data["details"] = details_dict(report)
+    return data
 
 
 def comparison_dict(comparison: Comparison) -> dict[str, Any]:
@@ -110,7 +117,7 @@ def _side(side: Side) -> dict[str, Any]:
 
 def _provenance(p: Provenance) -> dict[str, Any]:
     return {
-        "steelyard": __version__,
+        "steelyard": p.version,
         "truth": _side(p.truth),
         "predictions": _side(p.predictions),
         "settings": {

@@ -14,8 +14,11 @@ from steelyard.core.errors import nearest
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
 from steelyard.io.write import csv_text, write_text
+from steelyard.version import __version__
 
 if TYPE_CHECKING:
+    from steelyard.core.figure import Figure, Listing
+    from steelyard.core.metric import Description
     from steelyard.core.table import Table
 
 Path = str | PathLike[str]
@@ -45,6 +48,7 @@ class Provenance:
     extra: str
     columns: Mapping[str, str]
     options: Mapping[str, str] = field(default_factory=dict)
+    version: str = __version__  # of Steelyard, that made the numbers
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,12 @@ class Report:
     coverage: Coverage
     provenance: Provenance
     notes: tuple[str, ...] = ()
+    title: str = ""
+    about: Callable[[], Mapping[str, Description]] = field(default=dict, repr=False, compare=False)
     unit_table: Callable[[], UnitTable] | None = field(default=None, repr=False, compare=False)
     table_makers: Mapping[str, Callable[[], Table]] = field(default_factory=dict, repr=False, compare=False)
+    figure_makers: Callable[[], Mapping[str, Callable[[], Figure]]] = field(default=dict, repr=False, compare=False)
+    listing_maker: Callable[[], Listing] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", _Scores(self.scores))
@@ -119,17 +127,41 @@ class Report:
             write_text(paths[-1], csv_text([table.corner, *table.columns], rows))
         return tuple(paths)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The report as plain values, as the JSON schema describes it."""
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the pictures that the page shows: `report.figure("agreement")`."""
+        return tuple(self.figure_makers())
+
+    def figure(self, name: str) -> Figure:
+        """The data of one of `figures`."""
+        makers = self.figure_makers()
+        if name not in makers:
+            known = nearest(name, makers) or "This report has none."
+            raise KeyError(f"'{name}' is not a figure of this report. {known}")
+        return makers[name]()
+
+    def listing(self) -> Listing | None:
+        """The rows that a reader of the page may look through, where the task has them."""
+        return None if self.listing_maker is None else self.listing_maker()
+
+    def write_figures(self, folder: Path) -> tuple[str, ...]:
+        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
+        from steelyard.report.charts.export import export_figures
+        from steelyard.report.page.figures import figures_of
+
+        return export_figures(figures_of(self), folder)
+
+    def to_dict(self, *, details: bool = False) -> dict[str, Any]:
+        """The report as plain values, as the JSON schema describes it; with `details`, all that the page shows."""
         from steelyard.report.json import report_dict
 
-        return report_dict(self)
+        return report_dict(self, details=details)
 
-    def to_json(self, path: Path | None = None) -> str:
-        """The report as JSON text, written to `path` where one is given."""
+    def to_json(self, path: Path | None = None, *, details: bool = False) -> str:
+        """The report as JSON text, written to `path` where one is given; with `details`, all that the page shows."""
         from steelyard.report.json import dumps
 
-        return _written(dumps(self.to_dict()), path)
+        return _written(dumps(self.to_dict(details=details)), path)
 
     def to_markdown(self, path: Path | None = None) -> str:
         """The report as Markdown, written to `path` where one is given."""
@@ -139,9 +171,9 @@ class Report:
 
     def to_html(self, path: Path | None = None) -> str:
         """The report as one self-contained page, written to `path` where one is given."""
-        from steelyard.report.html import report_html
+        from steelyard.report.html import render_html
 
-        return _written(report_html(self), path)
+        return _written(render_html(self), path)
 
     def to_text(self, width: int = 80) -> str:
         """The report as a table for a terminal."""
@@ -192,9 +224,16 @@ class Comparison:
 
     def to_html(self, path: Path | None = None) -> str:
         """The comparison as one self-contained page, written to `path` where one is given."""
-        from steelyard.report.html import comparison_html
+        from steelyard.report.html import render_html
 
-        return _written(comparison_html(self), path)
+        return _written(render_html(self), path)
+
+    def write_figures(self, folder: Path) -> tuple[str, ...]:
+        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
+        from steelyard.report.charts.export import export_figures
+        from steelyard.report.page.comparison import comparison_figures
+
+        return export_figures(comparison_figures(self), folder)
 
     def to_text(self, width: int = 80) -> str:
         """The comparison as a table for a terminal."""
