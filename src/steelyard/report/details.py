@@ -57,6 +57,11 @@ def figure_dict(figure: Figure) -> dict[str, Any]:
     }
 
 
+def settled(figure: Figure) -> Figure:
+    """The figure as it is after it was written and read: the page is the same from data and from a result."""
+    return figure_of(figure_dict(figure))
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, bool | int | str) or value is None:
         return value

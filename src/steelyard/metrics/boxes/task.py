@@ -15,6 +15,7 @@ from steelyard.metrics.boxes.counts import (
     Recall,
 )
 from steelyard.metrics.boxes.errors import ErrorCost
+from steelyard.metrics.boxes.figures import figures, listing
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
@@ -71,5 +72,7 @@ TASK = Task(
         "mean_iou",
     ),
     tables=tables,
+    figures=figures,
+    listing=listing,
     shape="boxes",
 )

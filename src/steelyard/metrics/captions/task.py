@@ -26,6 +26,7 @@ from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.language import scene, tokens
 from steelyard.metrics.captions.columns import overlap
+from steelyard.metrics.captions.figures import figures, listing
 from steelyard.metrics.captions.ngrams import NGRAM_METRICS
 from steelyard.metrics.captions.spice import SPICE_METRICS
 
@@ -213,4 +214,6 @@ TASK = Task(
     measure=measure,
     metrics=(*SPICE_METRICS, *NGRAM_METRICS),
     defaults=DEFAULTS,
+    figures=figures,
+    listing=listing,
 )

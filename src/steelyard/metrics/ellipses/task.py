@@ -12,6 +12,7 @@ from steelyard.core.task import Task
 from steelyard.metrics.ellipses.data import OPTIONS, PREDICTION, TRUTH, measure, pair, prepare
 from steelyard.metrics.ellipses.detection import F1, AveragePrecision, DetectionRate, Precision, Recall
 from steelyard.metrics.ellipses.errors import AngleError, AxisError, CenterError, MeanDistance, MeanIou
+from steelyard.metrics.ellipses.figures import figures, listing
 from steelyard.metrics.ellipses.picture import scene
 from steelyard.metrics.ellipses.score import Score, TruthScore
 
@@ -35,4 +36,6 @@ TASK = Task(
     options=OPTIONS,
     prepare=prepare,
     scene=scene,
+    figures=figures,
+    listing=listing,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from steelyard.metrics.labels.agreement import AGREEMENT
 from steelyard.metrics.labels.averages import AVERAGES
 from steelyard.metrics.labels.calibration import CALIBRATION
 from steelyard.metrics.labels.data import OPTIONS, PREDICTION, TRUTH, pair, prepare
+from steelyard.metrics.labels.figures import figures, listing
 from steelyard.metrics.labels.hard import HARD
 from steelyard.metrics.labels.measure import measure
 from steelyard.metrics.labels.ranked import RANKED
@@ -51,4 +52,7 @@ TASK = Task(
     options=OPTIONS,
     prepare=prepare,
     tables=tables,
+    figures=figures,
+    listing=listing,
+    per_class="per_class(f1)",
 )

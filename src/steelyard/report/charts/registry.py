@@ -17,10 +17,15 @@ CHARTS = {
     "histogram": "generic:histogram",
     "intervals": "generic:intervals",
     "matrix": "generic:matrix",
+    "reliability": "labels:reliability",
     "spread": "generic:spread",
+    "traces": "sequences:traces",
 }
 # Written by us: a function of the figure that gives HTML, with nothing in it that could act.
-MARKUP: dict[str, str] = {}
+MARKUP = {
+    "overlays": "ellipses:overlays",
+    "sentences": "captions:sentences",
+}
 
 
 def _found(place: str) -> Callable[[Figure], Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.core.figure import Listing
 from steelyard.core.score import Score
 from steelyard.report.charts.library import available
-from steelyard.report.details import unit_listing
+from steelyard.report.details import settled, unit_listing
 from steelyard.report.numbers import count_text, interval_text, percent_text, value_text
 from steelyard.report.packed import pack
 from steelyard.report.page.figures import NO_CHARTS, distributions, figure_block, figure_blocks, slice_figures
@@ -32,7 +32,7 @@ def report_page(report: Report) -> str:
     scores, about = list(report.scores.values()), report.about()
     confidence = report.provenance.confidence
     units = report.units() if report.unit_table is not None else None
-    own = [make() for make in report.figure_makers().values()]
+    own = [settled(make()) for make in report.figure_makers().values()]
     sections = [
         Section("scores", "Scores", cards(scores, about, confidence) + score_table(scores, about, confidence)),
         Section("pictures", "Pictures", figure_blocks(own)),
