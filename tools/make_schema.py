@@ -141,6 +141,9 @@ DETAILS = closed(
 SLICE = closed({"by": TEXTS, "value": TEXT, "scores": {"type": "array", "items": SCORE}})
 
 
+SLICED = closed({"by": TEXTS, "value": TEXT, "differences": {"type": "array", "items": DIFFERENCE}})
+
+
 def document(
     name: str, title: str, properties: dict[str, Any], optional: dict[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -173,6 +176,20 @@ SCHEMAS = {
             "notes": TEXTS,
             "provenance": closed({"a": PROVENANCE, "b": PROVENANCE}),
         },
+        {"slices": {"type": "array", "items": SLICED, "description": "There only when slices were asked for."}},
+    ),
+}
+SCHEMAS["lineup-1.json"] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Steelyard comparisons of several models with one",
+    **closed(
+        {
+            "schema": {"const": "steelyard/lineup/1"},
+            "comparisons": {
+                "type": "array",
+                "items": {key: value for key, value in SCHEMAS["comparison-1.json"].items() if key != "$schema"},
+            },
+        }
     ),
 }
 

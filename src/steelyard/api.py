@@ -20,14 +20,14 @@ from steelyard.io.digest import digest
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
-from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
+from steelyard.report.model import Comparison, Lineup, Provenance, Report, Side, UnitTable
 from steelyard.report.numbers import count_text
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
 from steelyard.stats.slices import slices
 from steelyard.stats.threads import use_threads
 
-__all__ = ["compare", "draw", "evaluate", "metrics", "read", "use_threads"]
+__all__ = ["compare", "compare_all", "draw", "evaluate", "metrics", "read", "use_threads"]
 
 By = Sequence[str | Sequence[str]]
 
@@ -116,6 +116,7 @@ def compare(
     predictions_b: Any,
     metrics: Sequence[str | Metric] | str | None = None,
     *,
+    by: By = (),
     confidence: float = 0.95,
     draws: int = 1000,
     seed: int = 0,
@@ -125,26 +126,54 @@ def compare(
     options: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Compare two models on the same truth, paired by unit. Differences are B minus A: A is the one to beat."""
-    from steelyard.stats import compare as comparing
+    return compare_all(
+        task, truth, [predictions_a, predictions_b], metrics, by=by, confidence=confidence, draws=draws, seed=seed,
+        missing=missing, extra=extra, columns=columns, options=options,
+    ).comparisons[0]  # fmt: skip
+
+
+def compare_all(
+    task: str,
+    truth: Any,
+    predictions: Sequence[Any],
+    metrics: Sequence[str | Metric] | str | None = None,
+    *,
+    by: By = (),
+    confidence: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+    missing: str | None = None,
+    extra: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Lineup:
+    """Compare two models or more on the same truth: each with the first, which is the one to beat.
+
+    `by` compares in slices too. p-values are corrected (Holm) for all metrics and models shown, and in slices, metric
+    by metric, for all slices and models.
+    """
+    from steelyard.lineup import lineup
 
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
     how = Resampling(confidence, draws, seed)
     how.check()
+    if len(predictions) < 2:
+        raise InputError("a comparison needs two predictions or more", remedy="Name the one to beat first.")
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     said = resolve_options(kind, options or {})
-    a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
-    chosen = _expanded(kind, chosen, metrics is None, Stats.unified([a.stats, b.stats])[0])
-    return Comparison(
-        task=kind.name,
-        unit=kind.unit,
-        differences=comparing.compare(a.stats, b.stats, chosen, how),
-        coverage_a=a.coverage,
-        coverage_b=b.coverage,
-        provenance_a=_provenance(a, chosen, how, policy, (), columns or {}),
-        provenance_b=_provenance(b, chosen, how, policy, (), columns or {}),
-        notes=(*_notes(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
-    )
+    models = [_measure(kind, truth, p, columns or {}, policy, said) for p in predictions]
+    chosen = _expanded(kind, chosen, metrics is None, Stats.unified([m.stats for m in models])[0])
+    crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
+    sources = [
+        _provenance(m, chosen, how, policy, tuple(",".join(names) for names in crossed), columns or {}) for m in models
+    ]
+    notes = _notes(kind, models[0].stats, how)
+    return lineup(
+        kind, chosen, how, crossed,
+        [(m.pairs, m.stats) for m in models], [m.coverage for m in models], sources,
+        [(*notes, *_unequal(kind, models[0].coverage, m.coverage)) for m in models[1:]],
+    )  # fmt: skip
 
 
 def draw(

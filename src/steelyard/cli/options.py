@@ -16,7 +16,7 @@ from steelyard import api
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
 from steelyard.metrics import catalogue
-from steelyard.report.model import Comparison, Report
+from steelyard.report.model import Comparison, Lineup, Report
 
 WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
 
@@ -171,7 +171,7 @@ def check_outputs(outputs: Sequence[str]) -> None:
 
 
 def put_out(
-    result: Report | Comparison,
+    result: Report | Comparison | Lineup,
     as_json: bool,
     outputs: Sequence[str],
     *,

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from steelyard.core.table import Table
 
 Array = NDArray[Any]
+MOST_POINTS = 1000  # of a cloud; more are counted in cells
+CELLS = 40
 
 
 @dataclass(frozen=True)
@@ -65,3 +67,12 @@ class Listing:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+
+def points_or_cells(x: Array, y: Array) -> dict[str, Array]:
+    """The points, or where there are too many to draw, how many lie in each cell of a grid."""
+    if len(x) <= MOST_POINTS:
+        return {"x": x, "y": y}
+    counts, xs, ys = np.histogram2d(x, y, bins=CELLS)
+    i, j = np.nonzero(counts)
+    return {"x": xs[i], "x2": xs[i + 1], "y": ys[j], "y2": ys[j + 1], "count": counts[i, j]}

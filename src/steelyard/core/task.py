@@ -38,11 +38,11 @@ class Task:
     units. `defaults` are the specs that a report shows when none is asked for; `defaults_for` chooses them where they
     depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
     `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
-    form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs,
-    unit, metric)` is a picture of one unit. `figures(pairs, stats, metrics)` is what the page draws and
-    `listing(pairs, stats)` the rows that its reader may look through, each made when it is asked for; `per_class` is
-    the metric by which models are compared class by class. `policy` is what happens to rows on one side only, where
-    the user does not say.
+    form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs, unit, metric)` is a
+    picture of one unit. `figures(pairs, stats, metrics)` is what the page draws and `listing(pairs, stats)` the rows
+    that its reader may look through, each made when it is asked for; `class_metrics` are those by which models are
+    compared class by class, by the class's name. `policy` is what happens to rows on one side only, where the user
+    does not say.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Task:
     scene: Callable[[Any, int, Metric], Scene] | None = None
     figures: Callable[[Any, Stats, Sequence[Metric]], Mapping[str, Callable[[], Figure]]] | None = None
     listing: Callable[[Any, Stats], Listing] | None = None
-    per_class: str = ""
+    class_metrics: Callable[[Stats], Mapping[str, Metric]] | None = None
 
     def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
         """Prepare records by the options, then pair them: the whole way from what was read to pairs."""

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from steelyard.core.figure import Array, Figure, Texts
+from steelyard.core.figure import Array, Figure, Texts, points_or_cells
 from steelyard.core.pairs import Pairs
 from steelyard.core.table import Table
 
-MOST_POINTS = 1000  # more are counted in cells
-CELLS = 40
 BINS = 8
 
 
@@ -87,15 +85,6 @@ def bland_altman(truth: Array, prediction: Array, item: str, measure: str) -> Fi
         f"the {item}s, if differences are normal.",
         table,
     )
-
-
-def points_or_cells(x: Array, y: Array) -> dict[str, Array]:
-    """The points, or where there are too many to draw, how many lie in each cell of a grid."""
-    if len(x) <= MOST_POINTS:
-        return {"x": x, "y": y}
-    counts, xs, ys = np.histogram2d(x, y, bins=CELLS)
-    i, j = np.nonzero(counts)
-    return {"x": xs[i], "x2": xs[i + 1], "y": ys[j], "y2": ys[j + 1], "count": counts[i, j]}
 
 
 def bins_of(values: Array, most: int = BINS) -> list[Array]:

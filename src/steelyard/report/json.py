@@ -8,10 +8,11 @@ from typing import Any
 
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
-from steelyard.report.model import Comparison, Provenance, Report, Side
+from steelyard.report.model import Comparison, Lineup, Provenance, Report, Side
 
 REPORT_SCHEMA = "steelyard/report/1"
 COMPARISON_SCHEMA = "steelyard/comparison/1"
+LINEUP_SCHEMA = "steelyard/lineup/1"
 
 
 def report_dict(report: Report, *, details: bool = False) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def report_dict(report: Report, *, details: bool = False) -> dict[str, Any]:
 
 def comparison_dict(comparison: Comparison) -> dict[str, Any]:
     """A comparison as plain values; differences are B minus A."""
-    return {
+    data = {
         "schema": COMPARISON_SCHEMA,
         "task": comparison.task,
         "unit": comparison.unit,
@@ -51,6 +52,18 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
         "notes": list(comparison.notes),
         "provenance": {"a": _provenance(comparison.provenance_a), "b": _provenance(comparison.provenance_b)},
     }
+    if comparison.slices:
+        data["slices"] = [
+            {"by": by.split(","), "value": value, "differences": [_difference(d) for d in found.values()]}
+            for by, parts in comparison.slices.items()
+            for value, found in parts.items()
+        ]
+    return data
+
+
+def lineup_dict(lineup: Lineup) -> dict[str, Any]:
+    """Several comparisons with the same first model; each is what a comparison of two is."""
+    return {"schema": LINEUP_SCHEMA, "comparisons": [comparison_dict(c) for c in lineup.comparisons]}
 
 
 def dumps(data: dict[str, Any]) -> str:

@@ -197,9 +197,16 @@ class Comparison:
     provenance_a: Provenance
     provenance_b: Provenance
     notes: tuple[str, ...] = ()
+    slices: Mapping[str, Mapping[str, Mapping[str, Difference]]] = field(default_factory=dict)
+    title: str = ""
+    about: Callable[[], Mapping[str, Description]] = field(default=dict, repr=False, compare=False)
+    unit_tables: Callable[[], tuple[UnitTable, UnitTable]] | None = field(default=None, repr=False, compare=False)
+    class_differences: Callable[[], Mapping[str, Difference]] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "differences", _Scores(self.differences))
+        wrapped = {by: {value: _Scores(d) for value, d in parts.items()} for by, parts in self.slices.items()}
+        object.__setattr__(self, "slices", wrapped)
 
     def __getitem__(self, spec: str) -> Difference:
         return self.differences[spec]
@@ -233,13 +240,66 @@ class Comparison:
         from steelyard.report.charts.export import export_figures
         from steelyard.report.page.comparison import comparison_figures
 
-        return export_figures(comparison_figures(self), folder)
+        return export_figures(comparison_figures([self]), folder)
 
     def to_text(self, width: int = 80) -> str:
         """The comparison as a table for a terminal."""
         from steelyard.report.text import comparison_text
 
         return comparison_text(self, width)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+@dataclass(frozen=True)
+class Lineup:
+    """Two models or more: `comparisons` holds each against the first, in the order in which they were given."""
+
+    comparisons: tuple[Comparison, ...]
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    def __getitem__(self, place: int) -> Comparison:
+        return self.comparisons[place]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparisons as plain values."""
+        from steelyard.report.json import lineup_dict
+
+        return lineup_dict(self)
+
+    def to_json(self, path: Path | None = None) -> str:
+        """The comparisons as JSON text, written to `path` where one is given."""
+        from steelyard.report.json import dumps
+
+        return _written(dumps(self.to_dict()), path)
+
+    def to_markdown(self, path: Path | None = None) -> str:
+        """The comparisons as Markdown, one after the other."""
+        from steelyard.report.markdown import comparison_markdown
+
+        return _written("\n".join(comparison_markdown(c) for c in self.comparisons), path)
+
+    def to_html(self, path: Path | None = None) -> str:
+        """The comparisons as one self-contained page, written to `path` where one is given."""
+        from steelyard.report.html import render_html
+
+        return _written(render_html(self), path)
+
+    def write_figures(self, folder: Path) -> tuple[str, ...]:
+        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
+        from steelyard.report.charts.export import export_figures
+        from steelyard.report.page.comparison import comparison_figures
+
+        return export_figures(comparison_figures(self.comparisons), folder)
+
+    def to_text(self, width: int = 80) -> str:
+        """The comparisons as tables for a terminal, one after the other."""
+        from steelyard.report.text import comparison_text
+
+        return "\n\n".join(comparison_text(c, width) for c in self.comparisons)
 
     def __str__(self) -> str:
         return self.to_text()

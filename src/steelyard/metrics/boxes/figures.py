@@ -15,6 +15,7 @@ from steelyard.core.weights import ratio
 from steelyard.metrics.boxes.errors import KINDS, TITLES, ErrorCost
 from steelyard.metrics.boxes.matches import AREAS, IOUS, curves, matches, sides
 from steelyard.metrics.boxes.pairs import CROWD, BoxPairs
+from steelyard.metrics.boxes.precision import AveragePrecision
 from steelyard.metrics.boxes.settings import STANDARD, class_names, class_of_places, matched
 from steelyard.metrics.boxes.tables import BACKGROUND, classes, confusion
 
@@ -173,6 +174,14 @@ def confusion_figure(stats: Stats) -> Figure:
         f"detections on nothing; shade is the share of the row.{said}",
         Table("confusion", table.title, table.corner, names, names, counts),
     )
+
+
+def class_metrics(stats: Stats) -> Mapping[str, Metric]:
+    """AP of each class; of many, those with the most objects."""
+    names = class_names(stats)
+    objects = np.bincount(sides(stats).label, minlength=len(names))
+    kept = [k for k in np.argsort(-objects, kind="stable")[:MOST_CLASSES].tolist() if objects[k]]
+    return {names[k]: AveragePrecision(iou=STANDARD, only=stats.facts["labels"][k]) for k in sorted(kept)}
 
 
 def listing(pairs: BoxPairs, stats: Stats) -> Listing:

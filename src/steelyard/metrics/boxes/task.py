@@ -15,7 +15,7 @@ from steelyard.metrics.boxes.counts import (
     Recall,
 )
 from steelyard.metrics.boxes.errors import ErrorCost
-from steelyard.metrics.boxes.figures import figures, listing
+from steelyard.metrics.boxes.figures import class_metrics, figures, listing
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
@@ -74,5 +74,6 @@ TASK = Task(
     tables=tables,
     figures=figures,
     listing=listing,
+    class_metrics=class_metrics,
     shape="boxes",
 )

@@ -12,7 +12,10 @@ from steelyard.core.metric import Metric
 from steelyard.core.stats import Stats
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
+from steelyard.metrics.labels.averages import as_spec
+from steelyard.metrics.labels.counts import class_support
 from steelyard.metrics.labels.data import LabelPairs
+from steelyard.metrics.labels.hard import F1
 from steelyard.metrics.labels.ranked import ranking, score_matrix
 from steelyard.metrics.labels.tables import confusion, reliability
 
@@ -182,6 +185,15 @@ def confidence_figure(stats: Stats) -> Figure:
         "confidence", "histogram", "Confidence, right and wrong", columns, {"x": "confidence", "y": "rows"},
         "A model that knows what it does not know is wrong only where it is unsure.",
     )  # fmt: skip
+
+
+def class_metrics(stats: Stats) -> Mapping[str, Metric]:
+    """F1 of each class; of many, those with the most rows."""
+    if not stats.facts["labelled"]:
+        return {}
+    support = class_support(stats, stats.whole())[0]
+    kept = np.sort(np.argsort(-support, kind="stable")[:MOST_CLASSES])
+    return {stats.facts["classes"][k]: F1(only=as_spec(stats.facts["classes"][k])) for k in kept.tolist()}
 
 
 def listing(pairs: LabelPairs, stats: Stats) -> Listing:

@@ -36,6 +36,7 @@ def config() -> dict[str, Any]:
             "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 500, "tickSize": 4, "titlePadding": 8,
             "labelLimit": 150, "domain": False, "ticks": False, "labelPadding": 6,
         },
+        "axisQuantitative": {"labelOverlap": True},
         "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": 500, "title": None},
         "legend": {
             "labelColor": INK, "titleColor": SOFT, "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": 500,

@@ -1,7 +1,7 @@
 // The explorer: typed columns that lie compressed in the page, filtered and sorted as arrays, of which only the rows in
 // sight are elements. Texts are places in a list of names, so that a search looks at each name once.
 (() => {
-  const HEIGHT = 32, TALLEST = 8e6, CHOICES = 60, BINS = 60, SERIES = 8;
+  const HEIGHT = 32, TALLEST = 8e6, CHOICES = 100, BINS = 60, SERIES = 8;
   const words = new Intl.Collator(undefined, { numeric: true });
 
   const make = (tag, properties = {}, ...children) => {
@@ -114,7 +114,7 @@
     const bar = make("div", { className: "bar", role: "search" }, make("label", {}, "Find", search));
     if (!columns.some(c => c.names)) bar.firstChild.hidden = true;
     for (const column of columns) {
-      if (!column.names || column.names.length > CHOICES || column.names.length < 2) continue;
+      if (!column.names || column.names.length > CHOICES || column.names.length < 2 || column.names.length * 2 > rows) continue;
       const select = make("select", {}, make("option", { value: "" }, "all"));
       column.names.map((name, i) => [name, i]).sort(([a], [b]) => words.compare(a, b))
         .forEach(([name, i]) => select.append(make("option", { value: String(i) }, name)));
@@ -150,8 +150,10 @@
       const longest = c.names ? c.names.slice(0, 500).reduce((n, name) => Math.max(n, name.length), 0) : 7;
       return Math.min(30, Math.max(longest, c.name.length + 2, 6));
     });
-    const template = widths.map(w => `minmax(${w * 0.54 + 1.9}rem, ${w}fr)`).join(" ");
+    const least = widths.map(w => w * 0.54 + 1.9);
+    const template = widths.map((w, i) => `minmax(${least[i]}rem, ${w}fr)`).join(" ");
     head.style.gridTemplateColumns = template;
+    head.style.minWidth = body.style.minWidth = least.reduce((a, b) => a + b, 0) + "rem";
     const heads = columns.map((column, i) => {
       const press = make("button", { type: "button" }, column.name);
       const cell = make("div", { role: "columnheader", className: column.number ? "n" : "", title: column.name }, press);

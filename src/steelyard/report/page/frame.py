@@ -88,7 +88,8 @@ def _asset(names: tuple[str, ...]) -> str:
 
 def bullets(items: Iterable[str]) -> str:
     """A list of texts."""
-    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+    inside = "".join(f"<li>{escape(item)}</li>" for item in items)
+    return f"<ul>{inside}</ul>" if inside else ""
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:

@@ -35,12 +35,12 @@ def report_page(report: Report) -> str:
     own = [settled(make()) for make in report.figure_makers().values()]
     sections = [
         Section("scores", "Scores", cards(scores, about, confidence) + score_table(scores, about, confidence)),
+        Section("remarks", "Remarks", _remarks(report, bool(own))),
         Section("pictures", "Pictures", figure_blocks(own)),
         Section("slices", "Slices", _slices(report)),
         Section("tables", "Tables", _tables(report)),
         Section("units", f"{report.unit.capitalize()} by {report.unit}", _units(report, units)),
         Section("explorer", "Look through the data", explorers(listings_of(report))),
-        Section("remarks", "Remarks", _remarks(report, bool(own))),
         Section("definitions", "What the metrics mean", definitions(scores, about)),
         Section("source", "Where the numbers come from", provenance_facts([("", report.provenance)])),
     ]

@@ -49,10 +49,11 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
     for i, score in enumerate(scores):
         shown = f"{value_text(score.value, score.interval)} {score.measure}".strip()
         interval = interval_text(score.value, score.interval) if score.defined else f"undefined: {score.why}"
-        name = f"{term(score.spec, score.spec, about, f'row-{i}', code=True)}<br><small>{escape(score.label)}</small>"
+        name = term(score.spec, score.spec, about, f"row-{i}", code=True)
         rows.append(
             [
                 Cell(name, head=True),
+                Cell(escape(score.label)),
                 number_cell(score.value, f"{ARROWS[score.better]} {shown}"),
                 Cell(escape(interval)),
                 Cell(whisker(score.value, score.interval)),
@@ -60,7 +61,7 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
         )
     said = legend(score.better for score in scores)
     return (
-        table("All scores", ["metric", "score", last, ""], rows, kind="scores", sort=False)
+        table("All scores", ["metric", "what it is", "score", last, ""], rows, kind="scores", sort=False)
         + f'<p class="legend">{escape(said)}. The dashed line in the picture is zero. '
         "Point at a metric, or reach it with the Tab key, to read what it means.</p>"
     )
