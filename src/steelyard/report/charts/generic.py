@@ -9,7 +9,13 @@ import numpy as np
 
 from steelyard.core.figure import Figure
 from steelyard.report.charts.library import altair
-from steelyard.report.charts.theme import BLUE, GREY, HEIGHT, INK, ORANGE, PAPER, SERIES, SOFT, WIDTH
+from steelyard.report.charts.theme import BLUE, GREEN, GREY, HEIGHT, INK, ORANGE, PAPER, SERIES, SOFT, WIDTH
+
+# Names that mean the same on every page have their own colour.
+MEANT = {
+    "better": GREEN, "worse": ORANGE, "no difference shown": GREY, "hit": BLUE, "false positive": ORANGE,
+    "right": BLUE, "wrong": ORANGE,
+}  # fmt: skip
 
 
 def clean(text: Any) -> str:
@@ -146,7 +152,8 @@ def series_colour(series: Sequence[Any], *, legend: bool = True) -> Any:
     """Colours for a few names, in the order in which they come."""
     alt = altair()
     names = list(dict.fromkeys(clean(name) for name in series))
-    scale = alt.Scale(domain=names, range=[SERIES[i % len(SERIES)] for i in range(len(names))])
+    colours = [MEANT.get(name, SERIES[i % len(SERIES)]) for i, name in enumerate(names)]
+    scale = alt.Scale(domain=names, range=colours)
     shown = alt.Legend(columns=3 if len(names) > 3 else 0) if legend else None
     return alt.Color("series:N", scale=scale, legend=shown, sort=None)
 
@@ -165,7 +172,8 @@ def intervals(figure: Figure) -> Any:
     if figure.facts.get("at") is not None:
         at = alt.Chart(data({"value": [figure.facts["at"]]}))
         layers.append(at.mark_rule(color=SOFT, strokeDash=[5, 4], strokeWidth=1.2).encode(x="value:Q"))
-    offset = {"yOffset": alt.YOffset("series:N", sort=None)} if "series" in c else {}
+    twice = "series" in c and len(set(c["name"])) < rows  # several points a name: beside each other
+    offset = {"yOffset": alt.YOffset("series:N", sort=None)} if twice else {}
     layers.append(base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, **offset))
     layers.append(base.mark_circle(size=70, opacity=1).encode(x=x, y=y, color=colour, **offset))
     return alt.layer(*layers)

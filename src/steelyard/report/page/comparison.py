@@ -75,10 +75,10 @@ def _differences(comparisons: Sequence[Comparison], about: Mapping[str, Descript
     for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
         rows = []
         for i, d in enumerate(comparison.differences.values()):
+            name = term(d.spec, d.spec, about, f"{letter}-{i}", code=True)
             rows.append(
                 [
-                    Cell(term(d.spec, d.spec, about, f"{letter}-{i}", code=True), head=True),
-                    Cell(escape(d.label)),
+                    Cell(f"{name}<br><small>{escape(d.label)}</small>", head=True),
                     number_cell(d.a.value, f"{ARROWS[d.better]} {value_text(d.a.value, d.a.interval)}"),
                     number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
                     number_cell(d.difference, signed(d.difference, d.interval)),
@@ -91,7 +91,7 @@ def _differences(comparisons: Sequence[Comparison], about: Mapping[str, Descript
         if len(comparisons) > 1:
             source = escape(comparison.provenance_b.predictions.source)
             parts.append(f"<h3>{letter} against A <small><code>{source}</code></small></h3>")
-        heads = ["metric", "what it is", "A", letter, f"{letter} − A", level, "", "p (Holm)", f"{letter} is"]
+        heads = ["metric", "A", letter, f"{letter} − A", level, "", "p (Holm)", f"{letter} is"]
         parts.append(table(f"{letter} against A", heads, rows, kind="differences"))
     said = legend(d.better for d in comparisons[0].differences.values())
     parts.append(
