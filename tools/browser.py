@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,10 @@ class Page:
             params["captureBeyondViewport"] = True
         Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", **params)["data"]))
 
+    def close(self) -> None:
+        """Close the tab."""
+        self.call("Page.close")
+
     def pdf(self) -> bytes:
         """The page as it is printed."""
         return base64.b64decode(self.call("Page.printToPDF", printBackground=False)["data"])
@@ -178,7 +183,10 @@ class Browser:
                 raise RuntimeError(f"{found} did not start")
             time.sleep(0.05)
         port, address = port_file.read_text().splitlines()[:2]
-        self._socket = connect(f"ws://127.0.0.1:{port}{address}", max_size=None, open_timeout=30, proxy=None)
+        self._open = ExitStack()
+        self._socket = self._open.enter_context(
+            connect(f"ws://127.0.0.1:{port}{address}", max_size=None, open_timeout=30, proxy=None)
+        )
         self._number = 0
 
     def _call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -211,7 +219,7 @@ class Browser:
     def close(self) -> None:
         """End the browser."""
         try:
-            self._socket.close()
+            self._open.close()
         finally:
             self._process.terminate()
             try:

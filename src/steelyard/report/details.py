@@ -16,7 +16,7 @@ from steelyard.report.packed import pack, unpack
 
 def details_dict(report: Report) -> dict[str, Any]:
     """The section `details` of a report's JSON."""
-    units = unit_listing(report)
+    units = None if report.unit_table is None else unit_listing(report.units())
     rows = report.listing()
     return {
         "tables": [report.table(name).to_dict() for name in report.tables],
@@ -26,11 +26,8 @@ def details_dict(report: Report) -> dict[str, Any]:
     }
 
 
-def unit_listing(report: Report) -> Listing | None:
-    """Every unit with its own scores, as rows to look through; None where the report does not have them."""
-    if report.unit_table is None:
-        return None
-    table = report.units()
+def unit_listing(table: UnitTable) -> Listing:
+    """Every unit with its own scores, as rows to look through."""
     columns: dict[str, Array | Texts] = {table.unit: Texts(np.arange(len(table.units)), [str(u) for u in table.units])}
     columns |= {spec: np.asarray(values, dtype=np.float64) for spec, values in table.values.items()}
     first = next(iter(table.values), "")

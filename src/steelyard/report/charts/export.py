@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from steelyard.core.figure import Figure
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 PIXELS = 3.0  # of the PNG, for one of the drawing
 
 
+def file_name(name: str) -> str:
+    """A figure's name as a file's: a column to slice by may hold anything."""
+    return re.sub(r"[^\w-]+", "_", name)[:80] or "figure"
+
+
 def export_figures(figures: Iterable[Figure], folder: Path) -> tuple[str, ...]:
     """Write them; gives the paths."""
     library, paths = vl_convert(), []
@@ -26,7 +32,7 @@ def export_figures(figures: Iterable[Figure], folder: Path) -> tuple[str, ...]:
         if not is_chart(figure) or not len(figure):
             continue
         spec = spec_of(chart_of(figure))
-        base = os.path.join(folder, figure.name)
+        base = os.path.join(folder, file_name(figure.name))
         write_text(f"{base}.svg", svg_text(spec))
         write_bytes(f"{base}.png", library.vegalite_to_png(spec, scale=PIXELS))
         write_bytes(f"{base}.pdf", library.vegalite_to_pdf(spec))

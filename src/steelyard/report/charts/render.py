@@ -22,7 +22,7 @@ _UNSEEN = {"opacity": "1", "font-weight": "normal", "stroke-linecap": "butt", "t
 
 def spec_of(chart: Any) -> dict[str, Any]:
     """The chart as Vega-Lite, in the look of all charts."""
-    spec: dict[str, Any] = chart.to_dict()
+    spec: dict[str, Any] = chart.to_dict(validate=False)
     spec["config"] = config()
     return spec
 

@@ -40,7 +40,7 @@ def report_page(report: Report) -> str:
         Section("slices", "Slices", _slices(report)),
         Section("tables", "Tables", _tables(report)),
         Section("units", f"{report.unit.capitalize()} by {report.unit}", _units(report, units)),
-        Section("explorer", "Look through the data", explorers(listings_of(report))),
+        Section("explorer", "Look through the data", explorers(listings_of(report, units))),
         Section("definitions", "What the metrics mean", definitions(scores, about)),
         Section("source", "Where the numbers come from", provenance_facts([("", report.provenance)])),
     ]
@@ -60,9 +60,9 @@ def top(title: str, line: str, sides: Sequence[tuple[str, Provenance]]) -> str:
     )
 
 
-def listings_of(report: Report) -> list[Listing]:
+def listings_of(report: Report, units: UnitTable | None) -> list[Listing]:
     """The rows and the units that a reader may look through."""
-    found = (report.listing(), unit_listing(report))
+    found = (report.listing(), None if units is None else unit_listing(units))
     return [listing for listing in found if listing is not None and len(listing)]
 
 
