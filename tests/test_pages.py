@@ -121,7 +121,7 @@ def rows(page: Page, table: str) -> list[list[str]]:
 
 def test_tables_sort(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page = browser.open(boxes[0])
-    table = "#tables table.sortable"
+    table = "#tables details:first-of-type table.sortable"
     names = [row[0] for row in rows(page, table)]
     click = f"document.querySelectorAll('{table} thead button')[%d].click()"
     page.run(click % 3)
@@ -238,7 +238,9 @@ def test_everything_can_be_reached_by_tab(boxes: tuple[Path, sy.Report], browser
     page = browser.open(boxes[0])
     page.press("Tab")
     assert page.run("document.activeElement.className") == "skip"
-    wanted = page.run("document.querySelectorAll('button:not([hidden]), input, select, summary, nav a').length")
+    wanted = page.run(
+        "[...document.querySelectorAll('button, input, select, summary, nav a')].filter(e => e.checkVisibility()).length"
+    )
     reached = set()
     for _ in range(wanted + 60):
         page.press("Tab")
@@ -357,8 +359,9 @@ def hostile(task: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
                "theta": [10.0] * n}  # fmt: skip
         return {**one, "scene": list(PAYLOADS)}, {**one, "yc": [6.0] * n}, {"by": "scene"}
     if task == "rankings":
-        truth = {"query": list(PAYLOADS), "doc": list(PAYLOADS), "relevance": [1.0] * n, "kind": list(PAYLOADS)}
-        return truth, {"query": list(PAYLOADS), "doc": list(PAYLOADS), "score": rng.uniform(0, 1, n)}, {"by": "kind"}
+        p = [v for v in PAYLOADS if "\ud800" not in v]  # ids are UTF-8 there, and refused else
+        truth = {"query": p, "doc": p, "relevance": [1.0] * len(p), "kind": p}
+        return truth, {"query": p, "doc": p, "score": rng.uniform(0, 1, len(p))}, {"by": "kind"}
     truth = {"image": list(PAYLOADS), "caption": [f"a dog {v}" for v in PAYLOADS], "scene": list(PAYLOADS)}
     return truth, {"image": list(PAYLOADS), "caption": [f"{v} a red dog" for v in PAYLOADS]}, {"by": "scene"}
 
@@ -403,7 +406,7 @@ def test_nothing_that_data_hold_runs(task: str, browser: Browser, tmp_path: Path
 
 
 def test_nothing_that_names_of_files_and_columns_hold_runs(browser: Browser, tmp_path: Path) -> None:
-    for i, payload in enumerate(p for p in PAYLOADS if "/" not in p and "\x00" not in p and "\ud800" not in p):
+    for i, payload in enumerate(p for p in PAYLOADS if "/" not in p and "\ud800" not in p and p.strip() == p):
         name = payload.replace("\n", " ")[:80]
         truth, predicted = tmp_path / f"{i}{name}.csv", tmp_path / f"p{i}{name}.csv"
         column = '"' + payload.replace('"', '""') + '"'
@@ -454,7 +457,7 @@ def test_nothing_that_a_model_says_runs(browser: Browser, tmp_path: Path) -> Non
     text = path.read_text().replace("rice", '"' + PAYLOADS[0].replace('"', '""') + '"')
     path.write_text(text)
     said_by = iter(PAYLOADS * 20)
-    model = Scripted(lambda c: f"{next(said_by)} 12" if len(c.turns) == 1 else "120")
+    model = Scripted(lambda c: f"{next(said_by)} 12" if len(c.texts) == 1 else "120")
     prompts = tuple(Prompt(f"p{i}{p}", f"{p} how heavy is [FOOD_NAME]?") for i, p in enumerate(PAYLOADS[:6]))
     run(read_frames(path), model, prompts, tmp_path / "run", model=f"scripted{PAYLOADS[12]}")
     score(tmp_path / "run", draws=100).to_html(tmp_path / "r.html", images=tmp_path)

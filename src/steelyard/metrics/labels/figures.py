@@ -133,7 +133,7 @@ def _curves(stats: Stats, name: str, title: str, x: str, y: str, caption: str, *
         columns["x"] += xs.tolist()
         columns["y"] += ys.tolist()
     columns["place"] = list(range(len(columns["x"])))
-    facts = {"x": x, "y": y, "unit": True, "diagonal": roc_kind, "interpolate": "linear" if roc_kind else "step-before"}
+    facts = {"x": x, "y": y, "unit": True, "diagonal": roc_kind, "steps": not roc_kind}
     return Figure(name, "curves", title, columns, facts, caption)
 
 

@@ -216,7 +216,7 @@ def curves(figure: Figure) -> Any:
         layers.append(band)
     order = {"order": "place:Q"} if "place" in c else {}
     layers.append(
-        base.mark_line(strokeWidth=1.8, interpolate=facts.get("interpolate", "linear")).encode(
+        base.mark_line(strokeWidth=1.8, interpolate="step-before" if facts.get("steps") else "linear").encode(
             x=x, y=y, color=colour, **order
         )
     )

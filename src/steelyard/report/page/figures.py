@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure
 from steelyard.core.score import Score
 from steelyard.report.charts.library import available
@@ -134,7 +135,13 @@ def _drawn(figure: Figure) -> str:
         return ""
     from steelyard.report.charts.render import inline_svg, spec_of
 
-    return inline_svg(spec_of(chart_of(figure)), figure.title)
+    try:
+        return inline_svg(spec_of(chart_of(figure)), figure.title)
+    except Exception as error:  # a result that was changed by hand: its figures may hold anything
+        raise InputError(
+            f"figure '{figure.name}' cannot be drawn: {str(error).splitlines()[0] if str(error) else error!r}",
+            remedy="Score the data again, and write the result with --details.",
+        ) from error
 
 
 def figure_table(figure: Figure) -> str:
