@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Description, Metric, describe
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
@@ -26,6 +26,9 @@ from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
 from steelyard.stats.slices import slices
 from steelyard.stats.threads import use_threads
+
+if TYPE_CHECKING:
+    from steelyard.core.figure import Figure, Listing
 
 __all__ = ["compare", "compare_all", "draw", "evaluate", "metrics", "read", "use_threads"]
 
@@ -83,8 +86,8 @@ def evaluate(
         about=lambda: {str(metric): describe(type(metric)) for metric in chosen},
         unit_table=lambda: _unit_table(kind, measured.stats, chosen),
         table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
-        figure_makers=lambda: {} if kind.figures is None else kind.figures(measured.pairs, measured.stats, chosen),
-        listing_maker=None if kind.listing is None else partial(kind.listing, measured.pairs, measured.stats),
+        figure_makers=lambda: _figures(kind, measured, chosen),
+        listing_maker=lambda: _listing(kind, measured),
     )
 
 
@@ -97,6 +100,16 @@ def read(path: str | PathLike[str]) -> Report:
         return report
     kind = catalogue.find_task(report.task)
     return replace(report, item=kind.item, title=kind.title, about=lambda: _about(kind, report.scores))
+
+
+def _figures(kind: Task, measured: _Measured, chosen: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    make = kind.picture("figures")
+    return {} if make is None else make(measured.pairs, measured.stats, chosen)
+
+
+def _listing(kind: Task, measured: _Measured) -> Listing | None:
+    make = kind.picture("listing")
+    return None if make is None else make(measured.pairs, measured.stats)
 
 
 def _about(kind: Task, specs: Iterable[str]) -> dict[str, Description]:
@@ -207,7 +220,7 @@ def metrics(task: str) -> tuple[Metric, ...]:
     return catalogue.metrics(task)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Measured:
     truth: Records
     prediction: Records

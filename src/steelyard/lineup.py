@@ -99,9 +99,9 @@ def _by_class(
     kind: Task, how: Resampling, a: Stats, b: Stats, confidence: float
 ) -> Callable[[], dict[str, Difference]] | None:
     """Differences class by class, corrected for all classes; made when a page asks for them."""
-    if kind.class_metrics is None:
+    metrics_of = kind.picture("class_metrics")
+    if metrics_of is None:
         return None
-    metrics_of = kind.class_metrics
 
     @cache
     def make() -> dict[str, Difference]:

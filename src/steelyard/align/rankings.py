@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,14 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.rankings import Content, Ids, Rankings
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
 
 
-@dataclass(frozen=True)
+@frozen
 class RankedPairs:
     """The judged documents of each query, with their ranks in the run; 0 where the run does not have them.
 

@@ -235,6 +235,5 @@ def demo(output: Path) -> None:
     result.to_markdown(folder / "score.md")
     result.to_html(folder / "report.html", images=folder)
     click.echo(
-        f"\nThe report was written to {folder / 'report.html'};\n"
-        "beside it stand the run, score.md and score.json, so that you can run the lines above."
+        f"\nBeside the run in {folder} stand report.html, score.md and score.json, so that you can run the lines above."
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.frozen import frozen
 from steelyard.core.table import Table
 
 Array = NDArray[Any]
@@ -16,7 +17,7 @@ MOST_POINTS = 1000  # of a cloud; more are counted in cells
 CELLS = 40
 
 
-@dataclass(frozen=True)
+@frozen
 class Figure:
     """The data of one picture.
 
@@ -37,7 +38,7 @@ class Figure:
         return len(next(iter(self.columns.values()), ()))
 
 
-@dataclass(frozen=True)
+@frozen
 class Texts:
     """A column of texts of which many are alike: a place in `names` for each row."""
 
@@ -55,7 +56,7 @@ class Texts:
         return Texts(codes, list(place))
 
 
-@dataclass(frozen=True)
+@frozen
 class Listing:
     """Rows that a reader may look through: typed columns, all as long as each other."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
@@ -15,14 +17,11 @@ from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from steelyard.core.figure import Figure, Listing
     from steelyard.core.scene import Scene
     from steelyard.core.table import Table
 
 
-@dataclass(frozen=True)
+@frozen
 class Policy:
     """What to do with rows that stand on one side only."""
 
@@ -30,7 +29,7 @@ class Policy:
     extra: str = "error"
 
 
-@dataclass(frozen=True)
+@frozen
 class Task:
     """A task: its schemas, how records become pairs and pairs become stats, its metrics.
 
@@ -39,10 +38,8 @@ class Task:
     depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
     `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
     form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs, unit, metric)` is a
-    picture of one unit. `figures(pairs, stats, metrics)` is what the page draws and `listing(pairs, stats)` the rows
-    that its reader may look through, each made when it is asked for; `class_metrics` are those by which models are
-    compared class by class, by the class's name. `policy` is what happens to rows on one side only, where the user
-    does not say.
+    picture of one unit. `pictures` names the module of what its page shows, loaded when a page is made: see `picture`.
+    `policy` is what happens to rows on one side only, where the user does not say.
     """
 
     name: str
@@ -63,9 +60,15 @@ class Task:
     shape: str = "rows"
     policy: Policy = Policy()
     scene: Callable[[Any, int, Metric], Scene] | None = None
-    figures: Callable[[Any, Stats, Sequence[Metric]], Mapping[str, Callable[[], Figure]]] | None = None
-    listing: Callable[[Any, Stats], Listing] | None = None
-    class_metrics: Callable[[Stats], Mapping[str, Metric]] | None = None
+    pictures: str = ""
+
+    def picture(self, name: str) -> Callable[..., Any] | None:
+        """A function of the module `pictures`, or None where it has none of that name.
+
+        `figures(pairs, stats, metrics)` gives makers of figures by name, `listing(pairs, stats)` the rows that a reader
+        may look through, `class_metrics(stats)` the metrics by which models are compared class by class.
+        """
+        return getattr(import_module(self.pictures), name, None) if self.pictures else None
 
     def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
         """Prepare records by the options, then pair them: the whole way from what was read to pairs."""

@@ -13,21 +13,18 @@ Metrics
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from steelyard.align.join import join
-from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.pairs import Array, Pairs
+from steelyard.core.pairs import Pairs
 from steelyard.core.records import Column, Records, Schema, constant_in_unit
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.metrics.agreement import agreement_figures, other_texts
 from steelyard.metrics.regression import INFINITY, ROW_METRICS, MeanAbsoluteError, regression_columns
 
 TRUTH = Schema(
@@ -77,23 +74,6 @@ def measure(pairs: Pairs) -> Stats:
     return Stats(pairs.units, columns, events={"truth": truth, "prediction": prediction}, owner=owner, weight=weight)
 
 
-def figures(pairs: Pairs, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
-    """Predicted against true grams, item by item."""
-    return agreement_figures(stats.events["truth"], stats.events["prediction"], "item")
-
-
-def listing(pairs: Pairs, stats: Stats) -> Listing:
-    """Every item with its error, and the text columns of the truth beside it."""
-    truth, prediction = stats.events["truth"], stats.events["prediction"]
-    columns: dict[str, Array | Texts] = {"dish": Texts.of(pairs.units[pairs.owner].tolist())}
-    if "item" in pairs.truth:
-        columns["item"] = Texts.of(pairs.truth_column("item").tolist())
-    columns |= {"true, g": truth, "predicted, g": prediction, "error, g": prediction - truth}
-    columns["absolute error, g"] = np.abs(prediction - truth)
-    columns |= other_texts(pairs, pairs.truth_row)
-    return Listing("items", "Items", columns, x="error, g")
-
-
 def _free_items(stats: Stats, weights: Weights) -> tuple[str, ...]:
     count = float((weights @ stats["zero_rows"])[0])
     if not count:
@@ -104,7 +84,7 @@ def _free_items(stats: Stats, weights: Weights) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class TotalWeightedError(Metric):
     r"""Total weighted MAE: the mean over dishes of each dish's weighted MAE.
 
@@ -170,7 +150,7 @@ class TotalWeightedError(Metric):
         return _free_items(stats, weights)
 
 
-@dataclass(frozen=True)
+@frozen
 class SampleWeightedError(Metric):
     r"""Weighted MAE of the items at hand: one formula over all items, whatever dish they come from.
 
@@ -229,6 +209,5 @@ TASK = Task(
         "pearson",
     ),
     joined={"weight": "prediction"},
-    figures=figures,
-    listing=listing,
+    pictures="steelyard.metrics.weights_figures",
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from steelyard.core.errors import nearest
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
 from steelyard.io.write import csv_text, write_text
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Path = str | PathLike[str]
 
 
-@dataclass(frozen=True)
+@frozen
 class Side:
     """What was read for one side."""
 
@@ -33,7 +34,7 @@ class Side:
     digest: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Provenance:
     """Everything that the numbers depend on."""
 
@@ -51,7 +52,7 @@ class Provenance:
     version: str = __version__  # of Steelyard, that made the numbers
 
 
-@dataclass(frozen=True)
+@frozen
 class UnitTable:
     """Every metric for each unit alone; nan where a unit has none."""
 
@@ -72,7 +73,7 @@ class _Scores(dict[str, Any]):
         raise KeyError(f"'{spec}' is not in this report. {nearest(spec, self)}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """Scores of one model: `report["mae"]`, and by slice: `report.slices["food"]["rice"]["mae"]`."""
 
@@ -89,7 +90,7 @@ class Report:
     unit_table: Callable[[], UnitTable] | None = field(default=None, repr=False, compare=False)
     table_makers: Mapping[str, Callable[[], Table]] = field(default_factory=dict, repr=False, compare=False)
     figure_makers: Callable[[], Mapping[str, Callable[[], Figure]]] = field(default=dict, repr=False, compare=False)
-    listing_maker: Callable[[], Listing] | None = field(default=None, repr=False, compare=False)
+    listing_maker: Callable[[], Listing | None] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", _Scores(self.scores))
@@ -185,7 +186,7 @@ class Report:
         return self.to_text()
 
 
-@dataclass(frozen=True)
+@frozen
 class Comparison:
     """Model B against model A: `comparison["mae"].difference`, `.interval`, `.p`, `.verdict`."""
 
@@ -252,7 +253,7 @@ class Comparison:
         return self.to_text()
 
 
-@dataclass(frozen=True)
+@frozen
 class Lineup:
     """Two models or more: `comparisons` holds each against the first, in the order in which they were given."""
 

@@ -7,19 +7,19 @@ inside units (the food of an item) splits the rows: they are measured again, and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Paired
 from steelyard.core.stats import Array, Stats
 
 MOST_SLICES = 1000
 
 
-@dataclass(frozen=True)
+@frozen
 class _Split:
     """Values to slice by: their names, and for each row its value and its unit. `first` is a unit's own value."""
 

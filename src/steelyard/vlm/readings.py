@@ -6,9 +6,10 @@ Parsing is done anew each time, so that a better parser needs no asking again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from steelyard.core.frozen import frozen
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.answers import PARSER_VERSION, Answer, check_mode, parse_reply
 from steelyard.vlm.frames import Frame, stored_frames
@@ -23,7 +24,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Taken:
     """A question and what was read: `turn` is the reply that gave the answer, of `turns`; 0 where there is none."""
 
@@ -39,7 +40,7 @@ class Taken:
     conversation: tuple[Turn, ...] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """What a run's folder holds."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.frozen import frozen
 from steelyard.core.spec import Range
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import EachUnit, Floats, Plain, Weights
@@ -28,7 +29,7 @@ FEW_IMAGES = 64  # that are scored alone at a time
 Area = tuple[float, float]
 
 
-@dataclass(frozen=True)
+@frozen
 class Sides:
     """Columns of both sides as the native core takes them."""
 
@@ -70,7 +71,7 @@ def _split(stats: Stats) -> Sides:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Matches:
     """Detections by class and falling score, with a bit for each IoU threshold; see native/boxes.cpp."""
 

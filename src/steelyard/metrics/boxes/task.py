@@ -15,7 +15,6 @@ from steelyard.metrics.boxes.counts import (
     Recall,
 )
 from steelyard.metrics.boxes.errors import ErrorCost
-from steelyard.metrics.boxes.figures import class_metrics, figures, listing
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
@@ -72,8 +71,6 @@ TASK = Task(
         "mean_iou",
     ),
     tables=tables,
-    figures=figures,
-    listing=listing,
-    class_metrics=class_metrics,
+    pictures="steelyard.metrics.boxes.figures",
     shape="boxes",
 )

@@ -12,7 +12,6 @@ from steelyard.core.task import Task
 from steelyard.metrics.ellipses.data import OPTIONS, PREDICTION, TRUTH, measure, pair, prepare
 from steelyard.metrics.ellipses.detection import F1, AveragePrecision, DetectionRate, Precision, Recall
 from steelyard.metrics.ellipses.errors import AngleError, AxisError, CenterError, MeanDistance, MeanIou
-from steelyard.metrics.ellipses.figures import figures, listing
 from steelyard.metrics.ellipses.picture import scene
 from steelyard.metrics.ellipses.score import Score, TruthScore
 
@@ -36,6 +35,5 @@ TASK = Task(
     options=OPTIONS,
     prepare=prepare,
     scene=scene,
-    figures=figures,
-    listing=listing,
+    pictures="steelyard.metrics.ellipses.figures",
 )  # fmt: skip

@@ -8,7 +8,6 @@ from steelyard.metrics.labels.agreement import AGREEMENT
 from steelyard.metrics.labels.averages import AVERAGES
 from steelyard.metrics.labels.calibration import CALIBRATION
 from steelyard.metrics.labels.data import OPTIONS, PREDICTION, TRUTH, pair, prepare
-from steelyard.metrics.labels.figures import class_metrics, figures, listing
 from steelyard.metrics.labels.hard import HARD
 from steelyard.metrics.labels.measure import measure
 from steelyard.metrics.labels.ranked import RANKED
@@ -52,7 +51,5 @@ TASK = Task(
     options=OPTIONS,
     prepare=prepare,
     tables=tables,
-    figures=figures,
-    listing=listing,
-    class_metrics=class_metrics,
+    pictures="steelyard.metrics.labels.figures",
 )

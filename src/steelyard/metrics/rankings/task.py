@@ -20,7 +20,6 @@ from steelyard.core.records import Column, Records, Schema, constant_in_unit
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.metrics.rankings import embeddings, graded, hits
-from steelyard.metrics.rankings.figures import figures, listing
 
 KEY = ("query", "doc")
 TRUTH = Schema(
@@ -94,6 +93,5 @@ TASK = Task(
     prepare=embeddings.prepare,
     shape="rankings",
     policy=Policy(missing="worst", extra="skip"),
-    figures=figures,
-    listing=listing,
+    pictures="steelyard.metrics.rankings.figures",
 )

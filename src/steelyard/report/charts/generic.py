@@ -238,6 +238,6 @@ def matrix(figure: Figure) -> Any:
     shade = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 0.95]), legend=None)
     layers = [base.mark_rect(color=BLUE, stroke=PAPER, strokeWidth=1).encode(x=x, y=y, opacity=shade)]
     if size >= 24:
-        ink = alt.condition("datum.share > 0.55", alt.value(PAPER), alt.value(INK))
+        ink = alt.condition("datum.share > 0.75", alt.value(PAPER), alt.value(INK))
         layers.append(base.mark_text(fontSize=11 if size >= 30 else 9).encode(x=x, y=y, text="text:N", color=ink))
     return alt.layer(*layers)

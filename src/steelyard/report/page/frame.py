@@ -9,16 +9,17 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
+
+from steelyard.core.frozen import frozen
 
 STYLES = ("page.css",)
 SCRIPTS = ("page.js", "explorer.js")
 
 
-@dataclass(frozen=True)
+@frozen
 class Section:
     """A part of the page with its heading; `id` is where the list of sections leads."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
+from steelyard.core.frozen import frozen
 from steelyard.core.table import Table
 
 
-@dataclass(frozen=True)
+@frozen
 class Cell:
     """A cell: HTML that is safe already, and the number it is sorted by where it is one."""
 
