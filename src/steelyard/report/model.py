@@ -300,7 +300,8 @@ class Lineup:
         """The comparisons as tables for a terminal, one after the other."""
         from steelyard.report.text import comparison_text
 
-        return "\n\n".join(comparison_text(c, width) for c in self.comparisons)
+        said = "• p-values are corrected for all models together." if len(self) > 1 else ""
+        return "\n\n".join([*(comparison_text(c, width) for c in self.comparisons), said]).rstrip()
 
     def __str__(self) -> str:
         return self.to_text()

@@ -38,14 +38,14 @@ def score_html(score: RunScore, path: str | Path | None, images: str | Path | No
     first = list(scored[0].report.scores.values()) if scored and scored[0].report else []
     examples = _examples(score, images)
     sections = [
-        Section("prompts", "Prompts against each other", _prompts(score, scored, about)),
+        Section("prompts", "Prompts against each other", _prompts(score, scored, about), "Prompts"),
         Section("pairs", "What helps", _pairs(score)),
-        Section("trust", "Does it look at the image?", _controls(score)),
-        Section("pictures", "Predicted against true", figure_blocks(_agreement(scored))),
-        Section("frames", "What was said", examples),
+        Section("trust", "Does it look at the image?", _controls(score), "Controls"),
+        Section("pictures", "Predicted against true", figure_blocks(_agreement(scored)), "Pictures"),
+        Section("frames", "What was said", examples, "Frames"),
         Section("remarks", "Remarks", bullets(remarks(score))),
-        Section("definitions", "What the metrics mean", definitions(first, about)),
-        Section("source", "Where the numbers come from", _source(score)),
+        Section("definitions", "What the metrics mean", definitions(first, about), "Definitions"),
+        Section("source", "Where the numbers come from", _source(score), "Source"),
     ]
     models = list(dict.fromkeys(row.model for row in score.rows))
     prompts = list(dict.fromkeys(row.prompt for row in score.rows))

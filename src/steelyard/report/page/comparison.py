@@ -40,13 +40,13 @@ def comparison_page(comparisons: Sequence[Comparison]) -> str:
     confidence = first.provenance_a.confidence
     sections = [
         Section("differences", "Differences", _differences(comparisons, about, confidence)),
-        Section("slices", "Wins and losses by slice", _slices(comparisons)),
-        Section("classes", "Wins and losses by class", _classes(comparisons)),
-        Section("units", "Units that changed most", _units(comparisons)),
-        Section("explorer", "Look through the data", explorers(listings(comparisons))),
+        Section("slices", "Wins and losses by slice", _slices(comparisons), "Slices"),
+        Section("classes", "Wins and losses by class", _classes(comparisons), "Classes"),
+        Section("units", "Units that changed most", _units(comparisons), "Units"),
+        Section("explorer", "Look through the data", explorers(listings(comparisons)), "Explorer"),
         Section("remarks", "Remarks", bullets(_remarks(comparisons))),
-        Section("definitions", "What the metrics mean", definitions(scores, about)),
-        Section("source", "Where the numbers come from", provenance_facts(sides)),
+        Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
+        Section("source", "Where the numbers come from", provenance_facts(sides), "Source"),
     ]
     line = f"{count_text(len(sides), 'model')} on {count_text(units, first.unit)}, paired"
     title = f"Compared: {first.title or first.task}"

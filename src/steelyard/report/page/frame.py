@@ -21,18 +21,19 @@ SCRIPTS = ("page.js", "explorer.js")
 
 @frozen
 class Section:
-    """A part of the page with its heading; `id` is where the list of sections leads."""
+    """A part of the page with its heading; `id` is where the list of sections leads, `short` its name there."""
 
     id: str
     title: str
     body: str
+    short: str = ""
 
 
 def document(title: str, top: str, sections: Sequence[Section], *, pictures: bool = False) -> str:
     """The whole page. `pictures` allows images that are inside it."""
     style, script = _asset(STYLES), _asset(SCRIPTS)
     shown = [section for section in sections if section.body]
-    links = "".join(f'<li><a href="#{s.id}">{escape(s.title)}</a></li>' for s in shown)
+    links = "".join(f'<li><a href="#{s.id}">{escape(s.short or s.title)}</a></li>' for s in shown)
     body = "\n".join(
         f'<section id="{s.id}" aria-labelledby="{s.id}-title">\n<h2 id="{s.id}-title">{escape(s.title)}</h2>\n'
         f"{s.body}\n</section>"

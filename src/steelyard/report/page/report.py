@@ -40,9 +40,9 @@ def report_page(report: Report) -> str:
         Section("slices", "Slices", _slices(report)),
         Section("tables", "Tables", _tables(report)),
         Section("units", f"{report.unit.capitalize()} by {report.unit}", _units(report, units)),
-        Section("explorer", "Look through the data", explorers(listings_of(report, units))),
-        Section("definitions", "What the metrics mean", definitions(scores, about)),
-        Section("source", "Where the numbers come from", provenance_facts([("", report.provenance)])),
+        Section("explorer", "Look through the data", explorers(listings_of(report, units)), "Explorer"),
+        Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
+        Section("source", "Where the numbers come from", provenance_facts([("", report.provenance)]), "Source"),
     ]
     line = heading(report.task, report.unit, report.item, report.scores, report.coverage).partition(": ")[2]
     return document(
