@@ -20,7 +20,7 @@ from steelyard.cli.demo import SAMPLES
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "src" / "steelyard" / "samples"
 IMAGES = ROOT / "docs" / "images"
-WIDTH, HEIGHT = 1100, 1750
+WIDTH, HEIGHT = 1100, 2400
 COLOURS = 96  # of a picture; a page has few, and a small palette keeps the repository small
 
 

@@ -111,7 +111,7 @@ def figure_blocks(figures: Iterable[Figure]) -> str:
 def figure_block(figure: Figure) -> str:
     """One figure with its caption and its table."""
     drawn = _drawn(figure)
-    wide = " broad" if not is_chart(figure) else ""
+    wide = " broad" if figure.kind in BROAD or not is_chart(figure) else ""
     opened = "" if drawn else " open"
     says = (
         ""
@@ -125,6 +125,7 @@ def figure_block(figure: Figure) -> str:
     )
 
 
+BROAD = {"traces"}  # kinds that take the whole width
 OWN_TEXT = {"sentences", "conversation"}  # kinds that are text themselves
 
 
