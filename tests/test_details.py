@@ -77,11 +77,11 @@ def test_plain_result_makes_a_page_that_says_what_it_lacks(tmp_path: Path) -> No
 
 
 BROKEN = {
-    "no file": (None, ["gone.json", "No such file"]),
-    "no JSON": ("{", ["r.json", "is not JSON"]),
-    "another schema": ('{"schema": "other/1"}', ["'other/1'", "steelyard evaluate"]),
-    "no schema": ("[]", ["names no schema"]),
-    "half a report": ('{"schema": "steelyard/report/1", "slices": []}', ["broken", "'counts' is missing"]),
+    "no file": (None, ["gone.json", "no such file"]),
+    "no JSON": ("{", ["r.json", "not valid JSON"]),
+    "another schema": ('{"schema": "other/1"}', ["other/1", "steelyard evaluate"]),
+    "no object": ("[]", ["where an object is expected"]),
+    "half a report": ('{"schema": "steelyard/report/1", "slices": []}', ["'provenance' is missing"]),
 }
 
 
@@ -95,6 +95,32 @@ def test_what_is_no_result_is_refused(case: str, steelyard: Callable[..., Any], 
     for part in said:
         assert part in done.stderr
     assert "Traceback" not in done.stderr
+
+
+DETAILS = {
+    "no tables": (lambda d: d.pop("tables"), "'details.tables' is missing"),
+    "tables of no kind": (lambda d: d.update(tables=[1]), "'details' is broken"),
+    "half a figure": (lambda d: d["figures"][0].pop("columns"), "'columns' is missing"),
+    "broken rows": (lambda d: d.update(rows="!"), "packed listing"),
+    "broken units": (lambda d: d.update(units=pack(Listing("u", "U", {"x": np.arange(2)}))[:-9]), "packed listing"),
+    "wrong facts": (lambda d: d["figures"][0].update(facts={}), "figure 'agreement' cannot be drawn"),
+}
+
+
+@pytest.mark.parametrize("case", DETAILS)
+def test_broken_details_are_refused(case: str, tmp_path: Path) -> None:
+    data = json.loads(sy.evaluate("weights", TRUTH, PREDICTED, draws=100).to_json(details=True))
+    spoil, said = DETAILS[case]
+    spoil(data["details"])
+    (tmp_path / "r.json").write_text(json.dumps(data))
+    with pytest.raises(sy.InputError, match=said.replace("'", ".")):
+        sy.read(tmp_path / "r.json").to_html()
+
+
+def test_a_comparison_is_no_report(tmp_path: Path) -> None:
+    sy.compare("weights", TRUTH, PREDICTED, PREDICTED, draws=100).to_json(tmp_path / "c.json")
+    with pytest.raises(sy.InputError, match="is a comparison, not a report"):
+        sy.read(tmp_path / "c.json")
 
 
 def test_figures_for_papers(steelyard: Callable[..., Any], tmp_path: Path) -> None:

@@ -424,6 +424,7 @@ def test_nothing_that_names_of_files_and_columns_hold_runs(browser: Browser, tmp
 
 def test_nothing_that_a_result_holds_runs(browser: Browser, tmp_path: Path) -> None:
     kept = {"schema", "better", "kind", "missing", "extra", "digest", "units", "rows"}
+    whole = [p for p in PAYLOADS if "\ud800" not in p]  # half a character is refused
     used = set()
 
     def spoiled(value: Any, key: str = "") -> Any:
@@ -432,7 +433,7 @@ def test_nothing_that_a_result_holds_runs(browser: Browser, tmp_path: Path) -> N
         if isinstance(value, list):
             return [spoiled(v, key) for v in value]
         if isinstance(value, str) and key != "columns":
-            payload = PAYLOADS[sum(map(ord, value)) % len(PAYLOADS)]
+            payload = whole[sum(map(ord, value)) % len(whole)]
             used.add(payload)
             return value + payload
         return value

@@ -15,10 +15,12 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
+    from steelyard.gating.gate import Gate, gate
 
 __all__ = [
     "Accumulator",
     "Comparison",
+    "Gate",
     "InputError",
     "Report",
     "SteelyardError",
@@ -27,6 +29,7 @@ __all__ = [
     "compare_all",
     "draw",
     "evaluate",
+    "gate",
     "metrics",
     "read",
     "use_threads",
@@ -34,9 +37,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Look the accumulator up when it is first asked for: most programs do not gather batches."""
-    if name != "Accumulator":
-        raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
-    from steelyard.accumulator import Accumulator
+    """Look up when it is first asked for what most programs do not need."""
+    if name == "Accumulator":
+        from steelyard.accumulator import Accumulator
 
-    return Accumulator
+        return Accumulator
+    if name in ("Gate", "gate"):
+        from steelyard.gating import gate as gating
+
+        return getattr(gating, name)
+    raise AttributeError(f"module 'steelyard' has no attribute '{name}'")

@@ -49,6 +49,7 @@ def evaluate(
     extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
+    save_draws: bool = False,
 ) -> Report:
     """Score predictions against truth.
 
@@ -58,10 +59,11 @@ def evaluate(
     likewise for predictions without truth: "error" or "skip"; "error" where nothing is said and the task has no other
     custom. `columns` renames: {"weight": "grams"}.
     `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
+    `save_draws` keeps every score under the bootstrap draws, so that the JSON holds what a paired gate needs.
     """
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
-    how = Resampling(confidence, draws, seed)
+    how = Resampling(confidence, draws, seed, save_draws)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
@@ -93,21 +95,23 @@ def evaluate(
 
 def read(path: str | PathLike[str]) -> Report:
     """Read a result that `Report.to_json` wrote; what its metrics mean comes from the catalogue."""
-    from steelyard.report.read import read_report
+    from steelyard.report.load import read_result
 
-    report = read_report(path)
+    report = read_result(path)
+    if not isinstance(report, Report):
+        raise InputError("is a comparison, not a report", where=str(path), remedy="Give a result of 'evaluate'.")
     if report.task not in catalogue.TASKS:
         return report
     kind = catalogue.find_task(report.task)
     return replace(report, item=kind.item, title=kind.title, about=lambda: _about(kind, report.scores))
 
 
-def _figures(kind: Task, measured: _Measured, chosen: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+def _figures(kind: Task, measured: Measured, chosen: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     make = kind.picture("figures")
     return {} if make is None else make(measured.pairs, measured.stats, chosen)
 
 
-def _listing(kind: Task, measured: _Measured) -> Listing | None:
+def _listing(kind: Task, measured: Measured) -> Listing | None:
     make = kind.picture("listing")
     return None if make is None else make(measured.pairs, measured.stats)
 
@@ -215,13 +219,31 @@ def draw(
     return scene_svg(kind.scene(pairs, place[str(unit)], chosen))
 
 
+def measure(
+    task: str,
+    truth: Any,
+    predictions: Any = None,
+    *,
+    missing: str | None = None,
+    extra: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Measured:
+    """Read, join and measure, for those who want to look at single units; the settings are those of `evaluate`."""
+    kind = catalogue.find_task(task)
+    policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
+    return _measure(kind, truth, predictions, columns or {}, policy, resolve_options(kind, options or {}))
+
+
 def metrics(task: str) -> tuple[Metric, ...]:
     """The catalogue of a task, as values."""
     return catalogue.metrics(task)
 
 
 @frozen
-class _Measured:
+class Measured:
+    """Both sides as they were read, their pairs, and what was measured in each unit."""
+
     truth: Records
     prediction: Records
     pairs: Any
@@ -250,14 +272,14 @@ def _expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) 
 
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
-) -> _Measured:
+) -> Measured:
     truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
     pairs = kind.join(truth_records, prediction_records, policy, options)
-    return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
+    return Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 
 
 def _provenance(
-    measured: _Measured,
+    measured: Measured,
     chosen: Sequence[Metric],
     how: Resampling,
     policy: Policy,

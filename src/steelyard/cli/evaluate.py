@@ -42,6 +42,11 @@ from steelyard.cli.options import (
     is_flag=True,
     help="Keep in the JSON all that the page shows, so that 'steelyard report' can draw it later.",
 )
+@click.option(
+    "--save-draws",
+    is_flag=True,
+    help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
+)
 @shared_options
 def evaluate(
     task: str,
@@ -51,6 +56,7 @@ def evaluate(
     units: str | None,
     tables: str | None,
     details: bool,
+    save_draws: bool,
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -87,6 +93,7 @@ def evaluate(
         extra=extra,
         columns=parse_mapping(mapping),
         options=given_options(),
+        save_draws=save_draws,
     )
     if units:
         report.units().to_csv(units)

@@ -76,7 +76,7 @@ def compare(a: Stats, b: Stats, metrics: Sequence[Metric], how: Resampling) -> d
                 measure=metric.measure,
             )
         )
-    return {d.spec: d for d in _judged(found, 1 - confidence)}
+    return {d.spec: d for d in judged(found, 1 - confidence)}
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -113,14 +113,15 @@ def judged_together(
 ) -> dict[str, dict[str, Difference]]:
     """The same differences with Holm's correction over all groups at once: slices, classes, or several models."""
     flat = [(name, spec) for name, group in groups.items() for spec in group]
-    judged = _judged([groups[name][spec] for name, spec in flat], 1 - confidence)
+    together = judged([groups[name][spec] for name, spec in flat], 1 - confidence)
     found: dict[str, dict[str, Difference]] = {name: {} for name in groups}
-    for (name, spec), difference in zip(flat, judged, strict=True):
+    for (name, spec), difference in zip(flat, together, strict=True):
         found[name][spec] = difference
     return found
 
 
-def _judged(differences: list[Difference], alpha: float) -> list[Difference]:
+def judged(differences: list[Difference], alpha: float) -> list[Difference]:
+    """The same with Holm's p and the verdicts at that level."""
     corrected = holm([d.p for d in differences])
     judged = []
     for d, p in zip(differences, corrected, strict=True):

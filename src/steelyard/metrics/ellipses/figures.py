@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.align.sets import SetPairs
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.scene import EllipseShape
+from steelyard.core.scene import EllipseShape, LineShape
 from steelyard.core.stats import Stats
 from steelyard.core.weights import EachUnit
 from steelyard.metrics.ellipses.matched import Paired
@@ -43,8 +43,10 @@ def overlays(pairs: SetPairs, stats: Stats, metric: Metric) -> Figure:
         for shape in found.shapes:
             if isinstance(shape, EllipseShape):
                 at = (shape.x, shape.y, shape.degrees, shape.a, shape.b, 0.0, 0.0, int(shape.matched))
-            else:
+            elif isinstance(shape, LineShape):
                 at = (shape.x1, shape.y1, 0.0, 0.0, 0.0, shape.x2, shape.y2, 1)
+            else:
+                continue
             row = (place, shape.role, *at, shape.label)
             for name, value in zip(names, row, strict=True):
                 columns[name].append(value)
