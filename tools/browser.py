@@ -76,7 +76,7 @@ class Page:
         message = {"id": number, "method": method, "params": params, "sessionId": self._session}
         self._socket.send(json.dumps(message))
         while True:
-            found = json.loads(self._socket.recv(timeout=60))
+            found = json.loads(self._socket.recv(timeout=180))
             if found.get("sessionId") != self._session:
                 continue
             if found.get("id") == number:
@@ -105,7 +105,7 @@ class Page:
         elif method == "Page.loadEventFired":
             self.loaded = True
 
-    def go(self, address: str, *, seconds: float = 30) -> None:
+    def go(self, address: str, *, seconds: float = 120) -> None:
         """Open an address and wait until it is loaded and its script is ready."""
         self.loaded = False
         self.call("Page.navigate", url=address)
@@ -113,7 +113,7 @@ class Page:
         ready = "document.documentElement.dataset.ready || document.documentElement.dataset.failed || ''"
         self.wait(lambda: bool(self.run(ready)), seconds)
 
-    def wait(self, done: Callable[[], bool], seconds: float = 30) -> None:
+    def wait(self, done: Callable[[], bool], seconds: float = 120) -> None:
         """Wait until something holds."""
         end = time.monotonic() + seconds
         while not done():
@@ -176,7 +176,7 @@ class Browser:
             stderr=subprocess.DEVNULL,
         )
         port_file = Path(self._profile.name) / "DevToolsActivePort"
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while not port_file.exists() or len(port_file.read_text().splitlines()) < 2:
             if self._process.poll() is not None or time.monotonic() > end:
                 self._process.kill()
@@ -185,7 +185,7 @@ class Browser:
         port, address = port_file.read_text().splitlines()[:2]
         self._open = ExitStack()
         self._socket = self._open.enter_context(
-            connect(f"ws://127.0.0.1:{port}{address}", max_size=None, open_timeout=30, proxy=None)
+            connect(f"ws://127.0.0.1:{port}{address}", max_size=None, open_timeout=120, proxy=None)
         )
         self._number = 0
 
@@ -193,7 +193,7 @@ class Browser:
         self._number -= 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": params}))
         while True:
-            found = json.loads(self._socket.recv(timeout=60))
+            found = json.loads(self._socket.recv(timeout=180))
             if found.get("id") == self._number:
                 result: dict[str, Any] = found["result"]
                 return result

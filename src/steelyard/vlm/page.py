@@ -103,11 +103,7 @@ def _prompts(score: RunScore, scored: Sequence[PromptScore], about: Any) -> str:
     rows += [answered, followed]
     said = legend(s.better for s in (scored[0].report.scores.values() if scored[0].report else ()))
     heads = ["metric", *(_name(score, row) for row in scored)]
-    return (
-        figure_blocks(figures)
-        + table("Scores by prompt", heads, rows, sort=False)
-        + (f'<p class="legend">{escape(said)}.</p>')
-    )
+    return figure_blocks(figures) + table("Scores by prompt", heads, rows) + (f'<p class="legend">{escape(said)}.</p>')
 
 
 def _difference_rows(d: Difference) -> list[Cell]:
