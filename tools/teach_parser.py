@@ -37,7 +37,9 @@ class Encoder(nn.Module):
         self.place = nn.Embedding(LONGEST + 1, width)
         for embedding in (self.word, self.affix, self.place):
             nn.init.normal_(embedding.weight, std=0.04)
-        layer = nn.TransformerEncoderLayer(width, width // 64, 4 * width, 0.12, "gelu", batch_first=True, norm_first=True)
+        layer = nn.TransformerEncoderLayer(
+            width, width // 64, 4 * width, 0.12, "gelu", batch_first=True, norm_first=True
+        )
         self.layers = nn.TransformerEncoder(layer, layers, norm=nn.LayerNorm(width), enable_nested_tensor=False)
         self.drop = nn.Dropout(0.12)
 
@@ -187,7 +189,9 @@ def measure(parsers: list[Parser], vocabulary: Vocabulary, dev: list, names: dic
         labelled = heads & ((r == relation) | (head == 0))
         right += [float(x.sum()) for x in (torch.ones_like(heads), tags, heads, labelled)]
         whole += int((labelled & tags).all(1).sum())
-    return "tags {:.4f}, heads {:.4f}, labelled {:.4f}".format(*(right[1:] / right[0])) + f", whole {whole / len(dev):.4f}"
+    return (
+        "tags {:.4f}, heads {:.4f}, labelled {:.4f}".format(*(right[1:] / right[0])) + f", whole {whole / len(dev):.4f}"
+    )
 
 
 def analyse(parsers: list[Parser], lines: list[np.ndarray]) -> dict[str, np.ndarray]:

@@ -138,9 +138,7 @@ def main() -> None:
     vocabulary.add(word for line in texts[len(gold) :] for word in line)
     lines, known = vocabulary.encode(captions), vocabulary.encode(texts)
     more = as_silver(gold * FOLD, names)
-    corpus = Corpus(
-        [*lines, *known[: len(gold)] * FOLD], {k: np.concatenate([silver[k], more[k]]) for k in silver}
-    )
+    corpus = Corpus([*lines, *known[: len(gold)] * FOLD], {k: np.concatenate([silver[k], more[k]]) for k in silver})
     dev = Corpus(known[len(gold) :], as_silver(held_out, names)) if held_out else None
     units = tuple(int(u) for u in args.units.split(","))
     net = SmallParser(vocabulary, len(names["tag"]), len(names["relation"]), units).to(DEVICE)

@@ -47,6 +47,11 @@ from steelyard.core.errors import InputError
     help="Say what other tools print for these data and which setting moves it: pycocotools,torchmetrics,ultralytics.",
 )
 @click.option(
+    "--details",
+    is_flag=True,
+    help="Keep in the JSON all that the page shows, so that 'steelyard report' can draw it later.",
+)
+@click.option(
     "--save-draws",
     is_flag=True,
     help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
@@ -61,6 +66,7 @@ def evaluate(
     units: str | None,
     tables: str | None,
     explain: str | None,
+    details: bool,
     save_draws: bool,
     engine: str | None,
     address: str | None,
@@ -78,6 +84,8 @@ def evaluate(
     mapping: tuple[str, ...],
     as_json: bool,
     output: tuple[str, ...],
+    html: str | None,
+    figures: str | None,
 ) -> None:
     """Score PREDICTIONS against TRUTH.
 
@@ -87,7 +95,7 @@ def evaluate(
     \b
     steelyard evaluate weights truth.csv pred.csv
     steelyard evaluate weights truth.csv pred.csv -m mae -m within@10 --by food
-    steelyard evaluate sequences meals.csv -o report.html
+    steelyard evaluate sequences meals.csv --html report.html
 
     TRUTH and PREDICTIONS may be patterns or URLs of many files; then --engine says who works on them, and --work where
     states are kept, from which a run that died is resumed.
@@ -122,7 +130,7 @@ def evaluate(
         report = api.evaluate(task, truth, predictions, named, explain=explain or (), save_draws=save_draws, **choices)
     if units:
         report.units().to_csv(units)
-    put_out(report, as_json, output)
+    put_out(report, as_json, output, html=html, figures=figures, details=details)
     if units:
         click.echo(f"wrote {units}", err=True)
     for path in report.write_tables(tables) if tables else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from steelyard import _native
 from steelyard.core.frozen import frozen
 from steelyard.core.spec import Range
 from steelyard.core.stats import Array, Stats
-from steelyard.core.weights import Floats, Plain, Weights
+from steelyard.core.weights import EachUnit, Floats, Plain, Weights
 from steelyard.metrics.boxes.pairs import CROWD, DIFFICULT, LOST
 
 IOUS: tuple[float, ...] = Range(0.5, 0.95).values
@@ -26,6 +26,7 @@ RECALLS = {"coco": 101, "voc11": 11}
 KINDS = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6}
 
 KEY = "matches"  # first in the keys under which stats hold them
+FEW_IMAGES = 64  # that are scored alone at a time
 
 Area = tuple[float, float]
 
@@ -204,11 +205,47 @@ def figures(
         grid = np.linspace(0.0, 1.0, RECALLS.get(kind, 2))
     if isinstance(m, MatchesElsewhere):
         return m.figures(weights, most, kind, grid, label)
+    if isinstance(weights, EachUnit) and weights.units > FEW_IMAGES:
+        return _each_image(m, weights, most, kind, grid, label)
     blocks = [
         _native.box_figures(*ranked(m, label), m.thresholds, most, np.ascontiguousarray(block), KINDS[kind], grid)
         for block in (_plain_block(weights) if isinstance(weights, Plain) else weights.blocks())
     ]
     return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+
+
+def _each_image(
+    m: Matches, weights: EachUnit, most: int, kind: str, grid: Array, label: int | None
+) -> tuple[Floats, Floats]:
+    """Every image alone, a few at a time: a walk then meets only what those images hold."""
+    found = []
+    for start in range(weights.start, weights.stop, FEW_IMAGES):
+        stop = min(start + FEW_IMAGES, weights.stop)
+        found.append(figures(_within(m, start, stop), EachUnit(stop - start), most, kind, grid, label))
+    nothing = np.zeros((0, m.thresholds))
+    return tuple(np.concatenate([nothing, *(f[i] for f in found)]) for i in (0, 1))  # type: ignore[return-value]
+
+
+def _within(m: Matches, start: int, stop: int) -> Matches:
+    """The matches of a run of images."""
+    kept = (m.image >= start) & (m.image < stop) & m.places()
+    truths = (m.truth_image >= start) & (m.truth_image < stop)
+    place, truth_place = (np.append(0, np.cumsum(flags)).astype(np.int64) for flags in (kept, truths))
+    return replace(
+        m,
+        begin=place[m.begin],
+        end=place[m.end],
+        order=m.order[kept],
+        image=m.image[kept] - np.int32(start),
+        score=m.score[kept],
+        rank=m.rank[kept],
+        hit=m.hit[kept],
+        ignored=m.ignored[kept],
+        truth_begin=truth_place[m.truth_begin],
+        truth_order=m.truth_order[truths],
+        truth_image=m.truth_image[truths] - np.int32(start),
+        counts=m.counts[truths],
+    )
 
 
 def _plain_block(weights: Plain) -> list[Floats]:

@@ -97,6 +97,7 @@ TASK = Task(
     ),
     tables=tables,
     options=OPTIONS,
+    pictures="steelyard.metrics.boxes.figures",
     shape="boxes",
     explain=explain_tools,
     scene=scene,
