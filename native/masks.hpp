@@ -1,0 +1,31 @@
+// Masks of Python objects: how they come in, and in which form they are kept.
+//
+// Inside Steelyard a mask is `bytes`: height, width and the counts as 32-bit numbers of the machine. From outside it is
+// what COCO writes: {"size": [height, width], "counts": text, bytes or a list}.
+#pragma once
+
+#include <string_view>
+
+#include "arrays.hpp"
+#include "rle.hpp"
+
+namespace steelyard {
+
+// A number of Python, of any kind that has a float value; throws std::invalid_argument with `what` where it has none.
+double number_of(nb::handle value, const char* what);
+// A list or tuple of numbers, appended.
+void numbers_of(nb::handle values, const char* what, std::vector<double>& out);
+
+Rle mask_of(nb::handle value);
+nb::bytes packed(const Rle& rle);
+nb::dict as_coco(const Rle& rle);
+
+// A view of packed bytes, checked.
+struct PackedMask {
+  std::uint32_t height, width;
+  const std::uint32_t* counts;
+  std::size_t size;
+};
+PackedMask packed_of(nb::handle value);
+
+}  // namespace steelyard
