@@ -250,11 +250,6 @@ Out<double> mask_iou(nb::list d, nb::list g, In1<std::uint8_t> crowd, double rat
   require(crowd.shape(0) == nb::len(g), "one crowd flag for each truth");
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
   const std::vector<Rle> dets = masks_of(d), truths = masks_of(g);
-  for (const Rle& mask : truths) {
-    for (const Rle& found : dets) {
-      require(mask.height == found.height && mask.width == found.width, "masks of different size have no IoU");
-    }
-  }
   MaskLikeness likeness(dets.size(), truths.size(), ratio > 0);
   auto fill = [&](const std::vector<Rle>& masks, Prepared& whole, Prepared& edge) {
     for (std::size_t i = 0; i < masks.size(); ++i) {
@@ -268,9 +263,61 @@ Out<double> mask_iou(nb::list d, nb::list g, In1<std::uint8_t> crowd, double rat
   auto result = make_raw<double>({dets.size(), truths.size()}, out);
   for (std::size_t i = 0; i < dets.size(); ++i) {
     for (std::size_t j = 0; j < truths.size(); ++j) {
-      out[i * truths.size() + j] = likeness.of(i, j, crowd.data()[j], 0.0);
+      const bool alike = dets[i].height == truths[j].height && dets[i].width == truths[j].width;
+      out[i * truths.size() + j] = alike ? likeness.of(i, j, crowd.data()[j], 0.0) : -1.0;
     }
   }
+  return result;
+}
+
+// IoU of all pairs in each cell, flat: detections [d_begin[c], d_begin[c + 1]) with truths likewise.
+Out<double> cell_mask_ious(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, nb::list d, nb::list g,
+                           In1<std::uint8_t> crowd, double ratio, long threads) {
+  require(d_begin.shape(0) >= 1 && d_begin.shape(0) == t_begin.shape(0), "one range for each cell");
+  require(crowd.shape(0) == nb::len(g), "one crowd flag for each truth");
+  require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
+  const std::size_t cells = d_begin.shape(0) - 1;
+  std::vector<std::size_t> at(cells + 1, 0);
+  for (int side = 0; side < 2; ++side) {
+    const std::int64_t* begin = side ? t_begin.data() : d_begin.data();
+    const std::int64_t rows = static_cast<std::int64_t>(nb::len(side ? g : d));
+    require(begin[0] == 0 && begin[cells] == rows, "the ranges of the cells are out of bounds");
+    for (std::size_t c = 0; c < cells; ++c) require(begin[c] <= begin[c + 1], "the ranges of the cells are out of bounds");
+  }
+  for (std::size_t c = 0; c < cells; ++c) {
+    at[c + 1] = at[c] + static_cast<std::size_t>((d_begin.data()[c + 1] - d_begin.data()[c]) *
+                                                 (t_begin.data()[c + 1] - t_begin.data()[c]));
+  }
+  const std::vector<Rle> dets = masks_of(d), truths = masks_of(g);
+  MaskLikeness likeness(dets.size(), truths.size(), ratio > 0);
+  double* out;
+  auto result = make_raw<double>({at[cells]}, out);
+  nb::gil_scoped_release release;
+  constexpr std::size_t kBlock = 64;
+  const std::size_t workers = thread_count(threads);
+  auto fill = [&](const std::vector<Rle>& masks, Prepared& whole, Prepared& edge) {
+    parallel_for((masks.size() + kBlock - 1) / kBlock, workers, [&](std::size_t block) {
+      for (std::size_t i = block * kBlock; i < std::min(masks.size(), (block + 1) * kBlock); ++i) {
+        whole.set(i, masks[i]);
+        if (ratio > 0) edge.set(i, rle_boundary(masks[i], reach_of(masks[i].height, masks[i].width, ratio)));
+      }
+    });
+  };
+  fill(dets, likeness.d_, likeness.d_edge_);
+  fill(truths, likeness.t_, likeness.t_edge_);
+  parallel_for((cells + kBlock - 1) / kBlock, workers, [&](std::size_t block) {
+    for (std::size_t c = block * kBlock; c < std::min(cells, (block + 1) * kBlock); ++c) {
+      double* to = out + at[c];
+      for (std::int64_t i = d_begin.data()[c]; i < d_begin.data()[c + 1]; ++i) {
+        for (std::int64_t j = t_begin.data()[c]; j < t_begin.data()[c + 1]; ++j) {
+          const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
+          // Masks of different size have none: -1, as the reference says it.
+          const bool alike = dets[a].height == truths[b].height && dets[a].width == truths[b].width;
+          *to++ = alike ? likeness.of(a, b, crowd.data()[b], 0.0) : -1.0;
+        }
+      }
+    }
+  });
   return result;
 }
 
@@ -369,7 +416,10 @@ void bind_masks(nb::module_& m) {
         nb::arg("d_area").noconvert(), nb::arg("boundary") = 0.0,
         "As boxes_match, by the IoU of packed masks; with `boundary`, a share of the diagonal, also of their boundaries.");
   m.def("mask_iou", &mask_iou, nb::arg("detections"), nb::arg("truths"), nb::arg("crowd").noconvert(),
-        nb::arg("boundary") = 0.0, "IoU of masks, detections by truths.");
+        nb::arg("boundary") = 0.0, "IoU of masks, detections by truths; -1 where their sizes differ.");
+  m.def("cell_mask_ious", &cell_mask_ious, nb::arg("d_begin").noconvert(), nb::arg("t_begin").noconvert(),
+        nb::arg("detections"), nb::arg("truths"), nb::arg("crowd").noconvert(), nb::arg("boundary") = 0.0,
+        nb::arg("threads") = 0, "IoU of all pairs in each cell, flat.");
   m.def("boxes_iou", &boxes_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
         nb::arg("crowd").noconvert(), "IoU of boxes, detections by truths.");
   m.def("mask_encode", &mask_encode, nb::arg("pixels").noconvert(), "Masks of pixels (height, width, masks).");

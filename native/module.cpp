@@ -4,6 +4,7 @@
 namespace steelyard {
 void bind_boxes(nanobind::module_& m);
 void bind_coco(nanobind::module_& m);
+void bind_coco_eval(nanobind::module_& m);
 void bind_draws(nanobind::module_& m);
 void bind_ellipses(nanobind::module_& m);
 void bind_keypoints(nanobind::module_& m);
@@ -23,6 +24,7 @@ NB_MODULE(_native, m) {
   m.doc() = "The compiled core of Steelyard: flat arrays in, flat arrays out.";
   steelyard::bind_boxes(m);
   steelyard::bind_coco(m);
+  steelyard::bind_coco_eval(m);
   steelyard::bind_draws(m);
   steelyard::bind_ellipses(m);
   steelyard::bind_keypoints(m);
