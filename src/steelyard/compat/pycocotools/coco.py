@@ -85,7 +85,7 @@ class COCO:
             print(f"{key}: {value}")
 
     def getAnnIds(self, imgIds: Any = (), catIds: Any = (), areaRng: Any = (), iscrowd: Any = None) -> list[Any]:
-        """Ids of annotations by image, category, area (between the ends) and crowd flag; an empty filter lets all pass."""
+        """Ids of annotations by image, category, area (between the ends) and crowd flag; empty: all."""
         images, categories = _listed(imgIds), _listed(catIds)
         anns: Iterable[Ann] = self.dataset["annotations"]
         if len(images):

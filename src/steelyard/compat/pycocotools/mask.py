@@ -1,4 +1,4 @@
-"""`pycocotools.mask`: run-length masks. Takes what that module takes, gives what it gives, and refuses what would crash it.
+"""`pycocotools.mask`: run-length masks. Takes what that module takes, gives what it gives, refuses what would crash it.
 
 A mask is {"size": [height, width], "counts": bytes}; where one is given, `counts` may also be a text or a list of whole
 numbers. Broken counts raise `InputError` (a `ValueError`).
