@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError
 
 Array = NDArray[Any]
-Kind = Literal["id", "number", "integer", "flag", "text", "points", "label", "labels"]
+Kind = Literal["id", "number", "integer", "flag", "text", "points", "label", "labels", "mask", "numbers"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Column:
     """One column of a side.
 
     Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
-    (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts).
+    (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts),
+    `mask` (packed run lengths, as bytes), `numbers` (as many in every row: an array with two dimensions).
     `many` is the kind of the columns `name:class`, one a class, where there may be such.
     `aliases` are other names that a file may have for it, taken where the name itself is missing.
     """
@@ -100,16 +101,19 @@ class Records:
 
 @dataclass(frozen=True)
 class BoxRecords(Records):
-    """Boxes of one side, with what a row cannot say: the images without any box, and the classes there are.
+    """Boxes, masks or keypoints of one side, with what a row cannot say: images without any, the classes there are.
 
     `images` and `labels` are None where the source does not list them; then those that stand in rows are all there
-    are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1.
+    are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `sizes` are height and width of
+    the images, -1 where they are not known. `likeness` says how objects are compared, where it is not by their boxes.
     """
 
     images: Array | None = None
     labels: Array | None = None
     label_names: tuple[str, ...] = ()
     zero_id: int = -1
+    sizes: Array | None = None
+    likeness: tuple[Any, ...] | None = None
 
 
 def factorize(*columns: Array) -> tuple[Array, list[Array]]:
