@@ -19,6 +19,13 @@
 
 namespace steelyard {
 
+// Asks for what is soon to be read; any address will do.
+inline void fetch_ahead([[maybe_unused]] const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address);
+#endif
+}
+
 inline void* take_memory(std::size_t bytes) {
 #ifdef __linux__
   constexpr std::size_t kLargePage = std::size_t{1} << 21;

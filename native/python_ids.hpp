@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 
+#include "memory.hpp"
 #include "texts.hpp"
 
 namespace steelyard {
@@ -49,5 +51,31 @@ inline bool read_number(PyObject* object, double& out) {
   }
   return std::isfinite(out);
 }
+
+// The entries of a dict. Its keys and values lie all over memory: their addresses are gathered first, so that what is
+// to be read soon can be fetched ahead.
+class DictEntries {
+ public:
+  // Gathers `n` entries at most, and gives how many there are.
+  std::size_t gather(PyObject* dict, std::size_t n) {
+    entries_.resize(2 * (n + kAhead), nullptr);
+    Py_ssize_t at = 0;
+    std::size_t count = 0;
+    while (count < n && PyDict_Next(dict, &at, &entries_[2 * count], &entries_[2 * count + 1])) ++count;
+    return count;
+  }
+  PyObject* key(std::size_t i) const { return entries_[2 * i]; }
+  PyObject* value(std::size_t i) const { return entries_[2 * i + 1]; }
+  // To be called before the i-th is read.
+  void fetch(std::size_t i) const {
+    fetch_ahead(entries_[2 * (i + kAhead)]);
+    fetch_ahead(entries_[2 * (i + kAhead) + 1]);
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 12;  // entries
+
+  std::vector<PyObject*> entries_;
+};
 
 }  // namespace steelyard

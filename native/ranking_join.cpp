@@ -222,22 +222,23 @@ nb::object join_nested(Bytes truth_text, Words truth_place, Words truth_key, Dou
   std::vector<std::string_view> views;
   std::vector<std::uint64_t> keys;
   std::vector<double> scores;
-  PyObject *query, *documents, *document, *value;
+  DictEntries entries;
+  PyObject *query, *documents;
   Py_ssize_t outer = 0;
   for (std::size_t r = 0; r < queries && PyDict_Next(run.ptr(), &outer, &query, &documents); ++r) {
-    if (!PyDict_Check(documents)) return nb::none();
+    if (Py_TYPE(documents) != &PyDict_Type) return nb::none();
     const auto n = static_cast<std::size_t>(PyDict_Size(documents));
     views.resize(n);
     keys.resize(n);
     scores.resize(n);
-    Py_ssize_t inner = 0;
-    std::size_t rows = 0;
+    const std::size_t rows = entries.gather(documents, n);
     std::uint64_t sum = 0;
     bool trimmed = false;
-    for (; rows < n && PyDict_Next(documents, &inner, &document, &value); ++rows) {
-      if (!read_number(value, scores[rows]) || !read_id(document, views[rows], trimmed)) return nb::none();
-      keys[rows] = text_key(views[rows].data(), views[rows].size());
-      sum += row_hash(keys[rows], scores[rows]);
+    for (std::size_t i = 0; i < rows; ++i) {
+      entries.fetch(i);
+      if (!read_number(entries.value(i), scores[i]) || !read_id(entries.key(i), views[i], trimmed)) return nb::none();
+      keys[i] = text_key(views[i].data(), views[i].size());
+      sum += row_hash(keys[i], scores[i]);
     }
     counts.push(static_cast<std::int64_t>(rows));
     sums.push(sum);

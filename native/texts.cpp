@@ -105,11 +105,12 @@ nb::tuple pack_nested(nb::dict nested) {
   Column column;
   Buffer<double> values;
   Buffer<std::int64_t> starts;
-  PyObject *query, *documents, *document, *value;
+  DictEntries entries;
+  PyObject *query, *documents;
   Py_ssize_t outer = 0;
   std::size_t rows = 0;
   while (PyDict_Next(nested.ptr(), &outer, &query, &documents)) {
-    if (!PyDict_Check(documents)) return nb::make_tuple(nb::borrow<nb::object>(query), nb::none());
+    if (Py_TYPE(documents) != &PyDict_Type) return nb::make_tuple(nb::borrow<nb::object>(query), nb::none());
     rows += static_cast<std::size_t>(PyDict_Size(documents));
   }
   column.reserve(rows);
@@ -117,12 +118,13 @@ nb::tuple pack_nested(nb::dict nested) {
   outer = 0;
   while (PyDict_Next(nested.ptr(), &outer, &query, &documents)) {
     starts.push(static_cast<std::int64_t>(values.size()));
-    Py_ssize_t inner = 0;
-    while (PyDict_Next(documents, &inner, &document, &value)) {
+    const std::size_t n = entries.gather(documents, static_cast<std::size_t>(PyDict_Size(documents)));
+    for (std::size_t i = 0; i < n; ++i) {
+      entries.fetch(i);
       std::string_view id;
       double number;
-      if (!read_number(value, number) || !read_id(document, id)) {
-        return nb::make_tuple(nb::borrow<nb::object>(query), nb::borrow<nb::object>(document));
+      if (!read_number(entries.value(i), number) || !read_id(entries.key(i), id)) {
+        return nb::make_tuple(nb::borrow<nb::object>(query), nb::borrow<nb::object>(entries.key(i)));
       }
       column.add(id);
       values.push(number);

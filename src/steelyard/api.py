@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
@@ -151,7 +151,7 @@ def metrics(task: str) -> tuple[Metric, ...]:
     return catalogue.metrics(task)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Measured:
     truth: Records
     prediction: Records

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
 
 Batch = tuple[Records, Records]
 SHAPES = ("rows", "boxes")  # of data that can be gathered batch by batch
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """Where a row of a batch stands; unlike a function it can be pickled."""
 
@@ -32,7 +33,7 @@ class Place:
         return f"{self.source}, row {row}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Gathered:
     """All batches as one, how many units came more than once, and how many of those with other predictions."""
 

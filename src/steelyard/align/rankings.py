@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,14 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.rankings import Content, Ids, Rankings
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
 
 
-@dataclass(frozen=True)
+@frozen
 class RankedPairs:
     """The judged documents of each query, with their ranks in the run; 0 where the run does not have them.
 
@@ -140,7 +141,7 @@ def _flat(side: Rankings) -> Rankings:
 
 def _unfold(side: Rankings) -> Rankings:
     nested = side.nested or {}
-    plain: Any = nested if _is_plain(nested) else _checked(nested, side.source)
+    plain: Any = nested if _is_plain(side) else _checked(nested, side.source)
     packed = _native.pack_nested(plain)
     if len(packed) == 2:
         packed = _native.pack_nested(_checked(nested, side.source))
@@ -154,14 +155,10 @@ def _unfold(side: Rankings) -> Rankings:
     return replace(side, documents=documents, values=values, starts=starts, place=place, nested=None)
 
 
-def _is_plain(nested: Mapping[Any, Any]) -> bool:
-    """Whether the native core can walk it: dicts all the way, queries that are texts without blanks around them."""
-    return (
-        type(nested) is dict
-        and all(type(query) is str for query in nested)
-        and all(type(documents) is dict for documents in nested.values())
-        and all(query and query == query.strip() for query in nested)
-    )
+def _is_plain(side: Rankings) -> bool:
+    """Whether the native core can try to walk it: a dict, whose queries differ without the blanks around them."""
+    names = set(side.queries.tolist())
+    return type(side.nested) is dict and len(names) == len(side.queries) and "" not in names
 
 
 def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, float]]:
@@ -171,6 +168,12 @@ def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, floa
         name = _id(query, f"{source}, query {query!r}")
         if name in result:
             raise InputError(f"query '{name}' stands twice", where=source, remedy="Each may stand once.")
+        if not isinstance(documents, Mapping):
+            raise InputError(
+                f"query '{name}' holds {type(documents).__name__}, where others hold documents",
+                where=source,
+                remedy="Give {query: {document: number}}.",
+            )
         row: dict[str, float] = {}
         for document, value in documents.items():
             where = f"{source}, query '{name}', document '{document}'"
@@ -237,7 +240,7 @@ def _ranks(truth: Rankings, run: Rankings, run_of: Array) -> tuple[list[Array], 
     """Ranks by the three rules, rows of the truth in the order of rank, which queries had ties, rows a run query."""
     judged = (truth.documents.text, truth.documents.place, truth.documents.key, truth.values, truth.starts)
     if run.nested is not None:
-        found = _native.join_nested(*judged, run.nested, run_of) if _is_plain(run.nested) else None
+        found = _native.join_nested(*judged, run.nested, run_of) if _is_plain(run) else None
         if found is not None:
             *ranks, rows, tied, counts, sums = found
             run.content.append(Content(counts, sums))

@@ -6,18 +6,19 @@ found, or nothing was found. A unit that one side does not name at all is missin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Records, as_object, factorize
 from steelyard.core.task import Policy
 
 
-@dataclass(frozen=True)
+@frozen
 class SetPairs:
     """Rows of both sides by unit, in the order of the units' ids and inside one in the order of the source.
 

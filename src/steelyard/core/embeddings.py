@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from steelyard.core.frozen import frozen
 from steelyard.core.records import Records
 
 
-@dataclass(frozen=True)
+@frozen
 class Embeddings(Records):
     """One side of a retrieval by vectors.
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.spec import render_value
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights
 
 
-@dataclass(frozen=True)
+@frozen
 class Metric(ABC):
     """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
 
@@ -85,7 +85,7 @@ def spec_name(field: dataclasses.Field[Any]) -> str:
     return str(field.metadata.get("spec", field.name))
 
 
-@dataclass(frozen=True)
+@frozen
 class Description:
     """The parts of a metric's docstring."""
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 
 SIDES = ("truth", "prediction")
 
 
-@dataclass(frozen=True)
+@frozen
 class Option:
     """One option. Kinds: `choice` (one of `choices`), `number` (above `minimum`), `ids` (a list, or a file of it).
 
@@ -53,7 +54,7 @@ class Option:
         return number
 
 
-@dataclass(frozen=True)
+@frozen
 class Options:
     """The options of one evaluation: `options.of("angle", "truth")`. `given` is what the user wrote."""
 

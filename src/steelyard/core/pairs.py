@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 from steelyard.core.records import Records
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Coverage:
     """How much of the truth has a prediction, and what the policy did with the rest."""
 
@@ -49,7 +50,7 @@ class Paired(Protocol):
         """The part whose values (as `by` gives them) a mask keeps. All units stay."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Pairs:
     """Rows of truth, each with its prediction, in an order that depends on the ids alone.
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, Records, as_object
 
 
-@dataclass(frozen=True)
+@frozen
 class Ids:
     """Ids as one text, a place for each id (where it begins, times 65,536, plus its length), and 64-bit keys."""
 
@@ -37,7 +38,7 @@ class Ids:
         return Ids(np.zeros(0, np.uint8), np.zeros(0, np.uint64), np.zeros(0, np.uint64))
 
 
-@dataclass(frozen=True)
+@frozen
 class Content:
     """What a digest is made of: the number of rows of each query, and a sum of their hashes."""
 
@@ -45,7 +46,7 @@ class Content:
     sums: Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Rankings(Records):
     """Rows of query, document and number (relevance or score), grouped by query.
 

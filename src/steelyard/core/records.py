@@ -7,19 +7,20 @@ files into records by it is `io`'s.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 
 Array = NDArray[Any]
 Kind = Literal["id", "number", "integer", "flag", "text", "points", "label", "labels", "mask", "numbers"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Column:
     """One column of a side.
 
@@ -41,7 +42,7 @@ class Column:
     aliases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Schema:
     """The columns of one side; `key` names the columns that identify a row, the first being the unit."""
 
@@ -58,7 +59,7 @@ class Schema:
         return tuple(c.name for c in self.columns)
 
 
-@dataclass(frozen=True)
+@frozen
 class Records:
     """Columns of equal length; `place(i)` says where row i stands: `truth.csv, line 7`."""
 
@@ -99,7 +100,7 @@ class Records:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class BoxRecords(Records):
     """Boxes, masks or keypoints of one side, with what a row cannot say: images without any, the classes there are.
 

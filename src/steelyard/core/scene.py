@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from steelyard.core.frozen import frozen
 
 Role = Literal["truth", "prediction", "pair"]
 
 
-@dataclass(frozen=True)
+@frozen
 class EllipseShape:
     """An ellipse in pixels: centre, degrees from the x axis towards the y axis, half axes; y goes down."""
 
@@ -22,7 +23,7 @@ class EllipseShape:
     matched: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class LineShape:
     """A line between two points: a pair."""
 
@@ -34,7 +35,7 @@ class LineShape:
     label: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Scene:
     """The shapes of one unit and a line of text that says what they add up to."""
 

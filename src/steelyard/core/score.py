@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from steelyard.core.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Score:
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
@@ -35,7 +36,7 @@ class Score:
         return self.value
 
 
-@dataclass(frozen=True)
+@frozen
 class Difference:
     """Model B against model A on the same units: `difference` is B minus A.
 

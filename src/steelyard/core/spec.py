@@ -15,10 +15,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -33,7 +34,7 @@ _WORD = re.compile(r"[^\W\d][\w.\-/]*\Z")
 _CONSTANTS = {"true": True, "false": False, "none": None}
 
 
-@dataclass(frozen=True)
+@frozen
 class Range:
     """A grid of numbers from `start` to `stop`, both included: `0.5:0.95` or `0:1:0.1`."""
 
@@ -64,7 +65,7 @@ class Range:
         return text if self.step == 0.05 else f"{text}:{_number(self.step)}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Call:
     """A parsed spec: a name, what stands behind `@`, values without a key, and settings by key."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
+from steelyard.core.frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class Table:
     """Named rows and columns of numbers; nan where a value is undefined. `corner` says what the rows are."""
 

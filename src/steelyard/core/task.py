@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Paired
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from steelyard.core.table import Table
 
 
-@dataclass(frozen=True)
+@frozen
 class Policy:
     """What to do with rows that stand on one side only."""
 
@@ -27,7 +28,7 @@ class Policy:
     extra: str = "error"
 
 
-@dataclass(frozen=True)
+@frozen
 class Task:
     """A task: its schemas, how records become pairs and pairs become stats, its metrics.
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.io.text import open_text
 from steelyard.io.write import csv_text, write_text
 
 
-@dataclass(frozen=True)
+@frozen
 class Dish:
     """A dish as the data set weighed it; `ingredients` are names and grams."""
 

@@ -79,7 +79,7 @@ def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str)
             raise InputError(f"'{suffix}' is no format that can be read", where=shown, remedy=f"Known: {known}.")
     if is_embeddings(data):
         return to_embeddings(data, shown)
-    if isinstance(data, Mapping) and all(type(v) is dict or isinstance(v, Mapping) for v in data.values()):
+    if isinstance(data, Mapping) and isinstance(next(iter(data.values()), {}), Mapping):
         return _from_nested(data, shown)
     if is_frame(data):
         return _from_table(lazy_frame(data, shown), schema, mapping, side, data)

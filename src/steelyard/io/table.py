@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
+from steelyard.core.frozen import frozen
+
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Table:
     """Columns of equal length and where their rows stand: `lines` for a text file, else rows counted from 0."""
 

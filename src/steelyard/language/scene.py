@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard import _native
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.language import tables
 from steelyard.language.texts import pack, unpack
 
@@ -17,7 +17,7 @@ _parsed: dict[str, str] = {}
 _MOST_REMEMBERED = 200_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Token:
     """A word with its tag, the number of its head (0: the root) and its relation to it."""
 

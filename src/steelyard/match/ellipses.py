@@ -24,19 +24,18 @@ Distances
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard import _native
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.match.assign import MATCHINGS, Matching
 
 LARGEST, SMALLEST = 1e12, 1e-12  # what the native core takes
 
 
-@dataclass(frozen=True)
+@frozen
 class Distance:
     """A distance: its number in the native core, whether it is in pixels (else 0 to 1), its usual threshold."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -23,7 +22,7 @@ def step_columns(truth: Array, prediction: Array, owner: Array, units: int) -> d
     }
 
 
-@dataclass(frozen=True)
+@frozen
 class RoundNumbers(Metric):
     r"""Heaping: how many more of the predictions than of the true weights are multiples of a round number.
 
@@ -70,7 +69,7 @@ class RoundNumbers(Metric):
         return stats.sum_events(rounded[0].astype(float) - rounded[1])
 
 
-@dataclass(frozen=True)
+@frozen
 class RisingSteps(Metric):
     r"""Rising steps: how often the predicted weight rises from a frame to the next although the true weight does not.
 

@@ -16,13 +16,13 @@ Metrics
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from steelyard.align.join import join
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
@@ -172,7 +172,7 @@ def _check_focal(metric: Metric) -> None:
     within_range(metric, "label_smoothing", 0, 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class FocalLoss(_Loss):
     r"""Focal loss: cross-entropy in which what is already right counts little.
 
@@ -244,7 +244,7 @@ class _BoxLoss(_Loss):
         return ratio(weights @ _box_sum(stats, self.name, self.delta), weights @ stats["boxes"])
 
 
-@dataclass(frozen=True)
+@frozen
 class SmoothL1Loss(_BoxLoss):
     r"""Smooth L1 loss: squared for small errors, absolute for large ones.
 
@@ -269,7 +269,7 @@ class SmoothL1Loss(_BoxLoss):
     delta: float = 1.0
 
 
-@dataclass(frozen=True)
+@frozen
 class HuberLoss(_BoxLoss):
     r"""Huber loss: δ times smooth L1.
 
@@ -294,7 +294,7 @@ class HuberLoss(_BoxLoss):
     delta: float = 1.0
 
 
-@dataclass(frozen=True)
+@frozen
 class DetectionLossMetric(_Loss):
     r"""Detection loss: the weighted sum of the focal loss and of the box loss.
 

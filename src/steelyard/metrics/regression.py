@@ -6,12 +6,12 @@ Conventions: `rows` are the items or frames that were weighed, `y` the true and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -43,7 +43,7 @@ def regression_columns(truth: Array, prediction: Array, owner: Array, units: int
     }
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanAbsoluteError(Metric):
     r"""Mean absolute error: how far off a prediction is, on average.
 
@@ -72,7 +72,7 @@ class MeanAbsoluteError(Metric):
         return ratio(weights @ stats["abs_error"], weights @ stats["rows"])
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanAbsolutePercentageError(Metric):
     r"""Mean absolute percentage error: how far off a prediction is, relative to the true weight.
 
@@ -130,7 +130,7 @@ def _relative_to_epsilon(stats: Stats) -> Array:
     return stats.sum_events(np.abs(error) / np.maximum(np.abs(truth), np.finfo(np.float64).eps))
 
 
-@dataclass(frozen=True)
+@frozen
 class WeightedAbsolutePercentageError(Metric):
     r"""Weighted absolute percentage error: all grams off over all grams there are.
 
@@ -158,7 +158,7 @@ class WeightedAbsolutePercentageError(Metric):
         return 100 * ratio(weights @ stats["abs_error"], weights @ stats["truth"])
 
 
-@dataclass(frozen=True)
+@frozen
 class Bias(Metric):
     r"""Bias: the mean signed error; above 0 the model predicts too much.
 
@@ -184,7 +184,7 @@ class Bias(Metric):
         return ratio(weights @ stats["error"], weights @ stats["rows"])
 
 
-@dataclass(frozen=True)
+@frozen
 class RootMeanSquaredError(Metric):
     r"""Root mean squared error: the typical error, large ones weighing more.
 
@@ -211,7 +211,7 @@ class RootMeanSquaredError(Metric):
         return np.sqrt(ratio(weights @ stats["squared_error"], weights @ stats["rows"]))
 
 
-@dataclass(frozen=True)
+@frozen
 class Within(Metric):
     r"""Within p percent: the share of rows whose prediction is at most p % off.
 
@@ -292,7 +292,7 @@ def _variance(stats: Stats, weights: Weights, side: str) -> Floats:
     return np.where(value > _ROUNDING * scale, value, np.nan)
 
 
-@dataclass(frozen=True)
+@frozen
 class CoefficientOfDetermination(Metric):
     r"""Coefficient of determination: the share of the truth's variance that the prediction explains.
 
@@ -320,7 +320,7 @@ class CoefficientOfDetermination(Metric):
         return 1 - (weights @ stats["squared_error"]) / _variance(stats, weights, "truth")
 
 
-@dataclass(frozen=True)
+@frozen
 class PearsonCorrelation(Metric):
     r"""Pearson correlation: how linearly prediction and truth go together.
 
@@ -349,7 +349,7 @@ class PearsonCorrelation(Metric):
         return np.clip(covariance / scale, -1.0, 1.0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Slope(Metric):
     r"""Slope of the prediction against the truth: how much of a real change is seen.
 

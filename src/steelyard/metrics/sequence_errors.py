@@ -5,18 +5,18 @@ Each is a ratio of two totals by name; `metrics.sequences` measures what the nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.metrics.regression import INFINITY
 
 
-@dataclass(frozen=True)
+@frozen
 class _Ratio(Metric):
     """A mean absolute error or its percentage: a numerator and a denominator by name."""
 
@@ -37,7 +37,7 @@ class _NeedsStart(_Ratio):
         return float((weights @ stats["sequences"] - weights @ stats["initial"])[0]), "sequences without a frame t = 0"
 
 
-@dataclass(frozen=True)
+@frozen
 class _Consumed(_Ratio):
     exclude_single: bool = False
 
@@ -84,7 +84,7 @@ class _Energy(_Ratio):
         return float((weights @ stats["rows"] - weights @ stats["kcal_frames"])[0]), "frames without kcal_per_g"
 
 
-@dataclass(frozen=True)
+@frozen
 class OverallError(_Ratio):
     r"""MAE over all frames: how far off a frame's weight is, on average.
 
@@ -108,7 +108,7 @@ class OverallError(_Ratio):
     reference = "sklearn.metrics.mean_absolute_error"
 
 
-@dataclass(frozen=True)
+@frozen
 class OverallPercentage(_Ratio):
     r"""PMAE over all frames: MAE as a percentage of the mean true weight.
 
@@ -132,7 +132,7 @@ class OverallPercentage(_Ratio):
     numerator, denominator, factor = "abs_error", "truth", 100
 
 
-@dataclass(frozen=True)
+@frozen
 class InitialError(_NeedsStart):
     r"""MAE of the initial frame: how far off the whole portion is.
 
@@ -153,7 +153,7 @@ class InitialError(_NeedsStart):
     numerator, denominator = "initial_error", "initial"
 
 
-@dataclass(frozen=True)
+@frozen
 class InitialPercentage(_NeedsStart):
     r"""PMAE of the initial frame: its MAE as a percentage of the mean initial weight.
 
@@ -174,7 +174,7 @@ class InitialPercentage(_NeedsStart):
     numerator, denominator, factor = "initial_error", "initial_truth", 100
 
 
-@dataclass(frozen=True)
+@frozen
 class ConsumedError(_Consumed):
     r"""MAE of the weight consumed: from the initial frame to the last valid one.
 
@@ -198,7 +198,7 @@ class ConsumedError(_Consumed):
     numerator, denominator = "consumed_error", "consumed"
 
 
-@dataclass(frozen=True)
+@frozen
 class ConsumedPercentage(_Consumed):
     r"""PMAE of the weight consumed: its MAE as a percentage of the mean weight consumed.
 
@@ -220,7 +220,7 @@ class ConsumedPercentage(_Consumed):
     numerator, denominator, factor = "consumed_error", "consumed_truth", 100
 
 
-@dataclass(frozen=True)
+@frozen
 class EnergyError(_Energy):
     r"""MAE in kilocalories: each frame's error times the food's energy density.
 
@@ -241,7 +241,7 @@ class EnergyError(_Energy):
     numerator, denominator = "kcal_error", "kcal_frames"
 
 
-@dataclass(frozen=True)
+@frozen
 class EnergyPercentage(_Energy):
     r"""PMAE in kilocalories: the energy MAE as a percentage of the mean true energy.
 
@@ -263,7 +263,7 @@ class EnergyPercentage(_Energy):
     numerator, denominator, factor = "kcal_error", "kcal_truth", 100
 
 
-@dataclass(frozen=True)
+@frozen
 class SequenceError(_Ratio):
     r"""Mean over sequences of each sequence's MAE: every meal counts the same.
 
@@ -284,7 +284,7 @@ class SequenceError(_Ratio):
     numerator, denominator = "mean_error", "sequences"
 
 
-@dataclass(frozen=True)
+@frozen
 class SequencePercentage(_Ratio):
     r"""Mean over sequences of each sequence's MAE, as a percentage of the mean over sequences of its mean weight.
 

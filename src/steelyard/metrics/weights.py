@@ -13,12 +13,12 @@ Metrics
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from steelyard.align.join import join
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import Column, Records, Schema, constant_in_unit
@@ -84,7 +84,7 @@ def _free_items(stats: Stats, weights: Weights) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class TotalWeightedError(Metric):
     r"""Total weighted MAE: the mean over dishes of each dish's weighted MAE.
 
@@ -150,7 +150,7 @@ class TotalWeightedError(Metric):
         return _free_items(stats, weights)
 
 
-@dataclass(frozen=True)
+@frozen
 class SampleWeightedError(Metric):
     r"""Weighted MAE of the items at hand: one formula over all items, whatever dish they come from.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from steelyard.core.errors import nearest
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
 from steelyard.io.write import csv_text, write_text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Path = str | PathLike[str]
 
 
-@dataclass(frozen=True)
+@frozen
 class Side:
     """What was read for one side."""
 
@@ -30,7 +31,7 @@ class Side:
     digest: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Provenance:
     """Everything that the numbers depend on."""
 
@@ -47,7 +48,7 @@ class Provenance:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class UnitTable:
     """Every metric for each unit alone; nan where a unit has none."""
 
@@ -68,7 +69,7 @@ class _Scores(dict[str, Any]):
         raise KeyError(f"'{spec}' is not in this report. {nearest(spec, self)}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """Scores of one model: `report["mae"]`, and by slice: `report.slices["food"]["rice"]["mae"]`."""
 
@@ -153,7 +154,7 @@ class Report:
         return self.to_text()
 
 
-@dataclass(frozen=True)
+@frozen
 class Comparison:
     """Model B against model A: `comparison["mae"].difference`, `.interval`, `.p`, `.verdict`."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.score import Score
 from steelyard.core.stats import Stats
@@ -16,7 +16,7 @@ from steelyard.stats.draws import BootstrapDraws, unit_keys
 from steelyard.stats.intervals import BCA_BELOW, Interval, bca_interval, percentile_interval
 
 
-@dataclass(frozen=True)
+@frozen
 class Resampling:
     """How intervals are made. `confidence` None makes none."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from dataclasses import dataclass
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 
 PARSER_VERSION = 1
 
@@ -41,7 +41,7 @@ MODES = {
 MOST_GRAMS = 10_000.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """What a reply says: its outcome, the grams where it is `ok`, and a lenient reading where there is one."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from steelyard.core.errors import InputError, SteelyardError
+from steelyard.core.frozen import frozen
 from steelyard.vlm.images import MAX_SIDE, Picture
 
 
-@dataclass(frozen=True)
+@frozen
 class Conversation:
     """A picture and the texts so far: the user's, the model's, ..., ending with the user's."""
 
@@ -18,7 +19,7 @@ class Conversation:
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Reply:
     """What came back: `finish` is "stop", "length" (cut off) or "content_filter"; `error` says why nothing came."""
 
@@ -56,7 +57,7 @@ class Hopeless(SteelyardError):
     """No further question can succeed: a wrong key, an unknown model, a server that is not there."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelOptions:
     """How a model is loaded and asked. What a backend has no use for, it passes over."""
 

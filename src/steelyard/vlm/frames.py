@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.records import Column, Schema
 from steelyard.io.read import read_table, to_records
 from steelyard.io.write import csv_text, write_text
@@ -31,7 +31,7 @@ FRAMES = Schema(
 _STORED = ("image_sha256", "width", "height", "problem")
 
 
-@dataclass(frozen=True)
+@frozen
 class Frame:
     """One row of the frames: `picture` is None where it cannot be read, and `problem` says why."""
 

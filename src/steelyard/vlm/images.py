@@ -9,18 +9,18 @@ from __future__ import annotations
 import hashlib
 import io
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.frozen import frozen
 
 MAX_SIDE = 1024
 MOST_PIXELS = 100_000_000
 GREY = (128, 128, 128)
 
 
-@dataclass(frozen=True)
+@frozen
 class Picture:
     """A picture by its digest; `path` is None for a blank one."""
 

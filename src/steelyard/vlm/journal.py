@@ -15,12 +15,12 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 
 NAME = "journal.jsonl"
 _START = b'{"key":"'
@@ -40,7 +40,7 @@ def reading_key(fingerprint: str, prompt: str, follow_up: str, settings: Mapping
     return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
-@dataclass(frozen=True)
+@frozen
 class Turn:
     """One question and its reply. `error` says why there is none."""
 
@@ -53,7 +53,7 @@ class Turn:
     error: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Reading:
     """A conversation about one picture: what was asked and what came back."""
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.io.text import open_text
 from steelyard.io.write import write_text
 from steelyard.version import __version__
@@ -28,7 +29,7 @@ REAL, BLANK, SWAPPED = "real", "blank", "swapped"
 NO_NAME = "the prompt gives the food's name, and the frame has none"
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """A model, how it is asked, and what it is asked."""
 
@@ -44,7 +45,7 @@ class Plan:
     environment: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class Question:
     """One reading that is wanted. Without a picture or a needed name, `problem` says so, and `key` is empty."""
 

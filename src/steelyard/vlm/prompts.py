@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 from steelyard.io.text import open_text
 
 FOOD_NAME = "[FOOD_NAME]"
@@ -31,7 +31,7 @@ FOLLOW_UP = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Prompt:
     """A named text; `needs_name` says whether the food's name is filled in."""
 

@@ -6,9 +6,9 @@ Parsing is done anew each time, so that a better parser needs no asking again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.core.frozen import frozen
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.answers import PARSER_VERSION, Answer, check_mode, parse_reply
 from steelyard.vlm.frames import Frame, stored_frames
@@ -23,7 +23,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Taken:
     """A question and what was read: `turn` is the reply that gave the answer, of `turns`; 0 where there is none."""
 
@@ -38,7 +38,7 @@ class Taken:
     problem: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """What a run's folder holds."""
 

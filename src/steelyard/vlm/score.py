@@ -11,12 +11,12 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from steelyard import api
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 from steelyard.report.model import Comparison, Report
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.readings import Run, Taken, read_run
@@ -39,7 +39,7 @@ PAIRS = (
 Key = tuple[str, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class PromptScore:
     """One model with one prompt; `constant` compares it with the best constant guess, `controls` with wrong images."""
 
@@ -56,7 +56,7 @@ class PromptScore:
     controls: Mapping[str, Comparison]
 
 
-@dataclass(frozen=True)
+@frozen
 class Pair:
     """Two prompts of one model (or one prompt of two models) on the frames that both have a number for."""
 
@@ -67,7 +67,7 @@ class Pair:
     comparison: Comparison
 
 
-@dataclass(frozen=True)
+@frozen
 class RunScore:
     """Everything that `steelyard vlm score` shows."""
 

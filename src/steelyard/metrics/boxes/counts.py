@@ -5,10 +5,11 @@ Everything here is a ratio of counts by image, so that any weights are one produ
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.spec import Range, render_value
 from steelyard.core.stats import Array, Stats
@@ -54,7 +55,7 @@ def _counts(stats: Stats, iou: float | Range, score: float, most: int, label: st
     return columns
 
 
-@dataclass(frozen=True)
+@frozen
 class _AtScore(Metric):
     """A ratio of counts at an IoU threshold and a score threshold; over a range of IoU, the mean of the ratios."""
 
@@ -92,7 +93,7 @@ def _mean(values: Array) -> Floats:
     return np.asarray(values.mean(axis=1))
 
 
-@dataclass(frozen=True)
+@frozen
 class Precision(_AtScore):
     r"""Precision: the share of the detections kept that are right.
 
@@ -119,7 +120,7 @@ class Precision(_AtScore):
         return _mean(ratio(totals[:, 0], totals[:, 0] + totals[:, 1]))
 
 
-@dataclass(frozen=True)
+@frozen
 class Recall(_AtScore):
     r"""Recall, the true positive rate: the share of the objects that were found.
 
@@ -144,7 +145,7 @@ class Recall(_AtScore):
         return _mean(ratio(totals[:, 0], totals[:, 2]))
 
 
-@dataclass(frozen=True)
+@frozen
 class F1(_AtScore):
     r"""F1: the harmonic mean of precision and recall.
 
@@ -168,7 +169,7 @@ class F1(_AtScore):
         return _mean(ratio(2 * totals[:, 0], totals[:, 0] + totals[:, 1] + totals[:, 2]))
 
 
-@dataclass(frozen=True)
+@frozen
 class BestF1(Metric):
     r"""Best F1: the highest F1 that any score threshold reaches, all classes together.
 
@@ -232,7 +233,7 @@ def _pooled(m: Matches, t: int) -> Matches:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class FalsePositivesPerImage(Metric):
     r"""False positives an image: how many wrong boxes a viewer sees.
 
@@ -268,7 +269,7 @@ class FalsePositivesPerImage(Metric):
         return _mean(ratio(totals[:, 1], (weights @ stats["images"])[:, np.newaxis]))
 
 
-@dataclass(frozen=True)
+@frozen
 class FalsePositiveRateImage(Metric):
     r"""False positive rate by image: of the images without a class, the share that got a detection of it.
 
@@ -318,7 +319,7 @@ def _absent(stats: Stats, score: float) -> Array:
     return columns
 
 
-@dataclass(frozen=True)
+@frozen
 class FalsePositiveRateCandidate(Metric):
     r"""False positive rate by candidate: of the detections that match nothing, the share that the score lets through.
 
@@ -356,7 +357,7 @@ class FalsePositiveRateCandidate(Metric):
         return _mean(ratio(kept[:, 1], every[:, 1]))
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanIou(Metric):
     r"""Mean IoU of the matched: how well the boxes fit the objects that were found.
 
@@ -398,7 +399,7 @@ class MeanIou(Metric):
         return np.stack([overlap, np.bincount(m.image[kept], minlength=units)], axis=1)
 
 
-@dataclass(frozen=True)
+@frozen
 class LogAverageMissRate(Metric):
     r"""Log-average miss rate: the share of objects missed, over false positives from 0.01 to 1 an image.
 

@@ -8,11 +8,11 @@ were mended.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights
@@ -31,7 +31,7 @@ _MOST = 100  # detections an image
 _GRID = np.arange(101) / 100
 
 
-@dataclass(frozen=True)
+@frozen
 class Breakdown:
     """One entry a detection that was looked at, and a flag a truth."""
 
@@ -160,7 +160,7 @@ def _mended(stats: Stats, error: str, iou: float, background: float) -> Matches:
     return _listed(stats, b.row[kept], label[kept], score[kept], hit[kept], counts)
 
 
-@dataclass(frozen=True)
+@frozen
 class ErrorCost(Metric):
     r"""What one kind of error costs: how much AP would rise if all errors of that kind were mended.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.frozen import frozen
 from steelyard.core.spec import Range
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
@@ -26,7 +27,7 @@ KINDS = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "r
 Area = tuple[float, float]
 
 
-@dataclass(frozen=True)
+@frozen
 class Sides:
     """Columns of both sides as the native core takes them."""
 
@@ -116,7 +117,7 @@ def overlaps(s: Sides, detections: Array, truths: Array, *, crowd: bool = False)
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Matches:
     """Detections by class and falling score, with a bit for each IoU threshold; see native/boxes.cpp."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import BoxRecords, Column, Records, Schema, factorize
 from steelyard.core.stats import Stats
@@ -38,7 +39,7 @@ PREDICTION = Schema(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class BoxPairs:
     """Both sides with the rows of their images and classes. `labels` are the sorted ids of the classes."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.spec import Range, render_value
 from steelyard.core.stats import Array, Stats
@@ -72,7 +73,7 @@ def _sized(title: str, area: AreaSetting) -> str:
     return f"{title}, {area} objects" if isinstance(area, str) else f"{title}, area {area[0]:g} to {area[1]:g}"
 
 
-@dataclass(frozen=True)
+@frozen
 class AveragePrecision(Metric):
     r"""Average precision at one IoU threshold: the mean, over classes, of the area under precision against recall.
 
@@ -123,7 +124,7 @@ class AveragePrecision(Metric):
         return average_precision(stats, weights, self.iou, self.area, self.max_dets, self.kind, self.rule, self.only)
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanAveragePrecision(Metric):
     r"""Mean average precision over IoU 0.5 to 0.95: the number that COCO ranks by.
 
@@ -200,7 +201,7 @@ def _ties(found: Matches) -> str:
     return f"{ties:,} detections have the score of another of their class: they keep the input's order." if ties else ""
 
 
-@dataclass(frozen=True)
+@frozen
 class _AtThreshold(Metric):
     """mAP at one threshold."""
 
@@ -225,7 +226,7 @@ class _AtThreshold(Metric):
         return average_precision(stats, weights, self.iou, self.area, self.max_dets)
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanAveragePrecision50(_AtThreshold):
     r"""Mean average precision at IoU 0.5: as PASCAL VOC counts a hit, with the 101 points of COCO.
 
@@ -245,7 +246,7 @@ class MeanAveragePrecision50(_AtThreshold):
     iou = 0.5
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanAveragePrecision75(_AtThreshold):
     r"""Mean average precision at IoU 0.75: only boxes that fit well count.
 
@@ -265,7 +266,7 @@ class MeanAveragePrecision75(_AtThreshold):
     iou = 0.75
 
 
-@dataclass(frozen=True)
+@frozen
 class AverageRecall(Metric):
     r"""Average recall with at most k detections an image and class: how much is found at all.
 

@@ -7,11 +7,11 @@ references.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -27,7 +27,7 @@ def _mean(stats: Stats, weights: Weights, column: Array) -> Floats:
     return ratio(weights @ column, weights @ stats["images"])
 
 
-@dataclass(frozen=True)
+@frozen
 class Bleu(Metric):
     r"""BLEU: the share of a caption's n-grams that stand in a reference, with a penalty for short captions.
 
@@ -91,7 +91,7 @@ class Bleu(Metric):
         return np.asarray(product ** (1 / self.n) * penalty, dtype=np.float64)
 
 
-@dataclass(frozen=True)
+@frozen
 class SacreBleu(Metric):
     r"""BLEU as sacrebleu computes it: tokens of mteval, case kept, from 0 to 100.
 
@@ -138,7 +138,7 @@ class SacreBleu(Metric):
         return np.where(weights @ stats["images"] > 0, value, np.nan)
 
 
-@dataclass(frozen=True)
+@frozen
 class RougeL(Metric):
     r"""ROUGE-L as COCO computes it: the longest common subsequence with the references, recall weighing more.
 
@@ -164,7 +164,7 @@ class RougeL(Metric):
         return _mean(stats, weights, stats["rouge_l"])
 
 
-@dataclass(frozen=True)
+@frozen
 class RougeScore(Metric):
     r"""ROUGE-1, ROUGE-2 or ROUGE-L as the package rouge-score computes it, against the best reference.
 
@@ -211,7 +211,7 @@ class RougeScore(Metric):
         return _mean(stats, weights, columns[self._columns[self.kind]])
 
 
-@dataclass(frozen=True)
+@frozen
 class Cider(Metric):
     r"""CIDEr: n-grams in common with the references, each weighing more the fewer images' references have it.
 
@@ -259,7 +259,7 @@ class Cider(Metric):
         return _mean(stats, weights, stats["cider_d" if self.form == "d" else "cider"])
 
 
-@dataclass(frozen=True)
+@frozen
 class Meteor(Metric):
     r"""METEOR: words in common with the best reference, exactly, by stem or by synonym, in as few pieces as can be.
 
@@ -306,7 +306,7 @@ class Meteor(Metric):
         return np.where(weights @ stats["images"] > 0, value, np.nan)
 
 
-@dataclass(frozen=True)
+@frozen
 class Spider(Metric):
     r"""SPIDEr: the mean of SPICE and CIDEr.
 

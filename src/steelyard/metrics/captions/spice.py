@@ -6,12 +6,13 @@ object with an attribute, or two objects with a relation. Scores are those of an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -55,7 +56,7 @@ def mean_of_defined(stats: Stats, weights: Weights, key: object, scores: Array) 
     return ratio(weights @ total, weights @ count)
 
 
-@dataclass(frozen=True)
+@frozen
 class Spice(Metric):
     r"""SPICE: how much of the references' scene graph the caption names, and how much of what it names is there.
 
@@ -127,7 +128,7 @@ class Spice(Metric):
         return tuple(said)
 
 
-@dataclass(frozen=True)
+@frozen
 class SpiceObject(Spice):
     r"""SPICE of objects alone: are the right things named.
 
@@ -149,7 +150,7 @@ class SpiceObject(Spice):
     category = "object"
 
 
-@dataclass(frozen=True)
+@frozen
 class SpiceAttribute(Spice):
     r"""SPICE of attributes alone: are the right properties given to the right things.
 
@@ -171,7 +172,7 @@ class SpiceAttribute(Spice):
     category = "attribute"
 
 
-@dataclass(frozen=True)
+@frozen
 class SpiceRelation(Spice):
     r"""SPICE of relations alone: is what things do to each other, and where they are, right.
 
@@ -193,7 +194,7 @@ class SpiceRelation(Spice):
     category = "relation"
 
 
-@dataclass(frozen=True)
+@frozen
 class SpiceColor(Spice):
     r"""SPICE of colours alone.
 
@@ -215,7 +216,7 @@ class SpiceColor(Spice):
     category = "color"
 
 
-@dataclass(frozen=True)
+@frozen
 class SpiceCount(Spice):
     r"""SPICE of counts alone: "two dogs".
 
@@ -237,7 +238,7 @@ class SpiceCount(Spice):
     category = "count"
 
 
-@dataclass(frozen=True)
+@frozen
 class SpiceSize(Spice):
     r"""SPICE of sizes alone: "a large bowl".
 
@@ -259,7 +260,7 @@ class SpiceSize(Spice):
     category = "size"
 
 
-@dataclass(frozen=True)
+@frozen
 class SpiceWeighted(Metric):
     r"""SPICE as a weighted sum over kinds of tuples, the weights being the user's.
 

@@ -14,12 +14,13 @@ Metrics
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Column, Records, Schema, as_object, constant_in_unit, factorize
 from steelyard.core.stats import Stats
@@ -51,7 +52,7 @@ PREDICTION = Schema(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class CaptionPairs:
     """Images with the rows of their references, in the order of ids, and the row of their candidate or -1."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range
@@ -29,7 +29,7 @@ ROUNDING = 1e-12  # of an exact area: a pair at the IoU asked for counts
 KINDS = ("step", "voc", "voc11", "coco")
 
 
-@dataclass(frozen=True)
+@frozen
 class _Counted(Metric):
     """A ratio of numbers of true positives, detections and truths."""
 
@@ -82,7 +82,7 @@ class _Counted(Metric):
         return stats.per_unit(("true_positives", self.distance, self.limit, self.matching, weights), make)
 
 
-@dataclass(frozen=True)
+@frozen
 class Precision(_Counted):
     r"""Precision: the share of detections that are right.
 
@@ -108,7 +108,7 @@ class Precision(_Counted):
         return ratio(weights @ self.true_positives(stats), weights @ stats["detections"])
 
 
-@dataclass(frozen=True)
+@frozen
 class Recall(_Counted):
     r"""Recall: the share of truths that were found.
 
@@ -133,7 +133,7 @@ class Recall(_Counted):
         return ratio(weights @ self.true_positives(stats), weights @ stats["truths"])
 
 
-@dataclass(frozen=True)
+@frozen
 class F1(_Counted):
     r"""F1: the harmonic mean of precision and recall.
 
@@ -160,7 +160,7 @@ class F1(_Counted):
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class AveragePrecision(Metric):
     r"""Average precision over the detections' scores.
 
@@ -252,7 +252,7 @@ def _closes(stats: Stats, order: Array, owner: Array) -> Array:
     return closes
 
 
-@dataclass(frozen=True)
+@frozen
 class DetectionRate(Metric):
     r"""Detection rate: the share of truths with a detection whose centre is near.
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -22,7 +22,7 @@ from steelyard.metrics.ellipses.matched import DistanceName, Matches, check_pair
 INFINITY = float("inf")
 
 
-@dataclass(frozen=True)
+@frozen
 class _OfPairs(Metric):
     """A mean over pairs of something that `values` gives; nan leaves a pair out."""
 
@@ -79,7 +79,7 @@ class _OfPairs(Metric):
         return float((weights @ self._sums(stats))[0, 2]), "pairs whose ellipses are near circles, which have no angle"
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanDistance(_OfPairs):
     r"""Mean distance of the matched ellipses.
 
@@ -112,7 +112,7 @@ class MeanDistance(_OfPairs):
         return found.distance
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanIou(_OfPairs):
     r"""Mean IoU of the matched ellipses.
 
@@ -140,7 +140,7 @@ class MeanIou(_OfPairs):
         return ious(found)
 
 
-@dataclass(frozen=True)
+@frozen
 class CenterError(_OfPairs):
     r"""Mean distance between the centres of the matched ellipses.
 
@@ -165,7 +165,7 @@ class CenterError(_OfPairs):
         return distances(found.truth, found.detected, "center")
 
 
-@dataclass(frozen=True)
+@frozen
 class AxisError(_OfPairs):
     r"""Mean error of the half axes of the matched ellipses.
 
@@ -210,7 +210,7 @@ class AxisError(_OfPairs):
         return np.asarray(error[:, taken].mean(axis=1))
 
 
-@dataclass(frozen=True)
+@frozen
 class AngleError(_OfPairs):
     r"""Mean error of the angle of the matched ellipses, in degrees.
 

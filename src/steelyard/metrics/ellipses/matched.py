@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.spec import render_value
@@ -19,7 +19,7 @@ from steelyard.match.ellipses import DISTANCES, WEIGHTS, distances, match, match
 DistanceName = Literal["param", "center", "wasserstein", "iou", "hausdorff", "probiou"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Sides:
     """The ellipses of both sides, by image, and where each image ends."""
 
@@ -31,7 +31,7 @@ class Sides:
     detected_ends: Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Matches:
     """The pairs of all images, by image and inside one by distance: `owner` is a pair's image.
 
@@ -84,7 +84,7 @@ def matches(stats: Stats, distance: str, matching: str = "greedy", weights: tupl
     return stats.derived(("matches", distance, matching, weights), make)
 
 
-@dataclass(frozen=True)
+@frozen
 class Ranked:
     """Detections of all images by falling score: their image, and where equal scores end."""
 
@@ -123,7 +123,7 @@ def ious(found: Matches) -> Array:
     return np.asarray(1 - distances(found.truth, found.detected, "iou"))
 
 
-@dataclass(frozen=True)
+@frozen
 class Paired(Metric):
     """A metric over pairs. Its settings say how they are made."""
 

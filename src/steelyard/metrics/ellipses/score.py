@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
@@ -20,7 +20,7 @@ def closeness(distance: Array, t: float) -> Array:
     return np.divide(t, distance, out=np.ones(len(distance)), where=distance > t)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Scored(Paired):
     """A mean over images of the pairs' closeness, divided by a number of ellipses."""
 
@@ -75,7 +75,7 @@ class _Scored(Paired):
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Score(_Scored):
     r"""Ellipse score: how near the detections are, with a share lost for every one too few or too many.
 
@@ -121,7 +121,7 @@ class Score(_Scored):
         return stats["images"]
 
 
-@dataclass(frozen=True)
+@frozen
 class TruthScore(_Scored):
     r"""Ellipse score over truths only: how near each true ellipse was found; false detections cost nothing.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -37,7 +37,7 @@ def correct_rows(stats: Stats) -> Array:
     return row_sums(stats, "correct", right)
 
 
-@dataclass(frozen=True)
+@frozen
 class Accuracy(CountMetric):
     r"""Accuracy: the share of rows that are right.
 
@@ -69,7 +69,7 @@ class Accuracy(CountMetric):
         return ratio(weights @ correct_rows(stats), weights @ stats["rows"])
 
 
-@dataclass(frozen=True)
+@frozen
 class LabelMetric(Metric):
     """Base of the metrics that need labels, of all classes at once."""
 
@@ -91,7 +91,7 @@ class LabelMetric(Metric):
         return self._lacks(stats) or super().why(stats, weights)
 
 
-@dataclass(frozen=True)
+@frozen
 class ExactMatch(LabelMetric):
     r"""Exact match: the share of rows whose labels are all right.
 
@@ -117,7 +117,7 @@ class ExactMatch(LabelMetric):
         return ratio(weights @ correct_rows(stats), weights @ stats["rows"])
 
 
-@dataclass(frozen=True)
+@frozen
 class HammingLoss(LabelMetric):
     r"""Hamming loss: the share of labels that are wrong.
 
@@ -148,7 +148,7 @@ class HammingLoss(LabelMetric):
         return ratio((counts.fp + counts.fn).sum(axis=1), rows * len(stats.facts["classes"]))
 
 
-@dataclass(frozen=True)
+@frozen
 class BalancedAccuracy(LabelMetric):
     r"""Balanced accuracy: the mean of the classes' recalls.
 
@@ -187,7 +187,7 @@ class BalancedAccuracy(LabelMetric):
         return np.where(classes > 1, (mean - chance) / np.where(classes > 1, 1 - chance, 1.0), np.nan)
 
 
-@dataclass(frozen=True)
+@frozen
 class MatthewsCorrelation(CountMetric):
     r"""Matthews correlation: how far truth and prediction go together, chance being 0.
 
@@ -234,7 +234,7 @@ class MatthewsCorrelation(CountMetric):
         return in_parts(stats, weights, value)
 
 
-@dataclass(frozen=True)
+@frozen
 class CohenKappa(LabelMetric):
     r"""Cohen's kappa: agreement beyond chance.
 
@@ -291,7 +291,7 @@ class CohenKappa(LabelMetric):
         return 1 - ratio(observed * rows, np.where(expected > _ROUNDING * rows**2, expected, 0.0))
 
 
-@dataclass(frozen=True)
+@frozen
 class TopAccuracy(Metric):
     r"""Top-k accuracy: the share of rows whose true class is among the k with the highest scores.
 

@@ -7,13 +7,14 @@ metric of a ranking.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -30,7 +31,7 @@ from steelyard.metrics.labels.hard import F1
 from steelyard.metrics.labels.ranked import RankedMetric, Ranking, RocAuc, class_scores
 
 
-@dataclass(frozen=True)
+@frozen
 class Wrapper(Metric):
     """Base of the wrappers. Direction, range and measure are those of the metric inside."""
 
@@ -91,7 +92,7 @@ class Wrapper(Metric):
         return self.inner.lacks(stats) or super().why(stats, weights)
 
 
-@dataclass(frozen=True)
+@frozen
 class Average(Wrapper):
     """Base of the means over classes. Classes without a value are left out and counted, or taken for 0."""
 
@@ -121,7 +122,7 @@ class Average(Wrapper):
         return float(np.isnan(self.values(stats, weights)).sum()), "classes without a value"
 
 
-@dataclass(frozen=True)
+@frozen
 class Macro(Average):
     r"""Macro: the mean over classes, each counting the same.
 
@@ -150,7 +151,7 @@ class Macro(Average):
         return ratio(np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1))
 
 
-@dataclass(frozen=True)
+@frozen
 class Weighted(Average):
     r"""Weighted: the mean over classes, each counting by its rows in the truth.
 
@@ -178,7 +179,7 @@ class Weighted(Average):
         return ratio((np.where(defined, values, 0.0) * support).sum(axis=1), (support * defined).sum(axis=1))
 
 
-@dataclass(frozen=True)
+@frozen
 class Micro(Wrapper):
     r"""Micro: the metric of all classes' decisions together.
 
@@ -211,7 +212,7 @@ class Micro(Wrapper):
         return self.inner.pooled(stats, weights)
 
 
-@dataclass(frozen=True)
+@frozen
 class EachClass(Wrapper):
     r"""Per class: the metric of every class, one score each.
 
@@ -247,7 +248,7 @@ def _as_spec(name: str) -> str | int:
     return int(name) if name.isascii() and name.isdigit() and str(int(name)) == name else name
 
 
-@dataclass(frozen=True)
+@frozen
 class OneVersusOne(Wrapper):
     r"""One versus one: the mean over all pairs of classes, each ranked among the rows of the two.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -20,7 +20,7 @@ NO_PROBABILITIES = "the predictions hold no probabilities"
 SMALLEST = float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True)
+@frozen
 class ProbabilityMetric(PerClass):
     """Base of the metrics that need probabilities."""
 
@@ -34,7 +34,7 @@ def _true_probability(stats: Stats) -> Array:
     return matrix[np.arange(len(truth)), truth]
 
 
-@dataclass(frozen=True)
+@frozen
 class LogLoss(ProbabilityMetric):
     r"""Log loss: how surprised the model is by the truth.
 
@@ -87,7 +87,7 @@ def _surprise(p: Array) -> Array:
     return np.asarray(np.abs(-np.log(np.clip(p, SMALLEST, 1.0))))
 
 
-@dataclass(frozen=True)
+@frozen
 class BrierScore(ProbabilityMetric):
     r"""Brier score: the squared distance of the probabilities from the truth.
 
@@ -140,7 +140,7 @@ class BrierScore(ProbabilityMetric):
         return ratio(weights @ row_sums(stats, ("squared", place), make), weights @ stats["rows"])
 
 
-@dataclass(frozen=True)
+@frozen
 class Bins:
     """Weighted sums by bin of confidence, for each row of weights: (rows, bins)."""
 
@@ -178,7 +178,7 @@ def binned(stats: Stats, weights: Weights, bins: int, place: int = -1) -> Bins:
     return Bins(totals[:, :bins], totals[:, bins : 2 * bins], totals[:, 2 * bins :])
 
 
-@dataclass(frozen=True)
+@frozen
 class CalibrationMetric(ProbabilityMetric):
     """Base of the metrics that compare confidence with how often it is right, bin by bin."""
 
@@ -205,7 +205,7 @@ class CalibrationMetric(ProbabilityMetric):
         return np.concatenate(parts) if parts else np.zeros(0)
 
 
-@dataclass(frozen=True)
+@frozen
 class ExpectedCalibrationError(CalibrationMetric):
     r"""Expected calibration error: how far confidence is from how often it is right, on average.
 
@@ -233,7 +233,7 @@ class ExpectedCalibrationError(CalibrationMetric):
         return ratio(np.abs(found.right - found.confidence).sum(axis=1), found.rows.sum(axis=1))
 
 
-@dataclass(frozen=True)
+@frozen
 class MaximumCalibrationError(CalibrationMetric):
     r"""Maximum calibration error: the largest gap between confidence and how often it is right.
 
@@ -262,7 +262,7 @@ class MaximumCalibrationError(CalibrationMetric):
         return np.where(some, np.max(np.nan_to_num(gaps), axis=1, initial=0.0), np.nan)
 
 
-@dataclass(frozen=True)
+@frozen
 class ClasswiseCalibrationError(Metric):
     r"""Classwise calibration error: the mean of the classes' expected calibration errors.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.codes import codes
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
 
@@ -21,7 +21,7 @@ SUM_TOLERANCE = 1e-3  # how far the probabilities of a row may be from adding up
 MOST_IN_A_TABLE = 4096  # classes x classes that are counted in one table
 
 
-@dataclass(frozen=True)
+@frozen
 class Scored:
     """Scores or probabilities: one column for each of `classes` (places in the list of classes)."""
 
@@ -29,7 +29,7 @@ class Scored:
     values: Array  # (rows, len(classes))
 
 
-@dataclass(frozen=True)
+@frozen
 class Coded:
     """Classes, and each side's labels: codes (rows,), or 0 and 1 (rows, classes) where a row has several."""
 

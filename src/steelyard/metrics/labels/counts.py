@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -24,7 +25,7 @@ MATRIX = "confusion matrix"  # what stats that count cells hold
 NO_LABELS = "the predictions hold scores and no labels"
 
 
-@dataclass(frozen=True)
+@frozen
 class Counts:
     """True and false positives and negatives: (rows of weights,) or (rows, classes)."""
 
@@ -132,7 +133,7 @@ def which_class(metric: Metric, stats: Stats) -> str:
     return f"{number}: name one, {metric.name}(label={example}), or wrap it, macro({metric.name})"
 
 
-@dataclass(frozen=True)
+@frozen
 class PerClass(Metric):
     """Base of the metrics that a class has: with `label` that class's, against all others.
 
@@ -195,7 +196,7 @@ class PerClass(Metric):
         return (f"The positive class is '{stats.facts['classes'][stats.facts['positive']]}'.",)
 
 
-@dataclass(frozen=True)
+@frozen
 class CountMetric(PerClass):
     """Base of the metrics that are a formula of a class's counts."""
 

@@ -13,7 +13,7 @@ Conventions
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from steelyard.align.codes import codes
 from steelyard.align.join import check_policy, join
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Column, Records, Schema
@@ -68,7 +69,7 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class DeclaredRecords(Records):
     """Records of truth with the classes that the user declared."""
 
@@ -87,7 +88,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     return declared, prediction
 
 
-@dataclass(frozen=True)
+@frozen
 class LabelPairs:
     """Rows of truth with their predictions. `truth_row` and `prediction_row` are None where row i goes with row i.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import within_range
 from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.labels.counts import CountMetric, Counts
@@ -13,7 +12,7 @@ from steelyard.metrics.labels.counts import CountMetric, Counts
 INFINITY = float("inf")
 
 
-@dataclass(frozen=True)
+@frozen
 class Precision(CountMetric):
     r"""Precision: of the rows predicted to be the class, the share that are.
 
@@ -38,7 +37,7 @@ class Precision(CountMetric):
         return ratio(counts.tp, counts.tp + counts.fp)
 
 
-@dataclass(frozen=True)
+@frozen
 class Recall(CountMetric):
     r"""Recall: of the rows that are the class, the share that were found.
 
@@ -65,7 +64,7 @@ class Recall(CountMetric):
         return ratio(counts.tp, counts.tp + counts.fn)
 
 
-@dataclass(frozen=True)
+@frozen
 class F1(CountMetric):
     r"""F1: precision and recall in one number, their harmonic mean.
 
@@ -92,7 +91,7 @@ class F1(CountMetric):
         return ratio(2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn)
 
 
-@dataclass(frozen=True)
+@frozen
 class FBeta(CountMetric):
     r"""F-beta: precision and recall in one number, recall counting beta times as much.
 
@@ -129,7 +128,7 @@ class FBeta(CountMetric):
         return ratio(hits, hits + square * counts.fn + counts.fp)
 
 
-@dataclass(frozen=True)
+@frozen
 class Jaccard(CountMetric):
     r"""Jaccard index: rows that have the class on both sides, of those that have it on either.
 
@@ -153,7 +152,7 @@ class Jaccard(CountMetric):
         return ratio(counts.tp, counts.tp + counts.fp + counts.fn)
 
 
-@dataclass(frozen=True)
+@frozen
 class Specificity(CountMetric):
     r"""Specificity: of the rows that are not the class, the share that were not predicted to be.
 
@@ -178,7 +177,7 @@ class Specificity(CountMetric):
         return ratio(counts.tn, counts.tn + counts.fp)
 
 
-@dataclass(frozen=True)
+@frozen
 class FalsePositiveRate(CountMetric):
     r"""False positive rate: of the rows that are not the class, the share predicted to be.
 
@@ -203,7 +202,7 @@ class FalsePositiveRate(CountMetric):
         return ratio(counts.fp, counts.fp + counts.tn)
 
 
-@dataclass(frozen=True)
+@frozen
 class FalseNegativeRate(CountMetric):
     r"""False negative rate: of the rows that are the class, the share that were missed.
 
@@ -228,7 +227,7 @@ class FalseNegativeRate(CountMetric):
         return ratio(counts.fn, counts.fn + counts.tp)
 
 
-@dataclass(frozen=True)
+@frozen
 class NegativePredictiveValue(CountMetric):
     r"""Negative predictive value: of the rows not predicted to be the class, the share that are not.
 
@@ -252,7 +251,7 @@ class NegativePredictiveValue(CountMetric):
         return ratio(counts.tn, counts.tn + counts.fn)
 
 
-@dataclass(frozen=True)
+@frozen
 class FalseDiscoveryRate(CountMetric):
     r"""False discovery rate: of the rows predicted to be the class, the share that are not.
 

@@ -6,13 +6,13 @@ step. Sorting is done once; every row of weights is then one walk down the ranki
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
@@ -48,7 +48,7 @@ def is_class(stats: Stats, place: int) -> Array:
     return np.ascontiguousarray(truth[:, place] if stats.facts["several"] else truth == place, dtype=np.uint8)
 
 
-@dataclass(frozen=True)
+@frozen
 class Ranking:
     """Events from the highest score to the lowest; `last` is 1 where a run of equal scores ends.
 
@@ -152,7 +152,7 @@ def pooled_ranking(stats: Stats) -> Ranking:
     return found
 
 
-@dataclass(frozen=True)
+@frozen
 class RankedMetric(PerClass):
     """Base of the metrics of a ranking; `kind` is what the walk down it gives."""
 
@@ -175,7 +175,7 @@ class RankedMetric(PerClass):
         return self.walk(pooled_ranking(stats), weights)
 
 
-@dataclass(frozen=True)
+@frozen
 class AveragePrecision(RankedMetric):
     r"""Average precision: the precision at every step of recall, summed by the step.
 
@@ -198,7 +198,7 @@ class AveragePrecision(RankedMetric):
     kind = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class RocAuc(RankedMetric):
     r"""Area under the ROC curve: the chance that a row of the class is ranked above one that is not.
 
@@ -222,7 +222,7 @@ class RocAuc(RankedMetric):
     kind = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class BestF1(RankedMetric):
     r"""Best F1: the highest F1 that any threshold of the score reaches.
 
@@ -250,7 +250,7 @@ class BestF1(RankedMetric):
         return (*super().notes(stats, weights), f"The best F1 is reached by scores from {value:.6g} up.")
 
 
-@dataclass(frozen=True)
+@frozen
 class BestThreshold(RankedMetric):
     r"""Best threshold: the score from which on a row is called the class, where F1 is highest.
 
@@ -279,7 +279,7 @@ class BestThreshold(RankedMetric):
         return found.thresholds(weights, self.kind)
 
 
-@dataclass(frozen=True)
+@frozen
 class TprAtFpr(RankedMetric):
     r"""TPR at an FPR: the share of the class that is found when at most so many others are.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.spec import render_value
@@ -20,7 +20,7 @@ ALL = 2**62  # a cut behind every rank
 _RANK = {"id": "rank", "input": "rank_input", "single": "rank_single"}
 
 
-@dataclass(frozen=True)
+@frozen
 class QueryMetric(Metric):
     """A metric that is a mean over queries.
 
@@ -88,7 +88,7 @@ def events(stats: Stats, ties: str) -> tuple[Array, Array, Array]:
     return stats.events[_RANK[ties]], stats.events["relevance"], stats.per_unit("starts", make)
 
 
-@dataclass(frozen=True)
+@frozen
 class Hits:
     """What the first k documents of each query hold."""
 

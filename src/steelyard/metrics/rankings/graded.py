@@ -5,20 +5,20 @@ Conventions: `g_i` is the relevance of the document at rank i, 0 where it has no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats
 from steelyard.metrics.rankings.base import ALL, QueryMetric, events, hits, over
 
 
-@dataclass(frozen=True)
+@frozen
 class DiscountedGain(QueryMetric):
     r"""Normalised discounted cumulative gain: the gain of the list over that of the best possible list.
 
@@ -68,7 +68,7 @@ class DiscountedGain(QueryMetric):
         return (cls(), cls(k=10), cls(k=10, gain="exponential"))
 
 
-@dataclass(frozen=True)
+@frozen
 class RankBiasedPrecision(QueryMetric):
     r"""Rank-biased precision: what a reader finds who goes on to the next document with probability p.
 
@@ -110,7 +110,7 @@ class RankBiasedPrecision(QueryMetric):
         return column
 
 
-@dataclass(frozen=True)
+@frozen
 class ExpectedReciprocalRank(QueryMetric):
     r"""Expected reciprocal rank: one over the rank at which a reader stops, who stops sooner at better documents.
 
@@ -160,7 +160,7 @@ class ExpectedReciprocalRank(QueryMetric):
         return found
 
 
-@dataclass(frozen=True)
+@frozen
 class Judged(QueryMetric):
     r"""Judged: the share of the first k documents that somebody judged.
 

@@ -6,19 +6,19 @@ relevant. A document is relevant where its relevance is at least `level`; one wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats
 from steelyard.metrics.rankings.base import QueryMetric, events, hits, over
 
 
-@dataclass(frozen=True)
+@frozen
 class _AtK(QueryMetric):
     at = "k"
 
@@ -36,7 +36,7 @@ class _AtK(QueryMetric):
         return (cls(), cls(k=10))
 
 
-@dataclass(frozen=True)
+@frozen
 class AveragePrecision(_AtK):
     r"""Average precision of a query: the mean of the precisions at the ranks of its relevant documents.
 
@@ -83,7 +83,7 @@ class AveragePrecision(_AtK):
         return (cls(), cls(k=10), cls(k=10, norm="min"), cls(k=10, norm="hits"))
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanAveragePrecision(AveragePrecision):
     r"""Mean average precision: the mean over queries of each query's average precision.
 
@@ -105,7 +105,7 @@ class MeanAveragePrecision(AveragePrecision):
     title = "Mean average precision"
 
 
-@dataclass(frozen=True)
+@frozen
 class Precision(_AtK):
     r"""Precision: the share of the first k documents that are relevant.
 
@@ -139,7 +139,7 @@ class Precision(_AtK):
         return (cls(k=10),)
 
 
-@dataclass(frozen=True)
+@frozen
 class Recall(_AtK):
     r"""Recall: the share of the relevant documents that stand among the first k.
 
@@ -165,7 +165,7 @@ class Recall(_AtK):
         return over(found.hits, found.relevant, found.relevant > 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class F1(_AtK):
     r"""F1: the harmonic mean of precision and recall at k, query by query.
 
@@ -196,7 +196,7 @@ class F1(_AtK):
         return (cls(k=10),)
 
 
-@dataclass(frozen=True)
+@frozen
 class Hit(_AtK):
     r"""Hit rate: the share of queries with at least one relevant document among the first k.
 
@@ -223,7 +223,7 @@ class Hit(_AtK):
         return over((found.hits > 0).astype(np.float64), 1.0, found.relevant > 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Success(Hit):
     r"""Success: the same as the hit rate, under the name that trec_eval has for it.
 
@@ -242,7 +242,7 @@ class Success(Hit):
     title = "Success"
 
 
-@dataclass(frozen=True)
+@frozen
 class ReciprocalRank(_AtK):
     r"""Mean reciprocal rank: one over the rank of the first relevant document, 0 where there is none in the first k.
 
@@ -268,7 +268,7 @@ class ReciprocalRank(_AtK):
         return over(1.0 / rank, 1.0, found.relevant > 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class RPrecision(QueryMetric):
     r"""R-precision: the precision at R, where R is the query's own number of relevant documents.
 
@@ -295,7 +295,7 @@ class RPrecision(QueryMetric):
         return over(found, relevant, relevant > 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class BinaryPreference(QueryMetric):
     r"""Binary preference: how often a relevant document stands before the judged ones that are not relevant.
 

@@ -1,0 +1,110 @@
+"""`@frozen` behaves as `@dataclass(frozen=True)` does."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import pickle
+from typing import Any, ClassVar
+
+import pytest
+
+from steelyard.core.frozen import frozen
+
+
+@frozen
+class Base:
+    """A class with a field of each kind."""
+
+    kind: ClassVar[str] = "kind"
+    first: int
+    second: float = 2.0
+    hidden: list[int] = dataclasses.field(default_factory=list, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.first < 0:
+            raise ValueError("negative")
+
+
+@frozen
+class Derived(Base):
+    """A class that adds a field, and gives another one a default."""
+
+    first: int = 5
+    third: str = "c"
+
+
+@dataclasses.dataclass(frozen=True)
+class PlainBase:
+    """`Base` as dataclasses make it."""
+
+    first: int
+    second: float = 2.0
+    hidden: list[int] = dataclasses.field(default_factory=list, repr=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class PlainDerived(PlainBase):
+    """`Derived` as dataclasses make it."""
+
+    first: int = 5
+    third: str = "c"
+
+
+CALLS: list[tuple[type, type, tuple[Any, ...], dict[str, Any]]] = [
+    (Base, PlainBase, (1,), {}),
+    (Base, PlainBase, (1, 3.0), {}),
+    (Base, PlainBase, (), {"second": 1.0, "first": 4}),
+    (Base, PlainBase, (1,), {"hidden": [1, 2]}),
+    (Derived, PlainDerived, (), {}),
+    (Derived, PlainDerived, (1, 2.0, [3], "d"), {}),
+    (Derived, PlainDerived, (), {"third": "x"}),
+]
+
+
+@pytest.mark.parametrize(("ours", "plain", "values", "named"), CALLS)
+def test_same_instances(ours: Any, plain: Any, values: tuple[Any, ...], named: dict[str, Any]) -> None:
+    mine, theirs = ours(*values, **named), plain(*values, **named)
+    assert dataclasses.asdict(mine) == dataclasses.asdict(theirs)
+    assert repr(mine) == repr(theirs).replace("Plain", "")
+    assert hash(mine) == hash(theirs)
+    assert [f.name for f in dataclasses.fields(mine)] == [f.name for f in dataclasses.fields(theirs)]
+    assert mine == ours(*values, **named)
+    changed = dataclasses.replace(mine, first=77)
+    assert changed.first == 77
+    assert changed != mine
+    for again in (pickle.loads(pickle.dumps(mine)), copy.copy(mine), copy.deepcopy(mine)):
+        assert again == mine
+        assert again.hidden == mine.hidden
+
+
+def test_cannot_be_changed() -> None:
+    value = Base(1)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="first"):
+        value.first = 2  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError, match="first"):
+        del value.first
+    with pytest.raises(dataclasses.FrozenInstanceError, match="other"):
+        value.other = 2  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("named", [{}, {"first": 1, "fourth": 2}])
+def test_wrong_arguments(named: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"first|fourth"):
+        Base(**named)
+
+
+def test_defaults_are_not_shared_and_post_init_runs() -> None:
+    assert Base(1).hidden is not Base(1).hidden
+    with pytest.raises(ValueError, match="negative"):
+        Base(-1)
+    with pytest.raises(ValueError, match="negative"):
+        Derived(-1)
+
+
+def test_equality_is_that_of_tuples() -> None:
+    nan = math.nan
+    assert Base(1, nan) == Base(1, nan)
+    assert Base(5) != Derived(5)
+    assert Base(1, hidden=[1]) == Base(1, hidden=[2])
