@@ -451,6 +451,19 @@ void bind_masks(nb::module_& m) {
       },
       nb::arg("masks"), "The smallest box around what is set: x, y, width, height.");
   m.def(
+      "mask_sizes",
+      [](nb::list list) {
+        std::int64_t* out;
+        auto result = make_raw<std::int64_t>({nb::len(list), 2}, out);
+        for (nb::handle item : list) {
+          const PackedMask mask = packed_of(item);
+          *out++ = mask.height;
+          *out++ = mask.width;
+        }
+        return result;
+      },
+      nb::arg("masks"), "Height and width of packed masks.");
+  m.def(
       "mask_polygons",
       [](nb::list polygons, long long height, long long width) {
         return each_as_coco(polygons_of(polygons, height, width, false));

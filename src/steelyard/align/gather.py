@@ -19,7 +19,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
 
 Batch = tuple[Records, Records]
-SHAPES = ("rows", "boxes")  # of data that can be gathered batch by batch
+SHAPES = ("rows", "boxes", "masks", "keypoints")  # of data that can be gathered batch by batch
 
 
 @frozen
