@@ -32,6 +32,7 @@ from steelyard.metrics.boxes.counts import (
     Precision,
     Recall,
 )
+from steelyard.metrics.boxes.errors import ErrorCost
 from steelyard.metrics.boxes.pairs import LARGEST
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
 from steelyard.metrics.boxes.precision import (
@@ -249,7 +250,7 @@ TASK = replace(
     prediction=PREDICTION,
     metrics=(
         _Map, _Map50, _Map75, _AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _BestF1,
-        FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanOks, _LogAverageMissRate,
+        FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanOks, _LogAverageMissRate, ErrorCost,
     ),
     defaults=(
         "map", "map50", "map75", "map(area=medium)", "map(area=large)", "ar@20", "ap(kind=step)", "best_f1",

@@ -359,7 +359,7 @@ class FalsePositiveRateCandidate(Metric):
 
 @frozen
 class MeanIou(Metric):
-    r"""Mean IoU of the matched: how well the boxes fit the objects that were found.
+    r"""Mean IoU of the matched: how well what was found fits the objects.
 
     $\overline{\mathrm{IoU}} = \frac{1}{|M|} \sum_{(d, g) \in M} \mathrm{IoU}(d, g)$
 
@@ -373,7 +373,7 @@ class MeanIou(Metric):
     """
 
     name = "mean_iou"
-    title = "Mean IoU of matched boxes"
+    title = "Mean IoU of the matched"
 
     iou: float = 0.5
     score: float = 0.5
