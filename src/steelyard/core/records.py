@@ -7,7 +7,7 @@ files into records by it is `io`'s.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -105,8 +105,8 @@ class BoxRecords(Records):
     """Boxes, masks or keypoints of one side, with what a row cannot say: images without any, the classes there are.
 
     `images` and `labels` are None where the source does not list them; then those that stand in rows are all there
-    are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `sizes` are height and width of
-    the images, -1 where they are not known. `likeness` says how objects are compared, where it is not by their boxes.
+    are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `sizes` are height and width
+    of the images, -1 where they are not known. `likeness` says how objects are compared, where not by their boxes.
     """
 
     images: Array | None = None
@@ -115,6 +115,13 @@ class BoxRecords(Records):
     zero_id: int = -1
     sizes: Array | None = None
     likeness: tuple[Any, ...] | None = None
+
+
+def with_likeness(records: Records, columns: Mapping[str, Array], likeness: tuple[Any, ...]) -> BoxRecords:
+    """The same records with other columns, and how their objects are compared."""
+    if isinstance(records, BoxRecords):
+        return replace(records, columns=columns, likeness=likeness)
+    return BoxRecords(records.source, columns, records.other, records.place, records.names, likeness=likeness)
 
 
 def factorize(*columns: Array) -> tuple[Array, list[Array]]:

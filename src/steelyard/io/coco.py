@@ -22,7 +22,7 @@ _KEYS = {"boxes": "bbox", "masks": "segmentation", "keypoints": "keypoints"}
 def read_coco(
     path: str | PathLike[str], side: str, threads: int = 0, what: str = "boxes", truth: Records | None = None
 ) -> BoxRecords:
-    """Read one side: `side` is "truth" or "prediction". Polygons of predictions need the truth, for the images' sizes."""
+    """Read one side, "truth" or "prediction". Polygons of predictions need the truth, for the images' sizes."""
     source = str(path)
     check_readable(Path(path), source)
     try:

@@ -94,13 +94,17 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
     for i, item in enumerate(data):
         where = f"{source}, item {i}"
         if not isinstance(item, Mapping):
-            raise InputError(f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict an image.")
+            raise InputError(
+                f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict an image."
+            )
         for name in item:
             if name not in known:
                 raise InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), known))
         if not needed <= item.keys():
             lacking = min(needed - item.keys())
-            raise InputError(f"the key '{lacking}' is missing", where=where, remedy=f"It needs {', '.join(sorted(needed))}.")
+            raise InputError(
+                f"the key '{lacking}' is missing", where=where, remedy=f"It needs {', '.join(sorted(needed))}."
+            )
         image = item["image"].item() if hasattr(item["image"], "item") else item["image"]
         images.append(image)
         shapes = _listed(item[key])
@@ -111,7 +115,9 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
                 continue
             values = _listed(item[name])
             if len(values) != len(shapes):
-                raise InputError(f"{len(shapes)} {key} and {len(values)} {name}", where=where, remedy="Give one for each.")
+                raise InputError(
+                    f"{len(shapes)} {key} and {len(values)} {name}", where=where, remedy="Give one for each."
+                )
             columns.setdefault(column, []).extend(v.item() if hasattr(v, "item") else v for v in values)
         if "boxes" in item:
             for axis, column in enumerate("xywh"):

@@ -2,8 +2,9 @@
 
 Conventions
     The unit is the image. Points are x, y, v in turn; v > 0 in the truth marks a visible one. Objects are compared by
-    object keypoint similarity (OKS), in which a sigma says how exactly people place that point. A truth without a visible
-    point is ignored: a detection near it counts neither way. At most 20 detections of a class count in an image.
+    object keypoint similarity (OKS), in which a sigma says how exactly people place that point. A truth without a
+    visible point is ignored: a detection near it counts neither way. At most 20 detections of a class count in an
+    image.
 
 Metrics
     Those of `boxes`, with OKS in the place of IoU; the ten numbers of COCO are equal to pycocotools' to the last bit.
@@ -20,7 +21,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
-from steelyard.core.records import Array, BoxRecords, Column, Records, Schema
+from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_likeness
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
@@ -116,10 +117,7 @@ def _measured(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRe
     visible = columns.pop("visible", None)
     count = seen.sum(axis=1)
     columns["ignored"] = count == 0 if visible is None else np.where(visible < 0, count, visible) == 0
-    known = {"columns": columns, "likeness": ("keypoints", sigmas)}
-    if isinstance(records, BoxRecords):
-        return replace(records, **known)
-    return BoxRecords(records.source, other=records.other, place=records.place, names=records.names, **known)
+    return with_likeness(records, columns, ("keypoints", sigmas))
 
 
 def _extent(points: Array, kept: Array) -> dict[str, Array]:
@@ -250,7 +248,8 @@ TASK = replace(
     prediction=PREDICTION,
     metrics=(
         _Map, _Map50, _Map75, _AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _BestF1,
-        FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanOks, _LogAverageMissRate, ErrorCost,
+        FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanOks, _LogAverageMissRate,
+        ErrorCost,
     ),
     defaults=(
         "map", "map50", "map75", "map(area=medium)", "map(area=large)", "ar@20", "ap(kind=step)", "best_f1",

@@ -19,7 +19,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option, Options
-from steelyard.core.records import Array, BoxRecords, Column, Records, Schema
+from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_likeness
 from steelyard.core.task import Policy
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
 from steelyard.metrics.boxes.pairs import BoxPairs
@@ -64,11 +64,7 @@ def _measured(records: Records, ratio: float) -> BoxRecords:
         columns.update({name: box[:, i] for i, name in enumerate("xywh")})
     if "area" not in columns:
         columns["area"] = _native.mask_area(masks.tolist()).astype(np.float64)
-    if isinstance(records, BoxRecords):
-        return replace(records, columns=columns, likeness=("masks", ratio))
-    return BoxRecords(
-        records.source, columns, records.other, records.place, records.names, likeness=("masks", ratio)
-    )
+    return with_likeness(records, columns, ("masks", ratio))
 
 
 def pair(truth: Records, prediction: Records, policy: Policy) -> BoxPairs:

@@ -50,7 +50,11 @@ class Sides:
     def part(self, truths: Array, detections: Array) -> Sides:
         """Some of the truths and detections, all as of one class."""
         t, d = truths, detections
-        changed = {} if self.likeness is None else {"shape": self.shape[t], "d_shape": self.d_shape[d], "d_area": self.d_area[d]}
+        changed = (
+            {}
+            if self.likeness is None
+            else {"shape": self.shape[t], "d_shape": self.d_shape[d], "d_area": self.d_area[d]}
+        )
         return replace(
             self, image=self.image[t], label=np.zeros(len(t), np.int32), box=self.box[t], area=self.area[t],
             flags=self.flags[t], d_image=self.d_image[d], d_label=np.zeros(len(d), np.int32), d_box=self.d_box[d],
