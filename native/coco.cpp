@@ -746,11 +746,9 @@ void check_keypoints(const std::vector<Part>& parts) {
 void put_masks(nb::dict& out, std::vector<Part>& parts, bool truth) {
   nb::list masks;
   for (Part& part : parts) {
-    std::size_t from = 0;
-    for (std::size_t row = 0; row < part.shapes.packed_ends.size(); ++row) {
-      const std::size_t end = part.shapes.packed_ends[row];
-      masks.append(nb::bytes(reinterpret_cast<const char*>(part.shapes.packed.data() + from), 4 * (end - from)));
-      from = end;
+    for (std::size_t row = 0; row < part.shapes.masks.size(); ++row) {
+      const Shapes::One& one = part.shapes.masks[row];
+      masks.append(nb::bytes(reinterpret_cast<const char*>(part.shapes.packed.data() + one.begin), 4 * (one.end - one.begin)));
       if (truth && part.area[row] < 0) part.area[row] = part.shapes.areas[row];
     }
     std::vector<std::uint32_t>().swap(part.shapes.packed);

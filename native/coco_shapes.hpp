@@ -18,15 +18,15 @@ enum class What : int { boxes = 0, masks = 1, keypoints = 2 };
 
 // The masks or keypoints of one chunk's records. Numbers of all records lie one behind the other.
 struct Shapes {
-  // Masks: counts of those that came as counts, points of those that came as polygons.
-  std::vector<std::uint32_t> counts;
+  // Masks as height, width and counts, one behind the other; and points of those that came as polygons.
+  std::vector<std::uint32_t> packed;
   std::vector<double> points;
   std::vector<std::size_t> ring_ends;  // in points
   struct One {
     std::size_t at;                    // byte in the file, for messages
-    std::size_t counts_end, rings_end;
-    std::uint32_t height, width;       // of counts
-    bool drawn;                        // polygons
+    std::size_t begin, end;            // in packed, once it is made
+    std::size_t rings_end;
+    bool drawn;                        // of polygons
   };
   std::vector<One> masks;
   // Keypoints: x, y, v in turn.
@@ -35,9 +35,7 @@ struct Shapes {
   std::vector<std::int64_t> visible;   // num_keypoints, -1 where it is not given
   // Images: height and width, -1 where they are not given.
   std::vector<std::int64_t> sizes;
-  // After `draw`: height, width and counts of each mask, and where each ends.
-  std::vector<std::uint32_t> packed;
-  std::vector<std::size_t> packed_ends;
+  // After `draw`.
   std::vector<double> boxes, areas;
 
   void read_mask(Cursor& c, std::size_t base);
@@ -52,13 +50,13 @@ struct Shapes {
 
   // A record that turns out not to be whole is read again: nothing of it may stay.
   struct Mark {
-    std::size_t counts, points, rings, masks, keypoints, sizes, visible;
+    std::size_t packed, points, rings, masks, keypoints, sizes, visible;
   };
   Mark mark() const {
-    return {counts.size(), points.size(), ring_ends.size(), masks.size(), keypoints.size(), sizes.size(), visible.size()};
+    return {packed.size(), points.size(), ring_ends.size(), masks.size(), keypoints.size(), sizes.size(), visible.size()};
   }
   void back_to(const Mark& m) {
-    counts.resize(m.counts);
+    packed.resize(m.packed);
     points.resize(m.points);
     ring_ends.resize(m.rings);
     masks.resize(m.masks);
@@ -69,23 +67,22 @@ struct Shapes {
 
  private:
   void read_polygons(Cursor& c, std::size_t start);
-  void read_counts(Cursor& c, std::size_t start, One& one);
+  void read_counts(Cursor& c, std::size_t start);
   std::string scratch_;
-  std::vector<std::uint32_t> list_;
 };
 
 inline void Shapes::read_mask(Cursor& c, std::size_t base) {
   const std::size_t start = c.at();
-  One one{base + start, 0, 0, 0, 0, false};
+  One one{base + start, packed.size(), 0, 0, false};
   if (c.peek() == '[') {
     read_polygons(c, start);
     one.drawn = true;
   } else if (c.peek() == '{') {
-    read_counts(c, start, one);
+    read_counts(c, start);
   } else {
     c.wrong_type("polygons (an array) or a mask (an object with size and counts) is expected");
   }
-  one.counts_end = counts.size();
+  one.end = packed.size();
   one.rings_end = ring_ends.size();
   masks.push_back(one);
 }
@@ -118,12 +115,13 @@ inline void Shapes::read_polygons(Cursor& c, std::size_t start) {
   if (rings == 0) c.refuse(start, "there is no polygon");
 }
 
-inline void Shapes::read_counts(Cursor& c, std::size_t start, One& one) {
+inline void Shapes::read_counts(Cursor& c, std::size_t start) {
   c.step();
-  bool have_size = false, have_counts = false, as_text = false;
+  bool have_size = false, have_counts = false;
   long long size[2] = {0, 0};
-  std::string text;
-  list_.clear();
+  std::uint64_t sum = 0;
+  const std::size_t head = packed.size();
+  packed.insert(packed.end(), {0u, 0u});
   if (!c.take('}')) {
     do {
       c.space();
@@ -150,8 +148,12 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start, One& one) {
         if (have_counts) c.refuse(c.at(), "the mask's counts stand twice");
         have_counts = true;
         if (c.peek() == '"') {
-          text = c.text(&scratch_);
-          as_text = true;
+          const std::string_view text = c.text(&scratch_);
+          try {
+            sum = counts_from_text(text, packed);
+          } catch (const std::invalid_argument& error) {
+            c.refuse(start, error.what());
+          }
         } else if (c.peek() == '[') {
           c.step();
           if (!c.take(']')) {
@@ -160,7 +162,8 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start, One& one) {
               if (!number.integral || number.whole < 0 || number.whole > 0xFFFFFFFFll) {
                 c.refuse(start, "a count of the mask is not a whole number from 0 to 2^32");
               }
-              list_.push_back(static_cast<std::uint32_t>(number.whole));
+              packed.push_back(static_cast<std::uint32_t>(number.whole));
+              sum += static_cast<std::uint64_t>(number.whole);
             } while (c.take(','));
             c.expect(']', "',' or ']' is expected");
           }
@@ -175,30 +178,27 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start, One& one) {
   }
   if (!have_size || !have_counts) c.refuse(start, std::string("the mask lacks '") + (have_size ? "counts'" : "size'"));
   try {
-    Rle rle;
-    if (as_text) {
-      rle = rle_from_text(text, size[0], size[1]);
-    } else {
-      check_size(size[0], size[1]);
-      rle = {static_cast<std::uint32_t>(size[0]), static_cast<std::uint32_t>(size[1]), list_};
-      check_counts(rle);
-    }
-    one.height = rle.height;
-    one.width = rle.width;
-    counts.insert(counts.end(), rle.counts.begin(), rle.counts.end());
+    check_size(size[0], size[1]);
   } catch (const std::invalid_argument& error) {
     c.refuse(start, error.what());
+  }
+  packed[head] = static_cast<std::uint32_t>(size[0]);
+  packed[head + 1] = static_cast<std::uint32_t>(size[1]);
+  const std::uint64_t pixels = static_cast<std::uint64_t>(size[0]) * static_cast<std::uint64_t>(size[1]);
+  if (sum != pixels) {
+    c.refuse(start, "the counts add up to " + std::to_string(sum) + " pixels, the size " + std::to_string(size[0]) + " x " +
+                        std::to_string(size[1]) + " has " + std::to_string(pixels));
   }
 }
 
 template <typename SizeOf>
 void Shapes::draw(SizeOf size_of) {
   Polygons polygons;
-  Rle rle;
-  packed.reserve(counts.size() + 32 * masks.size());
-  std::size_t counts_begin = 0, ring = 0;
+  std::size_t ring = 0;
+  boxes.reserve(4 * masks.size());
+  areas.reserve(masks.size());
   for (std::size_t row = 0; row < masks.size(); ++row) {
-    const One& one = masks[row];
+    One& one = masks[row];
     auto refuse = [&](std::string what) {
       throw Fault{one.at, std::move(what), false, static_cast<long long>(row), "segmentation", -1};
     };
@@ -212,31 +212,25 @@ void Shapes::draw(SizeOf size_of) {
           const std::size_t first = ring ? ring_ends[ring - 1] : 0;
           polygons.add(points.data() + first, ring_ends[ring] - first);
         }
-        rle = polygons.take(static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width));
+        const Rle rle = polygons.take(static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width));
+        one.begin = packed.size();
+        packed.insert(packed.end(), {rle.height, rle.width});
+        packed.insert(packed.end(), rle.counts.begin(), rle.counts.end());
+        one.end = packed.size();
       } catch (const std::invalid_argument& error) {
         refuse(error.what());
       }
-    } else {
-      if (known && (one.height != height || one.width != width)) {
-        refuse("the mask is " + std::to_string(one.height) + " x " + std::to_string(one.width) + " and its image " +
-               std::to_string(height) + " x " + std::to_string(width));
-      }
-      rle.height = one.height;
-      rle.width = one.width;
-      rle.counts.assign(counts.begin() + static_cast<std::ptrdiff_t>(counts_begin),
-                        counts.begin() + static_cast<std::ptrdiff_t>(one.counts_end));
+    } else if (known && (packed[one.begin] != height || packed[one.begin + 1] != width)) {
+      refuse("the mask is " + std::to_string(packed[one.begin]) + " x " + std::to_string(packed[one.begin + 1]) +
+             " and its image " + std::to_string(height) + " x " + std::to_string(width));
     }
-    counts_begin = one.counts_end;
-    packed.push_back(rle.height);
-    packed.push_back(rle.width);
-    packed.insert(packed.end(), rle.counts.begin(), rle.counts.end());
-    packed_ends.push_back(packed.size());
-    const std::array<double, 4> box = rle_box(rle);
+    const std::uint32_t* words = packed.data() + one.begin;
+    const Extent extent = extent_of(Runs(words[0], words[1], words + 2, one.end - one.begin - 2));
+    const std::array<double, 4> box = box_of(extent);
     boxes.insert(boxes.end(), box.begin(), box.end());
-    areas.push_back(rle_area(rle));
+    areas.push_back(extent.area);
   }
   std::vector<double>().swap(points);
-  std::vector<std::uint32_t>().swap(counts);
 }
 
 inline void Shapes::read_keypoints(Cursor& c) {

@@ -75,7 +75,7 @@ std::string_view text_of(nb::handle value) {
 
 }  // namespace
 
-PackedMask packed_of(nb::handle value) {
+Runs packed_of(nb::handle value) {
   char* data = nullptr;
   Py_ssize_t size = 0;
   require(PyBytes_Check(value.ptr()) && PyBytes_AsStringAndSize(value.ptr(), &data, &size) == 0, "a mask is not packed");
@@ -86,12 +86,12 @@ PackedMask packed_of(nb::handle value) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < n; ++i) sum += words[2 + i];
   require(sum == std::uint64_t{words[0]} * words[1], "the counts of a packed mask do not add up to its size");
-  return {words[0], words[1], words + 2, n};
+  return Runs(words[0], words[1], words + 2, n);
 }
 
 Rle mask_of(nb::handle value) {
   if (PyBytes_Check(value.ptr())) {
-    const PackedMask mask = packed_of(value);
+    const Runs mask = packed_of(value);
     return {mask.height, mask.width, std::vector<std::uint32_t>(mask.counts, mask.counts + mask.size)};
   }
   if (!PyDict_Check(value.ptr())) throw std::invalid_argument("a mask must be a dict with 'size' and 'counts'");
@@ -148,37 +148,31 @@ std::vector<Rle> masks_of(nb::list list) {
   return masks;
 }
 
-// One side as matching needs it: runs of all masks in one block, and what tells most pairs apart without them.
+// One side as matching needs it: where the counts are, and what tells most pairs apart without them.
 struct Prepared {
-  struct One {
-    std::uint32_t height, width, area, left, top, right, low;  // the box's right and low are beyond it
-  };
-  std::vector<std::vector<Span>> spans;
-  std::vector<One> one;
+  std::vector<Runs> runs;
+  std::vector<Extent> extent;
 
   void resize(std::size_t n) {
-    spans.resize(n);
-    one.resize(n);
+    runs.resize(n);
+    extent.resize(n);
   }
-  void set(std::size_t i, const Rle& rle) {
-    const std::array<double, 4> box = rle_box(rle);
-    const auto at = [&](int j) { return static_cast<std::uint32_t>(box[static_cast<std::size_t>(j)]); };
-    one[i] = {rle.height, rle.width, rle_area(rle), at(0), at(1), at(0) + at(2), at(1) + at(3)};
-    spans[i] = spans_of(rle.counts.data(), rle.counts.size());
+  void set(std::size_t i, const Runs& mask) {
+    runs[i] = mask;
+    extent[i] = extent_of(mask);
   }
 };
 
 double iou_of(const Prepared& d, std::size_t i, const Prepared& g, std::size_t j, bool crowd, double least) {
-  const Prepared::One &a = d.one[i], &b = g.one[j];
-  if (a.height != b.height || a.width != b.width) return 0;
+  const Extent &a = d.extent[i], &b = g.extent[j];
+  if (d.runs[i].height != g.runs[j].height || d.runs[i].width != g.runs[j].width) return 0;
   const std::uint32_t left = std::max(a.left, b.left), right = std::min(a.right, b.right);
   const std::uint32_t top = std::max(a.top, b.top), low = std::min(a.low, b.low);
   if (left >= right || top >= low) return 0;
   const std::uint64_t box = std::uint64_t{right - left} * (low - top);
   const std::uint32_t most = static_cast<std::uint32_t>(std::min<std::uint64_t>({box, a.area, b.area}));
   if (pixel_iou(most, a.area, b.area, crowd) < least) return 0;
-  const std::uint32_t common = common_pixels(d.spans[i].data(), d.spans[i].size(), g.spans[j].data(), g.spans[j].size());
-  return pixel_iou(common, a.area, b.area, crowd);
+  return pixel_iou(common_pixels(d.runs[i], g.runs[j]), a.area, b.area, crowd);
 }
 
 // How far from its end a mask's boundary reaches: a share of the image's diagonal, at least a pixel.
@@ -190,13 +184,15 @@ std::uint32_t reach_of(std::uint32_t height, std::uint32_t width, double ratio) 
 
 class MaskLikeness : public Likeness {
  public:
-  // `ratio` 0: by the whole masks; else the lesser of that and the IoU of the boundaries.
+  // Without `boundary` by the whole masks; with it, by the lesser of that and the IoU of the boundaries.
   MaskLikeness(std::size_t detections, std::size_t truths, bool boundary) : boundary_(boundary) {
     d_.resize(detections);
     t_.resize(truths);
     if (boundary) {
       d_edge_.resize(detections);
       t_edge_.resize(truths);
+      d_rings_.resize(detections);
+      t_rings_.resize(truths);
     }
   }
 
@@ -206,27 +202,35 @@ class MaskLikeness : public Likeness {
     return std::min(iou, iou_of(d_edge_, detection, t_edge_, truth, crowd, least));
   }
 
-  Prepared d_, t_, d_edge_, t_edge_;
+  // `ratio` above 0 keeps the boundary as well. Every row by itself, from any thread.
+  void set(bool truth, std::size_t i, const Runs& mask, double ratio) {
+    (truth ? t_ : d_).set(i, mask);
+    if (!boundary_) return;
+    Rle& edge = (truth ? t_rings_ : d_rings_)[i];
+    const Rle whole{mask.height, mask.width, std::vector<std::uint32_t>(mask.counts, mask.counts + mask.size)};
+    edge = rle_boundary(whole, reach_of(mask.height, mask.width, ratio));
+    (truth ? t_edge_ : d_edge_).set(i, edge);
+  }
 
  private:
+  Prepared d_, t_, d_edge_, t_edge_;
+  std::vector<Rle> d_rings_, t_rings_;
   bool boundary_;
 };
 
-std::vector<PackedMask> all_packed(nb::list list) {
-  std::vector<PackedMask> out;
+std::vector<Runs> all_packed(nb::list list) {
+  std::vector<Runs> out;
   out.reserve(nb::len(list));
   for (nb::handle item : list) out.push_back(packed_of(item));
   return out;
 }
 
-void prepare(const std::vector<PackedMask>& masks, Prepared& whole, Prepared* edge, double ratio, std::size_t threads) {
+template <typename Masks>
+void prepare(MaskLikeness& likeness, bool truth, const Masks& masks, double ratio, std::size_t threads) {
   constexpr std::size_t kBlock = 256;
   parallel_for((masks.size() + kBlock - 1) / kBlock, threads, [&](std::size_t block) {
     for (std::size_t i = block * kBlock; i < std::min(masks.size(), (block + 1) * kBlock); ++i) {
-      const PackedMask& m = masks[i];
-      const Rle rle{m.height, m.width, std::vector<std::uint32_t>(m.counts, m.counts + m.size)};
-      whole.set(i, rle);
-      if (edge) edge->set(i, rle_boundary(rle, reach_of(m.height, m.width, ratio)));
+      likeness.set(truth, i, masks[i], ratio);
     }
   });
 }
@@ -235,13 +239,13 @@ nb::tuple masks_match(const Objects& objects, nb::list t_masks, nb::list d_masks
   require(nb::len(t_masks) == objects.t_image.shape(0) && nb::len(d_masks) == objects.d_image.shape(0) &&
               d_area.shape(0) == objects.d_image.shape(0), "one mask for each object");
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
-  const std::vector<PackedMask> t = all_packed(t_masks), d = all_packed(d_masks);
+  const std::vector<Runs> t = all_packed(t_masks), d = all_packed(d_masks);
   MaskLikeness likeness(d.size(), t.size(), ratio > 0);
   {
     nb::gil_scoped_release release;
     const std::size_t threads = thread_count(objects.threads);
-    prepare(t, likeness.t_, ratio > 0 ? &likeness.t_edge_ : nullptr, ratio, threads);
-    prepare(d, likeness.d_, ratio > 0 ? &likeness.d_edge_ : nullptr, ratio, threads);
+    prepare(likeness, true, t, ratio, threads);
+    prepare(likeness, false, d, ratio, threads);
   }
   return match_objects(objects, &likeness, d_area.data());
 }
@@ -251,14 +255,8 @@ Out<double> mask_iou(nb::list d, nb::list g, In1<std::uint8_t> crowd, double rat
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
   const std::vector<Rle> dets = masks_of(d), truths = masks_of(g);
   MaskLikeness likeness(dets.size(), truths.size(), ratio > 0);
-  auto fill = [&](const std::vector<Rle>& masks, Prepared& whole, Prepared& edge) {
-    for (std::size_t i = 0; i < masks.size(); ++i) {
-      whole.set(i, masks[i]);
-      if (ratio > 0) edge.set(i, rle_boundary(masks[i], reach_of(masks[i].height, masks[i].width, ratio)));
-    }
-  };
-  fill(dets, likeness.d_, likeness.d_edge_);
-  fill(truths, likeness.t_, likeness.t_edge_);
+  prepare(likeness, false, dets, ratio, 1);
+  prepare(likeness, true, truths, ratio, 1);
   double* out;
   auto result = make_raw<double>({dets.size(), truths.size()}, out);
   for (std::size_t i = 0; i < dets.size(); ++i) {
@@ -295,16 +293,8 @@ Out<double> cell_mask_ious(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin,
   nb::gil_scoped_release release;
   constexpr std::size_t kBlock = 64;
   const std::size_t workers = thread_count(threads);
-  auto fill = [&](const std::vector<Rle>& masks, Prepared& whole, Prepared& edge) {
-    parallel_for((masks.size() + kBlock - 1) / kBlock, workers, [&](std::size_t block) {
-      for (std::size_t i = block * kBlock; i < std::min(masks.size(), (block + 1) * kBlock); ++i) {
-        whole.set(i, masks[i]);
-        if (ratio > 0) edge.set(i, rle_boundary(masks[i], reach_of(masks[i].height, masks[i].width, ratio)));
-      }
-    });
-  };
-  fill(dets, likeness.d_, likeness.d_edge_);
-  fill(truths, likeness.t_, likeness.t_edge_);
+  prepare(likeness, false, dets, ratio, workers);
+  prepare(likeness, true, truths, ratio, workers);
   parallel_for((cells + kBlock - 1) / kBlock, workers, [&](std::size_t block) {
     for (std::size_t c = block * kBlock; c < std::min(cells, (block + 1) * kBlock); ++c) {
       double* to = out + at[c];
@@ -433,7 +423,7 @@ void bind_masks(nb::module_& m) {
         const std::vector<Rle> masks = masks_of(list);
         std::uint32_t* out;
         auto result = make_raw<std::uint32_t>({masks.size()}, out);
-        for (std::size_t i = 0; i < masks.size(); ++i) out[i] = rle_area(masks[i]);
+        for (std::size_t i = 0; i < masks.size(); ++i) out[i] = extent_of(masks[i]).area;
         return result;
       },
       nb::arg("masks"), "Pixels that are set.");
@@ -444,7 +434,7 @@ void bind_masks(nb::module_& m) {
         double* out;
         auto result = make_raw<double>({masks.size(), 4}, out);
         for (std::size_t i = 0; i < masks.size(); ++i) {
-          const std::array<double, 4> box = rle_box(masks[i]);
+          const std::array<double, 4> box = box_of(extent_of(masks[i]));
           std::copy(box.begin(), box.end(), out + 4 * i);
         }
         return result;
@@ -456,9 +446,11 @@ void bind_masks(nb::module_& m) {
         std::int64_t* out;
         auto result = make_raw<std::int64_t>({nb::len(list), 2}, out);
         for (nb::handle item : list) {
-          const PackedMask mask = packed_of(item);
-          *out++ = mask.height;
-          *out++ = mask.width;
+          require(PyBytes_Check(item.ptr()) && PyBytes_Size(item.ptr()) >= 8, "a mask is not packed");
+          std::uint32_t size[2];
+          std::memcpy(size, PyBytes_AsString(item.ptr()), 8);
+          *out++ = size[0];
+          *out++ = size[1];
         }
         return result;
       },

@@ -21,11 +21,6 @@ nb::bytes packed(const Rle& rle);
 nb::dict as_coco(const Rle& rle);
 
 // A view of packed bytes, checked.
-struct PackedMask {
-  std::uint32_t height, width;
-  const std::uint32_t* counts;
-  std::size_t size;
-};
-PackedMask packed_of(nb::handle value);
+Runs packed_of(nb::handle value);
 
 }  // namespace steelyard

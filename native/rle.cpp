@@ -38,9 +38,6 @@ inline double scaled(double a, double b, double c) {
 #endif
 }
 
-int ceil_div(int a, int b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); }
-int floor_div(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-
 }  // namespace
 
 void check_size(long long height, long long width) {
@@ -59,21 +56,21 @@ void check_counts(const Rle& rle) {
   }
 }
 
-Rle rle_from_text(std::string_view text, long long height, long long width) {
-  check_size(height, width);
-  Rle rle{static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width), {}};
-  auto& counts = rle.counts;
-  counts.reserve(text.size() * 2 / 3 + 4);
-  const char* p = text.data();
-  const char* const end = p + text.size();
+std::uint64_t counts_from_text(std::string_view text, std::vector<std::uint32_t>& counts) {
+  const std::size_t first = counts.size();
+  counts.resize(first + text.size());  // a count takes a character at least
+  std::uint32_t* const begin = counts.data() + first;
+  std::uint32_t* out = begin;
+  const auto* p = reinterpret_cast<const unsigned char*>(text.data());
+  const auto* const end = p + text.size();
   std::uint64_t sum = 0;
   while (p < end) {
     std::int64_t value = 0;
     int shift = 0;
     for (;;) {
       if (p == end) refuse("the counts end in the middle of a number");
-      const int c = static_cast<unsigned char>(*p++) - 48;
-      if (c < 0 || c > 63) refuse("the counts hold a character that is none of theirs");
+      const unsigned c = static_cast<unsigned>(*p++) - 48u;
+      if (c > 63) refuse("the counts hold a character that is none of theirs");
       if (shift > 30) refuse("the counts hold a number beyond 32 bits");
       value |= static_cast<std::int64_t>(c & 0x1F) << shift;
       shift += 5;
@@ -81,12 +78,19 @@ Rle rle_from_text(std::string_view text, long long height, long long width) {
       if (c & 0x10) value |= -(std::int64_t{1} << shift);
       break;
     }
-    if (counts.size() > 2) value += counts[counts.size() - 2];
+    if (out - begin > 2) value += out[-2];
     if (value < 0 || value > 0xFFFFFFFFll) refuse("the counts hold a run of " + std::to_string(value) + " pixels");
-    counts.push_back(static_cast<std::uint32_t>(value));
+    *out++ = static_cast<std::uint32_t>(value);
     sum += static_cast<std::uint64_t>(value);
   }
-  if (sum != rle.pixels()) check_counts(rle);
+  counts.resize(static_cast<std::size_t>(out - counts.data()));
+  return sum;
+}
+
+Rle rle_from_text(std::string_view text, long long height, long long width) {
+  check_size(height, width);
+  Rle rle{static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width), {}};
+  if (counts_from_text(text, rle.counts) != rle.pixels()) check_counts(rle);
   return rle;
 }
 
@@ -152,104 +156,118 @@ Rle Polygons::take(std::uint32_t height, std::uint32_t width) {
 }
 
 Rle Polygons::one(const double* xy, std::size_t points, std::uint32_t height, std::uint32_t width) {
-  const int h = static_cast<int>(std::min<std::uint32_t>(height, 0x7FFFFFFF));
   const int last = static_cast<int>(std::min<std::uint32_t>(width, 0x7FFFFFFF)) - 1;
   x_.resize(points + 1);
   y_.resize(points + 1);
+  int low = 0x7FFFFFFF, high = -0x7FFFFFFF;
   for (std::size_t i = 0; i < points; ++i) {
     x_[i] = static_cast<int>(scaled(5.0, xy[2 * i], .5));
     y_[i] = static_cast<int>(scaled(5.0, xy[2 * i + 1], .5));
+    low = std::min(low, x_[i]);
+    high = std::max(high, x_[i]);
   }
   x_[points] = x_[0];
   y_[points] = y_[0];
-  column_.clear();
-  row_.clear();
-  auto cross = [&](int column, int v) {
-    column_.push_back(static_cast<std::uint32_t>(column));
-    row_.push_back(static_cast<std::uint32_t>(std::clamp(ceil_div(v - 2, 5), 0, h)));
-  };
-  for (std::size_t i = 0; i < points; ++i) {
-    int xs = x_[i], xe = x_[i + 1], ys = y_[i], ye = y_[i + 1];
-    const int dx = std::abs(xe - xs), dy = std::abs(ye - ys);
-    // The columns whose middle (between fifths 2 and 3) lies between both ends.
-    const int from = std::max(0, ceil_div(std::min(xs, xe) - 2, 5));
-    const int to = std::min(last, floor_div(std::max(xs, xe) - 3, 5));
-    if (from > to) continue;
-    if (column_.size() + static_cast<std::size_t>(to - from) > kMostCrossings) {
-      refuse("a polygon crosses more than 2^27 columns");
-    }
-    if (dx >= dy) {
-      if (xs > xe) {
-        std::swap(xs, xe);
-        std::swap(ys, ye);
-      }
-      const double slope = static_cast<double>(ye - ys) / dx;
-      for (int c = from; c <= to; ++c) {
-        const int t = 5 * c + 2 - xs;
-        const int a = static_cast<int>(scaled(slope, t, ys) + .5);
-        const int b = static_cast<int>(scaled(slope, t + 1, ys) + .5);
-        cross(c, std::min(a, b));
-      }
-    } else {
-      if (ys > ye) {
-        std::swap(xs, xe);
-        std::swap(ys, ye);
-      }
-      const double slope = static_cast<double>(xe - xs) / dy, steps = dy / static_cast<double>(xe - xs);
-      const bool rising = xe > xs;
-      auto beyond = [&](int t, int c) {
-        const int u = static_cast<int>(scaled(slope, t, xs) + .5);
-        return rising ? u > 5 * c + 2 : u <= 5 * c + 2;
-      };
-      for (int c = from; c <= to; ++c) {
-        // The first step on the other side: guessed, then made sure of.
-        int t = std::clamp(static_cast<int>((5 * c + 2.5 - xs) * steps), 1, dy);
-        while (t > 1 && beyond(t - 1, c)) --t;
-        while (t < dy && !beyond(t, c)) ++t;
-        cross(c, t - 1 + ys);
-      }
-    }
-  }
-  // By column, then by row: most columns are crossed twice.
+  // The columns whose middle (between fifths 2 and 3) lies between two places.
+  auto first_column = [&](int a) { return a <= 2 ? 0 : (a + 2) / 5; };
+  auto last_column = [&](int b) { return b < 3 ? -1 : std::min(last, (b - 3) / 5); };
+  const int first = first_column(low), columns = last_column(high) - first + 1;
   toggles_.clear();
-  const std::size_t n = column_.size();
-  if (n) {
-    const auto [low, high] = std::minmax_element(column_.begin(), column_.end());
-    const std::uint32_t first = *low;
-    start_.assign(*high - first + 2, 0);
-    for (std::uint32_t c : column_) ++start_[c - first + 1];
-    for (std::size_t c = 1; c < start_.size(); ++c) start_[c] += start_[c - 1];
-    sorted_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) sorted_[start_[column_[i] - first]++] = row_[i];
-    std::uint32_t begin = 0;
-    for (std::size_t c = 0; c + 1 < start_.size(); ++c) {
-      const std::uint32_t end = start_[c];  // it has moved to the next one's begin
-      for (std::uint32_t i = begin + 1; i < end; ++i) {
-        const std::uint32_t row = sorted_[i];
-        std::uint32_t j = i;
-        for (; j > begin && sorted_[j - 1] > row; --j) sorted_[j] = sorted_[j - 1];
-        sorted_[j] = row;
-      }
-      const std::uint32_t base = (first + static_cast<std::uint32_t>(c)) * height;
-      for (std::uint32_t i = begin; i < end; ++i) {
-        const std::uint32_t place = base + sorted_[i];
-        if (!toggles_.empty() && toggles_.back() == place) toggles_.pop_back();
-        else toggles_.push_back(place);
+  if (columns > 0) {
+    // How often each column is crossed: every edge crosses a range of them once. Then each has its place.
+    start_.assign(static_cast<std::size_t>(columns) + 1, 0);
+    std::size_t crossings = 0;
+    for (std::size_t i = 0; i < points; ++i) {
+      const int from = first_column(std::min(x_[i], x_[i + 1])), to = last_column(std::max(x_[i], x_[i + 1]));
+      if (from > to) continue;
+      ++start_[static_cast<std::size_t>(from - first)];
+      --start_[static_cast<std::size_t>(to - first) + 1];
+      crossings += static_cast<std::size_t>(to - from) + 1;
+    }
+    if (crossings > kMostCrossings) refuse("a polygon crosses more than 2^27 columns");
+    std::uint32_t here = 0, before = 0;
+    for (std::uint32_t& place : start_) {
+      here += place;  // unsigned numbers come back from below 0 as they should
+      place = before;
+      before += here;
+    }
+    rows_.resize(crossings);
+    for (std::size_t i = 0; i < points; ++i) cross(i, first_column(std::min(x_[i], x_[i + 1])),
+                                                   last_column(std::max(x_[i], x_[i + 1])), first, height);
+    toggles_.resize(crossings);
+    std::uint32_t* out = toggles_.data();
+    std::uint32_t* const none = out;
+    std::uint32_t begin = 0, base = static_cast<std::uint32_t>(first) * height;
+    auto toggle = [&](std::uint32_t place) {  // twice at one place is nothing
+      if (out > none && out[-1] == place) --out;
+      else *out++ = place;
+    };
+    for (int c = 0; c < columns; ++c, base += height) {
+      const std::uint32_t end = start_[static_cast<std::size_t>(c)];  // it has moved to the next one's begin
+      if (end - begin == 2) {  // most columns are crossed twice
+        const std::uint32_t a = rows_[begin], b = rows_[begin + 1];
+        if (a != b) {
+          toggle(base + std::min(a, b));
+          *out++ = base + std::max(a, b);
+        }
+      } else {
+        std::sort(rows_.begin() + begin, rows_.begin() + end);
+        for (std::uint32_t i = begin; i < end; ++i) toggle(base + rows_[i]);
       }
       begin = end;
     }
+    toggles_.resize(static_cast<std::size_t>(out - none));
   }
   Rle rle{height, width, {}};
   const std::uint32_t all = rle.pixels();
   if (!toggles_.empty() && toggles_.back() == all) toggles_.pop_back();
-  rle.counts.reserve(toggles_.size() + 1);
+  rle.counts.resize(toggles_.size() + 1);
   std::uint32_t before = 0;
-  for (std::uint32_t place : toggles_) {
-    rle.counts.push_back(place - before);
-    before = place;
+  for (std::size_t i = 0; i < toggles_.size(); ++i) {
+    rle.counts[i] = toggles_[i] - before;
+    before = toggles_[i];
   }
-  rle.counts.push_back(all - before);
+  rle.counts.back() = all - before;
   return rle;
+}
+
+// Writes the row at which edge i crosses each of the columns.
+void Polygons::cross(std::size_t i, int from, int to, int first, std::uint32_t height) {
+  if (from > to) return;
+  int xs = x_[i], xe = x_[i + 1], ys = y_[i], ye = y_[i + 1];
+  const int dx = std::abs(xe - xs), dy = std::abs(ye - ys);
+  auto put = [&](int column, int v) {  // a fifth becomes a row: the first whose middle is not above it
+    const std::uint32_t row = v <= 2 ? 0 : (static_cast<std::uint32_t>(v) + 2) / 5;
+    rows_[start_[static_cast<std::size_t>(column - first)]++] = std::min(row, height);
+  };
+  if (dx >= dy) {
+    if (xs > xe) {
+      std::swap(xs, xe);
+      std::swap(ys, ye);
+    }
+    // The upper one of both fifths of the middle; the line falls or rises throughout, so its side is known.
+    const double slope = static_cast<double>(ye - ys) / dx;
+    const int upper = slope < 0 ? 3 : 2;
+    for (int c = from; c <= to; ++c) put(c, static_cast<int>(scaled(slope, 5 * c + upper - xs, ys) + .5));
+    return;
+  }
+  if (ys > ye) {
+    std::swap(xs, xe);
+    std::swap(ys, ye);
+  }
+  const double slope = static_cast<double>(xe - xs) / dy, steps = dy / static_cast<double>(xe - xs);
+  const bool rising = xe > xs;
+  auto beyond = [&](int t, int c) {
+    const int u = static_cast<int>(scaled(slope, t, xs) + .5);
+    return rising ? u > 5 * c + 2 : u <= 5 * c + 2;
+  };
+  for (int c = from; c <= to; ++c) {
+    // The first step on the other side: guessed, then made sure of.
+    int t = std::clamp(static_cast<int>((5 * c + 2.5 - xs) * steps), 1, dy);
+    while (t > 1 && beyond(t - 1, c)) --t;
+    while (t < dy && !beyond(t, c)) ++t;
+    put(c, t - 1 + ys);
+  }
 }
 
 Rle rle_from_box(const double* box, std::uint32_t height, std::uint32_t width) {
@@ -260,30 +278,43 @@ Rle rle_from_box(const double* box, std::uint32_t height, std::uint32_t width) {
   return polygon.take(height, width);
 }
 
-std::uint32_t rle_area(const Rle& rle) {
-  std::uint32_t area = 0;
-  for (std::size_t i = 1; i < rle.counts.size(); i += 2) area += rle.counts[i];
-  return area;
-}
-
-std::array<double, 4> rle_box(const Rle& rle) {
-  const std::uint32_t h = rle.height;
-  std::uint32_t left = rle.width, top = h, right = 0, low = 0, at = 0;
-  bool any = false;
-  for (std::size_t i = 0; i < rle.counts.size(); ++i) {
-    const std::uint32_t n = rle.counts[i];
-    if ((i & 1) && n) {
-      const std::uint32_t x0 = at / h, x1 = (at + n - 1) / h;
-      left = std::min(left, x0);
-      right = std::max(right, x1);
-      top = std::min(top, x0 < x1 ? 0 : at - x0 * h);
-      low = std::max(low, x0 < x1 ? h - 1 : at + n - 1 - x1 * h);
-      any = true;
+Extent extent_of(const Runs& mask) {
+  const std::uint32_t h = mask.height;
+  Extent out{0, mask.width, h, 0, 0};
+  std::uint32_t at = 0, x = 0, column = 0;  // the column that the last run lies in, and where it begins
+  for (std::size_t i = 1; i < mask.size; i += 2) {
+    at += mask.counts[i - 1];
+    const std::uint32_t n = mask.counts[i];
+    if (n == 0) continue;
+    // Most runs lie in the column behind the last one's: few need a division.
+    if (at - column >= h) {
+      if (at - column < 2 * std::uint64_t{h}) {
+        ++x;
+        column += h;
+      } else {
+        x = at / h;
+        column = x * h;
+      }
     }
+    const std::uint32_t last = at + n - 1;
+    out.left = std::min(out.left, x);
+    if (last - column < h) {
+      out.top = std::min(out.top, at - column);
+      out.low = std::max(out.low, last - column + 1);
+      out.right = std::max(out.right, x + 1);
+    } else {
+      out.top = 0;
+      out.low = h;
+      out.right = std::max(out.right, last / h + 1);
+    }
+    out.area += n;
     at += n;
   }
-  if (!any) return {0, 0, 0, 0};
-  return {double(left), double(top), double(right - left + 1), double(low - top + 1)};
+  return out.area ? out : Extent{};
+}
+
+std::array<double, 4> box_of(const Extent& e) {
+  return {double(e.left), double(e.top), double(e.right - e.left), double(e.low - e.top)};
 }
 
 std::vector<Span> spans_of(const std::uint32_t* counts, std::size_t n) {
@@ -347,29 +378,37 @@ Rle rle_merge(const std::vector<Rle>& masks, bool intersect) {
   return rle_from_spans(whole, first.height, first.width);
 }
 
-std::uint32_t common_pixels(const Span* a, std::size_t na, const Span* b, std::size_t nb) {
-  if (na == 0 || nb == 0) return 0;
-  const Span *a_end = a + na, *b_end = b + nb;
-  // What lies before the other's first run is passed over at once.
-  a = std::partition_point(a, a_end, [&](const Span& s) { return s.end <= b->begin; });
-  if (a == a_end) return 0;
-  b = std::partition_point(b, b_end, [&](const Span& s) { return s.end <= a->begin; });
-  std::uint32_t sum = 0;
-  while (a < a_end && b < b_end) {
-    const std::uint32_t begin = std::max(a->begin, b->begin), end = std::min(a->end, b->end);
+std::uint32_t common_pixels(const Runs& a, const Runs& b) {
+  // Straight on the counts: a mask meets one or two others, so that anything prepared would cost more than it saves.
+  const std::uint32_t *p = a.counts, *q = b.counts;
+  const std::uint32_t* const p_end = p + a.size / 2 * 2;
+  const std::uint32_t* const q_end = q + b.size / 2 * 2;
+  if (p == p_end || q == q_end) return 0;
+  std::uint32_t a_begin = p[0], a_end = a_begin + p[1], b_begin = q[0], b_end = b_begin + q[1], sum = 0;
+  p += 2;
+  q += 2;
+  for (;;) {
+    const std::uint32_t begin = std::max(a_begin, b_begin), end = std::min(a_end, b_end);
     sum += end > begin ? end - begin : 0;
-    const bool step = a->end < b->end;
-    a += step;
-    b += !step;
+    if (a_end < b_end) {
+      if (p == p_end) return sum;
+      a_begin = a_end + p[0];
+      a_end = a_begin + p[1];
+      p += 2;
+    } else {
+      if (q == q_end) return sum;
+      b_begin = b_end + q[0];
+      b_end = b_begin + q[1];
+      q += 2;
+    }
   }
-  return sum;
 }
 
 Rle rle_boundary(const Rle& rle, std::uint32_t reach) {
-  const std::array<double, 4> box = rle_box(rle);
-  const std::size_t cols = static_cast<std::size_t>(box[2]), rows = static_cast<std::size_t>(box[3]);
+  const Extent extent = extent_of(rle);
+  const std::size_t cols = extent.right - extent.left, rows = extent.low - extent.top;
   if (cols == 0) return rle;
-  const std::uint32_t left = static_cast<std::uint32_t>(box[0]), top = static_cast<std::uint32_t>(box[1]), h = rle.height;
+  const std::uint32_t left = extent.left, top = extent.top, h = rle.height;
   // Nothing deeper than `reach` on every side: all is boundary.
   if (cols <= 2 * std::size_t{reach} || rows <= 2 * std::size_t{reach}) {
     return rle_from_spans(spans_of(rle.counts.data(), rle.counts.size()), rle.height, rle.width);

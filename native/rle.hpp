@@ -22,6 +22,23 @@ struct Rle {
   std::uint32_t pixels() const { return height * width; }
 };
 
+// The counts of a mask that lie somewhere else.
+struct Runs {
+  std::uint32_t height = 0, width = 0;
+  const std::uint32_t* counts = nullptr;
+  std::size_t size = 0;
+
+  Runs() = default;
+  Runs(std::uint32_t h, std::uint32_t w, const std::uint32_t* c, std::size_t n) : height(h), width(w), counts(c), size(n) {}
+  Runs(const Rle& rle) : height(rle.height), width(rle.width), counts(rle.counts.data()), size(rle.counts.size()) {}
+};
+
+// How many pixels are set, and the smallest box around them: right and low are beyond it, all 0 where nothing is set.
+struct Extent {
+  std::uint32_t area = 0, left = 0, top = 0, right = 0, low = 0;
+};
+Extent extent_of(const Runs& mask);
+
 // A run of ones: [begin, end) in the order of the columns.
 struct Span {
   std::uint32_t begin, end;
@@ -34,6 +51,8 @@ void check_counts(const Rle& rle);
 
 // COCO's compressed text: six bits a character, five of the number, differences to the run before last.
 Rle rle_from_text(std::string_view text, long long height, long long width);
+// Appends the counts of a text; their sum is given, and not checked.
+std::uint64_t counts_from_text(std::string_view text, std::vector<std::uint32_t>& counts);
 std::string rle_to_text(const Rle& rle);
 
 // Runs of a mask of bytes, column by column: a run ends where the value changes.
@@ -52,21 +71,21 @@ class Polygons {
 
  private:
   Rle one(const double* xy, std::size_t points, std::uint32_t height, std::uint32_t width);
+  void cross(std::size_t edge, int from, int to, int first, std::uint32_t height);
   std::vector<double> xy_;
   std::vector<std::size_t> ends_;
   std::vector<int> x_, y_;
-  std::vector<std::uint32_t> column_, row_, start_, sorted_, toggles_;
+  std::vector<std::uint32_t> start_, rows_, toggles_;
 };
 
 Rle rle_from_box(const double* box, std::uint32_t height, std::uint32_t width);
 
-std::uint32_t rle_area(const Rle& rle);
-std::array<double, 4> rle_box(const Rle& rle);  // x, y, width, height; zeros where nothing is set
+std::array<double, 4> box_of(const Extent& extent);  // x, y, width, height
 Rle rle_merge(const std::vector<Rle>& masks, bool intersect);
 
 std::vector<Span> spans_of(const std::uint32_t* counts, std::size_t n);
 Rle rle_from_spans(const std::vector<Span>& spans, std::uint32_t height, std::uint32_t width);
-std::uint32_t common_pixels(const Span* a, std::size_t na, const Span* b, std::size_t nb);
+std::uint32_t common_pixels(const Runs& a, const Runs& b);
 
 // What of a mask lies within `reach` pixels (of the larger of both distances) of where it ends or of the image's edge.
 Rle rle_boundary(const Rle& rle, std::uint32_t reach);
