@@ -156,6 +156,33 @@ Key key_of(std::string_view k) {
   }
 }
 
+const char* text_of(Key key) {
+  switch (key) {
+    case kId: return "id";
+    case kImage: return "image_id";
+    case kCategory: return "category_id";
+    case kBox: return "bbox";
+    case kScore: return "score";
+    case kArea: return "area";
+    case kCrowd: return "iscrowd";
+    case kName: return "name";
+    case kMask: return "segmentation";
+    case kPoints: return "keypoints";
+    case kVisible: return "num_keypoints";
+    case kHeight: return "height";
+    case kWidth: return "width";
+    default: return "";
+  }
+}
+
+// What stands between two values of a record: the end of one field, and the next one's key.
+struct Between {
+  Literal bytes;
+  Key key;
+};
+
+constexpr std::size_t kMostKeys = 32;
+
 struct IdValue {
   std::int64_t number = 0;
   std::string text;
@@ -309,14 +336,14 @@ class Parser {
   }
 
   void record(Cursor& c, Part& part, State& state) {
-    key_text_.clear();
+    key_ = kOther;
     try {
       if (c.peek() != '{') c.wrong_type("an object is expected");
       fields(c, part, state.section);
     } catch (Fault& fault) {
       fault.record = static_cast<long long>(part.counts[state.section]);
       fault.section = state.section;
-      if (fault.key.empty()) fault.key = key_text_;
+      if (fault.key.empty()) fault.key = text_of(key_);
       throw;
     }
     ++part.counts[state.section];
@@ -345,67 +372,81 @@ class Parser {
   void fields_of(Cursor& c, Part& part, int section, unsigned asked, unsigned needed, unsigned mine) {
     const unsigned shape = mine & (kMask | kPoints);
     const std::size_t start = c.at();
-    c.step();
     unsigned seen = 0;
     double box[4] = {0, 0, 0, 0}, score = 0, area = 0;
     bool crowd = false;
     std::int64_t id = -1, height = -1, width = -1, visible = -1;
     const std::size_t points = part.shapes.keypoints.size();
-    if (!c.take('}')) {
-      do {
+    // Records of a file are written alike: what stood between two values in the last one most likely stands there again.
+    std::vector<Between>& guesses = guesses_[section];
+    for (std::size_t place = 0;; ++place) {
+      key_ = kOther;
+      if (place < guesses.size() && c.take_same(guesses[place].bytes)) {
+        key_ = guesses[place].key;
         c.space();
-        key_text_.clear();
-        if (c.peek() != '"') c.stop("a key in quotes is expected");
-        const std::string_view name = c.text(&scratch_);
-        const Key key = key_of(name);
-        if (!(key & asked)) {
-          c.expect(':', "':' is expected");
-          c.skip();
-          continue;
+      } else {
+        const std::size_t from = c.at();
+        if (place == 0) {
+          c.step();
+          if (c.take('}')) break;
+        } else if (!c.take(',')) {
+          c.expect('}', "',' or '}' is expected");
+          break;
         }
-        key_text_ = name;
+        c.space();
+        if (c.peek() != '"') c.stop("a key in quotes is expected");
+        const Key key = key_of(c.text(&scratch_));
         c.expect(':', "':' is expected");
         c.space();
-        if (seen & key) c.refuse(c.at(), "the key stands twice");
-        seen |= key;
-        switch (key) {
-          case kId:
-            if (section == kAnnotations) {
-              if (c.peek() == '"' || c.peek() == 'n') {  // an id of another kind is not needed
-                c.skip();
-                seen &= ~unsigned{kId};
-              } else {
-                id = integer(c);
-              }
-            } else {
-              read_id(c, own_id_);
-            }
-            break;
-          case kImage: read_id(c, image_); break;
-          case kCategory: read_id(c, label_); break;
-          case kBox: read_box(c, box); break;
-          case kScore: score = c.number().value; break;
-          case kArea:
-            area = c.number().value;
-            if (area < 0 || area > kLargest * kLargest) c.refuse(c.at(), "an area must be from 0 to 1e24");
-            break;
-          case kCrowd: crowd = read_flag(c); break;
-          case kName: name_ = c.text(&scratch_); break;
-          case kMask: part.shapes.read_mask(c, base_); break;
-          case kPoints: part.shapes.read_keypoints(c); break;
-          case kVisible: visible = integer(c); break;
-          case kHeight: height = read_side(c); break;
-          case kWidth: width = read_side(c); break;
-          default: break;
+        if (key & asked) key_ = key;
+        if (place < kMostKeys) {
+          guesses.resize(place);
+          guesses.push_back({c.since(from), key_});
         }
-      } while (c.take(','));
-      key_text_.clear();
-      c.expect('}', "',' or '}' is expected");
+      }
+      if (key_ == kOther) {
+        c.skip();
+        continue;
+      }
+      const Key key = key_;
+      if (seen & key) c.refuse(c.at(), "the key stands twice");
+      seen |= key;
+      switch (key) {
+        case kId:
+          if (section == kAnnotations) {
+            if (c.peek() == '"' || c.peek() == 'n') {  // an id of another kind is not needed
+              c.skip();
+              seen &= ~unsigned{kId};
+            } else {
+              id = integer(c);
+            }
+          } else {
+            read_id(c, own_id_);
+          }
+          break;
+        case kImage: read_id(c, image_); break;
+        case kCategory: read_id(c, label_); break;
+        case kBox: read_box(c, box); break;
+        case kScore: score = c.number().value; break;
+        case kArea:
+          area = c.number().value;
+          if (area < 0 || area > kLargest * kLargest) c.refuse(c.at(), "an area must be from 0 to 1e24");
+          break;
+        case kCrowd: crowd = read_flag(c); break;
+        case kName: name_ = c.text(&scratch_); break;
+        case kMask: part.shapes.read_mask(c, base_); break;
+        case kPoints: part.shapes.read_keypoints(c); break;
+        case kVisible: visible = integer(c); break;
+        case kHeight: height = read_side(c); break;
+        case kWidth: width = read_side(c); break;
+        default: break;
+      }
     }
+    key_ = kOther;
     const unsigned lacking = needed & ~seen;
     if (lacking) {
-      key_text_ = lacking & kImage ? "image_id" : lacking & kCategory ? "category_id" : lacking & kBox ? "bbox"
-                  : lacking & kMask ? "segmentation" : lacking & kPoints ? "keypoints" : lacking & kScore ? "score" : "id";
+      key_ = lacking & kImage ? kImage : lacking & kCategory ? kCategory : lacking & kBox ? kBox
+             : lacking & kMask ? kMask : lacking & kPoints ? kPoints : lacking & kScore ? kScore : kId;
       c.refuse(start, "the key is missing");
     }
     switch (section) {
@@ -420,9 +461,9 @@ class Parser {
         part.name_ends.push_back(static_cast<std::int64_t>(part.names.size()));
         break;
       default:
-        key_text_ = "image_id";
+        key_ = kImage;
         add(part.image, image_, c, start);
-        key_text_ = "category_id";
+        key_ = kCategory;
         add(part.label, label_, c, start);
         if (shape & kPoints) {
           if (!(seen & kBox) || section == kResults) part.shapes.box_of_points(points, section == kResults, box);
@@ -515,7 +556,9 @@ class Parser {
   What what_;
   std::vector<char> buffer_;
   std::size_t base_ = 0, loaded_ = 0;
-  std::string scratch_, key_text_, name_;
+  std::string scratch_, name_;
+  Key key_ = kOther;  // whose value is being read
+  std::vector<Between> guesses_[kSections];
   IdValue own_id_, image_, label_;
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -26,6 +27,36 @@ struct Fault {
   long long record = -1;
   std::string key;
   int section = -1;
+};
+
+// A few bytes that are compared eight at a time.
+struct Literal {
+  static constexpr std::size_t kMost = 32;
+
+  Literal() = default;
+  Literal(const char* from, std::size_t n) {
+    if (n > kMost) return;
+    size = n;
+    std::memcpy(bytes, from, n);
+    std::memset(mask, 0xFF, n);
+    words = (n + 7) / 8;
+  }
+  // Reads kMost bytes. One that is empty matches nothing.
+  bool matches(const char* text) const {
+    std::uint64_t differ = size == 0;
+    for (std::size_t w = 0; w < words; ++w) {
+      std::uint64_t here, wanted, counts;
+      std::memcpy(&here, text + 8 * w, 8);
+      std::memcpy(&wanted, bytes + 8 * w, 8);
+      std::memcpy(&counts, mask + 8 * w, 8);
+      differ |= (here ^ wanted) & counts;
+    }
+    return differ == 0;
+  }
+
+  char bytes[kMost] = {};
+  unsigned char mask[kMost] = {};
+  std::size_t size = 0, words = 0;
 };
 
 class Cursor {
@@ -63,6 +94,15 @@ class Cursor {
     if (!take(c)) stop(what);
   }
 
+  // Steps over exactly these bytes, if they stand here.
+  bool take_same(const Literal& literal) {
+    if (end_ - p_ < static_cast<std::ptrdiff_t>(sizeof literal.bytes) || !literal.matches(p_)) return false;
+    p_ += literal.size;
+    return true;
+  }
+  // The bytes from a place up to here.
+  Literal since(std::size_t from) const { return Literal(begin_ + from, at() - from); }
+
   // What stands here, in words; for messages about values of the wrong type.
   const char* kind() const {
     switch (*p_) {
@@ -94,11 +134,7 @@ class Cursor {
     if (*p_ == '0') {
       ++p_;
     } else if (digit()) {
-      do {
-        mantissa = mantissa * 10 + static_cast<unsigned>(*p_ - '0');
-        ++digits;
-        ++p_;
-      } while (digit());
+      digits = some_digits(mantissa);
     } else {
       word_for_number(start);
     }
@@ -106,13 +142,9 @@ class Cursor {
       ++p_;
       integral = false;
       if (!digit()) stop("a digit is expected behind the decimal point");
-      const char* fraction = p_;
-      do {
-        mantissa = mantissa * 10 + static_cast<unsigned>(*p_ - '0');
-        if (mantissa) ++digits;
-        ++p_;
-      } while (digit());
-      exponent = -static_cast<int>(p_ - fraction < 1000 ? p_ - fraction : 1000);
+      const int fraction = some_digits(mantissa);
+      digits += fraction;
+      exponent = -fraction;
     }
     bool scientific = false;
     if (*p_ == 'e' || *p_ == 'E') {
@@ -125,9 +157,9 @@ class Cursor {
     }
     if (p_ >= end_ && !whole_) throw NeedMore{};
     // Exact by one rounding (Clinger): both the digits and the power of ten are doubles without error.
-    if (!scientific && digits <= 18 && mantissa < (1ull << 53) && exponent >= -22) {
-      static constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                          1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    if (!scientific && digits <= 18 && mantissa < (1ull << 53)) {
+      static constexpr double powers[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                          1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
       const double value = static_cast<double>(mantissa) / powers[-exponent];
       const std::int64_t whole = static_cast<std::int64_t>(mantissa);
       return {negative ? -value : value, negative ? -whole : whole, integral};
@@ -257,6 +289,55 @@ class Cursor {
  private:
   bool digit() const { return static_cast<unsigned char>(*p_ - '0') <= 9; }
 
+  // How many of the next eight bytes are digits before the first that is none, and their values, a byte each.
+  static int leading_digits(const char* p, std::uint64_t& values) {
+    constexpr std::uint64_t high = 0x8080808080808080ull;
+    std::memcpy(&values, p, 8);
+    values ^= 0x3030303030303030ull;
+    // A carry out of a byte that is no digit reaches only the bytes behind it.
+    const std::uint64_t other = (values | (values + 0x7676767676767676ull)) & high;
+    return other ? std::countr_zero(other) >> 3 : 8;
+  }
+
+  // Steps over digits and appends them to a number, which wraps where there are too many; gives how many there were, at
+  // most 1,000. There is one at least.
+  int some_digits(std::uint64_t& number) {
+    int count = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+      static constexpr std::uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+      while (end_ - p_ >= 8) {
+        std::uint64_t v;
+        const int n = leading_digits(p_, v);
+        if (n == 0) return count;
+        v <<= 64 - 8 * n;  // what is no digit falls out; zeros lead
+        v = v * 10 + (v >> 8);
+        v = (((v & 0x000000FF000000FFull) * 0x000F424000000064ull) +
+             (((v >> 16) & 0x000000FF000000FFull) * 0x0000271000000001ull)) >> 32;
+        number = number * powers[n] + static_cast<std::uint32_t>(v);
+        p_ += n;
+        count = std::min(count + n, 1000);
+        if (n < 8) return count;
+      }
+    }
+    for (; digit(); ++p_) {
+      number = number * 10 + static_cast<unsigned>(*p_ - '0');
+      count = std::min(count + 1, 1000);
+    }
+    return count;
+  }
+
+  void skip_digits() {
+    if constexpr (std::endian::native == std::endian::little) {
+      while (end_ - p_ >= 8) {
+        std::uint64_t v;
+        const int n = leading_digits(p_, v);
+        p_ += n;
+        if (n < 8) return;
+      }
+    }
+    while (digit()) ++p_;
+  }
+
   [[noreturn]] void word_for_number(const char* start) {
     if (p_ >= end_ && !whole_) throw NeedMore{};
     if (*p_ == 'N' || *p_ == 'I') {
@@ -294,12 +375,12 @@ class Cursor {
   void skip_number() {
     if (*p_ == '-') ++p_;
     if (*p_ == '0') ++p_;
-    else if (digit()) do ++p_; while (digit());
+    else if (digit()) skip_digits();
     else word_for_number(p_);
     if (*p_ == '.') {
       ++p_;
       if (!digit()) stop("a digit is expected behind the decimal point");
-      do ++p_; while (digit());
+      skip_digits();
     }
     if (*p_ == 'e' || *p_ == 'E') {
       ++p_;

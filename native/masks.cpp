@@ -5,7 +5,9 @@
 #include "masks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -13,6 +15,7 @@
 
 #include "boxes.hpp"
 #include "pool.hpp"
+#include "random.hpp"
 
 namespace steelyard {
 
@@ -440,6 +443,33 @@ void bind_masks(nb::module_& m) {
         return result;
       },
       nb::arg("masks"), "The smallest box around what is set: x, y, width, height.");
+  m.def(
+      "mask_fingerprint",
+      [](nb::list list) {
+        // Four lanes over the words of all masks, each with its length: as `fingerprint` does for plain bytes.
+        std::uint64_t lane[4] = {kGolden, 2 * kGolden, 3 * kGolden, 4 * kGolden};
+        auto eat = [&](std::size_t l, std::uint64_t word) {
+          lane[l] = std::rotl((lane[l] ^ word) * 0x9FB21C651E98DF25ull, 29);
+        };
+        for (nb::handle item : list) {
+          const Runs mask = packed_of(item);
+          const std::uint32_t* words = mask.counts - 2;
+          const std::size_t n = mask.size + 2;
+          eat(0, n);
+          std::size_t i = 0;
+          for (; i + 8 <= n; i += 8) {
+            for (std::size_t l = 0; l < 4; ++l) eat(l, words[i + 2 * l] | std::uint64_t{words[i + 2 * l + 1]} << 32);
+          }
+          for (; i < n; ++i) eat(i % 4, words[i]);
+        }
+        std::uint8_t out[32];
+        for (std::size_t round = 0; round < 2; ++round) {
+          for (std::size_t l = 0; l < 4; ++l) lane[l] = mix64(lane[l] + lane[(l + 1) % 4] * kGolden + nb::len(list));
+        }
+        for (std::size_t i = 0; i < 32; ++i) out[i] = static_cast<std::uint8_t>(lane[i / 8] >> (8 * (i % 8)));
+        return nb::bytes(out, sizeof out);
+      },
+      nb::arg("masks"), "A 256-bit fingerprint of packed masks.");
   m.def(
       "mask_sizes",
       [](nb::list list) {

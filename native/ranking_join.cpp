@@ -115,7 +115,7 @@ Out<std::int64_t> find_repeats(const Side& side, long threads) {
     Repeats repeats;
     const std::size_t last = std::min(side.queries, (task + 1) * kQueriesATask);
     for (std::size_t q = task * kQueriesATask; q < last; ++q) {
-      std::size_t second, first;
+      std::size_t second = 0, first = 0;
       const auto from = static_cast<std::size_t>(side.start[q]), to = static_cast<std::size_t>(side.start[q + 1]);
       repeats.begin(to - from);
       for (std::size_t i = from; i < to; ++i) repeats.mark(side.ids.key[i]);
@@ -176,7 +176,7 @@ nb::tuple join_rankings(Bytes truth_text, Words truth_place, Words truth_key, Do
           if (row) judged.push_back({t + row - 1, i - from});
         }
         sums[r] = sum;
-        std::size_t second, first;
+        std::size_t second = 0, first = 0;
         if (repeats.find(run.ids, from, to, second, first)) {
           found[2 * task] = static_cast<std::int64_t>(second);
           found[2 * task + 1] = static_cast<std::int64_t>(first);
@@ -243,7 +243,7 @@ nb::object join_nested(Bytes truth_text, Words truth_place, Words truth_key, Dou
     counts.push(static_cast<std::int64_t>(rows));
     sums.push(sum);
     const Views ids{views.data(), keys.data()};
-    std::size_t second, first;
+    std::size_t second = 0, first = 0;
     if (trimmed) {
       repeats.begin(rows);
       for (std::size_t i = 0; i < rows; ++i) repeats.mark(keys[i]);

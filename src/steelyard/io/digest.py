@@ -27,9 +27,7 @@ def digest(records: Records) -> str:
         column = records.columns[name]
         total.update(f"{name}:{len(column)}:".encode())
         if column.dtype == object and len(column) and isinstance(column[0], bytes):  # masks
-            whole = b"".join(column.tolist())
-            total.update(np.fromiter(map(len, column), dtype=np.int64, count=len(column)).data)
-            total.update(_native.fingerprint(np.frombuffer(whole, dtype=np.uint8)))
+            total.update(_native.mask_fingerprint(column.tolist()))
             continue
         if column.dtype == object and any(isinstance(value, np.ndarray) for value in column):
             for value in column:
