@@ -19,11 +19,13 @@ import numpy as np
 
 HEIGHT, WIDTH = 480, 640
 OURS = boxes.OURS.replace('"boxes"', '"masks"')
-PEERS = {
-    name: (module, code.replace('"bbox"', '"segm"').replace("IouType.bbox()", "IouType.segm()").replace(
-        "v.Evaluator(iou_type=v.IouType.segm()) if hasattr(v, \"IouType\") else v.Evaluator()", "v.Evaluator(v.Segm())"))
-    for name, (module, code) in boxes.PEERS.items()
-}  # fmt: skip
+PEERS = {name: (module, code.replace('"bbox"', '"segm"')) for name, (module, code) in boxes.PEERS.items()}
+PEERS["vernier"] = ("vernier", """
+import vernier.instance as v
+truth = v.CocoDataset.from_json(open(TRUTH, "rb").read())
+s = v.Evaluator(iou=v.Segm()).evaluate(truth, open(RESULTS, "rb").read())
+print(",".join(f"{x:.6f}" for x in s.stats))
+""")  # fmt: skip
 
 
 def outlines(rng: np.random.Generator, box: np.ndarray, points: np.ndarray) -> list[list[float]]:

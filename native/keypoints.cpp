@@ -89,7 +89,7 @@ void check(In2<double> points, In1<double> sigmas, std::size_t rows, const char*
 void check_sigmas(In1<double> sigmas) {
   require(sigmas.shape(0) >= 1 && sigmas.shape(0) <= 65536, "from 1 to 65536 sigmas");
   for (std::size_t k = 0; k < sigmas.shape(0); ++k) {
-    require(sigmas.data()[k] > 0 && sigmas.data()[k] <= 1e6, "a sigma must be above 0 and at most 1e6");
+    require(sigmas.data()[k] >= 1e-6 && sigmas.data()[k] <= 1e6, "a sigma must be from 1e-6 to 1e6");
   }
 }
 

@@ -73,7 +73,7 @@ OPTIONS = (
 
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
     """Points with the boxes and areas that COCO gives them, and the sigmas."""
-    width = max(truth["keypoints"].shape[1], prediction["keypoints"].shape[1])
+    width = max(records["keypoints"].shape[1] if len(records) else 0 for records in (truth, prediction))
     for records in (truth, prediction):
         numbers = records["keypoints"].shape[1]
         if len(records) and (numbers % 3 or numbers != width):
@@ -95,6 +95,8 @@ def _sigmas(given: Any, points: int) -> tuple[float, ...]:
             )
         return BODY
     sigmas = tuple(given) * (points if len(given) == 1 else 1)
+    if not all(1e-6 <= sigma <= 1e6 for sigma in sigmas):
+        raise InputError(f"a sigma of {min(sigmas):g} is out of range", remedy="It must be from 1e-6 to 1e6.")
     if len(sigmas) != points and points:
         raise InputError(f"{len(sigmas)} sigmas for {points} keypoints", remedy="Give one number, or one for each.")
     return sigmas
@@ -102,7 +104,7 @@ def _sigmas(given: Any, points: int) -> tuple[float, ...]:
 
 def _measured(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRecords:
     columns = dict(records.columns)
-    points = np.ascontiguousarray(columns.pop("keypoints").reshape(len(records), -1), dtype=np.float64)
+    points = np.ascontiguousarray(columns.pop("keypoints"), dtype=np.float64)
     if not len(points):
         points = np.zeros((0, 3 * len(sigmas)))
     far = np.flatnonzero((np.abs(points) > LARGEST).any(axis=1))

@@ -105,7 +105,7 @@ class Precision(_AtScore):
     Undefined when no detection is kept.
 
     Pros:
-    - Reads as a promise: so many of a hundred boxes shown are right.
+    - Reads as a promise: so many of a hundred detections shown are right.
 
     Cons:
     - Depends on the score threshold, and says nothing about what is missed.
@@ -235,7 +235,7 @@ def _pooled(m: Matches, t: int) -> Matches:
 
 @frozen
 class FalsePositivesPerImage(Metric):
-    r"""False positives an image: how many wrong boxes a viewer sees.
+    r"""False positives an image: how many wrong detections a viewer sees.
 
     $\mathrm{FPPI} = \mathrm{FP} \;/\; \mathrm{images}$
 
@@ -330,10 +330,10 @@ class FalsePositiveRateCandidate(Metric):
     Undefined when every detection matches.
 
     Pros:
-    - Shows how well the score tells wrong boxes from right ones.
+    - Shows how well the score tells wrong detections from right ones.
 
     Cons:
-    - Depends on how many boxes of low score the model puts out: not comparable between models.
+    - Depends on how many detections of low score the model puts out: not comparable between models.
     """
 
     name = "fpr_candidate"
