@@ -18,7 +18,7 @@ enum class What : int { boxes = 0, masks = 1, keypoints = 2 };
 
 // The masks or keypoints of one chunk's records. Numbers of all records lie one behind the other.
 struct Shapes {
-  // Masks as height, width and counts, one behind the other; and points of those that came as polygons.
+  // Packed masks, one behind the other; and points of those that came as polygons.
   std::vector<std::uint32_t> packed;
   std::vector<double> points;
   std::vector<std::size_t> ring_ends;  // in points
@@ -121,7 +121,7 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start) {
   long long size[2] = {0, 0};
   std::uint64_t sum = 0;
   const std::size_t head = packed.size();
-  packed.insert(packed.end(), {0u, 0u});
+  packed.insert(packed.end(), kPackedHead, 0u);
   if (!c.take('}')) {
     do {
       c.space();
@@ -214,7 +214,9 @@ void Shapes::draw(SizeOf size_of) {
         }
         const Rle rle = polygons.take(static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width));
         one.begin = packed.size();
-        packed.insert(packed.end(), {rle.height, rle.width});
+        packed.insert(packed.end(), kPackedHead, 0u);
+        packed[one.begin] = rle.height;
+        packed[one.begin + 1] = rle.width;
         packed.insert(packed.end(), rle.counts.begin(), rle.counts.end());
         one.end = packed.size();
       } catch (const std::invalid_argument& error) {
@@ -224,8 +226,10 @@ void Shapes::draw(SizeOf size_of) {
       refuse("the mask is " + std::to_string(packed[one.begin]) + " x " + std::to_string(packed[one.begin + 1]) +
              " and its image " + std::to_string(height) + " x " + std::to_string(width));
     }
-    const std::uint32_t* words = packed.data() + one.begin;
-    const Extent extent = extent_of(Runs(words[0], words[1], words + 2, one.end - one.begin - 2));
+    std::uint32_t* words = packed.data() + one.begin;
+    const Runs mask(words[0], words[1], words + kPackedHead, one.end - one.begin - kPackedHead);
+    const Extent extent = extent_of(mask);
+    pack_head(words, mask, extent);
     const std::array<double, 4> box = box_of(extent);
     boxes.insert(boxes.end(), box.begin(), box.end());
     areas.push_back(extent.area);

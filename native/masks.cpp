@@ -78,18 +78,20 @@ std::string_view text_of(nb::handle value) {
 
 }  // namespace
 
-Runs packed_of(nb::handle value) {
+Runs packed_of(nb::handle value, bool counted) {
   char* data = nullptr;
   Py_ssize_t size = 0;
   require(PyBytes_Check(value.ptr()) && PyBytes_AsStringAndSize(value.ptr(), &data, &size) == 0, "a mask is not packed");
-  require(size >= 8 && size % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % 4 == 0, "a packed mask is broken");
+  require(size >= static_cast<Py_ssize_t>(4 * kPackedHead) && size % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % 4 == 0, "a packed mask is broken");
   const auto* words = reinterpret_cast<const std::uint32_t*>(data);
-  const std::size_t n = static_cast<std::size_t>(size) / 4 - 2;
+  const std::size_t n = static_cast<std::size_t>(size) / 4 - kPackedHead;
   check_size(words[0], words[1]);
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += words[2 + i];
-  require(sum == std::uint64_t{words[0]} * words[1], "the counts of a packed mask do not add up to its size");
-  return Runs(words[0], words[1], words + 2, n);
+  if (counted) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += words[kPackedHead + i];
+    require(sum == std::uint64_t{words[0]} * words[1], "the counts of a packed mask do not add up to its size");
+  }
+  return Runs(words[0], words[1], words + kPackedHead, n);
 }
 
 Rle mask_of(nb::handle value) {
@@ -123,10 +125,8 @@ Rle mask_of(nb::handle value) {
 }
 
 nb::bytes packed(const Rle& rle) {
-  std::vector<std::uint32_t> words;
-  words.reserve(rle.counts.size() + 2);
-  words.push_back(rle.height);
-  words.push_back(rle.width);
+  std::vector<std::uint32_t> words(kPackedHead);
+  pack_head(words.data(), rle, extent_of(rle));
   words.insert(words.end(), rle.counts.begin(), rle.counts.end());
   return nb::bytes(reinterpret_cast<const char*>(words.data()), words.size() * 4);
 }
@@ -160,9 +160,9 @@ struct Prepared {
     runs.resize(n);
     extent.resize(n);
   }
-  void set(std::size_t i, const Runs& mask) {
+  void set(std::size_t i, const Runs& mask, const Extent& known) {
     runs[i] = mask;
-    extent[i] = extent_of(mask);
+    extent[i] = known;
   }
 };
 
@@ -206,13 +206,13 @@ class MaskLikeness : public Likeness {
   }
 
   // `ratio` above 0 keeps the boundary as well. Every row by itself, from any thread.
-  void set(bool truth, std::size_t i, const Runs& mask, double ratio) {
-    (truth ? t_ : d_).set(i, mask);
+  void set(bool truth, std::size_t i, const Runs& mask, const Extent& extent, double ratio) {
+    (truth ? t_ : d_).set(i, mask, extent);
     if (!boundary_) return;
     Rle& edge = (truth ? t_rings_ : d_rings_)[i];
     const Rle whole{mask.height, mask.width, std::vector<std::uint32_t>(mask.counts, mask.counts + mask.size)};
     edge = rle_boundary(whole, reach_of(mask.height, mask.width, ratio));
-    (truth ? t_edge_ : d_edge_).set(i, edge);
+    (truth ? t_edge_ : d_edge_).set(i, edge, extent_of(edge));
   }
 
  private:
@@ -221,19 +221,22 @@ class MaskLikeness : public Likeness {
   bool boundary_;
 };
 
-std::vector<Runs> all_packed(nb::list list) {
+std::vector<Runs> all_packed(nb::list list, bool counted) {
   std::vector<Runs> out;
   out.reserve(nb::len(list));
-  for (nb::handle item : list) out.push_back(packed_of(item));
+  for (nb::handle item : list) out.push_back(packed_of(item, counted));
   return out;
 }
+
+inline Extent known_extent(const Runs& packed) { return packed_extent(packed.counts - kPackedHead); }
+inline Extent known_extent(const Rle& rle) { return extent_of(rle); }
 
 template <typename Masks>
 void prepare(MaskLikeness& likeness, bool truth, const Masks& masks, double ratio, std::size_t threads) {
   constexpr std::size_t kBlock = 256;
   parallel_for((masks.size() + kBlock - 1) / kBlock, threads, [&](std::size_t block) {
     for (std::size_t i = block * kBlock; i < std::min(masks.size(), (block + 1) * kBlock); ++i) {
-      likeness.set(truth, i, masks[i], ratio);
+      likeness.set(truth, i, masks[i], known_extent(masks[i]), ratio);
     }
   });
 }
@@ -242,7 +245,8 @@ nb::tuple masks_match(const Objects& objects, nb::list t_masks, nb::list d_masks
   require(nb::len(t_masks) == objects.t_image.shape(0) && nb::len(d_masks) == objects.d_image.shape(0) &&
               d_area.shape(0) == objects.d_image.shape(0), "one mask for each object");
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
-  const std::vector<Runs> t = all_packed(t_masks), d = all_packed(d_masks);
+  // Drawing a boundary takes counts for places; comparing runs does not.
+  const std::vector<Runs> t = all_packed(t_masks, ratio > 0), d = all_packed(d_masks, ratio > 0);
   MaskLikeness likeness(d.size(), t.size(), ratio > 0);
   {
     nb::gil_scoped_release release;
@@ -452,9 +456,9 @@ void bind_masks(nb::module_& m) {
           lane[l] = std::rotl((lane[l] ^ word) * 0x9FB21C651E98DF25ull, 29);
         };
         for (nb::handle item : list) {
-          const Runs mask = packed_of(item);
-          const std::uint32_t* words = mask.counts - 2;
-          const std::size_t n = mask.size + 2;
+          const Runs mask = packed_of(item, false);
+          const std::uint32_t* words = mask.counts - kPackedHead;
+          const std::size_t n = mask.size + kPackedHead;
           eat(0, n);
           std::size_t i = 0;
           for (; i + 8 <= n; i += 8) {

@@ -1,6 +1,6 @@
 // Masks of Python objects: how they come in, and in which form they are kept.
 //
-// Inside Steelyard a mask is `bytes`: height, width and the counts as 32-bit numbers of the machine. From outside it is
+// Inside Steelyard a mask is `bytes`: 32-bit numbers of the machine, as rle.hpp packs them. From outside it is
 // what COCO writes: {"size": [height, width], "counts": text, bytes or a list}.
 #pragma once
 
@@ -20,7 +20,8 @@ Rle mask_of(nb::handle value);
 nb::bytes packed(const Rle& rle);
 nb::dict as_coco(const Rle& rle);
 
-// A view of packed bytes, checked.
-Runs packed_of(nb::handle value);
+// A view of packed bytes. Only with `counted` is it sure that the counts add up to the size; without, they must not be
+// taken for places in memory.
+Runs packed_of(nb::handle value, bool counted = true);
 
 }  // namespace steelyard

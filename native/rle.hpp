@@ -39,6 +39,14 @@ struct Extent {
 };
 Extent extent_of(const Runs& mask);
 
+// Packed, a mask is 32-bit words: height, width, its extent, then the counts.
+constexpr std::size_t kPackedHead = 7;
+inline void pack_head(std::uint32_t* words, const Runs& mask, const Extent& e) {
+  const std::uint32_t head[kPackedHead] = {mask.height, mask.width, e.area, e.left, e.top, e.right, e.low};
+  for (std::size_t i = 0; i < kPackedHead; ++i) words[i] = head[i];
+}
+inline Extent packed_extent(const std::uint32_t* words) { return {words[2], words[3], words[4], words[5], words[6]}; }
+
 // A run of ones: [begin, end) in the order of the columns.
 struct Span {
   std::uint32_t begin, end;

@@ -106,7 +106,7 @@ def _records(found: Columns, source: str, truth: bool, what: str) -> BoxRecords:
     }
     names = {"image": "image_id", "label": "category_id", "x": "bbox", "y": "bbox", "w": "bbox", "h": "bbox"}
     if what == "masks":
-        columns["mask"] = as_object(found["mask"])
+        columns["mask"] = np.fromiter(found["mask"], dtype=object, count=len(found["mask"]))
     elif what == "keypoints":
         columns["keypoints"] = found["keypoints"]
     if what != "boxes":
