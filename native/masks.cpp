@@ -44,14 +44,6 @@ void numbers_of(nb::handle values, const char* what, std::vector<double>& out) {
 
 namespace {
 
-long long whole_number(nb::handle value, const char* what) {
-  const double number = number_of(value, what);
-  if (!(number == std::floor(number)) || std::fabs(number) > 9e15) {
-    throw std::invalid_argument(std::string(what) + " is not a whole number");
-  }
-  return static_cast<long long>(number);
-}
-
 nb::object entry(nb::handle dict, const char* key) {
   PyObject* found = PyDict_GetItemString(dict.ptr(), key);
   if (!found) throw std::invalid_argument(std::string("a mask lacks '") + key + "'");
@@ -495,6 +487,12 @@ void bind_masks(nb::module_& m) {
         return each_as_coco(polygons_of(polygons, height, width, false));
       },
       nb::arg("polygons"), nb::arg("height"), nb::arg("width"), "The mask of each polygon.");
+  m.def(
+      "mask_united",
+      [](nb::list polygons, long long height, long long width) {
+        return as_coco(polygons_of(polygons, height, width, true)[0]);
+      },
+      nb::arg("polygons"), nb::arg("height"), nb::arg("width"), "The mask of all polygons together.");
   m.def(
       "mask_boxes",
       [](In2<double> boxes, long long height, long long width) {

@@ -28,6 +28,7 @@ from steelyard.compat.pycocotools.cells import (
     number_column,
     table_column,
 )
+from steelyard.compat.pycocotools.coco import COCO, many_objects
 from steelyard.compat.pycocotools.matching import iou_table, listed, match_all
 from steelyard.compat.pycocotools.params import Params
 from steelyard.compat.pycocotools.rows import Listed, Rows
@@ -86,8 +87,10 @@ class COCOeval:
         gts, dts = (coco.loadAnns(coco.getAnnIds(**chosen)) for coco in (self.cocoGt, self.cocoDt))
         if p.iouType in ("segm", "boundary"):
             for coco, anns in ((self.cocoGt, gts), (self.cocoDt, dts)):
+                own = getattr(coco.annToRLE, "__func__", None) is COCO.annToRLE
                 for ann in anns:
-                    ann["segmentation"] = coco.annToRLE(ann)
+                    if not own or not _is_compressed(ann["segmentation"]):
+                        ann["segmentation"] = coco.annToRLE(ann)
         self._gts, self._dts = defaultdict(list), defaultdict(list)
         for gt in gts:
             gt["ignore"] = "iscrowd" in gt and gt["iscrowd"]
@@ -112,12 +115,14 @@ class COCOeval:
         if p.useCats:
             p.catIds = list(np.unique(p.catIds))
         p.maxDets = sorted(p.maxDets)
-        self._prepare()
+        with many_objects():
+            self._prepare()
         self._cells = None
         if self._overridden() or (p.iouType == "keypoints" and not p.useCats):
             self._step_by_step()
         else:
-            self._cells = match_all(p, self._gts, self._dts)
+            with many_objects():
+                self._cells = match_all(p, self._gts, self._dts)
             self._eval_imgs, self._ious = None, None
         self._paramsEval = copy.deepcopy(p)
         print(f"DONE (t={time.time() - start:0.2f}s).")
@@ -292,6 +297,10 @@ class COCOeval:
     def __str__(self) -> str:
         self.summarize()
         return ""
+
+
+def _is_compressed(segmentation: Any) -> bool:
+    return type(segmentation) is dict and isinstance(segmentation.get("counts"), str | bytes)
 
 
 _OWN = {name: getattr(COCOeval, name) for name in _STEPS}

@@ -81,6 +81,15 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:
     return _native_call(_native.mask_polygons, polygons, int(h), int(w))
 
 
+def united(polygons: Any, h: int, w: int) -> dict[str, Any]:
+    """What `merge(frPyObjects(polygons, h, w))` gives, in one step."""
+    plain = type(polygons) is list and len(polygons) and all(type(p) is list and len(p) != 4 for p in polygons)
+    if not plain:
+        return merge(frPyObjects(polygons, h, w))
+    found: dict[str, Any] = _native_call(_native.mask_united, polygons, int(h), int(w))
+    return found
+
+
 def _boxes(boxes: Any, h: int, w: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = _native_call(_native.mask_boxes, _regions(boxes, "boxes")[1], int(h), int(w))
     return found
