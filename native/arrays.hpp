@@ -10,9 +10,12 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+
+#include "pages.hpp"
 
 namespace steelyard {
 
@@ -42,10 +45,9 @@ template <typename T>
 Out<T> make_raw(std::initializer_list<std::size_t> shape, T*& data) {
   std::size_t size = 1;
   for (std::size_t n : shape) size *= n;
-  auto memory = std::make_unique_for_overwrite<T[]>(size ? size : 1);
-  data = memory.get();
-  nb::capsule owner(memory.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  memory.release();
+  static_assert(std::is_trivially_copyable_v<T>);
+  data = static_cast<T*>(take_memory(size * sizeof(T)));
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
   return Out<T>(data, shape, owner);
 }
 

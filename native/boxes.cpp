@@ -141,15 +141,19 @@ class ClassMatcher {
       t = stop;
     }
     // What no truth took and lies outside the range is ignored.
+    sizes_.resize(kept);
+    for (std::size_t i = 0; i < kept; ++i) {
+      const std::size_t row = static_cast<std::size_t>(out_.order[offset_ + i]);
+      const double* box = in_.d_box + 4 * row;
+      sizes_[i] = in_.d_area ? in_.d_area[row] : box[2] * box[3];
+    }
     for (std::size_t a = 0; a < in_.areas; ++a) {
       const double low = in_.area[2 * a], high = in_.area[2 * a + 1];
-      Bits* hit = out_.hit + a * stride_ + offset_;
+      const Bits* hit = out_.hit + a * stride_ + offset_;
       Bits* ignored = out_.ignored + a * stride_ + offset_;
       for (std::size_t i = 0; i < kept; ++i) {
-        const std::size_t row = static_cast<std::size_t>(out_.order[offset_ + i]);
-        const double* box = in_.d_box + 4 * row;
-        const double size = in_.d_area ? in_.d_area[row] : box[2] * box[3];
-        if (size < low || size > high) ignored[i] |= full & ~hit[i];
+        const bool outside = (sizes_[i] < low) | (sizes_[i] > high);
+        ignored[i] |= (outside ? full : Bits{0}) & ~hit[i];
       }
     }
     return kept;
@@ -300,6 +304,7 @@ class ClassMatcher {
   std::size_t offset_ = 0, stride_ = 0, kept_ = 0;
   std::vector<std::size_t> cells_, filled_, starts_;
   std::vector<Row> cell_of_, dealt_;
+  std::vector<double> sizes_;
   std::vector<Sortable> items_, spare_;
   std::vector<Candidate> candidates_;
   std::vector<Bits> taken_;

@@ -199,6 +199,7 @@ class Parser {
     load(from, until - std::min(from, until) + kChunk / 16);
     std::size_t start = 0;
     if (guess && !find_gap(start)) return;
+    make_room(part, until - std::min(from, until));
     part.before = state;
     part.begin = from + start;
     for (;;) {
@@ -229,6 +230,22 @@ class Parser {
     if (loaded_ < count) throw std::invalid_argument("became shorter while it was read");
     std::memset(buffer_.data() + loaded_, 0, 16);
     base_ = from;
+  }
+
+  // Room for as many records as the bytes may hold, so that columns do not grow by copying. What is not used is never
+  // touched, and costs nothing.
+  void make_room(Part& part, std::size_t bytes) const {
+    const std::size_t rows = std::min(bytes, kChunk) / (truth_ ? 128 : 64);
+    part.image.numbers.reserve(rows);
+    part.label.numbers.reserve(rows);
+    part.box.reserve(4 * rows);
+    if (truth_) {
+      part.id.reserve(rows);
+      part.area.reserve(rows);
+      part.crowd.reserve(rows);
+    } else {
+      part.score.reserve(rows);
+    }
   }
 
   // The '{' of a `} , {`, the first in the buffer.

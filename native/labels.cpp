@@ -179,37 +179,74 @@ nb::object factor_texts(nb::list texts) {
 
 // A 256-bit fingerprint of bytes: four lanes of multiply and rotate over interleaved words, then mixed together. Sees
 // every change that is not made on purpose to escape it, at the speed of memory.
+class Fingerprint {
+ public:
+  void eat(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
+    turn(0, a);
+    turn(1, b);
+    turn(2, c);
+    turn(3, d);
+  }
+  // To be called once, with the number of bytes in all.
+  nb::bytes end(std::size_t n) {
+    for (std::size_t round = 0; round < 2; ++round) {
+      for (std::size_t l = 0; l < 4; ++l) lane_[l] = mix64(lane_[l] + lane_[(l + 1) % 4] * kGolden + n);
+    }
+    std::uint8_t out[32];
+    for (std::size_t i = 0; i < 32; ++i) out[i] = static_cast<std::uint8_t>(lane_[i / 8] >> (8 * (i % 8)));
+    return nb::bytes(out, sizeof out);
+  }
+
+ private:
+  void turn(std::size_t l, std::uint64_t word) {
+    lane_[l] = std::rotl((lane_[l] ^ word) * 0x9FB21C651E98DF25ull, 29);
+  }
+  std::uint64_t lane_[4] = {kGolden, 2 * kGolden, 3 * kGolden, 4 * kGolden};
+};
+
 nb::bytes fingerprint(In1<std::uint8_t> bytes) {
   const std::size_t n = bytes.shape(0);
-  std::uint64_t lane[4] = {kGolden, 2 * kGolden, 3 * kGolden, 4 * kGolden};
+  Fingerprint print;
   {
     nb::gil_scoped_release release;
-    const std::uint8_t* x = bytes.data();
-    auto eat = [&](const std::uint8_t* block) {
-      for (std::size_t l = 0; l < 4; ++l) {
-        std::uint64_t word = 0;  // little-endian on every machine
-        for (std::size_t b = 0; b < 8; ++b) word |= std::uint64_t{block[8 * l + b]} << (8 * b);
-        lane[l] = std::rotl((lane[l] ^ word) * 0x9FB21C651E98DF25ull, 29);
-      }
+    auto word = [](const std::uint8_t* x) {  // little-endian on every machine
+      std::uint64_t w = 0;
+      for (std::size_t b = 0; b < 8; ++b) w |= std::uint64_t{x[b]} << (8 * b);
+      return w;
     };
+    auto eat = [&](const std::uint8_t* x) { print.eat(word(x), word(x + 8), word(x + 16), word(x + 24)); };
+    const std::uint8_t* x = bytes.data();
     std::size_t i = 0;
     for (; i + 32 <= n; i += 32) eat(x + i);
     std::uint8_t rest[32] = {};
     std::copy(x + i, x + n, rest);
     eat(rest);
-    for (std::size_t round = 0; round < 2; ++round) {
-      for (std::size_t l = 0; l < 4; ++l) lane[l] = mix64(lane[l] + lane[(l + 1) % 4] * kGolden + n);
-    }
   }
-  std::uint8_t out[32];
-  for (std::size_t i = 0; i < 32; ++i) out[i] = static_cast<std::uint8_t>(lane[i / 8] >> (8 * (i % 8)));
-  return nb::bytes(out, sizeof out);
+  return print.end(n);
+}
+
+// The same of a column of eight-byte values, wherever they lie.
+nb::bytes fingerprint_words(nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::device::cpu> words) {
+  const std::size_t n = words.shape(0);
+  const auto step = static_cast<std::ptrdiff_t>(words.stride(0));
+  Fingerprint print;
+  {
+    nb::gil_scoped_release release;
+    const std::uint64_t* x = words.data();
+    auto at = [&](std::size_t i) { return i < n ? x[static_cast<std::ptrdiff_t>(i) * step] : 0; };
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) print.eat(at(i), at(i + 1), at(i + 2), at(i + 3));
+    print.eat(at(i), at(i + 1), at(i + 2), at(i + 3));
+  }
+  return print.end(8 * n);
 }
 
 }  // namespace
 
 void bind_labels(nb::module_& m) {
   m.def("fingerprint", &fingerprint, nb::arg("bytes").noconvert(), "A 256-bit fingerprint of bytes.");
+  m.def("fingerprint_words", &fingerprint_words, nb::arg("words").noconvert(),
+        "The fingerprint of eight-byte values, as that of their little-endian bytes.");
   m.def("extent", &extent, nb::arg("values").noconvert(), "The lowest and the highest value.");
   m.def("confusion", &confusion, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(), nb::arg("low"),
         nb::arg("size"), "Counts of (truth, prediction) for values from `low` on; None where one lies outside.");

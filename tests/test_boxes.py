@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -348,3 +349,26 @@ def test_numbers_too_small_for_a_double_are_nothing() -> None:
 
         assert parse_coco(given.encode(), "prediction")["score"].tolist() == [0.0]
     assert data
+
+
+def test_a_picture_shows_what_found_what() -> None:
+    """Two objects, one found; a detection on nothing, one below the score of the metric: by hand."""
+    truth = [{"image": 1, "boxes": [[0, 0, 10, 10], [50, 50, 10, 10]], "labels": [3, 3]}]
+    found = [
+        {
+            "image": 1,
+            "boxes": [[0, 0, 10, 9], [80, 0, 5, 5], [50, 50, 10, 10]],
+            "labels": [3, 3, 3],
+            "scores": [0.9, 0.8, 0.1],
+        }
+    ]
+    svg = sy.draw("boxes", truth, found, 1, "f1")
+    assert "F1, IoU 0.5, score 0.5 = 0.5000" in svg
+    assert "2 true, 2 detected with a score from 0.5, 1 pairs at IoU 0.5" in svg
+    boxes = re.findall(r'<rect class="(\w+)"[^>]* fill="([^"]+)"', svg)
+    assert [(role, fill == "none") for role, fill in boxes] == [
+        ("truth", True), ("truth", False), ("prediction", True), ("prediction", False),
+    ]  # fmt: skip
+    assert "3 detected with a score from 0," in sy.draw("boxes", truth, found, 1)
+    with pytest.raises(sy.InputError, match="there is no image '2'"):
+        sy.draw("boxes", truth, found, 2)

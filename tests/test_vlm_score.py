@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+import pillow_heif
 import pytest
 from PIL import Image
 from scipy.stats import linregress
@@ -301,7 +302,8 @@ def test_pictures_are_upright_opaque_and_of_a_stated_size(tmp_path: Path) -> Non
     assert images.read_picture(tmp_path / "turned.jpg").load().size == (20, 40)
     Image.new("RGBA", (8, 8), (0, 0, 0, 0)).save(tmp_path / "clear.png")
     assert images.read_picture(tmp_path / "clear.png").load().getpixel((0, 0)) == (255, 255, 255)
-    for name in ("a.webp", "a.png", "a.jpg"):
+    pillow_heif.register_heif_opener()
+    for name in ("a.webp", "a.png", "a.jpg", "a.heic"):
         Image.new("RGB", (3000, 1500)).save(tmp_path / name)
         assert images.read_picture(tmp_path / name).load(1024).size == (1024, 512)
     assert images.read_picture(tmp_path / "a.png").load(5000).size == (3000, 1500)

@@ -44,6 +44,11 @@ SCORE = closed(
         "measure": {**MAYBE_TEXT, "description": "Unit of measure."},
     }
 )
+SCORE["properties"]["draws"] = {
+    "type": "string",
+    "contentEncoding": "base64",
+    "description": "Only where asked for: the score under each bootstrap draw, 64-bit floats, little endian.",
+}
 COUNTS = closed(
     {
         "truth": {**COUNT, "description": "Rows of truth."},
@@ -58,7 +63,7 @@ SIDE = closed(
     {
         "source": {**TEXT, "description": "The file as it was named, or 'truth' or 'predictions' for data in memory."},
         "rows": COUNT,
-        "digest": {**TEXT, "pattern": "^sha256:[0-9a-f]{64}$", "description": "Hash of the contents scored."},
+        "digest": {**TEXT, "pattern": "^sha256(-rows)?:[0-9a-f]{64}$", "description": "Hash of the contents scored."},
     }
 )
 PROVENANCE = closed(
@@ -133,6 +138,43 @@ SCHEMAS = {
         },
     ),
 }
+VERDICT = closed(
+    {
+        "rule": {**TEXT, "description": "When the gate fails, as it was given."},
+        "outcome": {"enum": ["pass", "fail", "undecided"]},
+        "why": {**TEXT, "description": "What decided, in words."},
+        "metric": TEXT,
+        "label": TEXT,
+        "slice": {**MAYBE_TEXT, "description": "The part of the data, or null for all of it."},
+        "value": NUMBER,
+        "interval": INTERVAL,
+        "bound": {
+            **NUMBER,
+            "description": "What the value is held against: a number, or the baseline with its margin.",
+        },
+        "baseline": {**NUMBER, "description": "The baseline's own value, or null where the rule does not speak of it."},
+        "difference": {**NUMBER, "description": "value minus bound."},
+        "difference_interval": INTERVAL,
+        "p": {**NUMBER, "description": "Two-sided p of no difference from the bound."},
+        "level": {**NUMBER, "description": "The rule's level of p."},
+        "method": {"enum": ["value", "interval", "paired randomisation", "paired draws", "unpaired"]},
+        "better": {"enum": ["lower", "higher", "zero", "one", "none"]},
+        "measure": MAYBE_TEXT,
+    }
+)
+SCHEMAS["gate-1.json"] = document(
+    "gate",
+    "The outcome of a Steelyard gate",
+    {
+        "units": COUNT,
+        "result": TEXT,
+        "baseline": MAYBE_TEXT,
+        "confidence": NUMBER,
+        "outcome": {"enum": ["pass", "fail", "undecided"]},
+        "verdicts": {"type": "array", "items": VERDICT},
+        "notes": TEXTS,
+    },
+)
 
 
 def main() -> None:

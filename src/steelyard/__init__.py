@@ -15,10 +15,12 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
+    from steelyard.gating.gate import Gate, gate
 
 __all__ = [
     "Accumulator",
     "Comparison",
+    "Gate",
     "InputError",
     "Report",
     "SteelyardError",
@@ -26,15 +28,20 @@ __all__ = [
     "compare",
     "draw",
     "evaluate",
+    "gate",
     "metrics",
     "use_threads",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Look the accumulator up when it is first asked for: most programs do not gather batches."""
-    if name != "Accumulator":
-        raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
-    from steelyard.accumulator import Accumulator
+    """Look up when it is first asked for what most programs do not need."""
+    if name == "Accumulator":
+        from steelyard.accumulator import Accumulator
 
-    return Accumulator
+        return Accumulator
+    if name in ("Gate", "gate"):
+        from steelyard.gating import gate as gating
+
+        return getattr(gating, name)
+    raise AttributeError(f"module 'steelyard' has no attribute '{name}'")

@@ -64,6 +64,7 @@ class Accumulator:
         missing: str | None = None,
         extra: str | None = None,
         options: Mapping[str, Any] | None = None,
+        save_draws: bool = False,
     ) -> Report:
         """Evaluate all batches as one; the settings are those of `evaluate`."""
         if not self.batches:
@@ -81,6 +82,7 @@ class Accumulator:
             missing=missing,
             extra=extra,
             options=options,
+            save_draws=save_draws,
         )
         notes = list(report.notes)
         if gathered.repeated:

@@ -44,6 +44,7 @@ def evaluate(
     extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
+    save_draws: bool = False,
 ) -> Report:
     """Score predictions against truth.
 
@@ -53,10 +54,11 @@ def evaluate(
     likewise for predictions without truth: "error" or "skip"; "error" where nothing is said and the task has no other
     custom. `columns` renames: {"weight": "grams"}.
     `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
+    `save_draws` keeps every score under the bootstrap draws, so that the JSON holds what a paired gate needs.
     """
     kind = catalogue.find_task(task)
     chosen = _metrics(kind, metrics)
-    how = Resampling(confidence, draws, seed)
+    how = Resampling(confidence, draws, seed, save_draws)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
@@ -146,13 +148,31 @@ def draw(
     return scene_svg(kind.scene(pairs, place[str(unit)], chosen))
 
 
+def measure(
+    task: str,
+    truth: Any,
+    predictions: Any = None,
+    *,
+    missing: str | None = None,
+    extra: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Measured:
+    """Read, join and measure, for those who want to look at single units; the settings are those of `evaluate`."""
+    kind = catalogue.find_task(task)
+    policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
+    return _measure(kind, truth, predictions, columns or {}, policy, resolve_options(kind, options or {}))
+
+
 def metrics(task: str) -> tuple[Metric, ...]:
     """The catalogue of a task, as values."""
     return catalogue.metrics(task)
 
 
 @frozen
-class _Measured:
+class Measured:
+    """Both sides as they were read, their pairs, and what was measured in each unit."""
+
     truth: Records
     prediction: Records
     pairs: Any
@@ -181,14 +201,14 @@ def _expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) 
 
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
-) -> _Measured:
+) -> Measured:
     truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
     pairs = kind.join(truth_records, prediction_records, policy, options)
-    return _Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
+    return Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 
 
 def _provenance(
-    measured: _Measured,
+    measured: Measured,
     chosen: Sequence[Metric],
     how: Resampling,
     policy: Policy,

@@ -36,6 +36,7 @@ def draw(
 
     \b
     steelyard draw ellipses truth.csv pred.csv --image img001.png -o pairs.svg
+    steelyard draw boxes truth.json pred.json --image 7 -m "f1(iou=0.75)" -o found.svg
     """
     picture = api.draw(task, truth, predictions, unit, metric, columns=parse_mapping(mapping), options=given_options())
     if output is None:

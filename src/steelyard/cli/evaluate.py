@@ -37,6 +37,11 @@ from steelyard.cli.options import (
     type=click.Path(file_okay=False),
     help="Also write what the task has beside scores, such as a confusion matrix, as CSV files.",
 )
+@click.option(
+    "--save-draws",
+    is_flag=True,
+    help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
+)
 @shared_options
 def evaluate(
     task: str,
@@ -45,6 +50,7 @@ def evaluate(
     by: tuple[str, ...],
     units: str | None,
     tables: str | None,
+    save_draws: bool,
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -79,6 +85,7 @@ def evaluate(
         extra=extra,
         columns=parse_mapping(mapping),
         options=given_options(),
+        save_draws=save_draws,
     )
     if units:
         report.units().to_csv(units)

@@ -1,4 +1,4 @@
-"""The command `steelyard` and how it ends: 0 fine, 1 a check failed, 2 the input is wrong."""
+"""The command `steelyard` and how it ends: 0 fine, 1 a check failed, 2 the input is wrong, 3 undecided."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from steelyard.cli.completion import completion
 from steelyard.cli.demo import demo
 from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
+from steelyard.cli.gate import gate
 from steelyard.cli.metrics import metrics
 from steelyard.cli.parse import parse
+from steelyard.cli.view import view
 from steelyard.cli.vlm import vlm
 from steelyard.core.errors import SteelyardError, nearest
 from steelyard.version import __version__
@@ -50,7 +52,7 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, metrics, draw, parse, vlm, demo, completion):
+for command in (evaluate, compare, gate, view, metrics, draw, parse, vlm, demo, completion):
     cli.add_command(command)
 
 

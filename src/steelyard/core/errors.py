@@ -31,6 +31,13 @@ class MissingExtra(SteelyardError, ImportError):
         super().__init__(f"{what} needs an optional part: pip install 'steelyard[{extra}]'")
 
 
+class MissingPackage(SteelyardError, ImportError):
+    """A package of somebody else's that a logger hands on to is not installed."""
+
+    def __init__(self, what: str, package: str) -> None:
+        super().__init__(f"{what} needs the package {package}: pip install {package}")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that names the nearest known word, or lists the known ones."""
     import difflib  # costs 10 ms, and errors are rare

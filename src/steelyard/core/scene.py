@@ -24,6 +24,19 @@ class EllipseShape:
 
 
 @frozen
+class BoxShape:
+    """A box in pixels: its left upper corner and its size; y goes down."""
+
+    role: Role
+    x: float
+    y: float
+    w: float
+    h: float
+    label: str = ""
+    matched: bool = True
+
+
+@frozen
 class LineShape:
     """A line between two points: a pair."""
 
@@ -41,4 +54,4 @@ class Scene:
 
     title: str
     summary: str
-    shapes: tuple[EllipseShape | LineShape, ...]
+    shapes: tuple[EllipseShape | BoxShape | LineShape, ...]

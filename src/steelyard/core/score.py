@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from steelyard.core.frozen import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @frozen
@@ -12,7 +17,9 @@ class Score:
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
     `value` is nan where undefined, and then `why` says the reason. `interval` is None when it was not asked for or
-    cannot be had; `undefined` counts what the metric had to leave out, and `left_out` says what that was.
+    cannot be had; `undefined` counts what the metric had to leave out, and `left_out` says what that was. `draws` are
+    the values under the bootstrap draws of units, where they were asked to be kept: those of two models on the same
+    truth are paired.
     """
 
     spec: str
@@ -26,6 +33,7 @@ class Score:
     notes: tuple[str, ...] = ()
     better: str = "higher"
     measure: str = ""
+    draws: NDArray[Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def defined(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.records import Array, Records
 
-LARGE = 64 << 20  # bytes of a column of numbers
+LARGE = 1 << 16  # bytes of a column of numbers
 MANY = 1 << 16  # rows of a column of texts
 
 
@@ -40,12 +40,17 @@ def digest(records: Records) -> str:
                 total.update(_native.fingerprint(codes.view(np.uint8)))
             continue
         total.update(f"{column.dtype.kind}{column.dtype.itemsize}".encode())
-        flat = np.ascontiguousarray(column)
         if column.nbytes > LARGE:
-            total.update(_native.fingerprint(flat.view(np.uint8)))
+            total.update(_fingerprint(column))
         else:
-            total.update(flat.data)
+            total.update(np.ascontiguousarray(column).data)
     return f"sha256:{total.hexdigest()}"
+
+
+def _fingerprint(column: Array) -> bytes:
+    if column.ndim == 1 and column.dtype.itemsize == 8:
+        return bytes(_native.fingerprint_words(column.view(np.uint64)))
+    return bytes(_native.fingerprint(np.ascontiguousarray(column).view(np.uint8).reshape(-1)))
 
 
 def _coded(column: Array) -> tuple[list[str], Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from typing import Any
@@ -72,6 +73,7 @@ def _score(score: Score) -> dict[str, Any]:
         "notes": list(score.notes),
         "better": score.better,
         "measure": score.measure or None,
+        **({} if score.draws is None else {"draws": base64.b64encode(score.draws.astype("<f8").tobytes()).decode()}),
     }
 
 

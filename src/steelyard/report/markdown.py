@@ -17,13 +17,13 @@ def report_markdown(report: Report) -> str:
     """Heading, a table of scores, a table for each slicing, remarks."""
     confidence = report.provenance.confidence
     last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
-    parts = [f"### {_plain(heading(report.task, report.unit, report.item, report.scores, report.coverage))}"]
+    parts = [f"### {plain(heading(report.task, report.unit, report.item, report.scores, report.coverage))}"]
     parts.append(_table(["", "metric", "", "score", last], "llllr", [_row(s) for s in report.scores.values()]))
     for by, values in report.slices.items():
-        parts.append(f"#### by {_plain(by)}\n\n{_slices(by, values)}")
+        parts.append(f"#### by {plain(by)}\n\n{_slices(by, values)}")
     remarks = remarks_of(report)
     if remarks:
-        parts.append("\n".join(f"- {_plain(remark)}" for remark in remarks))
+        parts.append("\n".join(f"- {plain(remark)}" for remark in remarks))
     return "\n\n".join(parts) + "\n"
 
 
@@ -46,7 +46,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         for d in comparison.differences.values()
     ]
     header = ["", "metric", "A", "B", "B − A", "interval", "p (Holm)", "B is"]
-    notes = "\n".join(f"- {_plain(note)}" for note in comparison.notes)
+    notes = "\n".join(f"- {plain(note)}" for note in comparison.notes)
     return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), notes) if part) + "\n"
 
 
@@ -60,13 +60,13 @@ def _slices(by: str, values: Mapping[str, Mapping[str, Score]]) -> str:
     specs = list(next(iter(values.values()), {}))
     rows = [
         [
-            _plain(value),
+            plain(value),
             str(max(s.units for s in scores.values())),
             *(f"{value_text(s.value, s.interval)} {interval_text(s.value, s.interval)}" for s in scores.values()),
         ]
         for value, scores in values.items()
     ]
-    return _table([_plain(by), "units", *(f"`{spec}`" for spec in specs)], "lr" + "r" * len(specs), rows)
+    return _table([plain(by), "units", *(f"`{spec}`" for spec in specs)], "lr" + "r" * len(specs), rows)
 
 
 def _table(header: Sequence[str], align: str, rows: Sequence[Sequence[str]]) -> str:
@@ -74,7 +74,7 @@ def _table(header: Sequence[str], align: str, rows: Sequence[Sequence[str]]) -> 
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, marks, *rows])
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text from data, with nothing in it that Markdown or HTML would read."""
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     for mark in "\\`*_[]|":

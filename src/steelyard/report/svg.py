@@ -5,16 +5,26 @@ from __future__ import annotations
 import math
 from html import escape
 
-from steelyard.core.scene import EllipseShape, LineShape, Scene
+from steelyard.core.frozen import frozen
+from steelyard.core.scene import BoxShape, EllipseShape, LineShape, Scene
 
 # Truth is drawn solid, predictions dashed, so that colour is not needed to tell them apart.
 TRUTH, PREDICTION, PAIR, INK, PAPER = "#00695c", "#c43e00", "#5b5b66", "#1d1d22", "#ffffff"
 SIDE = 720.0  # the longer side of the picture, in its own units
 
 
-def scene_svg(scene: Scene) -> str:
-    """The picture: shapes to scale, a legend below."""
-    left, top, right, bottom = _bounds(scene)
+@frozen
+class Backdrop:
+    """The image itself, to lie under the shapes: where it is found, and its size in pixels."""
+
+    href: str
+    width: float
+    height: float
+
+
+def scene_svg(scene: Scene, backdrop: Backdrop | None = None) -> str:
+    """The picture: shapes to scale, over the image where it is given, a legend below."""
+    left, top, right, bottom = _bounds(scene) if backdrop is None else (0.0, 0.0, backdrop.width, backdrop.height)
     width, height = right - left, bottom - top
     scale = SIDE / max(width, height)
     wide, high = max(width * scale, 480.0), height * scale
@@ -25,9 +35,13 @@ def scene_svg(scene: Scene) -> str:
 
     lines = [s for s in scene.shapes if isinstance(s, LineShape)]
     ellipses = [s for s in scene.shapes if isinstance(s, EllipseShape)]
-    body = [_ellipse(shape, *place(shape.x, shape.y), scale) for shape in ellipses]
+    boxes = [s for s in scene.shapes if isinstance(s, BoxShape)]
+    body = [] if backdrop is None else [_backdrop(backdrop, *place(0.0, 0.0), scale)]
+    body += [_box(shape, *place(shape.x, shape.y), scale) for shape in boxes]
+    body += [_ellipse(shape, *place(shape.x, shape.y), scale) for shape in ellipses]
     body += [_line(line, *place(line.x1, line.y1), *place(line.x2, line.y2)) for line in lines]
     body += [_label(shape, *place(shape.x, shape.y), scale) for shape in ellipses if shape.label]
+    body += [_name(shape, *place(shape.x, shape.y), scale) for shape in boxes if shape.label]
     total = high + 84
     return "\n".join(
         [
@@ -52,12 +66,39 @@ def _bounds(scene: Scene) -> tuple[float, float, float, float]:
             w = math.hypot(shape.a * math.cos(t), shape.b * math.sin(t))
             h = math.hypot(shape.a * math.sin(t), shape.b * math.cos(t))
             boxes.append((shape.x - w, shape.y - h, shape.x + w, shape.y + h))
+        elif isinstance(shape, BoxShape):
+            boxes.append((shape.x, shape.y, shape.x + shape.w, shape.y + shape.h))
     if not boxes:
         return 0.0, 0.0, 100.0, 40.0
     left, top = min(b[0] for b in boxes), min(b[1] for b in boxes)
     right, bottom = max(b[2] for b in boxes), max(b[3] for b in boxes)
-    margin = 0.06 * max(right - left, bottom - top)
+    margin = 0.06 * max(right - left, bottom - top) or 1.0
     return left - margin, top - margin, right + margin, bottom + margin
+
+
+def _backdrop(backdrop: Backdrop, x: float, y: float, scale: float) -> str:
+    return (
+        f'<image href="{escape(backdrop.href)}" x="{_n(x)}" y="{_n(y)}" width="{_n(backdrop.width * scale)}" '
+        f'height="{_n(backdrop.height * scale)}" preserveAspectRatio="none"/>'
+    )
+
+
+def _box(shape: BoxShape, x: float, y: float, scale: float) -> str:
+    colour = TRUTH if shape.role == "truth" else PREDICTION
+    dash = "" if shape.role == "truth" else ' stroke-dasharray="7 4"'
+    fill = "none" if shape.matched else colour
+    return (
+        f'<rect class="{shape.role}" x="{_n(x)}" y="{_n(y)}" width="{_n(shape.w * scale)}" '
+        f'height="{_n(shape.h * scale)}" fill="{fill}" fill-opacity="0.14" stroke="{colour}" '
+        f'stroke-width="2"{dash}/>'
+    )
+
+
+def _name(shape: BoxShape, x: float, y: float, scale: float) -> str:
+    """A name at the box: a truth's above its upper edge, a detection's above its lower one."""
+    truth = shape.role == "truth"
+    at = max(y - 4, 13.0) if truth else y + shape.h * scale - 5
+    return _text(x + 3, at, shape.label, TRUTH if truth else PREDICTION)
 
 
 def _ellipse(shape: EllipseShape, x: float, y: float, scale: float) -> str:
@@ -100,7 +141,9 @@ def _text(x: float, y: float, text: str, colour: str, *, anchor: str = "start", 
 
 def _legend(scene: Scene, top: float) -> list[str]:
     y = top + 22
-    items = (("truth", TRUTH, ""), ("detected", PREDICTION, ' stroke-dasharray="7 4"'), ("pair, distance", PAIR, ""))
+    items = [("truth", TRUTH, ""), ("detected", PREDICTION, ' stroke-dasharray="7 4"')]
+    if not any(isinstance(shape, BoxShape) for shape in scene.shapes):
+        items.append(("pair, distance", PAIR, ""))
     drawn = []
     for i, (name, colour, dash) in enumerate(items):
         x = 12 + 115 * i
@@ -108,7 +151,7 @@ def _legend(scene: Scene, top: float) -> list[str]:
             f'<line x1="{x}" y1="{_n(y - 4)}" x2="{x + 26}" y2="{_n(y - 4)}" stroke="{colour}" stroke-width="2"{dash}/>'
             + _text(x + 32, y, name, INK)
         )
-    drawn.append(_text(12 + 115 * 3 + 20, y, "filled: no partner", INK))
+    drawn.append(_text(12 + 115 * len(items) + 20, y, "filled: no partner", INK))
     drawn.append(_text(12, y + 24, scene.title, INK, size=15))
     drawn.append(_text(12, y + 45, scene.summary, INK))
     return drawn

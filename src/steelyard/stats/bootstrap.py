@@ -11,18 +11,21 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.score import Score
 from steelyard.core.stats import Stats
-from steelyard.core.weights import LeaveOneOut, Plain
+from steelyard.core.weights import Floats, LeaveOneOut, Plain
 from steelyard.stats.draws import BootstrapDraws, unit_keys
 from steelyard.stats.intervals import BCA_BELOW, Interval, bca_interval, percentile_interval
+
+_Drawn = tuple[Interval | None, Floats | None]
 
 
 @frozen
 class Resampling:
-    """How intervals are made. `confidence` None makes none."""
+    """How intervals are made. `confidence` None makes none; `keep` keeps the draws' values beside them."""
 
     confidence: float | None = 0.95
     draws: int = 1000
     seed: int = 0
+    keep: bool = False
 
     def check(self) -> None:
         """Raise InputError where a setting is out of its range."""
@@ -32,6 +35,8 @@ class Resampling:
             )
         if self.confidence is not None and not 100 <= self.draws <= 1_000_000:
             raise InputError(f"{self.draws} draws are too few or too many", remedy="Choose from 100 to 1,000,000.")
+        if self.keep and self.confidence is None:
+            raise InputError("without intervals there are no draws to save", remedy="Leave --ci out, or --save-draws.")
         if self.seed < 0:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
 
@@ -41,37 +46,52 @@ def score(stats: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str,
     plain = stats.whole()
     values = [float(metric.reduce(stats, plain)[0]) for metric in metrics]
     units = stats.unit_count
-    intervals = _intervals(stats, metrics, values, plain, how) if units > 1 else [None] * len(metrics)
+    nothing: list[_Drawn] = [(None, None)] * len(metrics)
+    drawn = _intervals(stats, metrics, values, plain, how) if units > 1 else nothing
     counted = plain if stats.unweighted else Plain(stats.counted)
+    if (
+        how.keep and units > 1 and stats.copies is not None
+    ):  # drawn by kind of unit; only draws by unit are paired between models
+        listed = stats.by_unit()
+        again = _intervals(listed, metrics, values, listed.whole(), how)
+        drawn = [(interval, draws) for (interval, _), (_, draws) in zip(drawn, again, strict=True)]
     return {
-        str(metric): _score(metric, stats, plain, counted, value, interval, units)
-        for metric, value, interval in zip(metrics, values, intervals, strict=True)
+        str(metric): _score(metric, stats, plain, counted, value, interval, units, draws if how.keep else None)
+        for metric, value, (interval, draws) in zip(metrics, values, drawn, strict=True)
     }
 
 
 def _intervals(
     stats: Stats, metrics: Sequence[Metric], values: Sequence[float], plain: Plain, how: Resampling
-) -> list[Interval | None]:
+) -> list[_Drawn]:
     if how.confidence is None:
-        return [None] * len(metrics)
+        return [(None, None)] * len(metrics)
     drawn = BootstrapDraws(unit_keys(stats.units), stats.weight, how.seed, how.draws, stats.copies)
     drawn.prefetch(plain.seen.values())
     left_out = LeaveOneOut(plain.array)
-    found: list[Interval | None] = []
+    found: list[_Drawn] = []
     for metric, value in zip(metrics, values, strict=True):
         if np.isnan(value):
-            found.append(None)
+            found.append((None, None))
             continue
         draws = metric.reduce(stats, drawn)
         if stats.copies is None and len(stats) < BCA_BELOW:
-            found.append(bca_interval(draws, value, metric.reduce(stats, left_out), how.confidence))
+            interval = bca_interval(draws, value, metric.reduce(stats, left_out), how.confidence)
         else:
-            found.append(percentile_interval(draws, how.confidence))
+            interval = percentile_interval(draws, how.confidence)
+        found.append((interval, draws if how.keep else None))
     return found
 
 
 def _score(
-    metric: Metric, stats: Stats, plain: Plain, counted: Plain, value: float, interval: Interval | None, units: int
+    metric: Metric,
+    stats: Stats,
+    plain: Plain,
+    counted: Plain,
+    value: float,
+    interval: Interval | None,
+    units: int,
+    draws: Floats | None,
 ) -> Score:
     undefined = np.isnan(value)
     count, what = metric.left_out(stats, counted)
@@ -87,4 +107,5 @@ def _score(
         notes=() if undefined else metric.notes(stats, counted),
         better=metric.better,
         measure=metric.measure,
+        draws=draws,
     )

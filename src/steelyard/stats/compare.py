@@ -76,7 +76,7 @@ def compare(a: Stats, b: Stats, metrics: Sequence[Metric], how: Resampling) -> d
                 measure=metric.measure,
             )
         )
-    return {d.spec: d for d in _judged(found, 1 - confidence)}
+    return {d.spec: d for d in judged(found, 1 - confidence)}
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -108,7 +108,8 @@ def _p_value(value: float, worlds: Floats) -> float:
     return (1 + as_extreme) / (1 + len(worlds))
 
 
-def _judged(differences: list[Difference], alpha: float) -> list[Difference]:
+def judged(differences: list[Difference], alpha: float) -> list[Difference]:
+    """The same with Holm's p and the verdicts at that level."""
     corrected = holm([d.p for d in differences])
     judged = []
     for d, p in zip(differences, corrected, strict=True):

@@ -16,6 +16,7 @@ from steelyard.metrics.boxes.counts import (
 )
 from steelyard.metrics.boxes.errors import ErrorCost
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
+from steelyard.metrics.boxes.picture import scene
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
     AverageRecall,
@@ -72,4 +73,5 @@ TASK = Task(
     ),
     tables=tables,
     shape="boxes",
+    scene=scene,
 )

@@ -1,0 +1,54 @@
+"""`steelyard gate`: rules that a result must hold to, for CI."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from steelyard.cli.options import terminal_width
+from steelyard.core.errors import InputError
+
+
+@click.command()
+@click.argument("result", type=click.Path())
+@click.option("--baseline", metavar="FILE", type=click.Path(), help="The result to hold it against: an earlier one.")
+@click.option(
+    "--fail-if", "rules", multiple=True, required=True, metavar="RULE",
+    help="When to fail, such as 'mae > 30' or 'map < baseline, p < 0.05'. May be given several times.",
+)  # fmt: skip
+@click.option("--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML, a case a rule.")
+@click.option("--other-truth", is_flag=True, help="Allow a baseline on other truth; the two are compared unpaired.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+def gate(
+    result: str, baseline: str | None, rules: tuple[str, ...], junit: str | None, other_truth: bool, as_json: bool
+) -> int:
+    """Hold RESULT to rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.
+
+    RESULT is the JSON of 'evaluate', or of 'compare', which holds its own baseline. A rule is undecided where an
+    interval lies on both sides of the bound. On GitHub the outcome goes to the job's summary too.
+
+    \b
+    steelyard gate result.json --fail-if "mae > 30"
+    steelyard gate result.json --baseline base.json --fail-if "map < baseline, p < 0.05"
+    """
+    from steelyard.gating import gate as gating
+
+    found = gating.gate(result, rules, baseline=baseline, other_truth=other_truth)
+    if junit:
+        found.to_junit(junit)
+    click.echo(found.to_json() if as_json else found.to_text(terminal_width()), nl=not as_json)
+    if junit:
+        click.echo(f"wrote {junit}", err=True)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        _append(summary, found.to_markdown())
+    return found.exit_code
+
+
+def _append(path: str, text: str) -> None:
+    try:
+        with open(path, "a", encoding="utf-8", newline="\n") as file:
+            file.write(text + "\n")
+    except OSError as error:
+        raise InputError(f"GITHUB_STEP_SUMMARY cannot be written: {error.strerror}", where=path) from None

@@ -1,0 +1,53 @@
+"""`steelyard view`: the results of a folder in the browser, on this machine alone."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+
+import click
+
+from steelyard.core.errors import InputError, MissingExtra
+from steelyard.view.folder import Folder
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option(
+    "--port", default=0, show_default="a free one", metavar="N", type=click.IntRange(0, 65535), help="The port."
+)
+@click.option("--open/--no-open", "open_it", default=False, help="Open it in the browser.")
+def view(folder: str, port: int, open_it: bool) -> None:
+    """Show the results in DIR: a list of runs, their reports, two compared, and single units with their images.
+
+    Results are the JSON files of 'evaluate' and 'compare'. Where truth and predictions lie in DIR too, images are shown
+    beside their boxes, ellipses and frames. The server listens on this machine only; its address holds a token that is
+    new at each start.
+    """
+    found = Folder(folder)
+    try:
+        import uvicorn
+
+        from steelyard.view.server import make_app
+    except ImportError:
+        raise MissingExtra("steelyard view", "view") from None
+    token = secrets.token_urlsafe(24)
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+    except OSError as error:
+        raise InputError(f"port {port} cannot be had: {error.strerror}", remedy="Leave --port out.") from None
+    address = listening.getsockname()[1]
+    place = f"http://127.0.0.1:{address}/{token}/"
+    click.echo(place)
+    click.echo(f"Steelyard shows {found.root} there, to this machine alone. Ctrl-C ends.", err=True)
+    if open_it:
+        click.launch(place)
+    config = uvicorn.Config(
+        make_app(found, token, address), log_level="warning", access_log=False, server_header=False,
+        proxy_headers=False, lifespan="off", ws="none",
+    )  # fmt: skip
+    with listening, contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])

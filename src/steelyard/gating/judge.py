@@ -1,0 +1,299 @@
+"""What a rule says of a result: fail, pass, or undecided where the interval lies on both sides of the bound.
+
+A bound that is a number is held against the score's interval. A baseline is held against the interval of the
+difference, which comes from, in this order: the randomisation of a comparison; the draws of both results, where they
+are paired; their intervals, as if they were independent. The verdict says which. With `p < level` the rule asks for
+proof that it failed, and all else passes; without it the interval must prove either side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import field
+from typing import Any, Literal
+
+import numpy as np
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
+from steelyard.core.score import Difference, Score
+from steelyard.gating.rules import EVERY, Rule
+from steelyard.metrics import catalogue
+from steelyard.report.model import Comparison, Report
+from steelyard.stats.results import Apart, by_draws, by_intervals, standard_error
+
+Outcome = Literal["pass", "fail", "undecided"]
+Method = Literal["value", "interval", "paired randomisation", "paired draws", "unpaired"]
+SAVE = "Save both results with --save-draws to compare them pairwise."
+
+
+@frozen
+class Verdict:
+    """One rule's outcome, with the numbers that it rests on and how they were had."""
+
+    rule: str
+    outcome: Outcome
+    why: str
+    metric: str
+    label: str
+    where: str
+    value: float
+    interval: tuple[float, float] | None
+    bound: float
+    baseline: float | None = None
+    difference: float | None = None
+    difference_interval: tuple[float, float] | None = None
+    p: float | None = None
+    level: float | None = None
+    method: Method = "interval"
+    better: str = "higher"
+    measure: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+
+@frozen
+class Against:
+    """A result and what it is held against."""
+
+    result: Report
+    baseline: Report | None = None
+    same_truth: bool = True
+
+    @property
+    def unpaired(self) -> str:
+        """Why the draws of the two are not paired; nothing where they are."""
+        assert self.baseline is not None
+        a, b = self.baseline.provenance, self.result.provenance
+        if not self.same_truth:
+            return "the two stand on different truth"
+        if (a.seed, a.draws) != (b.seed, b.draws):
+            return f"seeds and draws differ ({a.seed} and {b.seed}, {a.draws:,} and {b.draws:,})"
+        return ""
+
+
+def judge_report(rule: Rule, against: Against) -> list[Verdict]:
+    """The verdicts of a rule: one, or one a slice."""
+    return [_judge(rule, where, scores, base, against) for where, scores, base in _places(rule, against)]
+
+
+def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
+    """The verdict of a rule about a comparison, whose A is the baseline and whose B is the result."""
+    if rule.slice:
+        raise _wrong(rule, "a comparison holds no slices", "Give two results instead, with --baseline.")
+    spec = _spec(rule, comparison.task, comparison.differences, "the comparison")
+    found: Difference = comparison.differences[spec]
+    if not rule.on_baseline:
+        return [_by_number(rule, "", found.b)]
+    _check_direction(rule, found.better)
+    if rule.percent or (rule.margin and rule.level is not None) or (rule.absolute and found.better != "zero"):
+        raise _wrong(rule, "a comparison knows the plain difference only", "Give two results saved with --save-draws.")
+    interval = found.interval and (found.interval[0] - rule.margin, found.interval[1] - rule.margin)
+    apart = Apart(found.difference - rule.margin, interval, found.p)
+    a, b = (abs(s.value) if rule.absolute else s.value for s in (found.a, found.b))
+    return [_by_difference(rule, "", found.b, a, b, apart, "paired randomisation", found.why)]
+
+
+def _places(rule: Rule, against: Against) -> Iterable[tuple[str, dict[str, Score], dict[str, Score] | None]]:
+    """The scores that a rule is about, with those of the baseline."""
+    result, baseline = against.result, against.baseline if rule.on_baseline else None
+    if not rule.slice:
+        return [("", dict(result.scores), None if baseline is None else dict(baseline.scores))]
+    by = ",".join(column for column, _ in rule.slice)
+    named = ", ".join(text for _, text in rule.slice)
+    found = []
+    parts = _slices(rule, result, by, "the result")
+    base = None if baseline is None else _slices(rule, baseline, by, "the baseline")
+    wanted = (
+        [value for value in parts if _fits(value, rule.slice)] if any(t == EVERY for _, t in rule.slice) else [named]
+    )
+    if not wanted:
+        raise _wrong(rule, f"no slice by {by} fits '{named}'", nearest(named, parts))
+    for value in wanted:
+        for side, have in (("the result", parts), ("the baseline", base)):
+            if have is not None and value not in have:
+                raise _wrong(rule, f"{side} has no slice '{value}' by {by}", nearest(value, have))
+        found.append((f"{by}={value}", dict(parts[value]), None if base is None else dict(base[value])))
+    return found
+
+
+def _fits(value: str, wanted: tuple[tuple[str, str], ...]) -> bool:
+    texts = value.split(", ")
+    if len(texts) != len(wanted):
+        return all(text == EVERY for _, text in wanted)
+    return all(text in (EVERY, had) for (_, text), had in zip(wanted, texts, strict=True))
+
+
+def _slices(rule: Rule, report: Report, by: str, side: str) -> Any:
+    if by not in report.slices:
+        have = ", ".join(f"'{name}'" for name in report.slices) or "none"
+        raise _wrong(rule, f"{side} has no slices by '{by}'", f"It has: {have}. Evaluate with --by {by}.")
+    return report.slices[by]
+
+
+def _judge(
+    rule: Rule, where: str, scores: dict[str, Score], base: dict[str, Score] | None, against: Against
+) -> Verdict:
+    spec = _spec(rule, against.result.task, scores, "the result")
+    score = scores[spec]
+    if not rule.on_baseline:
+        return _by_number(rule, where, score)
+    if base is None or against.baseline is None:
+        raise _wrong(rule, "there is no baseline", "Name its result: --baseline base.json.")
+    if spec not in base:
+        raise _wrong(rule, f"the baseline has no score '{spec}'", nearest(spec, base))
+    _check_direction(rule, score.better)
+    before = base[spec]
+    size: Callable[[Any], Any] = np.abs if rule.absolute else _same
+    a, b = float(size(before.value)), float(size(score.value))
+    difference = b - _bound(rule, a)
+    confidence = against.result.provenance.confidence or 0.95
+    why_not = against.unpaired or _no_draws(before, score)
+    if not why_not:
+        drawn = size(score.draws) - _bound(rule, size(before.draws))
+        apart = by_draws(difference, drawn, confidence)
+        return _by_difference(rule, where, score, a, b, apart, "paired draws", before.why or score.why)
+    errors = (
+        standard_error(before.interval, against.baseline.provenance.confidence) * _slope(rule, a),
+        standard_error(score.interval, against.result.provenance.confidence),
+    )
+    apart = by_intervals(difference, errors, confidence)
+    remedy = "" if against.unpaired else f" {SAVE}"
+    note = f"{rule.metric} is compared as if the two results were independent: {why_not}.{remedy}"
+    return _by_difference(rule, where, score, a, b, apart, "unpaired", before.why or score.why, note)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _bound(rule: Rule, base: Any) -> Any:
+    """The baseline with its margin, of a value or of draws."""
+    return base + np.abs(base) * rule.margin / 100 if rule.percent else base + rule.margin
+
+
+def _slope(rule: Rule, base: float) -> float:
+    """How much the bound moves with the baseline."""
+    return 1 + math.copysign(rule.margin / 100, rule.margin * base) if rule.percent else 1.0
+
+
+def _no_draws(a: Score, b: Score) -> str:
+    lacking = [name for name, score in (("the baseline", a), ("the result", b)) if score.draws is None]
+    return f"{' and '.join(lacking)} {'hold' if len(lacking) > 1 else 'holds'} no draws" if lacking else ""
+
+
+def _by_number(rule: Rule, where: str, score: Score) -> Verdict:
+    assert rule.bound is not None
+    value, interval = score.value, score.interval
+    if rule.absolute:
+        value, interval = abs(value), _size(interval)
+    method: Method = "interval"
+    notes: tuple[str, ...] = ()
+    if math.isnan(value):
+        outcome, why = _undecided(f"undefined: {score.why or 'the score does not exist'}")
+    elif interval is None:
+        method = "value"
+        notes = (f"{score.spec} has no interval in the result: its value alone decides.",)
+        outcome, why = _plainly(rule, value, rule.bound)
+    else:
+        outcome, why = _straddle(rule, interval, rule.bound, "interval", rule.target)
+    return Verdict(
+        rule.text, outcome, why, score.spec, score.label, where, value, interval, rule.bound,
+        method=method, better=score.better, measure=score.measure, notes=notes,
+    )  # fmt: skip
+
+
+def _by_difference(
+    rule: Rule,
+    where: str,
+    score: Score,
+    a: float,
+    b: float,
+    apart: Apart,
+    method: Method,
+    undefined: str,
+    note: str = "",
+) -> Verdict:
+    notes = [note] if note else []
+    bound = float(_bound(rule, a))
+    outcome: Outcome
+    if math.isnan(apart.difference):
+        outcome, why = _undecided(f"undefined: {undefined or 'there is no difference'}")
+    elif rule.level is not None:
+        if math.isnan(apart.p):
+            outcome, why = _undecided("there is no p: one of the results has no interval")
+        elif not rule.holds(b, bound):
+            outcome, why = _plainly(rule, b, bound)
+        elif apart.p < rule.level:
+            outcome, why = "fail", f"{rule.relation[0]} {rule.target}, and p is below {rule.level:g}"
+        else:
+            outcome, why = "pass", f"{rule.relation[0]} {rule.target}, but p is not below {rule.level:g}: not shown"
+    elif apart.interval is None:
+        method = "value"
+        notes = [f"{score.spec} has no interval of the difference: the values alone decide."]
+        outcome, why = _plainly(rule, b, bound)
+    else:
+        outcome, why = _straddle(rule, apart.interval, 0.0, "interval of the difference", "0")
+    improving = {"higher": rule.operator[0] == ">", "lower": rule.operator[0] == "<"}.get(score.better, False)
+    if improving:
+        notes.append(f"{score.spec} is better when {score.better}: '{rule.text}' fails on an improvement.")
+    return Verdict(
+        rule.text, outcome, why, score.spec, score.label, where, b,
+        _size(score.interval) if rule.absolute else score.interval,
+        bound, a, apart.difference, apart.interval, apart.p, rule.level, method,
+        score.better, score.measure, tuple(notes),
+    )  # fmt: skip
+
+
+def _undecided(why: str) -> tuple[Outcome, str]:
+    return "undecided", why
+
+
+def _plainly(rule: Rule, value: float, bound: float) -> tuple[Outcome, str]:
+    if rule.holds(value, bound):
+        return "fail", f"it is {rule.relation[0]} {rule.target}"
+    return "pass", f"it is {rule.relation[1]} {rule.target}"
+
+
+def _straddle(rule: Rule, interval: tuple[float, float], bound: float, name: str, target: str) -> tuple[Outcome, str]:
+    ends = [rule.holds(end, bound) for end in interval]
+    if all(ends):
+        return "fail", f"the whole {name} is {rule.relation[0]} {target}"
+    if not any(ends):
+        return "pass", f"the whole {name} is {rule.relation[1]} {target}"
+    return "undecided", f"the {name} lies on both sides of {target}"
+
+
+def _size(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The interval of the absolute value."""
+    if interval is None:
+        return None
+    low, high = sorted(abs(end) for end in interval)
+    return (0.0 if interval[0] <= 0 <= interval[1] else low), high
+
+
+def _check_direction(rule: Rule, better: str) -> None:
+    if better == "zero" and not rule.absolute:
+        raise _wrong(rule, f"'{rule.metric}' is best at zero", f"Compare its size: |{rule.metric}| > baseline.")
+    if better == "one":
+        raise _wrong(rule, f"'{rule.metric}' is best at one", "Hold it against numbers, from both sides.")
+
+
+def _spec(rule: Rule, task: str, have: Any, side: str) -> str:
+    """The spec under which the scores hold the rule's metric."""
+    if rule.metric in have:
+        return rule.metric
+    canonical = rule.metric
+    if task in catalogue.TASKS:
+        try:
+            canonical = str(catalogue.parse(rule.metric, task))
+        except InputError as error:
+            raise _wrong(rule, error.what, nearest(rule.metric, have)) from None
+    if canonical not in have:
+        remedy = f"{nearest(canonical, have)} Or evaluate with -m '{canonical}'."
+        raise _wrong(rule, f"{side} has no score '{canonical}'", remedy)
+    return canonical
+
+
+def _wrong(rule: Rule, what: str, remedy: str) -> InputError:
+    return InputError(f"rule '{rule.text}': {what}", remedy=remedy)

@@ -1,0 +1,80 @@
+"""Two finished results as a comparison: by their draws where they are paired, else by their intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from steelyard.core.errors import InputError
+from steelyard.core.score import Difference, Score
+from steelyard.gating.judge import Against
+from steelyard.report.model import Comparison, Report
+from steelyard.stats.compare import judged
+from steelyard.stats.results import Apart, by_draws, by_intervals, standard_error
+
+
+def compare_results(a: Report, b: Report) -> Comparison:
+    """B against A in the scores that both hold; the notes say how. Differences are B minus A."""
+    if a.task != b.task:
+        raise InputError(
+            f"one result is of task '{a.task}', the other of '{b.task}'", remedy="Choose two of the same task."
+        )
+    shared = [spec for spec in a.scores if spec in b.scores]
+    if not shared:
+        raise InputError("the two results share no score", remedy="Evaluate both with the same metrics.")
+    against = Against(b, a, a.provenance.truth.digest == b.provenance.truth.digest)
+    lacking = any(report.scores[spec].draws is None for report in (a, b) for spec in shared)
+    reason = against.unpaired or ("one of them holds no draws (--save-draws)" if lacking else "")
+    confidence = b.provenance.confidence or a.provenance.confidence or 0.95
+    found = [_difference(a, b, spec, confidence, paired=not reason) for spec in shared]
+    note = (
+        f"Made from the two results, as if they were independent: {reason}."
+        if reason
+        else "Made from the paired bootstrap draws of the two results."
+    )
+    left = [spec for spec in (*a.scores, *b.scores) if (spec in a.scores) != (spec in b.scores)]
+    notes = [note, *([f"In one of the two only: {', '.join(left)}."] if left else [])]
+    return Comparison(
+        task=b.task,
+        unit=b.unit,
+        differences={d.spec: d for d in judged(found, 1 - confidence)},
+        coverage_a=a.coverage,
+        coverage_b=b.coverage,
+        provenance_a=a.provenance,
+        provenance_b=b.provenance,
+        notes=tuple(notes),
+    )
+
+
+def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: bool) -> Difference:
+    first, second = a.scores[spec], b.scores[spec]
+    value = _distance(second, second.value) - _distance(first, first.value)
+    if paired and first.draws is not None and second.draws is not None:
+        apart = by_draws(value, _distance(second, second.draws) - _distance(first, first.draws), confidence)
+    elif math.isnan(value):
+        apart = Apart(value, None, math.nan)
+    else:
+        errors = [standard_error(s.interval, r.provenance.confidence) for s, r in ((first, a), (second, b))]
+        apart = by_intervals(value, (errors[0], errors[1]), confidence)
+    return Difference(
+        spec=spec,
+        label=second.label,
+        a=replace(first, draws=None),
+        b=replace(second, draws=None),
+        difference=value,
+        interval=apart.interval,
+        p=apart.p,
+        p_holm=math.nan,
+        verdict="",
+        units=second.units,
+        why=first.why or second.why,
+        better=second.better,
+        measure=second.measure,
+    )
+
+
+def _distance(score: Score, value: Any) -> Any:
+    """The value, or how far it lies from the best one for a score that is best at zero or at one."""
+    best = {"zero": 0.0, "one": 1.0}.get(score.better)
+    return value if best is None else abs(value - best)

@@ -1,0 +1,167 @@
+"""A gate as text, Markdown and plain values."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from steelyard.gating.judge import Verdict
+from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
+
+if TYPE_CHECKING:
+    from steelyard.gating.gate import Gate
+
+GATE_SCHEMA = "steelyard/gate/1"
+MARKS = {"pass": "✓ pass", "fail": "✗ FAIL", "undecided": "? undecided"}
+HOW = {
+    "value": "the value alone",
+    "interval": "the interval of the score",
+    "paired randomisation": "paired randomisation over units, as compare makes it",
+    "paired draws": "paired bootstrap draws of units",
+    "unpaired": "the two intervals, as if the results were independent",
+}
+
+
+def gate_text(gate: Gate, width: int = 80) -> str:
+    """Who is held to what, a table of the rules, and what it comes to."""
+    top = f"{gate.task}: {count_text(gate.units, gate.unit)}\n  result    {gate.result}"
+    if gate.baseline is not None:
+        top += f"\n  baseline  {gate.baseline}"
+    blocks = "\n".join(_block(verdict, width) for verdict in gate.verdicts)
+    end = [summary(gate), *(_bullet(note, width) for note in remarks(gate))]
+    return "\n\n".join([top, blocks, "\n".join(end)])
+
+
+def _block(verdict: Verdict, width: int) -> str:
+    """A rule, and under it the numbers and what decided."""
+    lines = [f"{MARKS[verdict.outcome]:<11}  {_name(verdict)}"]
+    for text in (seen(verdict), verdict.why):
+        indent = " " * 13
+        lines.append(
+            textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        )
+    return "\n".join(lines)
+
+
+def gate_markdown(gate: Gate) -> str:
+    """The same for a pull request or the summary of a job."""
+    from steelyard.report.markdown import plain
+
+    head = f"### {MARKS[gate.outcome]}: {gate.task}, {count_text(gate.units, gate.unit)}"
+    against = f"`{_code(gate.result)}`" + ("" if gate.baseline is None else f" against `{_code(gate.baseline)}`")
+    rows = ["| " + " | ".join([MARKS[v.outcome], _cell(v), plain(seen(v)), plain(v.why)]) + " |" for v in gate.verdicts]
+    table = "\n".join([f"| | fail if | {_seen_header(gate)} | |", "| --- | --- | --- | --- |", *rows])
+    notes = "\n".join(f"- {plain(note)}" for note in remarks(gate))
+    return "\n\n".join(part for part in (head, against, table, summary(gate), notes) if part) + "\n"
+
+
+def _cell(verdict: Verdict) -> str:
+    from steelyard.report.markdown import plain
+
+    return f"`{_code(verdict.rule)}`" + (f" ({plain(verdict.where)})" if "*" in verdict.rule else "")
+
+
+def _code(text: str) -> str:
+    """Text inside backticks in a cell of a table."""
+    return " ".join(text.split()).replace("`", "'").replace("|", "\\|")
+
+
+def _seen_header(gate: Gate) -> str:
+    return "score" if gate.confidence is None else f"score, {percent_text(gate.confidence)} interval"
+
+
+def _name(verdict: Verdict) -> str:
+    return verdict.rule if "*" not in verdict.rule else f"{verdict.rule}  ({verdict.where})"
+
+
+def seen(verdict: Verdict) -> str:
+    """The numbers that decided: the score, and how far it lies from the baseline."""
+    if math.isnan(verdict.value):
+        return "undefined"
+    value = f"{value_text(verdict.value, verdict.interval)} {verdict.measure}".strip()
+    if verdict.difference is None:
+        return f"{value} {interval_text(verdict.value, verdict.interval)}".strip()
+    if math.isnan(verdict.difference):
+        return value
+    reach = verdict.difference_interval
+    bound = f"{value_text(verdict.bound, verdict.interval)} {verdict.measure}".strip()
+    text = f"{value} against {bound}: {signed(verdict.difference, reach)} {interval_text(verdict.difference, reach)}"
+    if verdict.level is not None and verdict.p is not None:
+        shown = p_text(verdict.p)
+        text = f"{text.strip()}, p < {shown[1:]}" if shown.startswith("<") else f"{text.strip()}, p = {shown}"
+    return text.strip()
+
+
+def sentence(verdict: Verdict) -> str:
+    """One line that says it all: for a log, a test's message."""
+    named = f"{verdict.label} ({verdict.metric}{', ' + verdict.where if verdict.where else ''})"
+    return f"{verdict.rule}: {named} {seen(verdict)}; {verdict.why} (by {HOW[verdict.method]})"
+
+
+def summary(gate: Gate) -> str:
+    """What the gate comes to, in one line."""
+    sliced = any("*" in verdict.rule for verdict in gate.verdicts)
+    total = count_text(len(gate.verdicts), "check" if sliced else "rule")
+    said = {"pass": f"passed: {total}", "fail": f"failed: {gate.count('fail')} of {total}"}
+    text = said.get(gate.outcome, f"undecided: {gate.count('undecided')} of {total}")
+    if gate.outcome == "fail" and gate.count("undecided"):
+        text += f", {gate.count('undecided')} undecided"
+    return text
+
+
+def remarks(gate: Gate) -> list[str]:
+    """How the differences were had, and what a reader must know."""
+    methods = dict.fromkeys(v.method for v in gate.verdicts if v.method.startswith("paired"))
+    told = [f"Differences from the baseline: {HOW[method]}." for method in methods]
+    return [*told, *gate.notes]
+
+
+def gate_dict(gate: Gate) -> dict[str, Any]:
+    """Plain values; undefined is null."""
+    return {
+        "schema": GATE_SCHEMA,
+        "task": gate.task,
+        "unit": gate.unit,
+        "units": gate.units,
+        "result": gate.result,
+        "baseline": gate.baseline,
+        "confidence": gate.confidence,
+        "outcome": gate.outcome,
+        "verdicts": [_verdict(verdict) for verdict in gate.verdicts],
+        "notes": remarks(gate),
+    }
+
+
+def _verdict(v: Verdict) -> dict[str, Any]:
+    return {
+        "rule": v.rule,
+        "outcome": v.outcome,
+        "why": v.why,
+        "metric": v.metric,
+        "label": v.label,
+        "slice": v.where or None,
+        "value": _number(v.value),
+        "interval": _interval(v.interval),
+        "bound": _number(v.bound),
+        "baseline": _number(v.baseline),
+        "difference": _number(v.difference),
+        "difference_interval": _interval(v.difference_interval),
+        "p": _number(v.p),
+        "level": v.level,
+        "method": v.method,
+        "better": v.better,
+        "measure": v.measure or None,
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _interval(interval: tuple[float, float] | None) -> list[float | None] | None:
+    return None if interval is None else [_number(end) for end in interval]
+
+
+def _bullet(text: str, width: int) -> str:
+    return textwrap.fill(text, width, initial_indent="• ", subsequent_indent="  ", break_on_hyphens=False)

@@ -1,0 +1,1 @@
+"""Scores handed on to where runs are kept: MLflow, Weights & Biases, TensorBoard, Hugging Face; all optional."""

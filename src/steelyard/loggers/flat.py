@@ -1,0 +1,75 @@
+"""A report as one flat dict of numbers: what every logger takes, and what to hand to one that is not here."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from os import PathLike
+
+from steelyard.core.errors import InputError
+from steelyard.core.score import Score
+from steelyard.report.load import read_result
+from steelyard.report.model import Report
+
+Result = Report | str | PathLike[str]
+
+
+def report_of(result: Result) -> Report:
+    """A report as it is, or read from its JSON file."""
+    if isinstance(result, Report):
+        return result
+    found = read_result(result)
+    if not isinstance(found, Report):
+        raise InputError("is a comparison, not a result", where=str(result), remedy="Give the JSON of 'evaluate'.")
+    return found
+
+
+def flat(result: Result, prefix: str = "", *, intervals: bool = True, slices: bool = True) -> dict[str, float]:
+    """Every score by name: `mae`, its interval `mae_low` and `mae_high`, slices `cuisine=home/mae`.
+
+    What is undefined is left out: no logger has a number for it.
+    """
+    report = report_of(result)
+    found = _scores(report.scores, prefix, intervals)
+    if slices:
+        for by, parts in report.slices.items():
+            for value, scores in parts.items():
+                found |= _scores(scores, f"{prefix}{by}={value}/", intervals)
+    return found
+
+
+def _scores(scores: Mapping[str, Score], prefix: str, intervals: bool) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for spec, score in scores.items():
+        numbers = {"": score.value}
+        if intervals and score.interval is not None:
+            numbers |= {"_low": score.interval[0], "_high": score.interval[1]}
+        found |= {f"{prefix}{spec}{end}": float(v) for end, v in numbers.items() if math.isfinite(v)}
+    return found
+
+
+def renamed(values: Mapping[str, float], forbidden: str) -> dict[str, float]:
+    """The same with names that a store takes: runs of what it forbids become `_`; no two names fall together."""
+    found: dict[str, float] = {}
+    for name, value in values.items():
+        clean = re.sub(r"_+", "_", re.sub(forbidden, "_", name)).strip("_") or "score"
+        unique, count = clean, 1
+        while unique in found:
+            count += 1
+            unique = f"{clean}-{count}"
+        found[unique] = value
+    return found
+
+
+def facts(report: Report) -> dict[str, str]:
+    """Where the numbers come from, as texts."""
+    p = report.provenance
+    return {
+        "steelyard.task": report.task,
+        "steelyard.truth": p.truth.digest,
+        "steelyard.predictions": p.predictions.digest,
+        "steelyard.missing": p.missing,
+        "steelyard.seed": str(p.seed),
+        "steelyard.draws": str(p.draws),
+    }

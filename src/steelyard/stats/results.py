@@ -1,0 +1,65 @@
+"""Two finished results against each other, without the data: from their draws where they are paired, else from their
+intervals.
+
+A bootstrap draw weighs a unit by (seed, unit id, draw) alone, so the draws of two models on the same truth are paired
+though neither run knew of the other. What cannot be had from finished results is the randomisation of `compare`: it
+needs what was measured in each unit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steelyard.core.frozen import frozen
+from steelyard.core.weights import Floats
+from steelyard.stats.intervals import Interval, percentile_interval
+
+
+@frozen
+class Apart:
+    """How far a value lies from a bound: the difference, its interval, and the two-sided p of no difference."""
+
+    difference: float
+    interval: Interval | None
+    p: float
+
+
+def by_draws(difference: float, draws: Floats, confidence: float) -> Apart:
+    """From paired draws of the difference.
+
+    p is the bootstrap test of a shifted world (Efron and Tibshirani 1993, chapter 16): the draws, moved so that their
+    world has no difference, and the share of them that lie at least as far out as what was seen.
+    """
+    draws = draws[~np.isnan(draws)]
+    if math.isnan(difference) or len(draws) < 2:
+        return Apart(difference, None, math.nan)
+    size = float(np.abs(draws).max()) + abs(difference)
+    # Equal up to rounding is as extreme; two equal models have no draw that differs, and p is 1.
+    extreme = np.count_nonzero(np.abs(draws - difference) >= abs(difference) - 1e-12 * size)
+    return Apart(difference, percentile_interval(draws, confidence), (1 + extreme) / (1 + len(draws)))
+
+
+def by_intervals(difference: float, errors: tuple[float, float], confidence: float) -> Apart:
+    """From two standard errors, as if the two results had been drawn apart and their difference were normal."""
+    from statistics import NormalDist
+
+    error = math.hypot(*errors)
+    if math.isnan(difference) or math.isnan(error):
+        return Apart(difference, None, math.nan)
+    normal = NormalDist()
+    reach = normal.inv_cdf((1 + confidence) / 2) * error
+    if error == 0:
+        return Apart(difference, (difference, difference), float(difference == 0))
+    p = 2 * normal.cdf(-abs(difference) / error)
+    return Apart(difference, (difference - reach, difference + reach), p)
+
+
+def standard_error(interval: Interval | None, confidence: float | None) -> float:
+    """The standard error of a normal value with that interval; nan where there is none."""
+    if interval is None or confidence is None:
+        return math.nan
+    from statistics import NormalDist
+
+    return (interval[1] - interval[0]) / (2 * NormalDist().inv_cdf((1 + confidence) / 2))

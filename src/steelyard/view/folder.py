@@ -1,0 +1,127 @@
+"""The one folder that may be looked into, and no path out of it.
+
+A name that comes from a result, from data or from a browser is taken apart here and nowhere else. It must be relative
+and plain: no `..`, no root, no drive, no backslash, no control character, nothing hidden. The file is then opened part
+by part without following a symbolic link, so that what was checked is what is read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from steelyard.core.errors import InputError
+
+DEEPEST, MOST_FILES = 8, 200_000
+_LONGEST = 1024
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_ANCHORED = os.open in os.supports_dir_fd and bool(_NO_FOLLOW)
+
+
+class Outside(Exception):
+    """A name leads out of the folder, through a link, or to what is no plain file."""
+
+
+class Folder:
+    """A folder, named by its real path."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = os.path.realpath(root)
+        if not os.path.isdir(self.root):
+            raise InputError("is no folder", where=os.fspath(root), remedy="Give the folder that holds your results.")
+
+    def parts(self, name: object) -> tuple[str, ...]:
+        """The steps of a relative name; Outside where it is not plain."""
+        if not isinstance(name, str) or not name or len(name) > _LONGEST:
+            raise Outside("not a name")
+        if any(ord(char) < 32 or ord(char) == 127 or "\ud800" <= char <= "\udfff" for char in name):
+            raise Outside("control characters")
+        if "\\" in name or ":" in name or name.startswith(("/", "~")):
+            raise Outside("not relative")
+        steps = tuple(step for step in name.split("/") if step not in ("", "."))
+        if not steps or len(steps) > 2 * DEEPEST:
+            raise Outside("not a file")
+        for step in steps:
+            if step.startswith(".") or step.endswith((".", " ")) or step != step.strip() or len(step.encode()) > 255:
+                raise Outside("hidden, or leads upward")
+        return steps
+
+    def relative(self, path: str, base: str = "") -> str:
+        """A path as a result names it, as a name inside the folder: relative to `base`, or absolute and inside."""
+        if os.path.isabs(path):
+            inside = os.path.join(self.root, "")
+            if not path.startswith(inside):
+                raise Outside("absolute")
+            return "/".join(self.parts(path[len(inside) :].replace(os.sep, "/")))
+        return "/".join((*(self.parts(base) if base else ()), *self.parts(path.replace(os.sep, "/"))))
+
+    def path(self, name: str) -> Path:
+        """The path of a plain file inside, for those who must open it themselves; no part of it is a link."""
+        where = self.root
+        steps = self.parts(name)
+        for i, step in enumerate(steps):
+            where = os.path.join(where, step)
+            try:
+                mode = os.lstat(where).st_mode
+            except (OSError, ValueError):
+                raise Outside("no such file") from None
+            if not (stat.S_ISREG(mode) if i == len(steps) - 1 else stat.S_ISDIR(mode)):
+                raise Outside("not a plain file")
+        if os.path.realpath(where) != where:
+            raise Outside("a link")
+        return Path(where)
+
+    def read(self, name: str, most: int) -> bytes:
+        """The bytes of a plain file inside, `most` of them at most; a longer one is refused."""
+        steps = self.parts(name)
+        self.path(name)
+        flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+        flags |= getattr(os, "O_BINARY", 0)
+        held: list[int] = []
+        try:
+            if _ANCHORED:
+                held.append(os.open(self.root, os.O_RDONLY | os.O_DIRECTORY))
+                for step in steps[:-1]:
+                    held.append(os.open(step, os.O_RDONLY | os.O_DIRECTORY | _NO_FOLLOW, dir_fd=held[-1]))
+                held.append(os.open(steps[-1], flags, dir_fd=held[-1]))
+            else:
+                held.append(os.open(os.path.join(self.root, *steps), flags))
+            about = os.fstat(held[-1])
+            if not stat.S_ISREG(about.st_mode) or about.st_size > most:
+                raise Outside("not a plain file, or too large")
+            with open(held.pop(), "rb") as file:
+                return file.read(most)
+        except OSError:
+            raise Outside("cannot be read") from None
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+
+    def files(self, ending: str) -> Iterator[str]:
+        """Names of the plain files with an ending, not hidden and through no link, in order."""
+        seen = 0
+        waiting: list[tuple[str, ...]] = [()]
+        while waiting:
+            steps = waiting.pop()
+            try:
+                entries = sorted(os.scandir(os.path.join(self.root, *steps)), key=lambda entry: entry.name)
+            except OSError:
+                continue
+            deeper = []
+            for entry in entries:
+                seen += 1
+                if seen > MOST_FILES:
+                    return
+                name = "/".join((*steps, entry.name))
+                try:
+                    self.parts(name)
+                except Outside:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if len(steps) < DEEPEST:
+                        deeper.append((*steps, entry.name))
+                elif entry.name.endswith(ending) and entry.is_file(follow_symlinks=False):
+                    yield name
+            waiting += reversed(deeper)

@@ -1,0 +1,76 @@
+"""The frame of the viewer's own pages: no script at all, one style sheet by its hash, images from this server alone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+_META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+@cache
+def style() -> str:
+    """The style sheet."""
+    return files("steelyard.view").joinpath("view.css").read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+@cache
+def policy() -> str:
+    """The content security policy of the viewer's own pages."""
+    digest = base64.b64encode(hashlib.sha256(style().encode("utf-8")).digest()).decode("ascii")
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    )
+
+
+def report_policy(page: str) -> str:
+    """The policy that a self-contained page asks for, with what only a header can say."""
+    found = _META.search(page)
+    own = found[1].replace("&#x27;", "'").replace("&amp;", "&") if found else CLOSED
+    return f"{own}; frame-ancestors 'none'"
+
+
+def document(title: str, line: str, body: str, links: Sequence[tuple[str, str]] = ()) -> str:
+    """A whole page; `links` are places and names, and texts are escaped here, the body's by whoever made it."""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)} · Steelyard</title>
+<style>{style()}</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+{bar(links)}<header><div class="inner">
+<p class="kicker">Steelyard</p>
+<h1>{escape(title)}</h1>
+<p class="line">{escape(line)}</p>
+</div></header>
+<main id="content" tabindex="-1">
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def bar(links: Sequence[tuple[str, str]]) -> str:
+    """The bar on top of every page: the way back."""
+    if not links:
+        return ""
+    items = "".join(f'<li><a href="{escape(place)}">{escape(name)}</a></li>' for place, name in links)
+    return f'<nav aria-label="Runs"><ul>{items}</ul></nav>\n'
+
+
+def with_bar(page: str, links: Sequence[tuple[str, str]]) -> str:
+    """A self-contained page with the bar on top of it."""
+    return page.replace("<body>\n", f"<body>\n{bar(links)}", 1)

@@ -1,0 +1,332 @@
+"""The viewer's own pages: the runs, a run's units, one unit, two models' units side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from html import escape
+
+import numpy as np
+
+from steelyard.core.frozen import frozen
+from steelyard.core.score import Score
+from steelyard.report.model import Comparison
+from steelyard.report.numbers import count_text, interval_text, signed, value_text
+from steelyard.report.svg import Backdrop, scene_svg
+from steelyard.report.text import ARROWS
+from steelyard.view.frame import document
+from steelyard.view.runs import Data, Run
+from steelyard.view.units import Images, Rows, unit_rows, unit_scene
+
+SHOWN_SCORES, A_PAGE = 3, 60
+
+
+@frozen
+class Site:
+    """Where pages lead: the address in front of every path, and the images."""
+
+    base: str
+    images: Images
+
+    def run(self, run: Run, *more: object) -> str:
+        """The address of a run, or of something of it."""
+        return "/".join([self.base, "run", run.id, *map(str, more)])
+
+    def both(self, a: Run, b: Run, *more: object) -> str:
+        """The address of two runs side by side."""
+        return "/".join([self.base, "both", a.id, b.id, *map(str, more)])
+
+    def top(self) -> tuple[str, str]:
+        """The link to all runs."""
+        return f"{self.base}/", "All runs"
+
+
+def runs_page(site: Site, runs: Sequence[Run], folder: str) -> str:
+    """Every run with its first scores, and two columns to pick a pair."""
+    if not runs:
+        body = (
+            '<p class="note">There is no result here yet. Write one with <code>steelyard evaluate TASK TRUTH '
+            f"PREDICTIONS -o {escape(folder)}/result.json</code>, and load this page again.</p>"
+        )
+        return document("No runs", folder, body)
+    pickable = [run for run in runs if run.report is not None]
+    rows = "".join(_run_row(site, run, pickable) for run in runs)
+    head = "".join(
+        f'<th scope="col"{kind}>{name}</th>'
+        for name, kind in (
+            ("A", ' class="pick"'), ("B", ' class="pick"'), ("run", ""), ("task", ""), ("units", ' class="number"'),
+            ("scores", ""), ("written", ""),
+        )
+    )  # fmt: skip
+    table = _table("Runs", head, rows)
+    button = (
+        '<button type="submit">Compare A with B</button><span class="legend">B minus A: A is the one to beat.</span>'
+    )
+    picked = f'<div class="bar">{button}</div>' if len(pickable) > 1 else ""
+    body = f'<form action="{escape(site.base)}/compare" method="get">{table}{picked}</form>'
+    return document(count_text(len(runs), "run"), folder, body)
+
+
+def _run_row(site: Site, run: Run, pickable: Sequence[Run]) -> str:
+    changed = datetime.fromtimestamp(run.changed, UTC).strftime("%Y-%m-%d %H:%M")
+    cells = []
+    for side, place in (("a", 0), ("b", 1)):
+        if run.report is None or len(pickable) < 2:
+            cells.append('<td class="pick"></td>')
+            continue
+        checked = " checked" if run is pickable[place] else ""
+        label = escape(f"{run.name} as {side.upper()}")
+        cells.append(
+            f'<td class="pick"><input type="radio" name="{side}" value="{run.id}" aria-label="{label}"{checked}></td>'
+        )
+    shown = escape(run.name).replace("/", "/<wbr>").replace("_", "_<wbr>")
+    link = f'<a class="name" href="{escape(site.run(run))}">{shown}</a>'
+    if run.report is not None:
+        report = run.report
+        source = escape(report.provenance.predictions.source)
+        scores = "".join(_short(score) for score in list(report.scores.values())[:SHOWN_SCORES])
+        more = len(report.scores) - SHOWN_SCORES
+        scores += f"<small>and {more} more</small>" if more > 0 else ""
+        units = max((score.units for score in report.scores.values()), default=0)
+        cells += [f'<td class="run">{link}<br><small>{source}</small></td>', f"<td>{escape(report.task)}</td>"]
+        cells += [f'<td class="number">{units:,}</td>', f"<td>{scores}</td>"]
+    elif isinstance(run.result, Comparison):
+        found = run.result
+        a, b = found.provenance_a.predictions.source, found.provenance_b.predictions.source
+        units = max((d.units for d in found.differences.values()), default=0)
+        cells += [
+            f'<td class="run">{link}<br><small>{escape(b)} against {escape(a)}</small></td>',
+            f"<td>{escape(found.task)}</td>",
+        ]
+        cells += [f'<td class="number">{units:,}</td>', "<td><small>a comparison</small></td>"]
+    else:
+        cells += [f'<td><span class="name">{escape(run.name)}</span></td>', "<td></td>", "<td></td>"]
+        cells.append(f'<td class="problem">{escape(run.problem)}</td>')
+    cells.append(f'<td class="when"><small>{changed} UTC</small></td>')
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _short(score: Score) -> str:
+    shown = f"{value_text(score.value, score.interval)} {score.measure}".strip() if score.defined else "undefined"
+    interval = escape(interval_text(score.value, score.interval))
+    return (
+        f'<span class="score"><small>{ARROWS[score.better]} {escape(score.spec)}</small> '
+        f"<strong>{escape(shown)}</strong> <small>{interval}</small></span>"
+    )
+
+
+def order_of(data: Data, spec: str) -> list[int]:
+    """Places of the units, the worst first, those without a value last."""
+    values, better = data.values(spec), data.report.scores[spec].better
+    badness = {"higher": -values, "zero": np.abs(values), "one": np.abs(values - 1)}.get(better, values)
+    return [int(i) for i in np.argsort(np.where(np.isfinite(badness), -badness, np.inf), kind="stable")]
+
+
+def units_page(site: Site, run: Run, data: Data, by: int, start: int) -> str:
+    """A run's units as cards, the worst first."""
+    unit, specs = data.report.unit, data.specs
+    spec = specs[by]
+    order = order_of(data, spec)
+    shown = order[start : start + A_PAGE]
+    cards = "".join(_card(site, run, data, i, spec) for i in shown)
+    total = count_text(len(order), unit)
+    links = [site.top(), (site.run(run), run.name)]
+    return document(
+        f"{unit.capitalize()} by {unit}",
+        f"{run.name}: {total}, the worst by {spec} first",
+        _sorting(site.run(run, "units"), specs, by)
+        + f'<ul class="cards">{cards}</ul>'
+        + _turning(site.run(run, "units"), by, start, len(order)),
+        links,
+    )
+
+
+def _sorting(address: str, specs: Sequence[str], by: int) -> str:
+    if len(specs) < 2:
+        return ""
+    choices = "".join(
+        f'<li><a href="{escape(address)}?by={i}"{current}>{escape(spec)}</a></li>'
+        for i, spec in enumerate(specs)
+        for current in [' aria-current="true"' if i == by else ""]
+    )
+    return f'<nav aria-label="Sort by"><ul><li class="legend">worst by</li>{choices}</ul></nav>'
+
+
+def _turning(address: str, by: int, start: int, total: int) -> str:
+    parts = []
+    if start > 0:
+        parts.append(f'<a href="{escape(address)}?by={by}&amp;from={max(0, start - A_PAGE)}" rel="prev">← worse</a>')
+    if start + A_PAGE < total:
+        parts.append(f'<a href="{escape(address)}?by={by}&amp;from={start + A_PAGE}" rel="next">better →</a>')
+    last = min(start + A_PAGE, total)
+    return (
+        f'<p class="turn"><span class="legend">{start + 1:,} to {last:,} of {total:,}</span>{"".join(parts)}</p>'
+        if total
+        else ""
+    )
+
+
+def _card(site: Site, run: Run, data: Data, unit: int, spec: str) -> str:
+    name = str(data.units[unit])
+    value = value_text(float(data.values(spec)[unit]))
+    picture = ""
+    if unit_image(site, run, data, unit):
+        address = escape(site.run(run, "image", unit))
+        picture = f'<img class="pic" src="{address}" alt="" loading="lazy">'
+    return (
+        f'<li class="card"><a href="{escape(site.run(run, "unit", unit))}">{picture}<span class="what"><strong>'
+        f"{escape(name)}</strong><small>{escape(spec)} {escape(value)}</small></span></a></li>"
+    )
+
+
+def unit_image(site: Site, run: Run, data: Data, unit: int) -> bool:
+    """Whether a unit has an image, of its own or of its first row."""
+    if any(site.images.lies(run, data, name) for name in site.images.names(run, data, unit)):
+        return True
+    return first_row(site, run, data, unit) is not None
+
+
+def first_row(site: Site, run: Run, data: Data, unit: int) -> int | None:
+    """The row whose image stands for a unit that has none of its own."""
+    if data.report.unit == "image":
+        return None
+    names = next((rows.images for rows in unit_rows(data, unit)), ())
+    return next((k for k, name in enumerate(names[:8]) if name and site.images.lies(run, data, name)), None)
+
+
+def unit_page(site: Site, run: Run, data: Data, unit: int) -> str:
+    """One unit: its picture, its rows, its scores, and the way to its neighbours."""
+    kind, name = data.report.unit, str(data.units[unit])
+    order = order_of(data, data.specs[0])
+    place = order.index(unit)
+    turn = ""
+    if place > 0:
+        turn += f'<a href="{escape(site.run(run, "unit", order[place - 1]))}" rel="prev">← worse</a>'
+    if place + 1 < len(order):
+        turn += f'<a href="{escape(site.run(run, "unit", order[place + 1]))}" rel="next">better →</a>'
+    body = f'<p class="turn"><span class="legend">{place + 1:,} of {len(order):,} from the worst</span>{turn}</p>'
+    body += _shown(site, run, data, unit) + _unit_scores(data, unit)
+    links = [site.top(), (site.run(run), run.name), (site.run(run, "units"), f"All {count_text(2, kind)[2:]}")]
+    return document(f"{kind.capitalize()} {name}", run.name, body, links)
+
+
+def _shown(site: Site, run: Run, data: Data, unit: int) -> str:
+    scene = unit_scene(data, unit)
+    image = site.images.of_unit(run, data, unit)
+    address = site.run(run, "image", unit)
+    if scene is not None:
+        backdrop = None if image is None else Backdrop(address, image.kind.width, image.kind.height)
+        lacking = "" if image is not None else '<p class="legend">Its image does not lie in the folder.</p>'
+        return f'<div class="scene">{scene_svg(scene, backdrop)}</div>{lacking}'
+    picture = ""
+    if image is not None:
+        alt = escape(str(data.units[unit]))
+        picture = f'<img class="picture" src="{escape(address)}" alt="{alt}">'
+    tables = "".join(_rows_table(site, run, data, unit, rows) for rows in unit_rows(data, unit))
+    return picture + tables
+
+
+def _rows_table(site: Site, run: Run, data: Data, unit: int, rows: Rows) -> str:
+    framed = [bool(name) and site.images.lies(run, data, name) for name in rows.images]
+    named = any(rows.images)
+    header = [*(["image"] if named else []), *rows.header]
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    body = ""
+    for k, cells in enumerate(rows.cells):
+        picture = f"<td><small>{escape(rows.images[k])}</small></td>" if named else ""
+        if framed[k]:
+            address = escape(site.run(run, "image", unit, k))
+            picture = f'<td><img class="frame" src="{address}" alt="{escape(rows.images[k])}" loading="lazy"></td>'
+        body += f"<tr>{picture}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+    left = f'<p class="legend">and {rows.left:,} more rows</p>' if rows.left else ""
+    return f"<h2>{escape(rows.title)}</h2>{_table(rows.title, head, body)}{left}"
+
+
+def _table(title: str, head: str, body: str) -> str:
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}"><table><caption>{escape(title)}'
+        f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _unit_scores(data: Data, unit: int) -> str:
+    rows = ""
+    for spec, value in data.alone(unit).items():
+        score = data.report.scores[spec]
+        shown = "undefined" if math.isnan(value) else f"{value_text(value)} {score.measure}".strip()
+        whole = value_text(score.value, score.interval)
+        rows += (
+            f"<tr><td>{ARROWS[score.better]} <code>{escape(spec)}</code></td><td>{escape(score.label)}</td>"
+            f'<td class="number">{escape(shown)}</td><td class="number"><small>{escape(whole)}</small></td></tr>'
+        )
+    head = (
+        '<th scope="col">metric</th><th scope="col"></th><th scope="col" class="number">alone</th>'
+        '<th scope="col" class="number">all</th>'
+    )
+    return f"<h2>Scores</h2>{_table('Scores', head, rows)}"
+
+
+def changes(a: Data, b: Data) -> tuple[str, list[tuple[int, float]]]:
+    """The units by how much they changed in the first score that both have, the largest change first."""
+    same = len(a.units) == len(b.units) and bool((a.units == b.units).all())
+    shared = [spec for spec in a.specs if spec in b.specs] if same else []
+    for spec in shared:
+        moved = b.values(spec) - a.values(spec)
+        known = np.flatnonzero(np.isfinite(moved))
+        if len(known):
+            order = known[np.argsort(-np.abs(moved[known]), kind="stable")]
+            return spec, [(int(i), float(moved[i])) for i in order]
+    return "", []
+
+
+def both_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], start: int) -> str:
+    """The units that changed most between two runs."""
+    spec, moved = changes(*data)
+    better = data[1].report.scores[spec].better if spec else "none"
+    cards = ""
+    for unit, change in moved[start : start + A_PAGE]:
+        good = {"higher": change > 0, "lower": change < 0}.get(better)
+        kind = "" if good is None or change == 0 else ' class="good"' if good else ' class="bad"'
+        picture = ""
+        if unit_image(site, b, data[1], unit):
+            picture = f'<img class="pic" src="{escape(site.run(b, "image", unit))}" alt="" loading="lazy">'
+        cards += (
+            f'<li class="card"><a href="{escape(site.both(a, b, "unit", unit))}">{picture}<span class="what"><strong>'
+            f"{escape(str(data[1].units[unit]))}</strong><small{kind}>{escape(spec)} {escape(signed(change))}</small>"
+            "</span></a></li>"
+        )
+    body = f'<ul class="cards">{cards}</ul>' + _turning(site.both(a, b), 0, start, len(moved))
+    links = [site.top(), (f"{site.base}/compare?a={a.id}&b={b.id}", "The comparison")]
+    return document("What changed most", f"{b.name} against {a.name}, by {spec}", body, links)
+
+
+def both_unit_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], unit: int) -> str:
+    """One unit under two models, side by side."""
+    parts = ""
+    for letter, run, one in (("A", a, data[0]), ("B", b, data[1])):
+        parts += (
+            f'<section><h2>{letter}: <a href="{escape(site.run(run, "unit", unit))}">{escape(run.name)}</a></h2>'
+            f"{_shown(site, run, one, unit)}{_unit_scores(one, unit)}</section>"
+        )
+    order = [i for i, _ in changes(*data)[1]]
+    turn = ""
+    if unit in order:
+        place = order.index(unit)
+        if place > 0:
+            turn += f'<a href="{escape(site.both(a, b, "unit", order[place - 1]))}" rel="prev">← changed more</a>'
+        if place + 1 < len(order):
+            turn += f'<a href="{escape(site.both(a, b, "unit", order[place + 1]))}" rel="next">changed less →</a>'
+    links = [
+        site.top(),
+        (f"{site.base}/compare?a={a.id}&b={b.id}", "The comparison"),
+        (site.both(a, b), "What changed most"),
+    ]
+    name = str(data[1].units[unit])
+    body = f'<p class="turn">{turn}</p><div class="pair">{parts}</div>'
+    return document(f"{data[1].report.unit.capitalize()} {name}", f"{b.name} against {a.name}", body, links)
+
+
+def problem_page(base: str, title: str, what: str) -> str:
+    """A page that says what is wrong."""
+    return document(title, "", f'<p class="note">{escape(what)}</p>', [(f"{base}/", "All runs")])

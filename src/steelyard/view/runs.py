@@ -1,0 +1,234 @@
+"""The runs of a folder: its results, and the data that they were made from where those lie in the folder too.
+
+A run is known by a hash of its name, so that no path ever stands in an address. Data are used only where their digests
+are those that the result was made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import RLock
+from typing import Any, TypeVar
+
+import numpy as np
+
+from steelyard import api
+from steelyard.core.errors import SteelyardError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.core.stats import Stats
+from steelyard.core.weights import EachUnit
+from steelyard.gating.pairing import compare_results
+from steelyard.io.digest import digest
+from steelyard.metrics import catalogue
+from steelyard.report.load import read_result
+from steelyard.report.model import Comparison, Report, Side
+from steelyard.view.folder import Folder, Outside
+
+MOST_BYTES = 256 << 20
+MOST_RUNS = 2000
+_HEAD = b'"steelyard/'
+T = TypeVar("T")
+
+
+@frozen
+class Run:
+    """A result in the folder. `problem` says why it cannot be shown, `note` why its units cannot."""
+
+    id: str
+    name: str
+    changed: float
+    result: Report | Comparison | None
+    problem: str = ""
+
+    @property
+    def report(self) -> Report | None:
+        """The report, where it is one."""
+        return self.result if isinstance(self.result, Report) else None
+
+
+@frozen
+class Data:
+    """What a run was made from, read again: the whole report, and the pairs of its units."""
+
+    report: Report
+    measured: api.Measured
+    truth: str
+
+    @cached_property
+    def stats(self) -> Stats:
+        """What was measured, every unit a row."""
+        return self.measured.stats.by_unit()
+
+    @property
+    def units(self) -> Any:
+        """The ids of the units."""
+        return self.stats.units
+
+    @property
+    def specs(self) -> list[str]:
+        """The metrics that the result holds."""
+        return list(self.report.scores)
+
+    @cached_property
+    def _by_unit(self) -> dict[str, Any]:
+        return {}
+
+    def values(self, spec: str) -> Any:
+        """A metric for each unit alone, made once."""
+        if spec not in self._by_unit:
+            self._by_unit[spec] = self._metric(spec).reduce(self.stats, EachUnit(len(self.stats)))
+        return self._by_unit[spec]
+
+    def alone(self, unit: int) -> dict[str, float]:
+        """Every metric for one unit."""
+        one = self.stats.take(np.array([unit]))
+        return {spec: float(self._metric(spec).reduce(one, EachUnit(1))[0]) for spec in self.specs}
+
+    def _metric(self, spec: str) -> Metric:
+        return catalogue.parse(spec, self.report.task)
+
+
+@dataclass
+class Runs:
+    """All runs of a folder; what is expensive is made once, and again when a file has changed."""
+
+    folder: Folder
+    _known: dict[str, tuple[tuple[Any, ...], Run]] = field(default_factory=dict)
+    _made: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    _lock: RLock = field(default_factory=RLock)
+
+    def all(self) -> list[Run]:
+        """Every run, in the order of the names."""
+        found = []
+        for name in self.folder.files(".json"):
+            run = self._run(name)
+            if run is not None:
+                found.append(run)
+            if len(found) >= MOST_RUNS:
+                break
+        return found
+
+    def get(self, run_id: str) -> Run | None:
+        """The run with that id."""
+        for name, (_, run) in list(self._known.items()):
+            if run.id == run_id:
+                return self._run(name)
+        return next((run for run in self.all() if run.id == run_id), None)
+
+    def _run(self, name: str) -> Run | None:
+        try:
+            about = os.stat(self.folder.path(name), follow_symlinks=False)
+        except (OSError, Outside):
+            return None
+        stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
+        with self._lock:
+            known = self._known.get(name)
+            if known is None or known[0] != stamp:
+                known = (stamp, self._read(name, about.st_mtime))
+                self._known[name] = known
+        return known[1] if known[1].id else None
+
+    def _read(self, name: str, changed: float) -> Run:
+        nothing = Run("", name, changed, None)
+        run_id = hashlib.sha256(name.encode("utf-8")).hexdigest()[:16]
+        try:
+            data = self.folder.read(name, MOST_BYTES)
+        except Outside:
+            return nothing
+        if _HEAD not in data[:200]:
+            return nothing
+        try:
+            return Run(run_id, name, changed, read_result(json.loads(data), name))
+        except (SteelyardError, ValueError, RecursionError) as error:
+            return Run(run_id, name, changed, None, str(error))
+
+    def data(self, run: Run) -> tuple[Data | None, str]:
+        """The data of a run, or why there are none to show."""
+        report = run.report
+        if report is None:
+            return None, "A comparison holds no units."
+        return self.once(("data", run.id, run.changed), lambda: self._data(run, report))
+
+    def _data(self, run: Run, report: Report) -> tuple[Data | None, str]:
+        p = report.provenance
+        base = run.name.rpartition("/")[0]
+        try:
+            truth, predictions = (self.find(side, base) for side in (p.truth, p.predictions))
+        except Outside:
+            return (
+                None,
+                f"The data ('{p.truth.source}', '{p.predictions.source}') do not lie in the folder beside the result.",
+            )
+        paths = [str(self.folder.path(name)) for name in (truth, predictions)]
+        single = truth == predictions
+        settings: dict[str, Any] = {
+            "missing": p.missing, "extra": p.extra, "columns": p.columns, "options": p.options,
+        }  # fmt: skip
+        try:
+            measured = api.measure(report.task, paths[0], None if single else paths[1], **settings)
+            same = digest(measured.truth) == p.truth.digest and digest(measured.prediction) == p.predictions.digest
+            if not same:
+                return None, "The data have changed since the result was made."
+            both = (paths[0], None if single else paths[1])
+            plain = api.evaluate(report.task, *both, list(p.metrics), confidence=None, **settings)
+        except SteelyardError as error:
+            return None, f"The data cannot be read again: {error}"
+        # Scores and intervals are the result's own; what it does not hold comes from the data.
+        whole = replace(plain, scores=report.scores, slices=report.slices, notes=report.notes, provenance=p)
+        return Data(whole, measured, truth), ""
+
+    def find(self, side: Side, base: str) -> str:
+        """The name of a source inside the folder: beside the result, else from the folder's top."""
+        tries = [base, ""] if base else [""]
+        for where in tries:
+            try:
+                name = self.folder.relative(side.source, where)
+                self.folder.path(name)
+                return name
+            except Outside:
+                continue
+        raise Outside("not in the folder")
+
+    def comparison(self, a: Run, b: Run) -> Comparison:
+        """B against A: from the data where both are at hand, with all that this gives, else from the results."""
+        first, second = a.report, b.report
+        if first is None or second is None:
+            raise SteelyardError("Only results can be compared, not comparisons.")
+        return self.once(("comparison", a.id, a.changed, b.id, b.changed), lambda: self._compare(a, b, first, second))
+
+    def _compare(self, a: Run, b: Run, first: Report, second: Report) -> Comparison:
+        one, other = self.data(a)[0], self.data(b)[0]
+        p, q = first.provenance, second.provenance
+        shared = [spec for spec in p.metrics if spec in q.metrics]
+        alike = (
+            first.task == second.task
+            and p.truth.digest == q.truth.digest
+            and (p.missing, p.extra) == (q.missing, q.extra)
+        )
+        alike = alike and (p.columns, p.options) == (q.columns, q.options)
+        if one is None or other is None or not alike or not shared or p.truth.source == p.predictions.source:
+            return compare_results(first, second)
+        base_a, base_b = (run.name.rpartition("/")[0] for run in (a, b))
+        files = [self.find(p.truth, base_a), self.find(p.predictions, base_a), self.find(q.predictions, base_b)]
+        truth, left, right = (str(self.folder.path(name)) for name in files)
+        found = api.compare(
+            first.task, truth, left, right, shared, confidence=q.confidence or 0.95, draws=q.draws or 1000, seed=q.seed,
+            missing=p.missing, extra=p.extra, columns=p.columns, options=p.options,
+        )  # fmt: skip
+        return replace(found, provenance_a=p, provenance_b=q)
+
+    def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """Make a thing the first time; a few dozen are kept."""
+        with self._lock:
+            if key not in self._made:
+                if len(self._made) > 40:
+                    self._made.pop(next(iter(self._made)))
+                self._made[key] = make()
+            found: T = self._made[key]
+            return found

@@ -1,0 +1,262 @@
+"""The server: this machine alone, behind a random token, with a strict policy on every answer.
+
+It listens on the loopback address and has no setting for another. Every address begins with a token that is drawn anew
+for each start. The Host header must be the server's own, so that no name that somebody points at this machine reaches
+it. Addresses hold hashes and numbers, never a path; files are opened by `folder.py` alone.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from steelyard.core.errors import SteelyardError
+from steelyard.view import pages
+from steelyard.view.folder import Folder
+from steelyard.view.frame import CLOSED, policy, report_policy, with_bar
+from steelyard.view.runs import Data, Run, Runs
+from steelyard.view.units import Images, unit_rows
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+_PLAIN = re.compile(rb"[A-Za-z0-9/_-]*\Z")
+
+
+class Missing(Exception):
+    """There is no such page."""
+
+
+class Guard:
+    """In front of everything: who asks, for what, and how; and what every answer says."""
+
+    def __init__(self, app: Any, token: str, hosts: frozenset[str]) -> None:
+        self.app, self.token, self.hosts = app, token, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on below the token."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            return
+        refused = self.refusal(scope)
+        if refused is not None:
+            await _plain(*refused)(scope, receive, _sealed(send))
+            return
+        scope = {**scope, "path": scope["path"][len(self.token) + 1 :] or "/"}
+        await self.app(scope, receive, _sealed(send))
+
+    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Status and words, where the request is not to be served."""
+        headers = scope["headers"]
+        hosts = [value.decode("latin-1") for name, value in headers if name.lower() == b"host"]
+        if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
+            return 403, "This server answers to its own address only."
+        if any(name.lower() == b"sec-fetch-site" and value.lower() == b"cross-site" for name, value in headers):
+            return 403, "Another site may not ask this server."
+        raw = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
+        first = scope["path"].split("/")[1] if scope["path"].startswith("/") else ""
+        if not secrets.compare_digest(first.encode("utf-8", "replace"), self.token.encode("ascii")):
+            return 403, "The address lacks the token that was shown when the server started."
+        if scope["method"] not in ("GET", "HEAD"):
+            return 405, "This server only shows."
+        if not _PLAIN.match(raw.split(b"?")[0]) or b"//" in raw.split(b"?")[0]:
+            return 404, "There is no such page."
+        return None
+
+
+def _sealed(send: Send) -> Send:
+    async def sealed(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            given = {name.lower() for name, _ in message["headers"]}
+            more = HEADERS if b"content-security-policy" in given else {**HEADERS, "content-security-policy": CLOSED}
+            added = [(name.encode(), value.encode()) for name, value in more.items() if name.encode() not in given]
+            message = {**message, "headers": [*message["headers"], *added]}
+        await send(message)
+
+    return sealed
+
+
+def _plain(status: int, text: str) -> Response:
+    return Response(f"{text}\n", status, media_type="text/plain; charset=utf-8")
+
+
+def make_app(folder: Folder, token: str, port: int) -> Guard:
+    """The application for a folder, answering to 127.0.0.1 and localhost at that port."""
+    runs = Runs(folder)
+    site = pages.Site(f"/{token}", Images(runs))
+    view = _View(runs, site)
+    routes = [
+        Route("/", view.listing),
+        Route("/compare", view.compare),
+        Route("/run/{run}", view.report),
+        Route("/run/{run}/units", view.units),
+        Route("/run/{run}/unit/{unit:int}", view.unit),
+        Route("/run/{run}/image/{unit:int}", view.image),
+        Route("/run/{run}/image/{unit:int}/{row:int}", view.image),
+        Route("/both/{a}/{b}", view.both),
+        Route("/both/{a}/{b}/unit/{unit:int}", view.both_unit),
+    ]
+    hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
+    app = Starlette(
+        routes=routes, exception_handlers={404: view.missing, Missing: view.missing, Exception: view.failed}
+    )
+    app.router.redirect_slashes = False
+    return Guard(app, token, hosts)
+
+
+class _View:
+    """One method a page."""
+
+    def __init__(self, runs: Runs, site: pages.Site) -> None:
+        self.runs, self.site = runs, site
+
+    def listing(self, request: Request) -> Response:
+        """Every run."""
+        return _page(pages.runs_page(self.site, self.runs.all(), self.runs.folder.root))
+
+    def report(self, request: Request) -> Response:
+        """The page of a report or of a comparison, with the way back on top of it."""
+        run = self._run(request, "run")
+        links = [self.site.top()]
+        if run.result is None:
+            return self._problem("This result cannot be shown", run.problem, 422)
+        if run.report is None:
+            return _report(run.result.to_html(), links)
+        data = self.runs.data(run)[0]
+        if data is None:
+            return _report(run.result.to_html(), links)
+        units = data.report.unit
+        links.append((self.site.run(run, "units"), f"{units.capitalize()} by {units}, with pictures"))
+        return _report(self.runs.once(("page", run.id, run.changed), data.report.to_html), links)
+
+    def units(self, request: Request) -> Response:
+        """A run's units."""
+        run, data = self._with_data(request)
+        if isinstance(data, str):
+            return self._problem("No units to show", data, 404)
+        by = _number(request, "by", 0, len(data.specs) - 1)
+        return _page(pages.units_page(self.site, run, data, by, _number(request, "from", 0, 1 << 40)))
+
+    def unit(self, request: Request) -> Response:
+        """One unit."""
+        run, data = self._with_data(request)
+        if isinstance(data, str):
+            return self._problem("No units to show", data, 404)
+        return _page(pages.unit_page(self.site, run, data, _unit(request, data)))
+
+    def image(self, request: Request) -> Response:
+        """The image of a unit, or of a row of it."""
+        run, data = self._with_data(request)
+        if isinstance(data, str):
+            raise Missing
+        unit, row = _unit(request, data), request.path_params.get("row")
+        if row is None:
+            found = self.site.images.of_unit(run, data, unit)
+            row = pages.first_row(self.site, run, data, unit) if found is None else None
+        if row is not None:
+            tables = unit_rows(data, unit)
+            names = tables[0].images if tables else ()
+            found = self.site.images.named(run, data, names[row]) if row < len(names) and names[row] else None
+        if found is None:
+            raise Missing
+        return Response(
+            found.data, media_type=found.kind.media, headers={"content-security-policy": f"{CLOSED}; sandbox"}
+        )
+
+    def compare(self, request: Request) -> Response:
+        """Two runs against each other."""
+        asked = parse_qs(request.url.query)
+        a, b = (self.runs.get(asked.get(side, [""])[0]) for side in "ab")
+        if a is None or b is None:
+            return self._problem("Pick two runs", "Choose one run in column A and one in column B.", 404)
+        if a.id == b.id:
+            return self._problem("Pick two runs", "A and B are the same run.", 422)
+        try:
+            found = self.runs.comparison(a, b)
+        except SteelyardError as error:
+            return self._problem("These two cannot be compared", str(error), 422)
+        links = [self.site.top(), (self.site.run(a), f"A: {a.name}"), (self.site.run(b), f"B: {b.name}")]
+        data = self.runs.data(a)[0], self.runs.data(b)[0]
+        if data[0] is not None and data[1] is not None and pages.changes(data[0], data[1])[1]:
+            links.append((self.site.both(a, b), "What changed most, side by side"))
+        return _report(found.to_html(), links)
+
+    def both(self, request: Request) -> Response:
+        """What changed most between two runs."""
+        a, b, data = self._both(request)
+        return _page(pages.both_page(self.site, a, b, data, _number(request, "from", 0, 1 << 40)))
+
+    def both_unit(self, request: Request) -> Response:
+        """A unit under two models."""
+        a, b, data = self._both(request)
+        return _page(pages.both_unit_page(self.site, a, b, data, _unit(request, data[1])))
+
+    def missing(self, request: Request, error: Exception) -> Response:
+        """There is no such page."""
+        return self._problem("There is no such page", "It may be that a result was moved or removed.", 404)
+
+    def failed(self, request: Request, error: Exception) -> Response:
+        """Something went wrong here; the terminal has the whole story."""
+        return self._problem("This page cannot be shown", f"{type(error).__name__}. See the terminal.", 500)
+
+    def _run(self, request: Request, side: str) -> Run:
+        run = self.runs.get(str(request.path_params[side]))
+        if run is None:
+            raise Missing
+        return run
+
+    def _with_data(self, request: Request) -> tuple[Run, Data | str]:
+        run = self._run(request, "run")
+        data, why = self.runs.data(run)
+        return run, why if data is None else data
+
+    def _both(self, request: Request) -> tuple[Run, Run, tuple[Data, Data]]:
+        a, b = self._run(request, "a"), self._run(request, "b")
+        first, second = self.runs.data(a)[0], self.runs.data(b)[0]
+        if first is None or second is None or not pages.changes(first, second)[1]:
+            raise Missing
+        return a, b, (first, second)
+
+    def _problem(self, title: str, what: str, status: int) -> Response:
+        return _page(pages.problem_page(self.site.base, title, what), status)
+
+
+def _page(html: str, status: int = 200) -> Response:
+    return HTMLResponse(html, status, {"content-security-policy": policy()})
+
+
+def _report(html: str, links: list[tuple[str, str]]) -> Response:
+    return HTMLResponse(with_bar(html, links), headers={"content-security-policy": report_policy(html)})
+
+
+def _number(request: Request, name: str, low: int, high: int) -> int:
+    text = request.query_params.get(name, "0")
+    if not re.fullmatch(r"[0-9]{1,12}", text) or not low <= int(text) <= high:
+        raise Missing
+    return int(text)
+
+
+def _unit(request: Request, data: Data) -> int:
+    unit = int(request.path_params["unit"])
+    if unit >= len(data.units):
+        raise Missing
+    return unit

@@ -1,0 +1,189 @@
+"""One unit to look at: its picture over its image, or its rows, each with its image where the data name one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Pairs
+from steelyard.core.records import BoxRecords, Records
+from steelyard.core.scene import Scene
+from steelyard.metrics import catalogue
+from steelyard.view.folder import Outside
+from steelyard.view.images import ENDINGS, MOST_BYTES, ImageKind, image_kind
+from steelyard.view.runs import Data, Run, Runs
+
+IMAGE_COLUMNS = ("image", "file_name", "file", "path", "frame")
+BESIDE = ("", "images", "frames", "imgs")
+MOST_ROWS, MOST_COLUMNS = 200, 12
+_PICTURED = {"boxes": "f1"}  # the metric that a picture shows, where it is not the first of the task
+
+
+@frozen
+class Rows:
+    """A table of a unit's rows; `images` names each row's image, or nothing."""
+
+    title: str
+    header: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    images: tuple[str, ...]
+    left: int = 0
+
+
+def unit_scene(data: Data, unit: int) -> Scene | None:
+    """What a picture of the unit shows, where the task has pictures."""
+    kind = catalogue.find_task(data.report.task)
+    if kind.scene is None:
+        return None
+    for metric in _metrics(data, kind.name):
+        try:
+            return kind.scene(data.measured.pairs, unit, metric)
+        except InputError:  # this one makes no pairs
+            continue
+    return None
+
+
+def _metrics(data: Data, task: str) -> Iterable[Metric]:
+    specs = [_PICTURED[task]] if task in _PICTURED else []
+    for spec in dict.fromkeys([*specs, *data.report.scores, *catalogue.find_task(task).defaults]):
+        yield catalogue.parse(spec, task)
+
+
+def unit_rows(data: Data, unit: int) -> list[Rows]:
+    """The rows of a unit on both sides; one table where they are joined one to one."""
+    kind = catalogue.find_task(data.report.task)
+    pairs, units = data.measured.pairs, data.units
+    if isinstance(pairs, Pairs):
+        at = np.flatnonzero(pairs.owner == unit)
+        mine, theirs = pairs.truth_row[at], pairs.prediction_row[at]
+        columns: dict[str, list[str]] = {}
+        for name, texts in _columns(pairs.truth, mine).items():
+            if name != kind.truth.key[0]:
+                columns[name] = texts
+            if name not in kind.truth.key and name in kind.prediction.names and name in pairs.prediction:
+                found = (
+                    _texts(pairs.prediction[name][np.maximum(theirs, 0)]) if len(pairs.prediction) else [""] * len(at)
+                )
+                columns[f"predicted {name}"] = [
+                    text if row >= 0 else "" for text, row in zip(found, theirs, strict=True)
+                ]
+        return [_rows("Rows", columns)] if len(at) else []
+    shown = []
+    for title, records in (("Truth", data.measured.truth), ("Predictions", data.measured.prediction)):
+        key = kind.truth.key[0]
+        if key not in records.columns:
+            continue
+        ids = records[key]
+        wanted = units[unit]
+        hits = ids == wanted if ids.dtype.kind in "iu" else [str(v) == str(wanted) for v in ids.tolist()]
+        rows = np.flatnonzero(np.asarray(hits, dtype=bool))
+        if len(rows):
+            shown.append(_rows(title, {k: v for k, v in _columns(records, rows).items() if k != key}))
+    return shown
+
+
+def _columns(records: Records, rows: Any) -> dict[str, list[str]]:
+    found = {**records.columns, **records.other}
+    return {
+        name: _texts(column[rows]) for name, column in list(found.items())[:MOST_COLUMNS] if len(column) == len(records)
+    }
+
+
+def _texts(values: Any) -> list[str]:
+    return [_text(value) for value in np.asarray(values).tolist()[: MOST_ROWS + 1]]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.6g}"
+    return "" if value is None else str(value)[:500]
+
+
+def _rows(title: str, columns: dict[str, list[str]]) -> Rows:
+    named = next((name for name in IMAGE_COLUMNS if name in columns), None)
+    count = max(map(len, columns.values()), default=0)
+    images = tuple((columns.pop(named) if named else [""] * count)[:MOST_ROWS])
+    cells = tuple(zip(*(column[:MOST_ROWS] for column in columns.values()), strict=True)) or ((),) * len(images)
+    return Rows(title, tuple(columns), cells, images, max(0, count - MOST_ROWS))
+
+
+@frozen
+class Found:
+    """An image of the folder: its name, what it is, its bytes."""
+
+    name: str
+    kind: ImageKind
+    data: bytes
+
+
+class Images:
+    """The images of the folder's runs, by unit or by the name that the data give."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.runs = runs
+
+    def of_unit(self, run: Run, data: Data, unit: int) -> Found | None:
+        """The image of a unit whose id is an image, or that COCO's file names."""
+        names = self.names(run, data, unit)
+        return next((found for name in names if (found := self.named(run, data, name)) is not None), None)
+
+    def names(self, run: Run, data: Data, unit: int) -> list[str]:
+        """What a unit's image may be called."""
+        names = []
+        wanted = str(data.units[unit])
+        if isinstance(data.measured.truth, BoxRecords):
+            listed = self.runs.once(("files", run.id, run.changed), lambda: self._coco(data.truth))
+            names = [listed[wanted]] if wanted in listed else []
+        if data.report.unit == "image":
+            names.append(wanted)
+        return names
+
+    def named(self, run: Run, data: Data, name: str) -> Found | None:
+        """The image that data name: beside the truth, beside the result, from the folder's top, or in `images`."""
+        return next(
+            (found for where in self._places(run, data, name) if (found := self._open(where)) is not None), None
+        )
+
+    def lies(self, run: Run, data: Data, name: str) -> bool:
+        """Whether a file of that name is there; it is not read."""
+        return any(self._is_file(where) for where in self._places(run, data, name))
+
+    def _places(self, run: Run, data: Data, name: str) -> Iterator[tuple[str, str]]:
+        bases = dict.fromkeys([data.truth.rpartition("/")[0], run.name.rpartition("/")[0], ""])
+        endings = ("",) if name.lower().endswith(ENDINGS) else ENDINGS
+        for base in bases:
+            for beside in BESIDE:
+                where = "/".join(part for part in (base, beside) if part)
+                for ending in endings:
+                    yield name + ending, where
+
+    def _is_file(self, where: tuple[str, str]) -> bool:
+        try:
+            self.runs.folder.path(self.runs.folder.relative(*where))
+        except Outside:
+            return False
+        return True
+
+    def _open(self, where: tuple[str, str]) -> Found | None:
+        folder = self.runs.folder
+        try:
+            inside = folder.relative(*where)
+            data = folder.read(inside, MOST_BYTES)
+        except Outside:
+            return None
+        kind = image_kind(data)
+        return None if kind is None else Found(inside, kind, data)
+
+    def _coco(self, truth: str) -> dict[str, str]:
+        """The file names of a COCO file, by the image's id."""
+        try:
+            listed = json.loads(self.runs.folder.read(truth, 256 << 20))["images"]
+            return {str(image["id"]): image["file_name"] for image in listed if isinstance(image.get("file_name"), str)}
+        except (Outside, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {}
