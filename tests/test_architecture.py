@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "loggers": {"core", "report"},
     "view": {"core", "io", "metrics", "report", "gating", "api"},
     "vlm": {"core", "io", "report", "api", "version"},
+    "compat": {"core", "_native"},
     "cli": {
         "core",
         "io",
@@ -54,6 +55,7 @@ ALLOWED: dict[str, set[str]] = {
 OUTSIDE: dict[str, set[str]] = {
     "report": {"altair", "vl_convert"},
     "io": {"pyarrow"},
+    "compat": {"matplotlib"},
     "cli": {"click", "uvicorn"},
     "losses": {"array_api_compat", "torch"},
     "scale": {"distributed", "fsspec", "ray"},

@@ -19,6 +19,8 @@ SHAPES = {
     "rows": "steelyard.io.rows",
     "rankings": "steelyard.io.rankings",
     "boxes": "steelyard.io.boxes",
+    "masks": "steelyard.io.boxes",
+    "keypoints": "steelyard.io.boxes",
 }
 
 
