@@ -97,14 +97,56 @@ DIFFERENCE = closed(
         "interval": INTERVAL,
         "p": {**NUMBER, "description": "Two-sided, by paired randomisation over units."},
         "p_holm": {**NUMBER, "description": "The same, corrected for all metrics in this file."},
-        "verdict": {"enum": ["better", "worse", "no difference shown", "undefined"]},
+        "verdict": {"enum": ["better", "worse", "differs", "no difference shown", "undefined"]},
         "units": COUNT,
         "why": MAYBE_TEXT,
         "better": {"enum": ["lower", "higher", "zero", "one", "none"]},
         "measure": MAYBE_TEXT,
     }
 )
+TABLE = closed(
+    {
+        "name": TEXT,
+        "title": TEXT,
+        "corner": {**TEXT, "description": "What the rows are."},
+        "rows": TEXTS,
+        "columns": TEXTS,
+        "values": {"type": "array", "items": {"type": "array", "items": NUMBER}},
+    }
+)
+FIGURE = closed(
+    {
+        "name": TEXT,
+        "kind": {**TEXT, "description": "How it is drawn: agreement, bars, curves, matrix ..."},
+        "title": TEXT,
+        "caption": {**TEXT, "description": "How to read it."},
+        "facts": {"type": "object", "description": "What holds for the whole figure, such as the titles of its axes."},
+        "columns": {
+            "type": "object",
+            "additionalProperties": {"type": "array"},
+            "description": "The data, columns of equal length; numbers keep seven digits.",
+        },
+        "table": {"oneOf": [{"type": "null"}, TABLE]},
+    }
+)
+PACKED = {
+    "type": ["string", "null"],
+    "description": "Columns as base64 of gzip of: length of a header (4 bytes, little-endian), the header (JSON: name "
+    "and type of each column), the columns' bytes, those of the same weight together.",
+}
+DETAILS = closed(
+    {
+        "tables": {"type": "array", "items": TABLE},
+        "figures": {"type": "array", "items": FIGURE},
+        "units": {**PACKED, "description": f"Every unit with its own scores. {PACKED['description']}"},
+        "rows": {**PACKED, "description": f"The task's rows (items, detections ...). {PACKED['description']}"},
+    },
+    "What the page shows beside scores; there only when asked for.",
+)
 SLICE = closed({"by": TEXTS, "value": TEXT, "scores": {"type": "array", "items": SCORE}})
+
+
+SLICED = closed({"by": TEXTS, "value": TEXT, "differences": {"type": "array", "items": DIFFERENCE}})
 
 
 def document(
@@ -211,7 +253,10 @@ SCHEMAS = {
             "notes": TEXTS,
             "provenance": PROVENANCE,
         },
-        {"explanations": {"type": "array", "items": EXPLANATION, "description": "Where they were asked for."}},
+        {
+            "explanations": {"type": "array", "items": EXPLANATION, "description": "Where they were asked for."},
+            "details": DETAILS,
+        },
     ),
     "comparison-1.json": document(
         "comparison",
@@ -222,6 +267,20 @@ SCHEMAS = {
             "notes": TEXTS,
             "provenance": closed({"a": PROVENANCE, "b": PROVENANCE}),
         },
+        {"slices": {"type": "array", "items": SLICED, "description": "There only when slices were asked for."}},
+    ),
+}
+SCHEMAS["lineup-1.json"] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Steelyard comparisons of several models with one",
+    **closed(
+        {
+            "schema": {"const": "steelyard/lineup/1"},
+            "comparisons": {
+                "type": "array",
+                "items": {key: value for key, value in SCHEMAS["comparison-1.json"].items() if key != "$schema"},
+            },
+        }
     ),
 }
 VERDICT = closed(

@@ -8,7 +8,7 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 
 from typing import TYPE_CHECKING, Any
 
-from steelyard.api import compare, draw, evaluate, metrics, use_threads
+from steelyard.api import compare, compare_all, draw, evaluate, metrics, read, use_threads
 from steelyard.core.errors import InputError, SteelyardError
 from steelyard.report.model import Comparison, Report
 from steelyard.version import __version__
@@ -28,11 +28,13 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "compare_all",
     "convert",
     "draw",
     "evaluate",
     "gate",
     "metrics",
+    "read",
     "use_threads",
 ]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.records import Array
 
 
@@ -44,7 +43,7 @@ def twins(cell: Array, box: Array, least: float) -> tuple[Array, Array]:
     return (np.concatenate(first), np.concatenate(second)) if first else (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-@dataclass(frozen=True)
+@frozen
 class Sample:
     """Truths and predictions of some images, every truth beside every prediction of its image."""
 

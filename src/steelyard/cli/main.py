@@ -18,6 +18,7 @@ from steelyard.cli.evaluate import evaluate
 from steelyard.cli.gate import gate
 from steelyard.cli.metrics import metrics
 from steelyard.cli.parse import parse
+from steelyard.cli.report import report
 from steelyard.cli.view import view
 from steelyard.cli.vlm import vlm
 from steelyard.core.errors import SteelyardError, nearest
@@ -54,7 +55,9 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, check, convert, gate, view, metrics, draw, parse, vlm, demo, completion):
+for command in (
+    evaluate, compare, report, check, convert, gate, view, metrics, draw, parse, vlm, demo, completion,
+):  # fmt: skip
     cli.add_command(command)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from steelyard.core.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """One setting in which a tool differs, and the numbers that come of changing it alone."""
 
@@ -17,7 +18,7 @@ class Step:
     values: Mapping[str, float]
 
 
-@dataclass(frozen=True)
+@frozen
 class Explanation:
     """Our numbers, what each setting of a tool does to them, and what the tool prints with all of them."""
 

@@ -18,6 +18,7 @@ from steelyard.core.task import Task
 from steelyard.io.coco import parse_coco, read_coco
 from steelyard.io.formats.reading import Reading
 from steelyard.io.read import read_table, to_records
+from steelyard.io.shapes import flattened, rows_of
 from steelyard.io.table import Table
 
 if TYPE_CHECKING:
@@ -39,16 +40,19 @@ def read_sides(
     if predictions is None:
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     how = [reading_of(options, side) for side in ("truth", "prediction")]
-    if all(map(_has_own_ids, (truth, predictions), how)):
-        sides = (
-            read_boxes(truth, task.truth, columns, "truth"),
-            read_boxes(predictions, task.prediction, columns, "prediction"),
-        )
+    if task.shape != "boxes" or all(map(_has_own_ids, (truth, predictions), how)):
+        first = read_boxes(truth, task.truth, columns, "truth", task.shape)
+        sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.shape, first)
     else:
         sides = _fitted(task, truth, predictions, columns, how)
     if not len(sides[0]) and not _images(sides[0]):
         raise InputError("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
+
+
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
+    """One side alone."""
+    return read_boxes(data, task.truth if side == "truth" else task.prediction, columns, side)
 
 
 def reading_of(options: Options | None, side: str) -> Reading:
@@ -92,21 +96,31 @@ def _images(records: Records) -> int:
     return 0 if not isinstance(records, BoxRecords) or records.images is None else len(records.images)
 
 
-def read_boxes(data: Any, schema: Schema, columns: Mapping[str, str], side: str) -> Records:
-    """Records of one side; `side` is "truth" or "prediction"."""
+def read_boxes(
+    data: Any,
+    schema: Schema,
+    columns: Mapping[str, str],
+    side: str,
+    what: str = "boxes",
+    truth: Records | None = None,
+) -> Records:
+    """Records of one side, "truth" or "prediction", of boxes, masks or keypoints; `truth` knows the images' sizes."""
     source = "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike):
         if Path(data).suffix.lower() == ".json":
-            return read_coco(data, side)
+            return read_coco(data, side, what=what, truth=truth)
     elif isinstance(data, Mapping) and "annotations" in data:
-        return parse_coco(_dumps(data, source), side, source)
+        return parse_coco(_dumps(data, source), side, source, what=what, truth=truth)
     elif isinstance(data, list | tuple):
         if all(isinstance(item, Mapping) and "image_id" in item for item in data) and (data or side != "truth"):
-            return parse_coco(_dumps(data, source), side, source)
-        return _from_images(data, schema, columns, side, source)
+            return parse_coco(_dumps(data, source), side, source, what=what, truth=truth)
+        if what != "boxes":
+            data = flattened(data, side, what, source)
+        else:
+            return _from_images(data, schema, columns, side, source)
     images = None
     if isinstance(data, Mapping):
-        data = {name: to_numpy(column) for name, column in data.items()}
+        data = {name: rows_of(to_numpy(column)) for name, column in data.items()}
         if side == "truth" and "images" in data:
             images = np.asarray(data.pop("images"))
             images = images.astype(np.int64) if images.dtype.kind in "iu" else as_object(list(map(str, images)))
@@ -135,9 +149,14 @@ def _with_images(records: Records, named: Sequence[Array]) -> BoxRecords:
 
 def _dumps(data: Any, source: str) -> bytes:
     try:
-        return json.dumps(data, default=lambda value: value.tolist()).encode()
+        return json.dumps(data, default=_plain).encode()
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InputError(f"cannot be taken as COCO data: {error}", where=source) from None
+
+
+def _plain(value: Any) -> Any:
+    """What json cannot write by itself: arrays and their numbers, and counts of masks as bytes."""
+    return value.decode("ascii") if isinstance(value, bytes) else value.tolist()
 
 
 def _without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple[Table, Array]:

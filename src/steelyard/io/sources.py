@@ -1,7 +1,8 @@
 """Which module reads a shape of data. Rows of a table are one shape; a shape with files of its own gets a line here.
 
-A module offers `read_sides(task, truth, predictions, columns) -> (truth, predictions)` as records, and is imported when
-a task of its shape is evaluated. Where a task has options for its reader, `read_sides` takes them as a fifth argument.
+A module offers `read_sides(task, truth, predictions, columns) -> (truth, predictions)` as records, `read_side(task,
+data, columns, side)` for one of them alone, and is imported when a task of its shape is evaluated. Where a task has
+options for its reader, `read_sides` takes them as a fifth argument.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ SHAPES = {
     "rows": "steelyard.io.rows",
     "rankings": "steelyard.io.rankings",
     "boxes": "steelyard.io.boxes",
+    "masks": "steelyard.io.boxes",
+    "keypoints": "steelyard.io.boxes",
 }
+
+
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
+    """One side ("truth" or "prediction") by itself, by the task's shape."""
+    records: Records = import_module(SHAPES[task.shape]).read_side(task, data, columns, side)
+    return records
 
 
 def read_sides(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+from steelyard.core.frozen import frozen
 from steelyard.io.write import write_text
 from steelyard.report.json import dumps
 from steelyard.report.numbers import count_text
@@ -19,7 +19,7 @@ SCHEMA = "steelyard/check/1"
 SEVERITIES = ("error", "warning", "note")
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """One thing that was found.
 
@@ -37,7 +37,7 @@ class Finding:
     remedy: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckReport:
     """All findings, the worst first, and what was looked at."""
 

@@ -66,7 +66,22 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
         *comparison.notes,
         *_undefined(comparison.differences.values()),
     ]
-    return "\n\n".join([top, table, "\n".join(_bullet(remark, width) for remark in remarks)])
+    sliced = [_compared_slices(by, parts, width) for by, parts in comparison.slices.items()]
+    return "\n\n".join([top, table, *sliced, "\n".join(_bullet(remark, width) for remark in remarks)])
+
+
+def _compared_slices(by: str, parts: Mapping[str, Mapping[str, Difference]], width: int) -> str:
+    """The first metric's difference in each slice, and how many metrics were won and lost there."""
+    spec = next(iter(next(iter(parts.values()), {})), "")
+    rows = []
+    for value, found in parts.items():
+        d = found[spec]
+        won, lost = (sum(o.verdict == verdict for o in found.values()) for verdict in ("better", "worse"))
+        shown = [signed(d.difference, d.interval, 2), interval_text(d.difference, d.interval, 2)]
+        verdict = d.verdict.replace("difference", "diff.")
+        rows.append([value, str(d.units), *shown, p_text(d.p_holm), verdict, str(won), str(lost)])
+    header = [by, "units", f"{spec}: B − A", "", "p", "B is", "won", "lost"]
+    return grid(header, rows, "lrrlrlrr", width, shrink=0)
 
 
 def legend(directions: Iterable[str] = ()) -> str:

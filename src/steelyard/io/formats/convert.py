@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.io.formats import coco, cvat, table, voc, yolo
 from steelyard.io.formats.dataset import Category, Dataset
 from steelyard.io.formats.detect import TABLES, check_format, detect
@@ -24,7 +25,7 @@ FOLDERS = ("voc", "yolo")
 ENDING = {"coco": ".json", "lvis": ".json", "cvat": ".xml", "csv": ".csv"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Conversion:
     """What was read and written: formats, counts, and what was lost or changed on the way."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.records import Array
 from steelyard.io.formats.cvat import segmentation_fits
 from steelyard.io.formats.dataset import Dataset
@@ -31,7 +31,7 @@ _IMAGE_KEYS: dict[str, set[str] | None] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Loss:
     """Something that the target cannot hold (`lost`), or holds in another way (`changed`)."""
 
@@ -45,7 +45,7 @@ class Loss:
         return f"{self.kind}: {self.what} ({self.count:,}): {self.why}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Manner:
     """How a data set is to be written, where a format leaves a choice."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from steelyard.core.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Reading:
     """How a source is to be read.
 

@@ -7,7 +7,7 @@ that tool prints, which tests hold against the packages themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.explanation import Explanation, Step
+from steelyard.core.frozen import frozen
 from steelyard.core.stats import Array, Stats
 from steelyard.metrics.boxes.matches import AREAS, IOUS, Matches, matches, ranked
 from steelyard.metrics.boxes.pairs import CROWD, LOST
@@ -26,7 +27,7 @@ KEPT = 300  # detections of an image, in Ultralytics
 LEAST = 0.001  # score, in Ultralytics
 
 
-@dataclass(frozen=True)
+@frozen
 class Way:
     """Settings in which tools differ; the defaults are Steelyard's. A field's metadata says what it is called."""
 
@@ -43,7 +44,7 @@ class Way:
     first: str = field(default="the last", metadata={"title": "equal overlaps"})
 
 
-@dataclass(frozen=True)
+@frozen
 class Tool:
     """Another tool: what it does otherwise, what of it cannot be seen in the numbers, and which numbers it prints."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steelyard.core.options import Option
 from steelyard.core.task import Task
+from steelyard.metrics.boxes.by_class import BY_CLASS
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
@@ -96,7 +97,9 @@ TASK = Task(
     ),
     tables=tables,
     options=OPTIONS,
+    pictures="steelyard.metrics.boxes.figures",
     shape="boxes",
     explain=explain_tools,
     scene=scene,
+    by_class=BY_CLASS,
 )
