@@ -884,7 +884,7 @@ nb::object read(const Source& source, bool truth, long threads, What what, const
   out["id"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.id; });
   out["area"] = joined<double>(parts, [](Part& p) -> auto& { return p.area; });
   out["crowd"] = joined<std::uint8_t>(parts, [](Part& p) -> auto& { return p.crowd; });
-  if (what == What::masks) out["sizes"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
+  if (what == What::masks) out["canvas"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
   out["categories"] = joined_ids(parts, [](Part& p) -> Ids& { return p.categories; });
   nb::list names;
   for (Part& part : parts) {
