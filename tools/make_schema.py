@@ -154,12 +154,95 @@ def document(
 ) -> dict[str, Any]:
     """A schema with its head."""
     head = {"schema": {"const": f"steelyard/{name}/1"}, "task": TEXT, "unit": {**TEXT, "description": "What is drawn."}}
-    whole = closed({**head, **properties})
-    whole["properties"] |= optional or {}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **whole}
+    body = closed({**head, **properties})
+    body["properties"] = {**body["properties"], **(optional or {})}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **body}
+
+
+FINDING = closed(
+    {
+        "code": {**TEXT, "description": "The kind of finding; see docs/check.md."},
+        "severity": {"enum": ["error", "warning", "note"]},
+        "side": {"enum": ["truth", "predictions"]},
+        "what": TEXT,
+        "count": {**COUNT, "description": "How many are affected."},
+        "total": {**COUNT, "description": "Of how many."},
+        "examples": {**TEXTS, "description": "Where, for the first few."},
+        "remedy": TEXT,
+    }
+)
+CHECK = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "What a check of data found",
+    **closed(
+        {
+            "schema": {"const": "steelyard/check/1"},
+            "steelyard": {**TEXT, "description": "The version that looked."},
+            "truth": TEXT,
+            "predictions": MAYBE_TEXT,
+            "ok": {"type": "boolean", "description": "Whether there is no error."},
+            "counts": {"type": "object", "additionalProperties": COUNT},
+            "findings": {"type": "array", "items": FINDING},
+        }
+    ),
+}
+LOSS = closed(
+    {
+        "kind": {"enum": ["lost", "changed"]},
+        "what": TEXT,
+        "count": COUNT,
+        "why": TEXT,
+    }
+)
+CONVERSION = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "The account of a conversion",
+    **closed(
+        {
+            "schema": {"const": "steelyard/conversion/1"},
+            "source": TEXT,
+            "source_format": TEXT,
+            "target": TEXT,
+            "target_format": TEXT,
+            "images": COUNT,
+            "boxes": COUNT,
+            "classes": COUNT,
+            "predictions": {"type": "boolean", "description": "Whether the boxes have scores."},
+            "losses": {"type": "array", "items": LOSS},
+            "notes": TEXTS,
+            "lossless": {"type": "boolean"},
+        }
+    ),
+}
+
+
+NUMBERS = {"type": "object", "additionalProperties": NUMBER}
+EXPLANATION = closed(
+    {
+        "tool": TEXT,
+        "version": {**TEXT, "description": "The version that was held against the real package."},
+        "ours": {**NUMBERS, "description": "Steelyard's numbers by name."},
+        "theirs": {**NUMBERS, "description": "What the tool prints, all its settings together."},
+        "settings": {
+            "type": "array",
+            "items": closed(
+                {
+                    "setting": TEXT,
+                    "ours": TEXT,
+                    "theirs": TEXT,
+                    "why": TEXT,
+                    "values": {**NUMBERS, "description": "Our numbers with this one setting changed."},
+                }
+            ),
+        },
+        "remarks": TEXTS,
+    }
+)
 
 
 SCHEMAS = {
+    "check-1.json": CHECK,
+    "conversion-1.json": CONVERSION,
     "report-1.json": document(
         "report",
         "A Steelyard report",
@@ -170,7 +253,10 @@ SCHEMAS = {
             "notes": TEXTS,
             "provenance": PROVENANCE,
         },
-        {"details": DETAILS},
+        {
+            "explanations": {"type": "array", "items": EXPLANATION, "description": "Where they were asked for."},
+            "details": DETAILS,
+        },
     ),
     "comparison-1.json": document(
         "comparison",

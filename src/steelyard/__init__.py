@@ -15,6 +15,7 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
+    from steelyard.files import check, convert
     from steelyard.gating.gate import Gate, gate
 
 __all__ = [
@@ -25,8 +26,10 @@ __all__ = [
     "Report",
     "SteelyardError",
     "__version__",
+    "check",
     "compare",
     "compare_all",
+    "convert",
     "draw",
     "evaluate",
     "gate",
@@ -42,6 +45,10 @@ def __getattr__(name: str) -> Any:
         from steelyard.accumulator import Accumulator
 
         return Accumulator
+    if name in ("check", "convert"):
+        from steelyard import files
+
+        return getattr(files, name)
     if name in ("Gate", "gate"):
         from steelyard.gating import gate as gating
 

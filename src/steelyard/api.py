@@ -28,7 +28,9 @@ from steelyard.stats.slices import slices
 from steelyard.stats.threads import use_threads
 
 if TYPE_CHECKING:
+    from steelyard.core.explanation import Explanation
     from steelyard.core.figure import Figure, Listing
+    from steelyard.core.table import Table
 
 __all__ = ["compare", "compare_all", "draw", "evaluate", "metrics", "read", "use_threads"]
 
@@ -49,6 +51,7 @@ def evaluate(
     extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
+    explain: Sequence[str] | str = (),
     save_draws: bool = False,
 ) -> Report:
     """Score predictions against truth.
@@ -58,11 +61,14 @@ def evaluate(
     no intervals. `missing` says what to do with truth that has no prediction: "error", "worst" or "skip"; `extra`
     likewise for predictions without truth: "error" or "skip"; "error" where nothing is said and the task has no other
     custom. `columns` renames: {"weight": "grams"}.
-    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
+    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}. `explain` names
+    other tools ("pycocotools"): the report then says what they print for these data, and which setting moves it.
     `save_draws` keeps every score under the bootstrap draws, so that the JSON holds what a paired gate needs.
     """
     kind = catalogue.find_task(task)
-    chosen = _metrics(kind, metrics)
+    chosen = metrics_of(kind, metrics)
+    if explain and kind.explain is None:
+        raise InputError(f"task '{task}' has no other tools to explain", remedy="Task 'boxes' has.")
     how = Resampling(confidence, draws, seed, save_draws)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
@@ -70,26 +76,61 @@ def evaluate(
 
     said = resolve_options(kind, options or {})
     measured = _measure(kind, truth, predictions, columns or {}, policy, said)
-    chosen = _expanded(kind, chosen, metrics is None, measured.stats)
+    chosen = expanded(kind, chosen, metrics is None, measured.stats)
     parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
+    report = report_of(
+        kind,
+        measured.stats,
+        parts,
+        chosen,
+        how,
+        measured.coverage,
+        _provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
+        kind.tables(measured.stats) if kind.tables is not None else {},
+        notes=getattr(measured.truth, "notes", ()),
+        explanations=kind.explain(measured.stats, explain) if explain and kind.explain is not None else (),
+    )
+    return replace(
+        report,
+        figure_makers=lambda: _figures(kind, measured, chosen),
+        listing_maker=lambda: _listing(kind, measured),
+    )
+
+
+def report_of(
+    kind: Task,
+    stats: Stats,
+    parts: Mapping[str, Mapping[str, Stats]],
+    chosen: Sequence[Metric],
+    how: Resampling,
+    coverage: Coverage,
+    provenance: Provenance,
+    tables: Mapping[str, Callable[[], Table]],
+    *,
+    notes: tuple[str, ...] = (),
+    explanations: tuple[Explanation, ...] = (),
+) -> Report:
+    """The report of what was measured, in all and by slice."""
     return Report(
         task=kind.name,
         unit=kind.unit,
         item=kind.item,
-        scores=score(measured.stats, chosen, how),
+        scores=score(stats, chosen, how),
         slices={
             name: {value: score(part, chosen, how) for value, part in by_value.items()}
             for name, by_value in parts.items()
         },
-        coverage=measured.coverage,
-        provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
-        notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
+        coverage=coverage,
+        provenance=provenance,
+        notes=(
+            *notes,
+            *notes_of(kind, stats, how, [part for by_value in parts.values() for part in by_value.values()]),
+        ),
         title=kind.title,
         about=lambda: {str(metric): describe(type(metric)) for metric in chosen},
-        unit_table=lambda: _unit_table(kind, measured.stats, chosen),
-        table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
-        figure_makers=lambda: _figures(kind, measured, chosen),
-        listing_maker=lambda: _listing(kind, measured),
+        unit_table=lambda: _unit_table(kind, stats, chosen),
+        table_makers=tables,
+        explanations=explanations,
     )
 
 
@@ -172,7 +213,7 @@ def compare_all(
     from steelyard.lineup import lineup
 
     kind = catalogue.find_task(task)
-    chosen = _metrics(kind, metrics)
+    chosen = metrics_of(kind, metrics)
     how = Resampling(confidence, draws, seed)
     how.check()
     if len(predictions) < 2:
@@ -180,12 +221,12 @@ def compare_all(
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     said = resolve_options(kind, options or {})
     models = [_measure(kind, truth, p, columns or {}, policy, said) for p in predictions]
-    chosen = _expanded(kind, chosen, metrics is None, Stats.unified([m.stats for m in models])[0])
+    chosen = expanded(kind, chosen, metrics is None, Stats.unified([m.stats for m in models])[0])
     crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
     sources = [
         _provenance(m, chosen, how, policy, tuple(",".join(names) for names in crossed), columns or {}) for m in models
     ]
-    notes = _notes(kind, models[0].stats, how)
+    notes = (*getattr(models[0].truth, "notes", ()), *notes_of(kind, models[0].stats, how))
     return lineup(
         kind, chosen, how, crossed,
         [(m.pairs, m.stats) for m in models], [m.coverage for m in models], sources,
@@ -210,7 +251,7 @@ def draw(
     if kind.scene is None:
         drawn = [name for name in catalogue.TASKS if catalogue.TASKS[name].scene is not None]
         raise InputError(f"task '{task}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
-    chosen = _metrics(kind, [metric or kind.defaults[0]])[0]
+    chosen = metrics_of(kind, [metric or kind.defaults[0]])[0]
     said = resolve_options(kind, options or {})
     pairs = _measure(kind, truth, predictions, columns or {}, Policy("worst", "skip"), said).pairs
     place = {str(found): i for i, found in enumerate(pairs.units.tolist())}
@@ -252,7 +293,8 @@ class Measured:
     options: Options
 
 
-def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Metric]:
+def metrics_of(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Metric]:
+    """The metrics that were asked for, or the default set."""
     if wanted is None:
         wanted = kind.defaults
     elif isinstance(wanted, str | Metric):
@@ -263,17 +305,17 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
     return list(dict.fromkeys(chosen))
 
 
-def _expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
+def expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
     """What the choice comes to for these data."""
     if by_default and kind.defaults_for is not None:
-        chosen = _metrics(kind, kind.defaults_for(stats))
+        chosen = metrics_of(kind, kind.defaults_for(stats))
     return list(dict.fromkeys(metric for one in chosen for metric in one.expand(stats)))
 
 
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> Measured:
-    truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
+    truth_records, prediction_records = read_sides(kind, truth, predictions, columns, options)
     pairs = kind.join(truth_records, prediction_records, policy, options)
     return Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 
@@ -301,7 +343,8 @@ def _provenance(
     )
 
 
-def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
+def notes_of(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
+    """What a reader of the intervals must know."""
     units = stats.unit_count
     if how.confidence is None:
         return ()

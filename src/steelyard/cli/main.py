@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from steelyard.cli.check import check
 from steelyard.cli.compare import compare
 from steelyard.cli.completion import completion
+from steelyard.cli.convert import convert
 from steelyard.cli.demo import demo
 from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
@@ -53,7 +55,9 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, report, gate, view, metrics, draw, parse, vlm, demo, completion):
+for command in (
+    evaluate, compare, report, check, convert, gate, view, metrics, draw, parse, vlm, demo, completion,
+):  # fmt: skip
     cli.add_command(command)
 
 

@@ -17,6 +17,8 @@ from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
 
 if TYPE_CHECKING:
+    from steelyard.core.by_class import ByClass
+    from steelyard.core.explanation import Explanation
     from steelyard.core.scene import Scene
     from steelyard.core.table import Table
 
@@ -39,7 +41,9 @@ class Task:
     `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
     form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs, unit, metric)` is a
     picture of one unit. `pictures` names the module of what its page shows, loaded when a page is made: see `picture`.
-    `policy` is what happens to rows on one side only, where the user does not say.
+    `explain(stats, tools)` says why other tools print other numbers. `policy` is what happens to rows on one side only,
+    where the user does not say. `measure_part(pairs, rows)` measures a part of data that have so many rows in all,
+    where that makes a difference. `by_class` knows how its rankings are walked class by class, elsewhere.
     """
 
     name: str
@@ -60,6 +64,9 @@ class Task:
     shape: str = "rows"
     policy: Policy = Policy()
     scene: Callable[[Any, int, Metric], Scene] | None = None
+    measure_part: Callable[[Any, int], Stats] | None = None
+    by_class: ByClass | None = None
+    explain: Callable[[Stats, Any], tuple[Explanation, ...]] | None = None
     pictures: str = ""
 
     def picture(self, name: str) -> Callable[..., Any] | None:

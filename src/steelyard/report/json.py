@@ -34,12 +34,22 @@ def report_dict(report: Report, *, details: bool = False) -> dict[str, Any]:
         "counts": _counts(report.coverage),
         "notes": list(report.notes),
         "provenance": _provenance(report.provenance),
+        **_explanations(report),
     }
     if details:
         from steelyard.report.details import details_dict
 
         data["details"] = details_dict(report)
     return data
+
+
+def _explanations(report: Report) -> dict[str, Any]:
+    """Why other tools print other numbers, where that was asked for."""
+    if not report.explanations:
+        return {}
+    from steelyard.report.explanation import explanation_dict
+
+    return {"explanations": [explanation_dict(found) for found in report.explanations]}
 
 
 def comparison_dict(comparison: Comparison) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from steelyard.io.write import csv_text, write_text
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
+    from steelyard.core.explanation import Explanation
     from steelyard.core.figure import Figure, Listing
     from steelyard.core.metric import Description
     from steelyard.core.table import Table
@@ -89,6 +90,7 @@ class Report:
     about: Callable[[], Mapping[str, Description]] = field(default=dict, repr=False, compare=False)
     unit_table: Callable[[], UnitTable] | None = field(default=None, repr=False, compare=False)
     table_makers: Mapping[str, Callable[[], Table]] = field(default_factory=dict, repr=False, compare=False)
+    explanations: tuple[Explanation, ...] = ()
     figure_makers: Callable[[], Mapping[str, Callable[[], Figure]]] = field(default=dict, repr=False, compare=False)
     listing_maker: Callable[[], Listing | None] | None = field(default=None, repr=False, compare=False)
 

@@ -11,6 +11,7 @@ from steelyard.core.score import Difference, Score
 from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
 
 if TYPE_CHECKING:
+    from steelyard.core.explanation import Explanation
     from steelyard.report.model import Comparison, Report
 
 ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none": " "}
@@ -25,7 +26,19 @@ def report_text(report: Report, width: int = 80) -> str:
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(_bullet(remark, width) for remark in remarks))
+    parts += [_explanation(found, width) for found in report.explanations]
     return "\n\n".join(parts)
+
+
+def _explanation(found: Explanation, width: int) -> str:
+    from steelyard.report.explanation import heading_of, remarks_on, table_of
+
+    header, rows = table_of(found)
+    table = grid(header, rows, "l" + "r" * (len(header) - 1), width, shrink=0)
+    lines = table.split("\n")
+    lines.insert(len(lines) - 1, lines[1])
+    remarks = "\n".join(_bullet(remark, width) for remark in remarks_on(found))
+    return f"{heading_of(found)}\n\n" + "\n".join(lines) + (f"\n\n{remarks}" if remarks else "")
 
 
 def comparison_text(comparison: Comparison, width: int = 80) -> str:

@@ -12,6 +12,7 @@ from steelyard.core.figure import Listing
 from steelyard.core.score import Score
 from steelyard.report.charts.library import available
 from steelyard.report.details import settled, unit_listing
+from steelyard.report.explanation import heading_of, remarks_on, table_of
 from steelyard.report.numbers import count_text, interval_text, percent_text, value_text
 from steelyard.report.packed import pack
 from steelyard.report.page.figures import NO_CHARTS, distributions, figure_block, figure_blocks, slice_figures
@@ -39,6 +40,7 @@ def report_page(report: Report) -> str:
         Section("pictures", "Pictures", figure_blocks(own)),
         Section("slices", "Slices", _slices(report)),
         Section("tables", "Tables", _tables(report)),
+        Section("other-tools", "What other tools print", _explanations(report), "Other tools"),
         Section("units", f"{report.unit.capitalize()} by {report.unit}", _units(report, units)),
         Section("explorer", "Look through the data", explorers(listings_of(report, units)), "Explorer"),
         Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
@@ -118,6 +120,16 @@ def _tables(report: Report) -> str:
                 f'<p class="legend">{escape(found.title)}: {len(found.rows):,} × {len(found.columns):,}, too wide '
                 "for a page. --tables DIR writes it as CSV.</p>"
             )
+    return "".join(parts)
+
+
+def _explanations(report: Report) -> str:
+    """Why other tools print other numbers, a table each."""
+    parts = []
+    for found in report.explanations:
+        header, cells = table_of(found)
+        rows = [[head_cell(row[0]), *(Cell(escape(cell)) for cell in row[1:])] for row in cells]
+        parts.append(table(heading_of(found), header, rows) + bullets(remarks_on(found)))
     return "".join(parts)
 
 
