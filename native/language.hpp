@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,15 +41,25 @@ struct Word {
 class Lemmas {
  public:
   explicit Lemmas(std::string_view table);
+  Lemmas(const Lemmas&) = delete;
+  Lemmas& operator=(const Lemmas&) = delete;
   std::string lemma(std::string_view word, std::string_view tag) const;
 
  private:
-  struct Change {
-    std::uint8_t cut;
-    std::string add;
+  struct Change {  // an ending, how many letters go, and what comes in their place; all views into `text_`
+    std::uint64_t hash = 0;
+    std::string_view ending, add;
+    std::uint8_t cut = 0;
   };
-  TextMap<Change> nouns_, verbs_;
-  std::size_t longest_ = 0;
+  // Endings by a hash that is made from the last letter on, so that those of all endings of a word are made in one go.
+  struct Endings {
+    std::vector<Change> slots = std::vector<Change>(16);
+    std::size_t count = 0;
+    void add(Change change);
+    const Change* longest(std::string_view word) const;
+  };
+  std::string text_;
+  Endings nouns_, verbs_;
 };
 
 // WordNet's synsets by lemma. `similar(word)` is what SPICE compares: the synsets of the word and of its stem.
@@ -56,11 +67,20 @@ class WordNet {
  public:
   explicit WordNet(std::string_view table);
   std::vector<std::uint32_t> similar(std::string_view word) const;
-  const std::vector<std::uint32_t>* synsets(std::string_view word) const;
+  std::span<const std::uint32_t> synsets(std::string_view word) const;  // none where the word is not known
 
  private:
   std::string stem(std::string_view word) const;
-  TextMap<std::vector<std::uint32_t>> synsets_;
+  // Lemmas in open-addressed slots: where the word stands in `text_` and where its synsets start in `ids_`.
+  struct Entry {
+    std::uint32_t hash = 0, start = 0, ids = 0;
+    std::uint16_t count = 0;
+    std::uint8_t size = 0;
+    bool used = false;
+  };
+  std::string text_;
+  std::vector<std::uint32_t> ids_;
+  std::vector<Entry> slots_;
   TextMap<std::vector<std::string>> bases_;
 };
 
@@ -71,6 +91,6 @@ struct Tuple {
 };
 
 // The tuples that SPICE's rules read off a sentence's dependencies.
-std::vector<Tuple> scene_tuples(const std::vector<Word>& sentence, const Lemmas& lemmas);
+std::vector<Tuple> scene_tuples(std::span<const Word> sentence, const Lemmas& lemmas);
 
 }  // namespace steelyard::language

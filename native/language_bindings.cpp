@@ -1,9 +1,12 @@
 // Bindings of the language layer. Texts cross the boundary as one block of bytes and the end of each text in it.
+#include <algorithm>
+#include <span>
+
 #include "arrays.hpp"
 #include "language.hpp"
 #include "meteor.hpp"
 #include "ngrams.hpp"
-#include "parser_model.hpp"
+#include "parser.hpp"
 #include "pool.hpp"
 #include "ptb.hpp"
 #include "scene_match.hpp"
@@ -43,8 +46,7 @@ nb::tuple block_of(const std::vector<std::string>& texts) {
   return nb::make_tuple(nb::bytes(all.data(), all.size()), ends);
 }
 
-std::string render(const std::vector<language::Tuple>& tuples) {
-  std::string out;
+void render(const std::vector<language::Tuple>& tuples, std::string& out) {
   for (const auto& tuple : tuples) {
     if (!out.empty()) out += '\n';
     for (int k = 0; k < tuple.size; ++k) {
@@ -52,7 +54,6 @@ std::string render(const std::vector<language::Tuple>& tuples) {
       out += tuple.part[k];
     }
   }
-  return out;
 }
 
 Out<std::int32_t> scene_scores(const WordNet& wordnet, nb::bytes candidates, In1<std::int64_t> candidate_ends,
@@ -88,7 +89,9 @@ std::string tuples_of_tree(const Lemmas& lemmas, std::string_view tree) {
   for (const auto& word : words) {
     require(word.head <= static_cast<std::int32_t>(words.size()), "a head must be the number of a word, or 0");
   }
-  return render(language::scene_tuples(words, lemmas));
+  std::string out;
+  render(language::scene_tuples(words, lemmas), out);
+  return out;
 }
 
 nb::tuple tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> ends) {
@@ -116,20 +119,38 @@ nb::tuple for_each_text(const nb::bytes& block, In1<std::int64_t> ends, long thr
   return block_of(out);
 }
 
+// What `add` makes of the sentences of each text, made in parallel.
+template <typename Add>
+nb::tuple for_each_parsed(const ParserModel& model, const nb::bytes& block, In1<std::int64_t> ends, long threads, Add add) {
+  const auto texts = texts_of(block, ends);
+  std::vector<std::string> out(texts.size());
+  {
+    nb::gil_scoped_release release;
+    constexpr std::size_t kBlock = 64;
+    parallel_for((texts.size() + kBlock - 1) / kBlock, thread_count(threads), [&](std::size_t b) {
+      const std::size_t from = b * kBlock, count = std::min(texts.size() - from, kBlock);
+      model.parse(std::span(texts).subspan(from, count),
+                  [&](std::size_t t, std::span<const language::Word> words) { add(words, out[from + t]); });
+    });
+  }
+  return block_of(out);
+}
+
 nb::tuple caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts, In1<std::int64_t> ends, long threads) {
-  return for_each_text(texts, ends, threads,
-                       [&](std::string_view text) { return render(language::scene_tuples(model.parse(text), lemmas)); });
+  return for_each_parsed(model, texts, ends, threads, [&](std::span<const language::Word> words, std::string& out) {
+    render(language::scene_tuples(words, lemmas), out);
+  });
 }
 
 nb::tuple caption_trees(const ParserModel& model, nb::bytes texts, In1<std::int64_t> ends, long threads) {
-  return for_each_text(texts, ends, threads, [&](std::string_view text) {
-    std::string out;
-    for (const auto& word : model.parse(text)) {
+  return for_each_parsed(model, texts, ends, threads, [&](std::span<const language::Word> words, std::string& out) {
+    const auto before = out.empty() ? 0 : static_cast<std::int32_t>(std::count(out.begin(), out.end(), '\n')) + 1;
+    for (const auto& word : words) {
       if (!out.empty()) out += '\n';
-      out.append(word.text).append("\t").append(word.tag).append("\t").append(std::to_string(word.head)).append("\t");
+      const std::int32_t head = word.head ? before + word.head : 0;
+      out.append(word.text).append("\t").append(word.tag).append("\t").append(std::to_string(head)).append("\t");
       out.append(word.relation_name);
     }
-    return out;
   });
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -74,83 +75,137 @@ double match_weight(const Words& words, std::uint32_t a, std::uint32_t b) {
   return 0;
 }
 
-struct Option {
-  std::size_t at;
-  double weight;
+// An alignment of the candidate's first words, as a step behind another one.
+struct Step {
+  int to;  // the reference word of the last candidate word, or -1
+  std::uint32_t before;
+  int matches, chunks;
+  long distance;
 };
 
-struct Partial {
-  std::vector<int> to;  // the reference word of each candidate word so far, or -1
-  std::vector<char> used;
-  int matches = 0, chunks = 0;
-  long distance = 0;
-};
-
-bool better(const Partial& a, const Partial& b) {
+bool better(const Step& a, const Step& b) {
   if (a.matches != b.matches) return a.matches > b.matches;
   if (a.chunks != b.chunks) return a.chunks < b.chunks;
   return a.distance < b.distance;
 }
 
-Partial align(const std::vector<std::vector<Option>>& options, std::size_t references) {
-  std::vector<Partial> beam(1), next;
-  beam[0].used.assign(references, 0);
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    next.clear();
-    for (const Partial& p : beam) {
-      next.push_back(p);
-      next.back().to.push_back(-1);
-      for (const Option& o : options[i]) {
-        if (p.used[o.at]) continue;
-        next.push_back(p);
-        Partial& q = next.back();
-        const bool goes_on = i > 0 && p.to.back() >= 0 && static_cast<std::size_t>(p.to.back()) + 1 == o.at;
-        q.to.push_back(static_cast<int>(o.at));
-        q.used[o.at] = 1;
-        ++q.matches;
-        q.chunks += goes_on ? 0 : 1;
-        q.distance += std::abs(static_cast<long>(i) - static_cast<long>(o.at));
+// Reference words that each candidate word matches, the nearest kNearest of them.
+class Options {
+ public:
+  Options(const Words& words, const std::vector<std::uint32_t>& candidate, const std::vector<std::uint32_t>& reference) {
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> places;
+    for (std::size_t j = 0; j < reference.size(); ++j) places[reference[j]].push_back(static_cast<std::uint32_t>(j));
+    for (const std::uint32_t word : candidate) {
+      const auto made = matching_.try_emplace(word);
+      if (!made.second) continue;
+      auto& all = made.first->second;
+      for (const auto& [other, at] : places) {
+        if (match_weight(words, word, other) > 0) all.insert(all.end(), at.begin(), at.end());
+      }
+      std::sort(all.begin(), all.end());
+    }
+  }
+  std::span<const std::uint32_t> of(std::uint32_t word, std::size_t i) const {
+    const auto& all = matching_.find(word)->second;
+    std::size_t from = 0, to = all.size();
+    while (to - from > kNearest) {  // the farther end goes
+      const long before = static_cast<long>(i) - static_cast<long>(all[from]), behind = static_cast<long>(all[to - 1]) - static_cast<long>(i);
+      if (to - from > 4 * kNearest && before > 0 && behind > 0) {
+        const auto near = static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), i) - all.begin());
+        from = near > kNearest ? std::max(from, near - kNearest) : from;
+        to = std::min(to, near + kNearest);
+      } else if (to - from > 4 * kNearest) {
+        before > 0 ? from = to - kNearest : to = from + kNearest;
+      } else {
+        before > behind ? ++from : --to;
       }
     }
-    if (next.size() > kBeam) {
-      std::stable_sort(next.begin(), next.end(), better);
-      next.resize(kBeam);
-    }
-    beam.swap(next);
+    return std::span(all).subspan(from, to - from);
   }
-  return *std::min_element(beam.begin(), beam.end(), better);
+
+ private:
+  static constexpr std::size_t kNearest = 64;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> matching_;
+};
+
+// The reference word of each candidate word, or -1. Of the steps to each word the best kBeam are kept, with the reference
+// words that each has taken; the way back is read off in the end, so that a long text costs no more a word than a short one
+// but for those bits.
+std::vector<int> align(const Options& options, const std::vector<std::uint32_t>& candidate, std::size_t references, int& matches,
+                       int& chunks) {
+  using Bits = std::vector<std::uint64_t>;
+  std::vector<std::vector<Step>> steps(candidate.size() + 1);
+  std::vector<Bits> taken{Bits(references / 64 + 1)}, next_taken;
+  steps[0] = {{-1, 0, 0, 0, 0}};
+  std::vector<Step> next;
+  std::vector<std::uint32_t> order;
+  for (std::size_t i = 0; i < candidate.size(); ++i) {
+    next.clear();
+    const auto choices = options.of(candidate[i], i);
+    for (std::uint32_t k = 0; k < steps[i].size(); ++k) {
+      const Step& p = steps[i][k];
+      next.push_back({-1, k, p.matches, p.chunks, p.distance});
+      for (const std::uint32_t at : choices) {
+        if (taken[k][at / 64] >> (at % 64) & 1) continue;
+        const bool goes_on = i > 0 && p.to >= 0 && static_cast<std::uint32_t>(p.to) + 1 == at;
+        next.push_back({static_cast<int>(at), k, p.matches + 1, p.chunks + (goes_on ? 0 : 1),
+                        p.distance + std::abs(static_cast<long>(i) - static_cast<long>(at))});
+      }
+    }
+    order.resize(next.size());
+    for (std::uint32_t k = 0; k < order.size(); ++k) order[k] = k;
+    if (next.size() > kBeam) {
+      std::partial_sort(order.begin(), order.begin() + kBeam, order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return better(next[a], next[b]) || (!better(next[b], next[a]) && a < b);
+      });
+      order.resize(kBeam);
+    }
+    next_taken.resize(order.size());
+    steps[i + 1].reserve(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const Step& step = next[order[k]];
+      steps[i + 1].push_back(step);
+      next_taken[k] = taken[step.before];
+      if (step.to >= 0) next_taken[k][static_cast<std::size_t>(step.to) / 64] |= std::uint64_t{1} << (step.to % 64);
+    }
+    taken.swap(next_taken);
+  }
+  std::size_t k = static_cast<std::size_t>(std::min_element(steps.back().begin(), steps.back().end(), better) - steps.back().begin());
+  matches = steps.back()[k].matches;
+  chunks = steps.back()[k].chunks;
+  std::vector<int> to(candidate.size());
+  for (std::size_t i = candidate.size(); i > 0; --i) {
+    to[i - 1] = steps[i][k].to;
+    k = steps[i][k].before;
+  }
+  return to;
 }
 
 void score_one(const Words& words, const std::vector<std::uint32_t>& candidate, const std::vector<std::uint32_t>& reference,
                double* out) {
-  std::vector<std::vector<Option>> options(candidate.size());
-  for (std::size_t i = 0; i < candidate.size(); ++i) {
-    for (std::size_t j = 0; j < reference.size(); ++j) {
-      if (const double w = match_weight(words, candidate[i], reference[j]); w > 0) options[i].push_back({j, w});
-    }
-  }
-  const Partial best = align(options, reference.size());
+  int matched = 0, chunks = 0;
+  const std::vector<int> to = align(Options(words, candidate, reference), candidate, reference.size(), matched, chunks);
   auto share = [&](std::uint32_t word) { return words[word].function ? 1 - kDelta : kDelta; };
   double matched_a = 0, matched_b = 0, all_a = 0, all_b = 0;
   for (std::uint32_t w : candidate) all_a += share(w);
   for (std::uint32_t w : reference) all_b += share(w);
   for (std::size_t i = 0; i < candidate.size(); ++i) {
-    if (best.to[i] < 0) continue;
-    const std::uint32_t other = reference[static_cast<std::size_t>(best.to[i])];
+    if (to[i] < 0) continue;
+    const std::uint32_t other = reference[static_cast<std::size_t>(to[i])];
     const double weight = match_weight(words, candidate[i], other);
     matched_a += weight * share(candidate[i]);
     matched_b += weight * share(other);
   }
-  const auto matches = static_cast<double>(best.matches);
+  const auto matches = static_cast<double>(matched);
   const double precision = all_a > 0 ? matched_a / all_a : 0, recall = all_b > 0 ? matched_b / all_b : 0;
   double score = 0;
   if (precision > 0 && recall > 0) {
     const double mean = 1 / ((1 - kAlpha) / precision + kAlpha / recall);
-    const bool whole = best.chunks == 1 && candidate.size() == reference.size() && matches == static_cast<double>(candidate.size());
-    const double broken = whole ? 0 : best.chunks / matches;
+    const bool whole = chunks == 1 && candidate.size() == reference.size() && matches == static_cast<double>(candidate.size());
+    const double broken = whole ? 0 : chunks / matches;
     score = mean * (1 - kGamma * std::pow(broken, kBeta));
   }
-  const double row[kMeteorColumns] = {matched_a, all_a, matched_b, all_b, matches, matches, static_cast<double>(best.chunks), score};
+  const double row[kMeteorColumns] = {matched_a, all_a, matched_b, all_b, matches, matches, static_cast<double>(chunks), score};
   std::copy(row, row + kMeteorColumns, out);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <unordered_set>
 
 #include "language.hpp"
@@ -62,7 +63,7 @@ std::string lowered(std::string_view text) {
 
 class Scene {
  public:
-  Scene(const std::vector<Word>& words, const Lemmas& lemmas) : words_(words), lemmas_(lemmas) {
+  Scene(std::span<const Word> words, const Lemmas& lemmas) : words_(words), lemmas_(lemmas) {
     n_ = static_cast<int>(words.size());
     low_.reserve(words.size());
     lemma_.resize(words.size());
@@ -71,8 +72,8 @@ class Scene {
     for (const Word& w : words) low_.push_back(lowered(w.text));
     for (const std::string& w : low_) of_.push_back(w == "of");
     for (int i = 0; i < n_; ++i) {
-      if (words[i].head > 0 && words[i].relation != Rel::root) {
-        edges_.push_back({words[i].head - 1, i, words[i].relation, ""});
+      if (words[static_cast<std::size_t>(i)].head > 0 && words[static_cast<std::size_t>(i)].relation != Rel::root) {
+        edges_.push_back({words[static_cast<std::size_t>(i)].head - 1, i, words[static_cast<std::size_t>(i)].relation, ""});
       } else {
         roots_.push_back(i);
       }
@@ -100,6 +101,7 @@ class Scene {
 
   int child(int of, Rel rel) const {  // the first child by that relation
     int found = -1;
+    if (!kinds_.empty() && !(kinds_[static_cast<std::size_t>(of)] >> static_cast<unsigned>(rel) & 1)) return found;
     for (const Edge& e : edges_) {
       if (e.from == of && e.rel == rel && (found < 0 || e.to < found)) found = e.to;
     }
@@ -118,8 +120,9 @@ class Scene {
   bool root(int i) const { return std::find(roots_.begin(), roots_.end(), i) != roots_.end(); }
   bool joined_in(const Texts& list, int i, int count) const {
     const std::string& last = text(i + count - 1);  // every one of them ends with one of these words
-    static const Texts ends{"from", "with", "of", "for", "per", "to", "on", "by"};
-    if (last.size() > 4 || !ends.contains(last)) return false;
+    const bool may = last == "of" || last == "to" || last == "from" || last == "with" || last == "on" || last == "by" ||
+                     last == "for" || last == "per";
+    if (!may) return false;
     std::string both = text(i);
     for (int k = 1; k < count; ++k) both += "_" + text(i + k);
     return list.contains(both);
@@ -292,6 +295,7 @@ class Scene {
     for (const Edge& e : edges_) {
       if (e.rel == Rel::conj && !e.mark.empty()) joins.push_back(e);
     }
+    if (joins.empty()) return;
     std::sort(joins.begin(), joins.end(), [](const Edge& a, const Edge& b) {
       return a.from != b.from ? a.from < b.from : a.to < b.to;
     });
@@ -459,6 +463,28 @@ class Scene {
     out_.push_back({{std::move(a), std::move(b), std::move(c)}, 3});
   }
 
+  // The edges that leave each word, in their order.
+  struct Outgoing {
+    std::vector<const Edge*> edges;
+    std::vector<std::size_t> start;
+    std::span<const Edge* const> of(int i) const {
+      const auto k = static_cast<std::size_t>(i);
+      return std::span(edges).subspan(start[k], start[k + 1] - start[k]);
+    }
+  };
+  // Made when edges change no more; from then on `child` knows at once where there is none.
+  Outgoing outgoing() {
+    Outgoing out{std::vector<const Edge*>(edges_.size()), std::vector<std::size_t>(static_cast<std::size_t>(n_) + 2)};
+    kinds_.assign(static_cast<std::size_t>(n_), 0);
+    for (const Edge& e : edges_) {
+      ++out.start[static_cast<std::size_t>(e.from) + 2];
+      kinds_[static_cast<std::size_t>(e.from)] |= std::uint64_t{1} << static_cast<unsigned>(e.rel);
+    }
+    for (std::size_t k = 2; k < out.start.size(); ++k) out.start[k] += out.start[k - 1];
+    for (const Edge& e : edges_) out.edges[out.start[static_cast<std::size_t>(e.from) + 1]++] = &e;
+    return out;
+  }
+
   void subject_without_object(int x, int s) {
     const int marker = child(x, Rel::case_);
     if (marker >= 0) {
@@ -486,7 +512,7 @@ class Scene {
 
   // How many there are of a plural noun: of a plural subject together with a plural object, of a plural subject alone, and
   // of any other plural noun that is no object beside a plural subject.
-  void numbers(const std::vector<std::vector<const Edge*>>& out) {
+  void numbers(const Outgoing& out) {
     auto plural_object = [&](const Edge& e) {
       if (!plural(e.to)) return false;
       if (e.rel == Rel::dobj || e.rel == Rel::iobj) return true;
@@ -494,7 +520,7 @@ class Scene {
     };
     for (int x = 0; x < n_; ++x) {
       int subject = -1, object = -1;
-      for (const Edge* e : out[static_cast<std::size_t>(x)]) {
+      for (const Edge* e : out.of(x)) {
         if (e->rel == Rel::nsubj && plural(e->to) && (subject < 0 || e->to < subject)) subject = e->to;
         if (plural_object(*e) && (object < 0 || e->to < object)) object = e->to;
       }
@@ -507,7 +533,7 @@ class Scene {
       bool alone = root(h), other = !root(h);
       for (const Edge& e : edges_) {
         if (e.to != h) continue;
-        const auto& siblings = out[static_cast<std::size_t>(e.from)];
+        const auto siblings = out.of(e.from);
         if (e.rel == Rel::nsubj) {
           other = false;
           alone = alone || std::none_of(siblings.begin(), siblings.end(), [&](const Edge* s) { return plural_object(*s); });
@@ -524,10 +550,9 @@ class Scene {
     std::vector<char> vertex(static_cast<std::size_t>(n_), 0), compound(static_cast<std::size_t>(n_), 0);
     for (const Edge& e : edges_) vertex[static_cast<std::size_t>(e.from)] = vertex[static_cast<std::size_t>(e.to)] = 1;
     for (int r : roots_) vertex[static_cast<std::size_t>(r)] = 1;
-    std::vector<std::vector<const Edge*>> out(static_cast<std::size_t>(n_));
-    for (const Edge& e : edges_) out[static_cast<std::size_t>(e.from)].push_back(&e);
+    const Outgoing out = outgoing();
     auto each = [&](int i, auto&& f) {
-      for (const Edge* e : out[static_cast<std::size_t>(i)]) f(*e);
+      for (const Edge* e : out.of(i)) f(*e);
     };
     for (int x = 0; x < n_; ++x) {  // subject, predicate, object
       if (child(x, Rel::cop) >= 0) continue;
@@ -600,7 +625,7 @@ class Scene {
     }
   }
 
-  const std::vector<Word>& words_;
+  std::span<const Word> words_;
   const Lemmas& lemmas_;
   int n_;
   std::vector<std::string> low_;
@@ -610,11 +635,12 @@ class Scene {
   std::vector<Tuple> out_;
   std::vector<std::string> lemma_;
   std::vector<char> lemma_known_;
+  std::vector<std::uint64_t> kinds_;  // relations of each word's children, as bits
 };
 
 }  // namespace
 
-std::vector<Tuple> scene_tuples(const std::vector<Word>& sentence, const Lemmas& lemmas) {
+std::vector<Tuple> scene_tuples(std::span<const Word> sentence, const Lemmas& lemmas) {
   if (sentence.empty()) return {};
   return Scene(sentence, lemmas).tuples();
 }

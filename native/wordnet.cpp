@@ -4,6 +4,7 @@
 // one gives a word that WordNet has (as METEOR does), and lemmas by the longest ending that the table knows.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -51,6 +52,19 @@ class Reader {
   std::size_t at_ = 0;
 };
 
+std::uint32_t hash_of(std::string_view word) {
+  std::uint32_t h = 2166136261u;
+  for (const char c : word) h = (h ^ static_cast<std::uint8_t>(c)) * 16777619u;
+  return h ^ (h >> 15);
+}
+
+// Endings by hash: one more letter in front.
+std::uint64_t grown(std::uint64_t hash, char c) {
+  hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x9E3779B97F4A7C15ull;
+  return hash ^ (hash >> 29);
+}
+constexpr std::uint64_t kNoLetters = 0x243F6A8885A308D3ull;
+
 constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kEndings{{
     {"s", ""}, {"ses", "s"}, {"xes", "x"}, {"zes", "z"}, {"ches", "ch"}, {"shes", "sh"}, {"men", "man"},
     {"ies", "y"}, {"s", ""}, {"ies", "y"}, {"es", "e"}, {"es", ""}, {"ed", "e"}, {"ed", ""},
@@ -64,16 +78,22 @@ WordNet::WordNet(std::string_view table) {
   if (in.bytes(8) != "SYWN0001") throw std::invalid_argument("this is no WordNet table");
   const std::uint32_t lemmas = in.fixed(), exceptions = in.fixed();
   if (lemmas > table.size() || exceptions > table.size()) throw std::invalid_argument("the WordNet table is damaged");
-  synsets_.reserve(lemmas);
+  slots_.resize(std::bit_ceil(std::size_t{lemmas} * 2 + 2));
+  text_.reserve(table.size());
+  ids_.reserve(table.size() / 8);
   std::string word;
   for (std::uint32_t i = 0; i < lemmas; ++i) {
     in.word(word);
     const std::uint32_t count = in.number();
-    if (count > table.size()) throw std::invalid_argument("the WordNet table is damaged");
-    std::vector<std::uint32_t> ids(count);
-    for (auto& id : ids) id = in.number();
-    std::sort(ids.begin(), ids.end());
-    synsets_.emplace(word, std::move(ids));
+    if (count > 0xFFFF || word.size() > 255) throw std::invalid_argument("the WordNet table is damaged");
+    const Entry entry{hash_of(word), static_cast<std::uint32_t>(text_.size()), static_cast<std::uint32_t>(ids_.size()),
+                      static_cast<std::uint16_t>(count), static_cast<std::uint8_t>(word.size()), true};
+    text_ += word;
+    for (std::uint32_t k = 0; k < count; ++k) ids_.push_back(in.number());
+    if (count > 1) std::sort(ids_.end() - static_cast<std::ptrdiff_t>(count), ids_.end());
+    std::size_t at = entry.hash & (slots_.size() - 1);
+    while (slots_[at].used) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = entry;
   }
   word.clear();
   for (std::uint32_t i = 0; i < exceptions; ++i) {
@@ -84,9 +104,13 @@ WordNet::WordNet(std::string_view table) {
   }
 }
 
-const std::vector<std::uint32_t>* WordNet::synsets(std::string_view word) const {
-  const auto found = synsets_.find(word);
-  return found == synsets_.end() ? nullptr : &found->second;
+std::span<const std::uint32_t> WordNet::synsets(std::string_view word) const {
+  const std::uint32_t hash = hash_of(word);
+  for (std::size_t at = hash & (slots_.size() - 1); slots_[at].used; at = (at + 1) & (slots_.size() - 1)) {
+    const Entry& e = slots_[at];
+    if (e.hash == hash && std::string_view(text_).substr(e.start, e.size) == word) return std::span(ids_).subspan(e.ids, e.count);
+  }
+  return {};
 }
 
 std::string WordNet::stem(std::string_view word) const {
@@ -100,7 +124,7 @@ std::string WordNet::stem(std::string_view word) const {
     if (!body.ends_with(cut)) continue;
     std::string tried(body.substr(0, body.size() - cut.size()));
     tried += add;
-    if (tried != body && synsets_.contains(tried)) return tried.append(end);
+    if (tried != body && !synsets(tried).empty()) return tried.append(end);
   }
   return "";
 }
@@ -108,7 +132,8 @@ std::string WordNet::stem(std::string_view word) const {
 std::vector<std::uint32_t> WordNet::similar(std::string_view word) const {
   std::vector<std::uint32_t> ids;
   auto add = [&](std::string_view form) {
-    if (const auto* found = synsets(form)) ids.insert(ids.end(), found->begin(), found->end());
+    const auto found = synsets(form);
+    ids.insert(ids.end(), found.begin(), found.end());
   };
   add(word);
   if (const auto bases = bases_.find(word); bases != bases_.end()) {
@@ -121,7 +146,41 @@ std::vector<std::uint32_t> WordNet::similar(std::string_view word) const {
   return ids;
 }
 
-Lemmas::Lemmas(std::string_view table) {
+void Lemmas::Endings::add(Change change) {
+  change.hash = kNoLetters;
+  for (std::size_t k = change.ending.size(); k-- > 0;) change.hash = grown(change.hash, change.ending[k]);
+  if (2 * ++count > slots.size()) {
+    std::vector<Change> old(2 * slots.size());
+    old.swap(slots);
+    count = 1;
+    for (const Change& c : old) {
+      if (!c.ending.empty()) add(c);
+    }
+  }
+  std::size_t at = change.hash & (slots.size() - 1);
+  while (!slots[at].ending.empty() && slots[at].ending != change.ending) at = (at + 1) & (slots.size() - 1);
+  slots[at] = change;
+}
+
+// The longest ending of "^word" that is in the table.
+const Lemmas::Change* Lemmas::Endings::longest(std::string_view word) const {
+  const Change* best = nullptr;
+  std::uint64_t hash = kNoLetters;
+  for (std::size_t length = 1; length <= word.size() + 1; ++length) {
+    const bool all = length > word.size();
+    hash = grown(hash, all ? '^' : word[word.size() - length]);
+    for (std::size_t at = hash & (slots.size() - 1); !slots[at].ending.empty(); at = (at + 1) & (slots.size() - 1)) {
+      const Change& c = slots[at];
+      if (c.hash != hash || c.ending.size() != length) continue;
+      const bool same = all ? c.ending[0] == '^' && c.ending.substr(1) == word : word.ends_with(c.ending);
+      if (same) best = &c;
+    }
+  }
+  return best;
+}
+
+Lemmas::Lemmas(std::string_view table) : text_(table) {
+  table = text_;
   while (!table.empty()) {
     const std::size_t end = std::min(table.find('\n'), table.size());
     std::string_view line = table.substr(0, end);
@@ -138,9 +197,9 @@ Lemmas::Lemmas(std::string_view table) {
       if (c < '0' || c > '9' || cut > 20) throw std::invalid_argument("the table of lemmas is damaged");
       cut = cut * 10 + static_cast<unsigned>(c - '0');
     }
-    longest_ = std::max(longest_, field[1].size());
-    (field[0] == "n" ? nouns_ : verbs_)
-        .insert_or_assign(std::string(field[1]), Change{static_cast<std::uint8_t>(cut), std::string(field[3])});
+    if (field[1].empty() && (cut > 0 || !field[3].empty())) throw std::invalid_argument("the table of lemmas is damaged");
+    if (field[1].empty()) continue;  // what no ending fits stays as it is
+    (field[0] == "n" ? nouns_ : verbs_).add({0, field[1], field[3], static_cast<std::uint8_t>(cut)});
   }
 }
 
@@ -148,15 +207,9 @@ std::string Lemmas::lemma(std::string_view word, std::string_view tag) const {
   const char kind = tag.empty() ? ' ' : tag[0];
   if (tag == "NNS" || tag == "NNPS" || kind == 'V') {
     if (kind == 'V' && (word == "'s" || word == "s" || word == "'re" || word == "'m")) return "be";
-    const auto& table = kind == 'N' ? nouns_ : verbs_;
-    const std::string marked = "^" + std::string(word);
-    for (std::size_t at = marked.size() > longest_ ? marked.size() - longest_ : 0; at <= marked.size(); ++at) {
-      const auto found = table.find(std::string_view(marked).substr(at));
-      if (found == table.end()) continue;
-      const std::size_t kept = word.size() - std::min<std::size_t>(word.size(), found->second.cut);
-      return std::string(word.substr(0, kept)) + found->second.add;
-    }
-    return std::string(word);
+    const Change* found = (kind == 'N' ? nouns_ : verbs_).longest(word);
+    if (!found) return std::string(word);
+    return std::string(word.substr(0, word.size() - std::min<std::size_t>(word.size(), found->cut))).append(found->add);
   }
   using Pair = std::pair<std::string_view, std::string_view>;
   auto look_up = [&](std::initializer_list<Pair> pairs) {

@@ -42,6 +42,16 @@ from steelyard.core.errors import InputError
     help="Also write what the task has beside scores, such as a confusion matrix, as CSV files.",
 )
 @click.option(
+    "--explain",
+    metavar="TOOLS",
+    help="Say what other tools print for these data and which setting moves it: pycocotools,torchmetrics,ultralytics.",
+)
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Keep in the JSON all that the page shows, so that 'steelyard report' can draw it later.",
+)
+@click.option(
     "--save-draws",
     is_flag=True,
     help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
@@ -55,6 +65,8 @@ def evaluate(
     by: tuple[str, ...],
     units: str | None,
     tables: str | None,
+    explain: str | None,
+    details: bool,
     save_draws: bool,
     engine: str | None,
     address: str | None,
@@ -72,16 +84,18 @@ def evaluate(
     mapping: tuple[str, ...],
     as_json: bool,
     output: tuple[str, ...],
+    html: str | None,
+    figures: str | None,
 ) -> None:
     """Score PREDICTIONS against TRUTH.
 
-    Files are CSV, TSV, JSON lines, JSON or Parquet. Without PREDICTIONS, TRUTH holds both, the predicted value in a
-    column 'prediction'. Tasks: see 'steelyard metrics'.
+    Files are CSV, TSV, JSON lines, JSON or Parquet; boxes may be COCO, LVIS, VOC, YOLO or CVAT. Without PREDICTIONS,
+    TRUTH holds both, the predicted value in a column 'prediction'. Tasks: see 'steelyard metrics'.
 
     \b
     steelyard evaluate weights truth.csv pred.csv
     steelyard evaluate weights truth.csv pred.csv -m mae -m within@10 --by food
-    steelyard evaluate sequences meals.csv -o report.html
+    steelyard evaluate sequences meals.csv --html report.html
 
     TRUTH and PREDICTIONS may be patterns or URLs of many files; then --engine says who works on them, and --work where
     states are kept, from which a run that died is resumed.
@@ -102,9 +116,9 @@ def evaluate(
     }
     named = list(metrics) or None
     if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
-        if units or tables or save_draws:
+        if units or tables or save_draws or explain:
             raise InputError(
-                "--units, --tables and --save-draws need all data in one place", remedy="Evaluate one file."
+                "--units, --tables, --explain and --save-draws need all data in one place", remedy="Evaluate one file."
             )
         with progress_bar() as progress, work_folder(work) as folder:
             report = evaluate_shards(
@@ -113,10 +127,10 @@ def evaluate(
                 **choices,
             )  # fmt: skip
     else:
-        report = api.evaluate(task, truth, predictions, named, save_draws=save_draws, **choices)
+        report = api.evaluate(task, truth, predictions, named, explain=explain or (), save_draws=save_draws, **choices)
     if units:
         report.units().to_csv(units)
-    put_out(report, as_json, output)
+    put_out(report, as_json, output, html=html, figures=figures, details=details)
     if units:
         click.echo(f"wrote {units}", err=True)
     for path in report.write_tables(tables) if tables else ():

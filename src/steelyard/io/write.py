@@ -16,13 +16,18 @@ from steelyard.core.errors import InputError
 
 def write_text(path: str | PathLike[str], text: str) -> None:
     """Write a file through a temporary one beside it, so that a reader never sees half of it."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | PathLike[str], data: bytes) -> None:
+    """The same for data that is no text."""
     target = Path(path)
     temporary = ""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = str(target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}"))
-        with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with open(temporary, "xb") as file:
+            file.write(data)
         os.replace(temporary, target)
     except OSError as error:
         with contextlib.suppress(OSError):

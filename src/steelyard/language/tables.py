@@ -9,23 +9,24 @@ from typing import Any
 from steelyard import _native
 
 
-def _data(name: str) -> bytes:
+def data(name: str) -> bytes:
+    """A file of the package's language data."""
     return files("steelyard.language").joinpath("data", name).read_bytes()
 
 
 @cache
 def wordnet() -> Any:
     """Synsets of words, from WordNet 3.0."""
-    return _native.WordNet(_data("wordnet.bin"))
+    return _native.WordNet(data("wordnet.bin"))
 
 
 @cache
 def lemmas() -> Any:
     """Lemmas of nouns and verbs by their endings."""
-    return _native.Lemmas(_data("lemmas.txt"))
+    return _native.Lemmas(data("lemmas.txt"))
 
 
 @cache
 def parser() -> Any:
     """The tagger and dependency parser."""
-    return _native.ParserModel(_data("parser.bin"))
+    return _native.ParserModel(data("parser.bin"))

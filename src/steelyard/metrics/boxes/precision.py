@@ -136,7 +136,7 @@ class MeanAveragePrecision(Metric):
     Undefined when no class has truth.
 
     Pros:
-    - Rewards good boxes, not only found objects.
+    - Rewards a good fit, not only found objects.
     - Comparable with published results: equal to pycocotools to the last bit.
 
     Cons:
@@ -230,10 +230,10 @@ class MeanAveragePrecision50(_AtThreshold):
     Undefined when no class has truth.
 
     Pros:
-    - Forgiving of loose boxes: shows whether objects are found at all.
+    - Forgiving of a loose fit: shows whether objects are found at all.
 
     Cons:
-    - A box that is half off counts as perfect.
+    - A detection that is half off counts as perfect.
     """
 
     name = "map50"
@@ -243,14 +243,14 @@ class MeanAveragePrecision50(_AtThreshold):
 
 @frozen
 class MeanAveragePrecision75(_AtThreshold):
-    r"""Mean average precision at IoU 0.75: only boxes that fit well count.
+    r"""Mean average precision at IoU 0.75: only detections that fit well count.
 
     $\mathrm{mAP}_{75} = \frac{1}{K} \sum_k \mathrm{AP}_k(0.75)$
 
     Undefined when no class has truth.
 
     Pros:
-    - Shows how well the boxes fit, next to mAP at 0.5.
+    - Shows how well they fit, next to mAP at 0.5.
 
     Cons:
     - Harsh on small objects, where a pixel decides.
@@ -270,7 +270,7 @@ class AverageRecall(Metric):
     Undefined when no class has truth.
 
     Pros:
-    - The upper bound of what a better ranking of the same boxes could reach.
+    - The upper bound of what a better ranking of the same detections could reach.
 
     Cons:
     - False positives are free as long as they fit into k.

@@ -54,4 +54,5 @@ TASK = Task(
     options=OPTIONS,
     prepare=prepare,
     tables=tables,
+    pictures="steelyard.metrics.labels.figures",
 )
