@@ -100,9 +100,9 @@ class ByClass(Protocol):
         """The events of a part of the units."""
 
     def walked(
-        self, key: Any, events: Mapping[str, Mapping[str, Array]], units: int
+        self, key: Any, events: Mapping[str, dict[str, Array]], units: int
     ) -> Callable[[Ask, Weights | None], Arrays]:
-        """Answers for one class, of all its events in the order of their units."""
+        """Answers for one class, of all its events. The columns are the callee's to put in order."""
 
     def combined(self, ask: Ask, parts: Iterator[tuple[int, Arrays]]) -> Arrays:
         """The answer for all classes, from those of each in their order."""
@@ -130,6 +130,6 @@ def tied_by_unit(score: Array, unit: Array) -> Array:
     tied[1:] |= same
     tied[:-1] |= same
     places = np.flatnonzero(tied)
-    run = np.cumsum(np.concatenate([[True], ~same]))[places]
+    run = np.cumsum(np.concatenate([[True], ~same])[places])
     order[places] = order[places][np.lexsort((unit[order[places]], run))]
     return order

@@ -136,7 +136,7 @@ class Dask:
             self._client = distributed.Client(self._cluster or address, set_as_default=False, timeout=20)
         except (OSError, ValueError) as error:
             raise InputError(f"no Dask scheduler answers: {error}", where=str(address)) from None
-        self.workers = max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        self.workers = max(1, len(self._client.ncores()))
 
     def run(self, job: Job, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Run the job for every item; the scheduler runs it again where a worker dies."""

@@ -148,7 +148,11 @@ def walk(job: Walking) -> str:
     count = int(units.facts["units"])
     readers = [Reader(state_path(job.data.work, "events", one)) for one in job.events]
     places = [units.whole(f"place{i}") for i in range(len(readers))]
-    walkers = {k: by_class.walked(job.key, _events(readers, places, job.number, k), count) for k in job.classes}
+    walkers = {}
+    for k in job.classes:
+        events = _events(readers, places, job.number, k)
+        walkers[k] = by_class.walked(job.key, events, count)
+        events.clear()
     arrays: dict[str, Array] = {}
     for kind, weights in _weights(job.how, units, count):
         asks = [(i, ask) for i, (ask, under) in enumerate(job.asked) if under == kind]
@@ -181,10 +185,14 @@ def _events(readers: Sequence[Reader], places: Sequence[Array], number: int, k: 
         ranges = [reader.rows(f"{number}.{table}.begin", k, k + 2).tolist() for reader in readers]
         found[table] = {}
         for column in columns:
-            parts = [reader.rows(f"{prefix}{column}", a, b) for reader, (a, b) in zip(readers, ranges, strict=True)]
-            if column == "unit":
-                parts = [place[part] for place, part in zip(places, parts, strict=True)]
-            found[table][column] = np.concatenate(parts)
+            ends = np.cumsum([0] + [b - a for a, b in ranges])
+            whole: Array | None = None  # filled part by part, so that nothing is held twice
+            for i, (reader, (a, b)) in enumerate(zip(readers, ranges, strict=True)):
+                part = reader.rows(f"{prefix}{column}", a, b)
+                part = places[i][part] if column == "unit" else part
+                whole = np.empty(int(ends[-1]), dtype=part.dtype) if whole is None else whole
+                whole[ends[i] : ends[i + 1]] = part
+            found[table][column] = np.zeros(0) if whole is None else whole
     return found
 
 

@@ -15,7 +15,7 @@ from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table, no_approximat
 from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights
-from steelyard.metrics.boxes.matches import KEY, Matches, MatchesElsewhere, curves, figures, matches, told
+from steelyard.metrics.boxes.matches import KEY, Matches, MatchesElsewhere, curves, figures, matches
 
 
 class _StandIn(MatchesElsewhere):
@@ -78,26 +78,31 @@ class BoxesByClass:
         return {"detections": Table(begin, detections), "truths": Table(first.truth_begin, truths)}
 
     def walked(
-        self, key: Any, events: Mapping[str, Mapping[str, Array]], units: int
+        self, key: Any, events: Mapping[str, dict[str, Array]], units: int
     ) -> Callable[[Ask, Weights | None], Arrays]:
         """Answers for one class."""
         found, truths = events["detections"], events["truths"]
         order = tied_by_unit(found["score"], found["unit"])
-        unit, score, rank = (np.ascontiguousarray(found[name][order]) for name in ("unit", "score", "rank"))
+        for name in found:  # one column at a time: a class may be the larger part of the memory
+            found[name] = found[name][order]
+        unit, score, rank = found["unit"], found["score"], found["rank"]
         count, objects = len(order), len(truths["unit"])
+        del order
         none = np.zeros(0, np.int32)
 
         def matches_of(area: int) -> Matches:
             return Matches(
-                np.zeros(1, np.int64), np.array([count]), order, unit, score, rank,
-                found[f"hit{area}"][order].astype(np.uint32), found[f"ignored{area}"][order].astype(np.uint32),
+                np.zeros(1, np.int64), np.array([count]), none, unit, score, rank,
+                found[f"hit{area}"].astype(np.uint32), found[f"ignored{area}"].astype(np.uint32),
                 np.array([0, objects]), none, truths["unit"], truths[f"counts{area}"], len(key[1]), none, none,
             )  # fmt: skip
 
         def answer(ask: Ask, weights: Weights | None) -> Arrays:
-            m = matches_of(ask.settings[0])
             if ask.what == "told":
-                return told(m)
+                has_truth = bool(truths[f"counts{ask.settings[0]}"].any())
+                ties = np.count_nonzero(score[1:] == score[:-1])
+                return np.array([count]), np.array([has_truth]), np.array([ties])
+            m = matches_of(ask.settings[0])
             if ask.what == "curves":
                 return curves(m, np.ones(units), *ask.settings[1:])
             if weights is None:

@@ -54,7 +54,7 @@ class LabelsByClass:
         return {"rows": Table(np.array([0, len(stats.owner)]), columns)}
 
     def walked(
-        self, key: Any, events: Mapping[str, Mapping[str, Array]], units: int
+        self, key: Any, events: Mapping[str, dict[str, Array]], units: int
     ) -> Callable[[Ask, Weights | None], Arrays]:
         """Answers of one ranking, its rows in the order of their units."""
         rows = events["rows"]
