@@ -42,7 +42,8 @@ fuzz: $(VENV)/test
 	$(BIN)/cmake --build build/fuzz --parallel 2
 	rm -rf build/fuzz-site && mkdir -p build/fuzz-site && cp -r src/steelyard build/fuzz-site/
 	cp build/fuzz/_native*.so build/fuzz-site/steelyard/
-	@for target in boxes:reader boxes:evaluator boxes:kernel captions:texts captions:model; do \
+	@for target in boxes:reader boxes:evaluator boxes:kernel masks:reader masks:evaluator masks:functions \
+	    captions:texts captions:model; do \
 	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/fuzz-site \
 	    $(PY) -S -c "import sys, runpy; sys.path.append('$$($(PY) -c "import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)")'); \
@@ -66,6 +67,7 @@ $(VENV)/installed: $(NATIVE) | $(PY)
 
 $(VENV)/test: $(VENV)/installed requirements/test.txt requirements/constraints.txt
 	$(PIP) install --requirement requirements/test.txt
+	@$(PY) tools/browser.py
 	@touch $@
 
 $(VENV)/lint: $(VENV)/installed requirements/lint.txt

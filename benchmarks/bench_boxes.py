@@ -59,6 +59,7 @@ PEERS = {
     "hotcoco": ("hotcoco", COCO.replace("MODULE", "hotcoco")),
     "ultrafast-pycocotools": ("ultrafast_pycocotools", COCO.replace("MODULE", "ultrafast_pycocotools")),
     "vernier": ("vernier", VERNIER),
+    "steelyard, drop-in": ("steelyard", COCO.replace("MODULE", "steelyard.compat.pycocotools")),
 }  # fmt: skip
 SLOW = {"pycocotools", "faster-coco-eval"}  # left out at L, and run once
 
@@ -207,7 +208,7 @@ def run_size(size: str, folder: Path, asked: argparse.Namespace) -> None:
                 continue
             known = best.get(name)
             best[name] = taken if known is None else (*map(min, known[:3], taken[:3]), taken[3])
-    peers = {name: taken for name, taken in best.items() if name != "steelyard"}
+    peers = {name: taken for name, taken in best.items() if not name.startswith("steelyard")}
     fastest = [min((taken[i] for taken in peers.values()), default=float("nan")) for i in range(3)]
     print(f"  {'':22} {'CPU s':>8} {'ratio':>6} {'wall s':>8} {'ratio':>6} {'MB':>7} {'ratio':>6}   mAP")
     for name, taken in sorted(best.items(), key=lambda pair: pair[1][0]):

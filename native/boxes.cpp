@@ -23,6 +23,12 @@ namespace {
 
 using Row = std::int32_t;
 
+// Of a truth. A lost match is the reference's fate of an annotation with id 0. Crowd and difficult are matched by many and
+// count neither way; only a crowd's overlap is the share of the detection.
+enum Flag : std::uint8_t {
+  kCrowd = 1, kLost = 2, kDifficult = 4, kIgnored = 8, kMany = kCrowd | kDifficult, kUncounted = kMany | kIgnored
+};
+
 // Rows by class and, inside, by image; rows of one image keep their order.
 struct Grouped {
   std::vector<Row> rows;
@@ -67,13 +73,15 @@ struct Candidate {
 struct Input {
   const Row *t_image, *t_label, *d_image, *d_label;
   const double *t_box, *t_area, *d_box, *d_score;
-  const std::uint8_t* t_flags;  // 1: crowd; 2: its match is lost (the reference's fate of an annotation with id 0)
+  const std::uint8_t* t_flags;  // kCrowd, kLost, kDifficult, kIgnored
   std::size_t thresholds, areas;
   std::array<double, kMostThresholds> iou;  // as the reference compares: at most 1 - 1e-10
   double least_iou;
   const double* area;  // [areas][2]
   std::size_t most;    // detections an image and class
   bool voc;
+  const Likeness* likeness;  // null: the IoU of the boxes
+  const double* d_area;      // null: of the boxes
 };
 
 struct Output {
@@ -140,8 +148,9 @@ class ClassMatcher {
     // What no truth took and lies outside the range is ignored.
     sizes_.resize(kept);
     for (std::size_t i = 0; i < kept; ++i) {
-      const double* box = in_.d_box + 4 * static_cast<std::size_t>(out_.order[offset_ + i]);
-      sizes_[i] = box[2] * box[3];
+      const std::size_t row = static_cast<std::size_t>(out_.order[offset_ + i]);
+      const double* box = in_.d_box + 4 * row;
+      sizes_[i] = in_.d_area ? in_.d_area[row] : box[2] * box[3];
     }
     for (std::size_t a = 0; a < in_.areas; ++a) {
       const double low = in_.area[2 * a], high = in_.area[2 * a + 1];
@@ -192,10 +201,13 @@ class ClassMatcher {
     bool any = false;
     for (std::size_t d = 0; d < dets; ++d) {
       starts_.push_back(candidates_.size());
-      const double* box = in_.d_box + 4 * static_cast<std::size_t>(out_.order[offset_ + static_cast<std::size_t>(places[d])]);
+      const std::size_t found = static_cast<std::size_t>(out_.order[offset_ + static_cast<std::size_t>(places[d])]);
+      const double* box = in_.d_box + 4 * found;
       for (std::size_t g = 0; g < count; ++g) {
         const std::size_t row = static_cast<std::size_t>(truths[g]);
-        const double iou = box_iou(box, in_.t_box + 4 * row, in_.t_flags[row] & 1);
+        const bool crowd = in_.t_flags[row] & kCrowd;
+        const double iou = in_.likeness ? in_.likeness->of(found, row, crowd, in_.least_iou)
+                                        : box_iou(box, in_.t_box + 4 * row, crowd);
         if (!(iou < in_.least_iou)) candidates_.push_back({static_cast<std::int32_t>(g), iou});
       }
     }
@@ -210,7 +222,8 @@ class ClassMatcher {
       bool same = a > 0;
       for (std::size_t g = 0; g < count; ++g) {
         const std::size_t row = static_cast<std::size_t>(truths[g]);
-        outside_[g] = (in_.t_flags[row] & 1) || in_.t_area[row] < in_.area[2 * a] || in_.t_area[row] > in_.area[2 * a + 1];
+        outside_[g] = (in_.t_flags[row] & kUncounted) || in_.t_area[row] < in_.area[2 * a] ||
+                      in_.t_area[row] > in_.area[2 * a + 1];
         same = same && outside_[g] == first_outside_[g];
       }
       Bits* hit = out_.hit + a * stride_ + offset_;
@@ -252,15 +265,15 @@ class ClassMatcher {
   void give(const Candidate& c, Bits bits, const Row* truths, Bits& hit, Bits& ignored) {
     const std::size_t g = static_cast<std::size_t>(c.truth);
     if (outside_[g]) ignored |= bits;
-    else if (!(in_.t_flags[truths[g]] & 2)) hit |= bits;
+    else if (!(in_.t_flags[truths[g]] & kLost)) hit |= bits;
     taken_[g] |= bits;
     if (bits & 1) last_ = c;
   }
 
   void one(const Candidate& c, const Row* truths, Bits& hit, Bits& ignored) {
     const std::size_t g = static_cast<std::size_t>(c.truth);
-    const bool crowd = in_.t_flags[truths[g]] & 1;
-    const Bits bits = reached(c.iou) & (crowd ? ~Bits{0} : ~taken_[g]);
+    const bool many = in_.t_flags[truths[g]] & kMany;
+    const Bits bits = reached(c.iou) & (many ? ~Bits{0} : ~taken_[g]);
     if (bits) give(c, bits, truths, hit, ignored);
   }
 
@@ -273,7 +286,7 @@ class ClassMatcher {
         for (std::size_t i = 0; i < n; ++i) {
           const std::size_t g = static_cast<std::size_t>(c[i].truth);
           if (outside_[g] != (pass == 1)) continue;
-          if ((taken_[g] & bit) && !(in_.t_flags[truths[g]] & 1)) continue;
+          if ((taken_[g] & bit) && !(in_.t_flags[truths[g]] & kMany)) continue;
           if (c[i].iou < best) continue;
           best = c[i].iou;
           chosen = static_cast<std::ptrdiff_t>(i);
@@ -319,10 +332,11 @@ void check_boxes(In2<double> boxes) {
   }
 }
 
-nb::tuple match(In1<Row> t_image, In1<Row> t_label, In2<double> t_box, In1<double> t_area, In1<std::uint8_t> t_flags,
-                In1<Row> d_image, In1<Row> d_label, In2<double> d_box, In1<double> d_score, std::size_t images,
-                std::size_t labels, In1<double> ious, In2<double> areas, std::size_t most, bool voc, bool partners,
-                long threads) {
+}  // namespace
+
+nb::tuple match_objects(const Objects& objects, const Likeness* likeness, const double* d_area) {
+  const auto& [t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images, labels, ious, areas, most,
+               voc, partners, threads] = objects;
   const std::size_t truths = t_image.shape(0), detections = d_image.shape(0), limit = std::size_t{1} << 31;
   require(truths < limit && detections < limit && images < limit && labels < limit, "too many rows");
   require(t_label.shape(0) == truths && t_box.shape(0) == truths && t_area.shape(0) == truths &&
@@ -341,7 +355,8 @@ nb::tuple match(In1<Row> t_image, In1<Row> t_label, In2<double> t_box, In1<doubl
   for (std::size_t i = 0; i < detections; ++i) require(std::isfinite(d_score.data()[i]), "a score is not finite");
 
   Input in{t_image.data(), t_label.data(), d_image.data(), d_label.data(), t_box.data(), t_area.data(), d_box.data(),
-           d_score.data(), t_flags.data(), ious.shape(0), areas.shape(0), {}, 1.0, areas.data(), most, voc};
+           d_score.data(), t_flags.data(), ious.shape(0), areas.shape(0), {}, 1.0, areas.data(), most, voc, likeness,
+           d_area};
   for (std::size_t t = 0; t < in.thresholds; ++t) {
     require(ious.data()[t] > 0 && ious.data()[t] <= 1, "an IoU threshold must be above 0 and at most 1");
     in.iou[t] = std::min(ious.data()[t], 1 - 1e-10);
@@ -388,10 +403,16 @@ nb::tuple match(In1<Row> t_image, In1<Row> t_label, In2<double> t_box, In1<doubl
   return nb::make_tuple(begins, ends, order, rank, hit, ignored, truth_begins, truth_order, partner, overlap);
 }
 
-}  // namespace
-
 void bind_boxes(nb::module_& m) {
-  m.def("boxes_match", &match, nb::arg("t_image").noconvert(), nb::arg("t_label").noconvert(),
+  m.def("boxes_match",
+        [](In1<Row> t_image, In1<Row> t_label, In2<double> t_box, In1<double> t_area, In1<std::uint8_t> t_flags,
+           In1<Row> d_image, In1<Row> d_label, In2<double> d_box, In1<double> d_score, std::size_t images,
+           std::size_t labels, In1<double> ious, In2<double> areas, std::size_t most, bool voc, bool partners,
+           long threads) {
+          return match_objects({t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images, labels,
+                                ious, areas, most, voc, partners, threads}, nullptr, nullptr);
+        },
+        nb::arg("t_image").noconvert(), nb::arg("t_label").noconvert(),
         nb::arg("t_box").noconvert(), nb::arg("t_area").noconvert(), nb::arg("t_flags").noconvert(),
         nb::arg("d_image").noconvert(), nb::arg("d_label").noconvert(), nb::arg("d_box").noconvert(),
         nb::arg("d_score").noconvert(), nb::arg("images"), nb::arg("labels"), nb::arg("ious").noconvert(),

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arrays.hpp"
+
 namespace steelyard {
 
 // One bit for each IoU threshold.
@@ -25,5 +27,32 @@ inline double box_iou(const double* d, const double* g, bool crowd) {
   const double whole = crowd ? d_area : d_area + g[2] * g[3] - inter;
   return inter / whole;
 }
+
+// How alike a detection and a truth are, from 0 to 1, where it is not the IoU of their boxes: masks and keypoints have
+// their own. Where it is below `least`, anything below `least` will do.
+class Likeness {
+ public:
+  virtual ~Likeness() = default;
+  virtual double of(std::size_t detection, std::size_t truth, bool crowd, double least) const = 0;
+};
+
+// What matching looks at, whatever the objects are; see boxes.cpp.
+struct Objects {
+  In1<std::int32_t> t_image, t_label;
+  In2<double> t_box;
+  In1<double> t_area;
+  In1<std::uint8_t> t_flags;
+  In1<std::int32_t> d_image, d_label;
+  In2<double> d_box;
+  In1<double> d_score;
+  std::size_t images, labels;
+  In1<double> ious;
+  In2<double> areas;
+  std::size_t most;
+  bool voc, partners;
+  long threads;
+};
+// `likeness` null: by the boxes; `d_area` null: a detection's area is that of its box.
+nb::tuple match_objects(const Objects& objects, const Likeness* likeness, const double* d_area);
 
 }  // namespace steelyard

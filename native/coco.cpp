@@ -7,6 +7,9 @@
 // threads gives the same columns and the same error.
 #include <algorithm>
 #include <cstdio>
+#include <limits>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #ifndef _WIN32
@@ -18,6 +21,7 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
+#include "coco_shapes.hpp"
 #include "json.hpp"
 #include "pool.hpp"
 #include "random.hpp"
@@ -26,6 +30,7 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLargest = 1e12;  // of a coordinate or a size: products of two stay far from overflow
 
 // Bytes of a file, or of memory.
@@ -123,26 +128,34 @@ struct Part {
   std::string names;
   std::vector<std::int64_t> name_ends;
   std::vector<std::int64_t> id;
-  std::vector<double> box, score, area;
+  std::vector<double> box, score, area, size;
   std::vector<std::uint8_t> crowd;
+  Shapes shapes;
   std::size_t counts[kSections] = {0, 0, 0, 0};
   std::size_t begin = 0, end = 0;
   State before, after;
   bool ran = false;
+  bool federated = false;
 };
 
 enum Key : unsigned {
-  kId = 1, kImage = 2, kCategory = 4, kBox = 8, kScore = 16, kArea = 32, kCrowd = 64, kName = 128, kOther = 256
+  kId = 1, kImage = 2, kCategory = 4, kBox = 8, kScore = 16, kArea = 32, kCrowd = 64, kName = 128, kOther = 256,
+  kWidth = 512, kHeight = 1024, kFederated = 2048, kMask = 4096, kPoints = 8192, kVisible = 16384
 };
 
 Key key_of(std::string_view k) {
   switch (k.size()) {
     case 2: return k == "id" ? kId : kOther;
     case 4: return k == "bbox" ? kBox : k == "area" ? kArea : k == "name" ? kName : kOther;
-    case 5: return k == "score" ? kScore : kOther;
+    case 5: return k == "score" ? kScore : k == "width" ? kWidth : kOther;
+    case 6: return k == "height" ? kHeight : kOther;
     case 7: return k == "iscrowd" ? kCrowd : kOther;
     case 8: return k == "image_id" ? kImage : kOther;
+    case 9: return k == "keypoints" ? kPoints : kOther;
     case 11: return k == "category_id" ? kCategory : kOther;
+    case 16: return k == "neg_category_ids" ? kFederated : kOther;
+    case 12: return k == "segmentation" ? kMask : kOther;
+    case 13: return k == "num_keypoints" ? kVisible : kOther;
     default: return kOther;
   }
 }
@@ -157,6 +170,12 @@ const char* text_of(Key key) {
     case kArea: return "area";
     case kCrowd: return "iscrowd";
     case kName: return "name";
+    case kWidth: return "width";
+    case kHeight: return "height";
+    case kFederated: return "neg_category_ids";
+    case kMask: return "segmentation";
+    case kPoints: return "keypoints";
+    case kVisible: return "num_keypoints";
     default: return "";
   }
 }
@@ -177,7 +196,7 @@ struct IdValue {
 
 class Parser {
  public:
-  Parser(const Source& source, bool truth) : source_(source), truth_(truth) {}
+  Parser(const Source& source, bool truth, What what) : source_(source), truth_(truth), what_(what) {}
 
   // Parses from `from` (in the given state) up to the first gap between records at or behind `until`.
   // With `guess` it first looks for a place to start.
@@ -354,14 +373,33 @@ class Parser {
   }
 
   void fields(Cursor& c, Part& part, int section) {
-    static constexpr unsigned wanted[] = {kId, kId | kImage | kCategory | kBox | kArea | kCrowd, kId | kName,
+    static constexpr unsigned wanted[] = {kId | kWidth | kHeight | kFederated, kId | kImage | kCategory | kBox | kArea | kCrowd,
+                                          kId | kName,
                                           kImage | kCategory | kBox | kScore};
     static constexpr unsigned required[] = {kId, kImage | kCategory | kBox, kId, kImage | kCategory | kBox | kScore};
+    // Beside that: of masks and keypoints their own, with the size of images for the first.
+    static constexpr unsigned also[3][kSections] = {
+        {0, 0, 0, 0}, {kHeight | kWidth, kMask, 0, kMask}, {0, kPoints | kVisible, 0, kPoints}};
+    const unsigned mine = also[static_cast<int>(what_)][section], shape = mine & (kMask | kPoints);
+    const unsigned asked = (wanted[section] | mine) & ~(shape & kMask ? unsigned{kBox} : 0u);
+    const unsigned needed = (required[section] | shape) & ~(shape ? unsigned{kBox} : 0u);
+    const Shapes::Mark mark = part.shapes.mark();
+    try {
+      fields_of(c, part, section, asked, needed, mine);
+    } catch (...) {
+      part.shapes.back_to(mark);  // what is met again is read again
+      throw;
+    }
+  }
+
+  void fields_of(Cursor& c, Part& part, int section, unsigned asked, unsigned needed, unsigned mine) {
+    const unsigned shape = mine & (kMask | kPoints);
     const std::size_t start = c.at();
     unsigned seen = 0;
-    double box[4], score = 0, area = 0;
+    double box[4] = {0, 0, 0, 0}, score = 0, area = 0, size[2] = {kUnknown, kUnknown};
     bool crowd = false;
-    std::int64_t id = -1;
+    std::int64_t id = -1, height = -1, width = -1, visible = -1;
+    const std::size_t points = part.shapes.keypoints.size();
     // Records of a file are written alike: what stood between two values in the last one most likely stands there again.
     std::vector<Between>& guesses = guesses_[section];
     for (std::size_t place = 0;; ++place) {
@@ -383,7 +421,7 @@ class Parser {
         const Key key = key_of(c.text(&scratch_));
         c.expect(':', "':' is expected");
         c.space();
-        if (key & wanted[section]) key_ = key;
+        if (key & asked) key_ = key;
         if (place < kMostKeys) {
           guesses.resize(place);
           guesses.push_back({c.since(from), key_});
@@ -419,18 +457,40 @@ class Parser {
           break;
         case kCrowd: crowd = read_flag(c); break;
         case kName: name_ = c.text(&scratch_); break;
+        case kWidth:
+        case kHeight:
+          if (mine & kHeight) {  // masks are drawn into it
+            (key == kHeight ? height : width) = read_side(c);
+            size[key == kHeight] = static_cast<double>(key == kHeight ? height : width);
+          } else if (c.number_here()) {  // scores do not need it: what is not a number is passed over
+            size[key == kHeight] = c.number().value;
+          } else {
+            c.skip();
+          }
+          break;
+        case kFederated:  // LVIS: which classes were looked for in vain; that it says so is enough here
+          part.federated = true;
+          c.skip();
+          break;
+        case kMask: part.shapes.read_mask(c, base_); break;
+        case kPoints: part.shapes.read_keypoints(c); break;
+        case kVisible: visible = integer(c); break;
         default: break;
       }
     }
     key_ = kOther;
-    const unsigned lacking = required[section] & ~seen;
+    const unsigned lacking = needed & ~seen;
     if (lacking) {
       key_ = lacking & kImage ? kImage : lacking & kCategory ? kCategory : lacking & kBox ? kBox
-             : lacking & kScore ? kScore : kId;
+             : lacking & kMask ? kMask : lacking & kPoints ? kPoints : lacking & kScore ? kScore : kId;
       c.refuse(start, "the key is missing");
     }
     switch (section) {
-      case kImages: add(part.images, own_id_, c, start); break;
+      case kImages:
+        add(part.images, own_id_, c, start);
+        part.size.insert(part.size.end(), size, size + 2);
+        if (mine) part.shapes.sizes.insert(part.shapes.sizes.end(), {height, width});
+        break;
       case kCategories:
         add(part.categories, own_id_, c, start);
         if (!(seen & kName)) name_.clear();
@@ -442,11 +502,15 @@ class Parser {
         add(part.image, image_, c, start);
         key_ = kCategory;
         add(part.label, label_, c, start);
-        part.box.insert(part.box.end(), box, box + 4);
+        if (shape & kPoints) {
+          if (!(seen & kBox) || section == kResults) part.shapes.box_of_points(points, section == kResults, box);
+        }
+        if (!(shape & kMask)) part.box.insert(part.box.end(), box, box + 4);
         if (section == kAnnotations) {
           part.id.push_back(seen & kId ? id : -1);
-          part.area.push_back(seen & kArea ? area : box[2] * box[3]);
+          part.area.push_back(seen & kArea ? area : shape ? -1 : box[2] * box[3]);
           part.crowd.push_back(crowd);
+          if (shape & kPoints) part.shapes.visible.push_back(seen & kVisible ? visible : -1);
         } else {
           part.score.push_back(score);
         }
@@ -473,6 +537,17 @@ class Parser {
     for (int i = 0; i < 4; ++i) {
       if (box[i] > kLargest || box[i] < -kLargest) c.refuse(start, "a coordinate or size beyond 1e12");
     }
+  }
+
+  std::int64_t read_side(Cursor& c) {
+    const std::size_t start = c.at();
+    if (c.peek() == 'n') {  // null: not known
+      c.skip();
+      return -1;
+    }
+    const std::int64_t side = integer(c);
+    if (side < 0 || side > 0xFFFFFFFFll) c.refuse(start, "a height or width must be a whole number from 0 to 2^32");
+    return side;
   }
 
   bool read_flag(Cursor& c) {
@@ -515,6 +590,7 @@ class Parser {
 
   const Source& source_;
   bool truth_;
+  What what_;
   std::vector<char> buffer_;
   std::size_t base_ = 0, loaded_ = 0;
   std::string scratch_, name_;
@@ -523,11 +599,58 @@ class Parser {
   IdValue own_id_, image_, label_;
 };
 
+// Positions of ids among distinct ids. Ids of files are mostly a dense range, and a table serves; else a hash does.
+class Places {
+ public:
+  Places(const std::int64_t* ids, std::size_t n) {
+    if (n == 0) return;
+    const auto [low, high] = std::minmax_element(ids, ids + n);
+    low_ = *low;
+    const std::uint64_t span = static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(*low);
+    if (span < 16 * n + 1024) {
+      table_.assign(span + 1, -1);
+      for (std::size_t i = 0; i < n; ++i) insert(table_[static_cast<std::size_t>(ids[i] - low_)], i);
+      return;
+    }
+    std::size_t size = 16;
+    while (size < 2 * n) size *= 2;
+    mask_ = size - 1;
+    keys_.resize(size);
+    table_.assign(size, -1);
+    for (std::size_t i = 0; i < n; ++i) {
+      std::size_t at = mix64(static_cast<std::uint64_t>(ids[i])) & mask_;
+      while (table_[at] >= 0 && keys_[at] != ids[i]) at = (at + 1) & mask_;
+      keys_[at] = ids[i];
+      insert(table_[at], i);
+    }
+  }
+  std::int32_t find(std::int64_t id) const {
+    if (!mask_) {
+      const std::uint64_t at = static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(low_);
+      return at < table_.size() ? table_[at] : -1;
+    }
+    std::size_t at = mix64(static_cast<std::uint64_t>(id)) & mask_;
+    while (table_[at] >= 0 && keys_[at] != id) at = (at + 1) & mask_;
+    return table_[at];
+  }
+  std::int64_t repeated() const { return repeated_; }
+
+ private:
+  void insert(std::int32_t& slot, std::size_t i) {
+    if (slot < 0) slot = static_cast<std::int32_t>(i);
+    else if (repeated_ < 0) repeated_ = static_cast<std::int64_t>(i);
+  }
+  std::int64_t low_ = 0, repeated_ = -1;
+  std::size_t mask_ = 0;
+  std::vector<std::int64_t> keys_;
+  std::vector<std::int32_t> table_;
+};
+
 bool mixed(const Ids& a, const Ids& b) {
   return (!a.numbers.empty() && !b.ends.empty()) || (!a.ends.empty() && !b.numbers.empty());
 }
 
-std::vector<Part> parse(const Source& source, bool truth, long asked) {
+std::vector<Part> parse(const Source& source, bool truth, What what, long asked) {
   const std::size_t size = source.size();
   const std::size_t chunks = std::max<std::size_t>(1, (size + kChunk - 1) / kChunk);
   const std::size_t threads = thread_count(asked);
@@ -538,7 +661,7 @@ std::vector<Part> parse(const Source& source, bool truth, long asked) {
     guess.phase = Phase::element;
     guess.section = truth ? kAnnotations : kResults;
     parallel_for(chunks, threads, [&](std::size_t i) {
-      Parser parser(source, truth);
+      Parser parser(source, truth, what);
       try {
         if (i == 0) parser.run(parts[i], State{}, 0, until(i), false);
         else parser.run(parts[i], guess, i * kChunk, until(i), true);
@@ -547,7 +670,7 @@ std::vector<Part> parse(const Source& source, bool truth, long asked) {
       }
     });
   }
-  Parser parser(source, truth);
+  Parser parser(source, truth, what);
   State state;
   std::size_t place = 0;
   std::size_t counts[kSections] = {0, 0, 0, 0};
@@ -627,14 +750,116 @@ nb::object joined_ids(std::vector<Part>& parts, Get get) {
   return nb::make_tuple(nb::bytes(all.data(), all.size()), ends);
 }
 
-nb::object read(const Source& source, bool truth, long threads) {
+// Images and their sizes, as (height, width) in turn: ids are numbers or texts.
+struct ImageSizes {
+  std::vector<std::int64_t> numbers;
+  std::vector<std::string> texts;
+  std::vector<std::int64_t> sizes;
+};
+
+// Draws the masks of all parts; the sizes are those given, and those of the file's own images.
+void draw_masks(std::vector<Part>& parts, ImageSizes known, long asked) {
+  for (const Part& part : parts) {
+    known.numbers.insert(known.numbers.end(), part.images.numbers.begin(), part.images.numbers.end());
+    std::size_t from = 0;
+    for (std::int64_t end : part.images.ends) {
+      known.texts.push_back(part.images.texts.substr(from, static_cast<std::size_t>(end) - from));
+      from = static_cast<std::size_t>(end);
+    }
+    known.sizes.insert(known.sizes.end(), part.shapes.sizes.begin(), part.shapes.sizes.end());
+  }
+  require(known.sizes.size() == 2 * (known.numbers.size() + known.texts.size()), "one size for each image");
+  require(known.numbers.size() < (std::size_t{1} << 31), "too many ids");
+  const Places places(known.numbers.data(), known.numbers.size());
+  std::unordered_map<std::string_view, std::size_t> named;
+  for (std::size_t i = 0; i < known.texts.size(); ++i) named.emplace(known.texts[i], i);
+  std::vector<std::optional<Fault>> faults(parts.size());
+  parallel_for(parts.size(), thread_count(asked), [&](std::size_t p) {
+    Part& part = parts[p];
+    try {
+      part.shapes.draw([&](std::size_t row, std::int64_t& height, std::int64_t& width) {
+        std::size_t at;
+        if (!part.image.ends.empty()) {
+          const std::size_t from = row ? static_cast<std::size_t>(part.image.ends[row - 1]) : 0;
+          const std::size_t size = static_cast<std::size_t>(part.image.ends[row]) - from;
+          const auto found = named.find(std::string_view(part.image.texts).substr(from, size));
+          if (found == named.end()) return false;
+          at = found->second;
+        } else {
+          const std::int32_t found = places.find(part.image.numbers[row]);
+          if (found < 0) return false;
+          at = static_cast<std::size_t>(found);
+        }
+        height = known.sizes[2 * at];
+        width = known.sizes[2 * at + 1];
+        return true;
+      });
+    } catch (Fault& fault) {
+      faults[p] = std::move(fault);
+    }
+  });
+  long long before = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (faults[p]) {
+      faults[p]->record += before;
+      faults[p]->section = parts[p].counts[kResults] ? kResults : kAnnotations;
+      throw std::move(*faults[p]);
+    }
+    before += static_cast<long long>(parts[p].shapes.masks.size());
+  }
+}
+
+// Records of one chunk may agree and those of another not.
+void check_keypoints(const std::vector<Part>& parts) {
+  std::size_t numbers = 0;
+  for (const Part& part : parts) {
+    const std::size_t n = part.shapes.keypoint_numbers;
+    if (numbers && n && n != numbers) {
+      throw Fault{part.begin, std::to_string(n / 3) + " keypoints where others have " + std::to_string(numbers / 3), false, -1,
+                  "keypoints", -1};
+    }
+    if (n) numbers = n;
+  }
+}
+
+// Masks as packed bytes, one object each; their boxes, and the areas where the file gives none.
+void put_masks(nb::dict& out, std::vector<Part>& parts, bool truth) {
+  nb::list masks;
+  for (Part& part : parts) {
+    for (std::size_t row = 0; row < part.shapes.masks.size(); ++row) {
+      const Shapes::One& one = part.shapes.masks[row];
+      masks.append(nb::bytes(reinterpret_cast<const char*>(part.shapes.packed.data() + one.begin), 4 * (one.end - one.begin)));
+      if (truth && part.area[row] < 0) part.area[row] = part.shapes.areas[row];
+    }
+    std::vector<std::uint32_t>().swap(part.shapes.packed);
+  }
+  out["mask"] = masks;
+  out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.boxes; }, 4);
+  if (!truth) out["area"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.areas; });
+}
+
+void put_keypoints(nb::dict& out, std::vector<Part>& parts, bool truth) {
+  std::size_t width = 0;
+  for (Part& part : parts) {
+    width = std::max(width, part.shapes.keypoint_numbers);
+    for (std::size_t row = 0; row < part.area.size(); ++row) {
+      if (part.area[row] < 0) part.area[row] = part.box[4 * row + 2] * part.box[4 * row + 3];
+    }
+  }
+  out["keypoints"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.keypoints; }, width ? width : 3);
+  if (truth) out["visible"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.visible; });
+}
+
+nb::object read(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes) {
   std::vector<Part> parts;
   Fault fault;
   bool failed = false;
   {
     nb::gil_scoped_release release;
     try {
-      parts = parse(source, truth, threads);
+      parts = parse(source, truth, what, threads);
+      if (what == What::masks) draw_masks(parts, sizes, threads);
+      if (what == What::keypoints) check_keypoints(parts);
     } catch (Fault& met) {
       fault = std::move(met);
       failed = true;
@@ -647,15 +872,19 @@ nb::object read(const Source& source, bool truth, long threads) {
   nb::dict out;
   out["image"] = joined_ids(parts, [](Part& p) -> Ids& { return p.image; });
   out["label"] = joined_ids(parts, [](Part& p) -> Ids& { return p.label; });
-  out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.box; }, 4);
+  if (what == What::masks) put_masks(out, parts, truth);
+  if (what == What::keypoints) put_keypoints(out, parts, truth);
+  if (what != What::masks) out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.box; }, 4);
   if (!truth) {
     out["score"] = joined<double>(parts, [](Part& p) -> auto& { return p.score; });
     return out;
   }
   out["images"] = joined_ids(parts, [](Part& p) -> Ids& { return p.images; });
+  out["sizes"] = joined<double>(parts, [](Part& p) -> auto& { return p.size; }, 2);
   out["id"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.id; });
   out["area"] = joined<double>(parts, [](Part& p) -> auto& { return p.area; });
   out["crowd"] = joined<std::uint8_t>(parts, [](Part& p) -> auto& { return p.crowd; });
+  if (what == What::masks) out["sizes"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
   out["categories"] = joined_ids(parts, [](Part& p) -> Ids& { return p.categories; });
   nb::list names;
   for (Part& part : parts) {
@@ -666,70 +895,53 @@ nb::object read(const Source& source, bool truth, long threads) {
     }
   }
   out["names"] = names;
+  bool federated = false;
+  for (const Part& part : parts) federated |= part.federated;
+  out["federated"] = federated;
   return out;
 }
 
-// Positions of ids among distinct ids. Ids of files are mostly a dense range, and a table serves; else a hash does.
-class Places {
- public:
-  Places(const std::int64_t* ids, std::size_t n) {
-    if (n == 0) return;
-    const auto [low, high] = std::minmax_element(ids, ids + n);
-    low_ = *low;
-    const std::uint64_t span = static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(*low);
-    if (span < 16 * n + 1024) {
-      table_.assign(span + 1, -1);
-      for (std::size_t i = 0; i < n; ++i) insert(table_[static_cast<std::size_t>(ids[i] - low_)], i);
-      return;
-    }
-    std::size_t size = 16;
-    while (size < 2 * n) size *= 2;
-    mask_ = size - 1;
-    keys_.resize(size);
-    table_.assign(size, -1);
-    for (std::size_t i = 0; i < n; ++i) {
-      std::size_t at = mix64(static_cast<std::uint64_t>(ids[i])) & mask_;
-      while (table_[at] >= 0 && keys_[at] != ids[i]) at = (at + 1) & mask_;
-      keys_[at] = ids[i];
-      insert(table_[at], i);
-    }
-  }
-  std::int32_t find(std::int64_t id) const {
-    if (!mask_) {
-      const std::uint64_t at = static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(low_);
-      return at < table_.size() ? table_[at] : -1;
-    }
-    std::size_t at = mix64(static_cast<std::uint64_t>(id)) & mask_;
-    while (table_[at] >= 0 && keys_[at] != id) at = (at + 1) & mask_;
-    return table_[at];
-  }
-  std::int64_t repeated() const { return repeated_; }
+What what_of(int what) {
+  require(what >= 0 && what <= 2, "boxes, masks or keypoints");
+  return static_cast<What>(what);
+}
 
- private:
-  void insert(std::int32_t& slot, std::size_t i) {
-    if (slot < 0) slot = static_cast<std::int32_t>(i);
-    else if (repeated_ < 0) repeated_ = static_cast<std::int64_t>(i);
+ImageSizes sizes_of(nb::object ids, nb::object sizes) {
+  ImageSizes out;
+  if (sizes.is_none()) return out;
+  const auto given = nb::cast<In2<std::int64_t>>(sizes, false);
+  require(given.shape(1) == 2, "a size is height and width");
+  out.sizes.assign(given.data(), given.data() + given.size());
+  if (nb::isinstance<nb::list>(ids)) {
+    for (nb::handle id : nb::borrow<nb::list>(ids)) out.texts.push_back(nb::cast<std::string>(id));
+  } else {
+    const auto numbers = nb::cast<In1<std::int64_t>>(ids, false);
+    out.numbers.assign(numbers.data(), numbers.data() + numbers.shape(0));
   }
-  std::int64_t low_ = 0, repeated_ = -1;
-  std::size_t mask_ = 0;
-  std::vector<std::int64_t> keys_;
-  std::vector<std::int32_t> table_;
-};
+  require(2 * (out.numbers.size() + out.texts.size()) == out.sizes.size(), "one size for each image");
+  return out;
+}
 
 }  // namespace
 
 void bind_coco(nb::module_& m) {
   m.def(
       "coco_read",
-      [](const std::string& path, bool truth, long threads) { return read(Source(path), truth, threads); },
-      nb::arg("path"), nb::arg("truth"), nb::arg("threads") = 0,
-      "Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong.");
+      [](const std::string& path, bool truth, long threads, int what, nb::object ids, nb::object sizes) {
+        return read(Source(path), truth, threads, what_of(what), sizes_of(ids, sizes));
+      },
+      nb::arg("path"), nb::arg("truth"), nb::arg("threads") = 0, nb::arg("what") = 0, nb::arg("ids") = nb::none(),
+      nb::arg("sizes") = nb::none(),
+      "Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong. "
+      "`what`: 0 boxes, 1 masks, 2 keypoints; `ids` and `sizes` of images serve results with polygons.");
   m.def(
       "coco_parse",
-      [](nb::bytes text, bool truth, long threads) {
-        return read(Source(static_cast<const char*>(text.data()), text.size()), truth, threads);
+      [](nb::bytes text, bool truth, long threads, int what, nb::object ids, nb::object sizes) {
+        return read(Source(static_cast<const char*>(text.data()), text.size()), truth, threads, what_of(what),
+                    sizes_of(ids, sizes));
       },
-      nb::arg("text"), nb::arg("truth"), nb::arg("threads") = 0, "The same from bytes in memory.");
+      nb::arg("text"), nb::arg("truth"), nb::arg("threads") = 0, nb::arg("what") = 0, nb::arg("ids") = nb::none(),
+      nb::arg("sizes") = nb::none(), "The same from bytes in memory.");
   m.def(
       "places",
       [](In1<std::int64_t> ids, In1<std::int64_t> column) {

@@ -203,6 +203,9 @@ class Cursor {
     std::string& out = scratch ? *scratch : local;
     out.assign(start, static_cast<std::size_t>(p_ - start));
     for (;;) {
+      const char* from = p_;
+      plain_run();
+      out.append(from, p_);
       const unsigned char c = static_cast<unsigned char>(*p_);
       if (c == '"') {
         ++p_;

@@ -4,10 +4,13 @@
 namespace steelyard {
 void bind_boxes(nanobind::module_& m);
 void bind_coco(nanobind::module_& m);
+void bind_coco_eval(nanobind::module_& m);
 void bind_draws(nanobind::module_& m);
 void bind_ellipses(nanobind::module_& m);
+void bind_keypoints(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
 void bind_detection_ap(nanobind::module_& m);
+void bind_masks(nanobind::module_& m);
 void bind_ranked(nanobind::module_& m);
 void bind_ranking_join(nanobind::module_& m);
 void bind_ranking_scores(nanobind::module_& m);
@@ -21,9 +24,12 @@ NB_MODULE(_native, m) {
   m.doc() = "The compiled core of Steelyard: flat arrays in, flat arrays out.";
   steelyard::bind_boxes(m);
   steelyard::bind_coco(m);
+  steelyard::bind_coco_eval(m);
   steelyard::bind_draws(m);
   steelyard::bind_ellipses(m);
+  steelyard::bind_keypoints(m);
   steelyard::bind_labels(m);
+  steelyard::bind_masks(m);
   steelyard::bind_detection_ap(m);
   steelyard::bind_ranked(m);
   steelyard::bind_ranking_join(m);

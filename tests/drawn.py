@@ -6,6 +6,7 @@ the awkward cases that the task allows. `PERFECT[task](truth)` gives predictions
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +89,88 @@ def perfect_boxes(truth: Data) -> Data:
     n = len(truth["image"])
     columns = {name: [*truth[name], truth[name][0]] for name in ("image", "label", "x", "y", "w", "h")}
     columns["x"][-1], columns["y"][-1] = 5000.0, 5000.0
+    return {**columns, "score": [*(1 - np.arange(n) / (2 * n)), 0.01]}
+
+
+def draw_masks(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """The boxes of `draw_boxes` as ellipses of pixels, in all forms that a mask may have."""
+    truth, found = draw_boxes(rng, units)
+    sides = []
+    for side in (truth, found):
+        box = np.column_stack([side[name] for name in "xywh"])
+        masks = [ellipse_mask(b, i) for i, b in enumerate(box)]
+        kept = {name: column for name, column in side.items() if name not in "xywh"}
+        n = len(masks)
+        sides.append({**kept, "mask": objects(masks), "height": [SIDE] * n, "width": [SIDE] * n})
+    return sides[0], sides[1]
+
+
+SIDE = 700
+
+
+def objects(values: list[Any]) -> Any:
+    """An array of Python objects, whatever they are."""
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def ellipse_mask(box: Any, form: int) -> Any:
+    """An ellipse in a box, as a polygon or its JSON; or the box itself as run lengths."""
+    x, y, w, h = (float(v) for v in box)
+    angle = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    ring = np.stack([x + w / 2 * (1 + np.cos(angle)), y + h / 2 * (1 + np.sin(angle))], axis=1).round(2)
+    polygon = [[float(v) for v in ring.ravel()]]
+    if form % 3 == 0:
+        return polygon
+    if form % 3 == 1:
+        return json.dumps(polygon)
+    left, top, wide, high = int(x), int(y), max(1, int(w)), max(1, int(h))
+    counts = [left * SIDE + top, *[high, SIDE - high] * wide]
+    counts[-1] = SIDE * SIDE - sum(counts[:-1])
+    return {"size": [SIDE, SIDE], "counts": counts}
+
+
+def perfect_masks(truth: Data) -> Data:
+    """The truth itself, and a small one on nothing."""
+    n = len(truth["image"])
+    columns = {name: [*truth[name], truth[name][0]] for name in ("image", "label", "mask", "height", "width")}
+    columns["mask"][-1] = [[SIDE - 6.0, SIDE - 6.0, SIDE - 1.0, SIDE - 6.0, SIDE - 1.0, SIDE - 1.0]]
+    return {**columns, "score": [*(1 - np.arange(n) / (2 * n)), 0.01]}
+
+
+def draw_keypoints(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Points inside the boxes of `draw_boxes`; some truths show none."""
+    truth, found = draw_boxes(rng, units)
+    # Twenty detections of a class count in an image: not more, so that a perfect model finds all.
+    box = np.column_stack([truth[name] for name in "xywh"])
+    rows: list[list[float]] = []
+    for i, (x, y, w, h) in enumerate(box):
+        xy = rng.random((17, 2)) * [w, h] + [x, y]
+        seen = rng.integers(0, 3, 17) if i < 3 or rng.random() > 0.05 else np.zeros(17)
+        seen[0] = 2 if i < 3 else seen[0]
+        rows.append([float(v) for v in np.column_stack([xy, seen]).ravel()])
+    truth["keypoints"] = objects(rows)
+    nearest = {key: np.array(values) for key, values in found.items() if key in "xywh"}
+    d_rows = []
+    for i in range(len(found["score"])):
+        # The points of the truth whose box is nearest, moved with the box.
+        distance = sum((nearest[k][i] - box[:, j]) ** 2 for j, k in enumerate("xywh"))
+        j = int(np.argmin(distance))
+        points = np.array(rows[j]).reshape(17, 3)
+        scale = np.array([nearest["w"][i], nearest["h"][i]]) / box[j, 2:]
+        points[:, :2] = (points[:, :2] - box[j, :2]) * scale + [nearest["x"][i], nearest["y"][i]]
+        points[:, :2] += rng.normal(0, 0.01, (17, 2)) * box[j, 2:]
+        d_rows.append([float(v) for v in points.ravel()])
+    columns = {name: found[name] for name in ("image", "label", "score")}
+    return truth, {**columns, "keypoints": objects(d_rows)}
+
+
+def perfect_keypoints(truth: Data) -> Data:
+    """The truth itself, and one on nothing."""
+    n = len(truth["image"])
+    columns = {name: [*truth[name], truth[name][0]] for name in ("image", "label", "keypoints")}
+    columns["keypoints"][-1] = [v + 5000.0 for v in truth["keypoints"][0]]
     return {**columns, "score": [*(1 - np.arange(n) / (2 * n)), 0.01]}
 
 
@@ -258,6 +341,8 @@ DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
     "weights": draw_weights,
     "sequences": draw_sequences,
     "boxes": draw_boxes,
+    "masks": draw_masks,
+    "keypoints": draw_keypoints,
     "losses": draw_losses,
     "ellipses": draw_ellipses,
     "labels": draw_labels,
@@ -268,6 +353,8 @@ PERFECT: dict[str, Callable[[Data], Data]] = {
     "weights": same_columns("dish", "item", "weight"),
     "sequences": same_columns("sequence", "t", "weight"),
     "boxes": perfect_boxes,
+    "masks": perfect_masks,
+    "keypoints": perfect_keypoints,
     "losses": perfect_losses,
     "ellipses": lambda truth: {**same_columns("image", "xc", "yc", "theta", "a", "b")(truth), "score": truth["xc"]},
     "labels": perfect_labels,

@@ -10,7 +10,6 @@ import pytest
 from drawn import DRAW
 
 import steelyard as sy
-from steelyard.align.gather import SHAPES
 from steelyard.metrics import catalogue
 
 Data = dict[str, Any]
@@ -33,16 +32,10 @@ def batches(task: str, seed: int, sizes: list[int]) -> tuple[Data, Data, list[tu
     return truth, predictions, parts
 
 
-GATHERED = [name for name, task in catalogue.TASKS.items() if task.shape in SHAPES]
+every_task = pytest.mark.parametrize("task", list(catalogue.TASKS))
 
 
-@pytest.mark.parametrize("task", sorted(set(catalogue.TASKS) - set(GATHERED)))
-def test_refuses_what_it_cannot_gather(task: str) -> None:
-    with pytest.raises(sy.InputError, match="cannot be gathered"):
-        sy.Accumulator(task)
-
-
-@pytest.mark.parametrize("task", GATHERED)
+@every_task
 def test_is_what_all_at_once_gives(task: str) -> None:
     truth, predictions, parts = batches(task, 1, [5, 1, 8, 10])
     expected = sy.evaluate(task, truth, predictions, draws=200)
@@ -55,7 +48,7 @@ def test_is_what_all_at_once_gives(task: str) -> None:
         assert found.provenance.truth.digest == gathered.report(draws=200).provenance.truth.digest
 
 
-@pytest.mark.parametrize("task", GATHERED)
+@every_task
 def test_merge_of_pickled_parts_and_repeated_units(task: str) -> None:
     truth, predictions, parts = batches(task, 2, [6, 6, 6, 6])
     expected = sy.evaluate(task, truth, predictions, confidence=None)
@@ -79,18 +72,55 @@ def image(name: int, score: float, shift: float = 0.0) -> tuple[Data, Data]:
     )
 
 
-def test_unlike_copies_do_not_depend_on_the_order() -> None:
+def test_unlike_copies_are_an_error_or_kept_by_their_contents() -> None:
     first, again = image(7, 0.9), image(7, 0.8, 15.0)
     other = image(8, 0.5)
     values = []
     for order in ([first, again, other], [other, again, first]):
-        gathered = sy.Accumulator("boxes")
+        gathered, kept = sy.Accumulator("boxes"), sy.Accumulator("boxes", unlike="keep")
         for truth, prediction in order:
             gathered.update([truth], [prediction])
-        report = gathered.report("map50", confidence=None)
+            kept.update([truth], [prediction])
+        with pytest.raises(sy.InputError, match="image '7' came twice with different predictions, in batch"):
+            gathered.report()
+        report = kept.report("map50", confidence=None)
         assert any("1 of them came with other predictions" in note for note in report.notes)
         values.append(report["map50"].value)
     assert values[0] == values[1]
+    with pytest.raises(sy.InputError, match=r"unlike='kepe' is no choice\. Did you mean 'keep'"):
+        sy.Accumulator("boxes", unlike="kepe")
+
+
+def test_a_copy_without_detections_is_unlike() -> None:
+    truth, prediction = image(7, 0.9)
+    gathered = sy.Accumulator("boxes")
+    gathered.update([truth], [prediction])
+    gathered.update([truth], [{"image": 7, "boxes": [], "labels": [], "scores": []}])
+    with pytest.raises(sy.InputError, match="image '7' came twice with different predictions"):
+        gathered.report()
+
+
+def test_truth_and_predictions_may_come_apart() -> None:
+    truth, predictions = DRAW["weights"](np.random.default_rng(3), 6)
+    nothing = {name: [] for name in predictions}
+    first = set(truth["dish"][:1])
+    gathered = sy.Accumulator("weights")
+    gathered.update(truth, nothing)
+    gathered.update(rows_of(truth, first, "dish"), predictions)  # the first unit's truth again, now with predictions
+    with pytest.raises(sy.InputError, match="came twice with different predictions"):
+        gathered.report()
+    gathered = sy.Accumulator("weights")
+    gathered.update(truth, rows_of(predictions, first, "dish"))
+    gathered.update(rows_of(truth, first, "dish"), rows_of(predictions, first, "dish"))
+    gathered.merge(apart(predictions, truth, first))
+    assert gathered.report(confidence=None).scores == sy.evaluate("weights", truth, predictions, confidence=None).scores
+
+
+def apart(predictions: Data, truth: Data, first: set[str]) -> sy.Accumulator:
+    """The predictions of all units but the first, beside a truth that has come already."""
+    rest = sy.Accumulator("weights")
+    rest.update(rows_of(truth, first, "dish"), predictions)
+    return rest
 
 
 def test_unlike_truth_is_an_error() -> None:
@@ -98,8 +128,19 @@ def test_unlike_truth_is_an_error() -> None:
     truth, prediction = image(7, 0.9)
     gathered.update([truth], [prediction])
     gathered.update([{**truth, "labels": [2]}], [prediction])
-    with pytest.raises(sy.InputError, match="image '7' came in 2 batches with different truth"):
+    with pytest.raises(
+        sy.InputError, match="image '7' came twice with different truth, in batch 0, truth and in batch 1"
+    ):
         gathered.report()
+
+
+def test_a_buffer_may_be_used_again() -> None:
+    gathered = sy.Accumulator("weights")
+    weight, predicted = np.zeros(1), np.zeros(1)
+    for i in range(4):
+        weight[0], predicted[0] = 10 * i, 10 * i + 1
+        gathered.update({"dish": [i], "item": [0], "weight": weight}, {"dish": [i], "item": [0], "weight": predicted})
+    assert gathered.report("mae", confidence=None)["mae"].value == 1.0
 
 
 def test_images_without_objects_or_detections_count() -> None:
@@ -117,3 +158,34 @@ def test_nothing_and_another_task() -> None:
         sy.Accumulator("boxes").report()
     with pytest.raises(sy.InputError, match="cannot be merged"):
         sy.Accumulator("boxes").merge(sy.Accumulator("weights"))
+
+
+def test_classes_keep_their_names() -> None:
+    def coco(image: int, category: int) -> tuple[Data, list[Data]]:
+        box = {"image_id": image, "category_id": category, "bbox": [5, 5, 20, 20]}
+        truth = {
+            "images": [{"id": image}],
+            "annotations": [{**box, "id": image, "area": 400, "iscrowd": 0}],
+            "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
+        }
+        return truth, [{**box, "score": 0.9}]
+
+    gathered = sy.Accumulator("boxes")
+    gathered.update(*coco(1, 1))
+    gathered.update(*coco(2, 2))
+    for state in (gathered, sy.Accumulator.from_bytes(gathered.to_bytes())):
+        assert state.report(confidence=None).table("classes").rows == ("cat", "dog")
+
+
+def test_rows_without_ids_cannot_be_gathered() -> None:
+    gathered = sy.Accumulator("labels")
+    gathered.update({"label": ["a", "b"]}, {"label": ["a", "a"]})
+    with pytest.raises(sy.InputError, match="column 'id' is missing, which says what a unit is"):
+        gathered.report()
+
+
+def test_embeddings_cannot_be_gathered() -> None:
+    gathered = sy.Accumulator("rankings")
+    gathered.update({"query_label": [0, 0, 1, 1]}, {"query": np.eye(4)})
+    with pytest.raises(sy.InputError, match="embeddings are searched as a whole"):
+        gathered.report()

@@ -523,6 +523,10 @@ def test_no_rule_is_an_error(tmp_path: Path, steelyard) -> None:
 def test_settings_that_differ_are_remarked() -> None:
     found = sy.gate(result(score(), missing="skip"), "mae > baseline", baseline=result(score()))
     assert "different settings: missing error and skip" in " ".join(str(found).split())
+    gaps = result(score(), missing="skip")
+    gaps["counts"]["missing"] = 7
+    told = " ".join(str(sy.gate(gaps, "mae > baseline", baseline=result(score(), missing="skip"))).split())
+    assert "no prediction for 0 rows, the result for 7; each leaves out its own" in told
     allowed = sy.gate(result(score()), "mae > baseline", baseline=result(score(), truth="1"), other_truth=True)
     assert "the two stand on different truth" in " ".join(str(allowed).split())
     assert "No rule speaks of the baseline." in str(sy.gate(result(score()), "mae > 3", baseline=result(score())))

@@ -622,7 +622,7 @@ def test_tables() -> None:
     assert json.loads(json.dumps(bins.to_dict(), allow_nan=False))["values"][0][3] is None
     page = report.to_html()
     assert "<summary>Confusion matrix: rows of truth by prediction</summary>" in page
-    assert "<td>0</td><td>1</td><td>1</td>" in page
+    assert '<th scope="row">0</th><td class=n data-v="1">1</td><td class=n data-v="1">1</td>' in page
     with pytest.raises(KeyError, match="Did you mean 'confusion'"):
         report.table("confusio")
 

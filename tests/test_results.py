@@ -98,13 +98,14 @@ class _Tags(HTMLParser):
 HOSTILE = "<script>alert(1)</script>\"'&`|*_]"
 
 
-def test_page_holds_no_script_and_no_address() -> None:
+def test_page_holds_no_foreign_script_and_no_address() -> None:
     truth = {**TRUTH, "food": [HOSTILE] * 6}
     for page in (sy.evaluate("weights", truth, A, by=["food"]).to_html(), sy.compare("weights", TRUTH, A, B).to_html()):
         tags = _Tags()
         tags.feed(page)
         assert tags.open == []
-        assert "script" not in tags.seen
+        assert tags.seen.count("script") == page.count("<script")  # ours, and the data that it reads
+        assert "<script>alert" not in page
         assert not re.search(r"https?://", page)
 
 

@@ -179,6 +179,121 @@ def write_json(path: Path, data: object) -> None:
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
+def outline(rng: np.random.Generator, box: list[float], wobble: float) -> list[float]:
+    """A dish seen from above: an ellipse in its box, drawn by hand."""
+    x, y, w, h = box
+    angle = np.linspace(0, 2 * np.pi, 14, endpoint=False)
+    reach = 1 + rng.normal(0, wobble, 14)
+    ring = np.stack([x + w / 2 * (1 + reach * np.cos(angle)), y + h / 2 * (1 + reach * np.sin(angle))], axis=1)
+    return [round(float(v), 1) for v in ring.ravel()]
+
+
+def filled(ring: list[float], height: int, width: int) -> np.ndarray:
+    """The pixels whose middle lies in a polygon: plain arithmetic, the same on every machine."""
+    y, x = np.mgrid[0:height, 0:width] + 0.5
+    inside = np.zeros((height, width), dtype=bool)
+    points = np.array(ring).reshape(-1, 2)
+    for (ax, ay), (bx, by) in zip(points, np.roll(points, -1, axis=0), strict=True):
+        if ay != by:
+            inside ^= ((ay > y) != (by > y)) & (x < (bx - ax) * (y - ay) / (by - ay) + ax)
+    return inside
+
+
+def masks(rng: np.random.Generator) -> None:
+    """Dishes on a table as polygons; the models answer with COCO's compressed masks. Model B draws more carefully."""
+    from steelyard import _native
+
+    names, height, width = ("bowl", "cup", "plate"), 240, 320
+    images = [{"id": i, "file_name": f"table{i:03d}.jpg", "height": height, "width": width} for i in range(1, 51)]
+    annotations: list[dict[str, object]] = []
+    results: tuple[list[dict[str, object]], list[dict[str, object]]] = ([], [])
+
+    def result(image: int, label: int, ring: list[float], score: float) -> dict[str, object]:
+        pixels = np.asfortranarray(filled(ring, height, width)[:, :, None]).view(np.uint8)
+        mask = _native.mask_encode(pixels)[0]
+        counts = {"size": mask["size"], "counts": mask["counts"].decode()}
+        return {"image_id": image, "category_id": label, "segmentation": counts, "score": round(float(score), 3)}
+
+    for image in images:
+        number = int(str(image["id"]))
+        for _ in range(int(rng.integers(0, 5))):
+            label = int(rng.integers(1, 4))
+            side = (55.0, 32.0, 90.0)[label - 1]
+            w, h = (float(v) for v in side * np.exp(rng.normal(0, 0.2, 2)))
+            box = [float(rng.uniform(0, width - w)), float(rng.uniform(0, max(1, height - h))), w, h]
+            ring = outline(rng, box, 0.03)
+            area = int(filled(ring, height, width).sum())
+            annotations.append({
+                "id": len(annotations) + 1, "image_id": number, "category_id": label, "segmentation": [ring],
+                "area": area, "bbox": [round(v, 1) for v in box], "iscrowd": 0,
+            })  # fmt: skip
+            for listed, seen, loose, wobble in ((results[0], 0.85, 0.06, 0.10), (results[1], 0.85, 0.03, 0.05)):
+                if rng.random() < seen:
+                    moved = np.array(box) + rng.normal(0, loose, 4) * [w, h, w, h]
+                    named = label if rng.random() < 0.94 else int(rng.integers(1, 4))
+                    score = np.clip(0.7 + rng.normal(0, 0.15), 0.05, 0.99)
+                    listed.append(result(number, named, outline(rng, [*moved[:2], *np.abs(moved[2:])], wobble), score))
+        for listed in results:
+            for _ in range(int(rng.poisson(0.5))):
+                box = [*rng.uniform(0, 200, 2), *rng.uniform(20, 90, 2)]
+                listed.append(result(number, int(rng.integers(1, 4)), outline(rng, box, 0.1), rng.beta(2, 4)))
+    categories = [{"id": i, "name": name} for i, name in enumerate(names, 1)]
+    truth = {"images": images, "annotations": annotations, "categories": categories}
+    for name, data in (("truth", truth), ("model_a", results[0]), ("model_b", results[1])):
+        write_json(SAMPLES / "masks" / f"{name}.json", data)
+
+
+# A body in its box, from nose to ankles: x and y as shares.
+BODY = (
+    (0.50, 0.06), (0.53, 0.04), (0.47, 0.04), (0.57, 0.06), (0.43, 0.06), (0.66, 0.22), (0.34, 0.22), (0.75, 0.38),
+    (0.25, 0.38), (0.80, 0.52), (0.20, 0.52), (0.60, 0.53), (0.40, 0.53), (0.61, 0.75), (0.39, 0.75), (0.62, 0.96),
+    (0.38, 0.96),
+)  # fmt: skip
+
+
+def keypoints(rng: np.random.Generator) -> None:
+    """People at a table, 17 points each; model B places points better, and finds fewer."""
+    images = [{"id": i, "file_name": f"room{i:03d}.jpg", "height": 480, "width": 640} for i in range(1, 51)]
+    annotations: list[dict[str, object]] = []
+    results: tuple[list[dict[str, object]], list[dict[str, object]]] = ([], [])
+    names = ("guest", "waiter")
+
+    def flat(points: object, seen: object) -> list[float]:
+        table = np.column_stack([np.round(points, 1), seen])  # type: ignore[call-overload]
+        return [int(v) if float(v).is_integer() else float(v) for v in table.ravel()]
+
+    for image in images:
+        number = int(str(image["id"]))
+        for _ in range(int(rng.integers(0, 4))):
+            label = 1 if rng.random() < 0.75 else 2
+            h = float(np.exp(rng.normal(4.9, 0.35)))
+            w = h * float(rng.uniform(0.35, 0.5))
+            x, y = float(rng.uniform(0, 640 - w)), float(rng.uniform(0, max(1, 480 - h)))
+            points = np.array(BODY) * [w, h] + [x, y] + rng.normal(0, 0.02, (17, 2)) * [w, h]
+            seen = rng.choice([0, 1, 2], 17, p=[0.15, 0.15, 0.7])
+            annotations.append({
+                "id": len(annotations) + 1, "image_id": number, "category_id": label,
+                "keypoints": flat(points * (seen > 0)[:, None], seen), "num_keypoints": int((seen > 0).sum()),
+                "bbox": [round(v, 1) for v in (x, y, w, h)], "area": round(0.5 * w * h, 1), "iscrowd": 0,
+            })  # fmt: skip
+            for listed, found, off in ((results[0], 0.92, 0.035), (results[1], 0.82, 0.018)):
+                if rng.random() < found:
+                    placed = points + rng.normal(0, off, (17, 2)) * [w, h]
+                    score = round(float(np.clip(0.75 + rng.normal(0, 0.13), 0.05, 0.99)), 3)
+                    listed.append({"image_id": number, "category_id": label, "keypoints": flat(placed, np.ones(17)),
+                                   "score": score})  # fmt: skip
+        for listed in results:
+            for _ in range(int(rng.poisson(0.4))):
+                placed = np.array(BODY) * rng.uniform(40, 150, 2) + rng.uniform(0, 300, 2)
+                named, score = int(rng.integers(1, 3)), round(float(rng.beta(2, 4)), 3)
+                points = flat(placed, np.ones(17))
+                listed.append({"image_id": number, "category_id": named, "keypoints": points, "score": score})
+    categories = [{"id": i, "name": name} for i, name in enumerate(names, 1)]
+    truth = {"images": images, "annotations": annotations, "categories": categories}
+    for name, data in (("truth", truth), ("model_a", results[0]), ("model_b", results[1])):
+        write_json(SAMPLES / "keypoints" / f"{name}.json", data)
+
+
 # scene: (things, places) of made-up captions
 SCENES = {
     "street": (
@@ -244,6 +359,8 @@ def main() -> None:
     make_labels_sample.main()
     rankings(np.random.default_rng(20260703))
     boxes(np.random.default_rng(20260705))
+    masks(np.random.default_rng(20260707))
+    keypoints(np.random.default_rng(20260708))
     captions(np.random.default_rng(20260703))
 
 

@@ -97,25 +97,152 @@ DIFFERENCE = closed(
         "interval": INTERVAL,
         "p": {**NUMBER, "description": "Two-sided, by paired randomisation over units."},
         "p_holm": {**NUMBER, "description": "The same, corrected for all metrics in this file."},
-        "verdict": {"enum": ["better", "worse", "no difference shown", "undefined"]},
+        "verdict": {"enum": ["better", "worse", "differs", "no difference shown", "undefined"]},
         "units": COUNT,
         "why": MAYBE_TEXT,
         "better": {"enum": ["lower", "higher", "zero", "one", "none"]},
         "measure": MAYBE_TEXT,
     }
 )
+TABLE = closed(
+    {
+        "name": TEXT,
+        "title": TEXT,
+        "corner": {**TEXT, "description": "What the rows are."},
+        "rows": TEXTS,
+        "columns": TEXTS,
+        "values": {"type": "array", "items": {"type": "array", "items": NUMBER}},
+    }
+)
+FIGURE = closed(
+    {
+        "name": TEXT,
+        "kind": {**TEXT, "description": "How it is drawn: agreement, bars, curves, matrix ..."},
+        "title": TEXT,
+        "caption": {**TEXT, "description": "How to read it."},
+        "facts": {"type": "object", "description": "What holds for the whole figure, such as the titles of its axes."},
+        "columns": {
+            "type": "object",
+            "additionalProperties": {"type": "array"},
+            "description": "The data, columns of equal length; numbers keep seven digits.",
+        },
+        "table": {"oneOf": [{"type": "null"}, TABLE]},
+    }
+)
+PACKED = {
+    "type": ["string", "null"],
+    "description": "Columns as base64 of gzip of: length of a header (4 bytes, little-endian), the header (JSON: name "
+    "and type of each column), the columns' bytes, those of the same weight together.",
+}
+DETAILS = closed(
+    {
+        "tables": {"type": "array", "items": TABLE},
+        "figures": {"type": "array", "items": FIGURE},
+        "units": {**PACKED, "description": f"Every unit with its own scores. {PACKED['description']}"},
+        "rows": {**PACKED, "description": f"The task's rows (items, detections ...). {PACKED['description']}"},
+    },
+    "What the page shows beside scores; there only when asked for.",
+)
 SLICE = closed({"by": TEXTS, "value": TEXT, "scores": {"type": "array", "items": SCORE}})
 
 
-def document(name: str, title: str, properties: dict[str, Any]) -> dict[str, Any]:
+SLICED = closed({"by": TEXTS, "value": TEXT, "differences": {"type": "array", "items": DIFFERENCE}})
+
+
+def document(
+    name: str, title: str, properties: dict[str, Any], optional: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """A schema with its head."""
     head = {"schema": {"const": f"steelyard/{name}/1"}, "task": TEXT, "unit": {**TEXT, "description": "What is drawn."}}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **closed({**head, **properties}),
-    }  # fmt: skip
+    body = closed({**head, **properties})
+    body["properties"] = {**body["properties"], **(optional or {})}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **body}
+
+
+FINDING = closed(
+    {
+        "code": {**TEXT, "description": "The kind of finding; see docs/check.md."},
+        "severity": {"enum": ["error", "warning", "note"]},
+        "side": {"enum": ["truth", "predictions"]},
+        "what": TEXT,
+        "count": {**COUNT, "description": "How many are affected."},
+        "total": {**COUNT, "description": "Of how many."},
+        "examples": {**TEXTS, "description": "Where, for the first few."},
+        "remedy": TEXT,
+    }
+)
+CHECK = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "What a check of data found",
+    **closed(
+        {
+            "schema": {"const": "steelyard/check/1"},
+            "steelyard": {**TEXT, "description": "The version that looked."},
+            "truth": TEXT,
+            "predictions": MAYBE_TEXT,
+            "ok": {"type": "boolean", "description": "Whether there is no error."},
+            "counts": {"type": "object", "additionalProperties": COUNT},
+            "findings": {"type": "array", "items": FINDING},
+        }
+    ),
+}
+LOSS = closed(
+    {
+        "kind": {"enum": ["lost", "changed"]},
+        "what": TEXT,
+        "count": COUNT,
+        "why": TEXT,
+    }
+)
+CONVERSION = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "The account of a conversion",
+    **closed(
+        {
+            "schema": {"const": "steelyard/conversion/1"},
+            "source": TEXT,
+            "source_format": TEXT,
+            "target": TEXT,
+            "target_format": TEXT,
+            "images": COUNT,
+            "boxes": COUNT,
+            "classes": COUNT,
+            "predictions": {"type": "boolean", "description": "Whether the boxes have scores."},
+            "losses": {"type": "array", "items": LOSS},
+            "notes": TEXTS,
+            "lossless": {"type": "boolean"},
+        }
+    ),
+}
+
+
+NUMBERS = {"type": "object", "additionalProperties": NUMBER}
+EXPLANATION = closed(
+    {
+        "tool": TEXT,
+        "version": {**TEXT, "description": "The version that was held against the real package."},
+        "ours": {**NUMBERS, "description": "Steelyard's numbers by name."},
+        "theirs": {**NUMBERS, "description": "What the tool prints, all its settings together."},
+        "settings": {
+            "type": "array",
+            "items": closed(
+                {
+                    "setting": TEXT,
+                    "ours": TEXT,
+                    "theirs": TEXT,
+                    "why": TEXT,
+                    "values": {**NUMBERS, "description": "Our numbers with this one setting changed."},
+                }
+            ),
+        },
+        "remarks": TEXTS,
+    }
+)
 
 
 SCHEMAS = {
+    "check-1.json": CHECK,
+    "conversion-1.json": CONVERSION,
     "report-1.json": document(
         "report",
         "A Steelyard report",
@@ -125,6 +252,10 @@ SCHEMAS = {
             "counts": COUNTS,
             "notes": TEXTS,
             "provenance": PROVENANCE,
+        },
+        {
+            "explanations": {"type": "array", "items": EXPLANATION, "description": "Where they were asked for."},
+            "details": DETAILS,
         },
     ),
     "comparison-1.json": document(
@@ -136,6 +267,20 @@ SCHEMAS = {
             "notes": TEXTS,
             "provenance": closed({"a": PROVENANCE, "b": PROVENANCE}),
         },
+        {"slices": {"type": "array", "items": SLICED, "description": "There only when slices were asked for."}},
+    ),
+}
+SCHEMAS["lineup-1.json"] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Steelyard comparisons of several models with one",
+    **closed(
+        {
+            "schema": {"const": "steelyard/lineup/1"},
+            "comparisons": {
+                "type": "array",
+                "items": {key: value for key, value in SCHEMAS["comparison-1.json"].items() if key != "$schema"},
+            },
+        }
     ),
 }
 VERDICT = closed(

@@ -8,13 +8,14 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 
 from typing import TYPE_CHECKING, Any
 
-from steelyard.api import compare, draw, evaluate, metrics, use_threads
+from steelyard.api import compare, compare_all, draw, evaluate, metrics, read, use_threads
 from steelyard.core.errors import InputError, SteelyardError
 from steelyard.report.model import Comparison, Report
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
+    from steelyard.files import check, convert
     from steelyard.gating.gate import Gate, gate
 
 __all__ = [
@@ -25,11 +26,15 @@ __all__ = [
     "Report",
     "SteelyardError",
     "__version__",
+    "check",
     "compare",
+    "compare_all",
+    "convert",
     "draw",
     "evaluate",
     "gate",
     "metrics",
+    "read",
     "use_threads",
 ]
 
@@ -40,6 +45,10 @@ def __getattr__(name: str) -> Any:
         from steelyard.accumulator import Accumulator
 
         return Accumulator
+    if name in ("check", "convert"):
+        from steelyard import files
+
+        return getattr(files, name)
     if name in ("Gate", "gate"):
         from steelyard.gating import gate as gating
 

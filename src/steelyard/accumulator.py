@@ -8,50 +8,95 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
-from steelyard.align.gather import SHAPES, Batch, Place, gather
-from steelyard.api import By, evaluate
-from steelyard.core.errors import InputError
+import numpy as np
+
+from steelyard.align.gather import UNLIKE, Batch, Gathered, Place, gather
+from steelyard.align.rankings import unfolded
+from steelyard.align.unit_digest import total_digest
+from steelyard.api import By, evaluate, expanded, metrics_of
+from steelyard.compacted import Compacted, Seen, join_compacted, pack_compacted, unpack_compacted
+from steelyard.core.errors import InputError, nearest, some
 from steelyard.core.metric import Metric
+from steelyard.core.rankings import Rankings
+from steelyard.core.records import Array, Records, factorize
+from steelyard.core.task import Policy
+from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
+from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
+from steelyard.io.state import SIDES, pack_records, unpack_records
 from steelyard.metrics import catalogue
 from steelyard.report.model import Report
+from steelyard.stats.bootstrap import Resampling
+from steelyard.stats.sums import are_sums, sums
+from steelyard.version import __version__
+
+KIND = "records"  # of the container that a state is kept in
 
 
 class Accumulator:
     """Gather batches of a task, then report.
 
-    `update` takes what `evaluate` takes, for some of the units; `merge` takes over another accumulator, which may come
-    from another process (it can be pickled); `report` evaluates all that was gathered.
+    `update` takes what `evaluate` takes, for some of the units, each whole; `merge` takes over another accumulator,
+    which may come from another process (`save` and `load`, `to_bytes` and `from_bytes`, or pickle); `report` evaluates
+    all that was gathered. A unit that came twice counts once; where its two copies differ, that is an error, unless
+    `unlike="keep"` says that one of them shall be kept by its contents (a model that is not deterministic, behind a
+    sampler that repeats units to fill its last batch).
     """
 
-    def __init__(self, task: str, *, columns: Mapping[str, str] | None = None) -> None:
+    def __init__(self, task: str, *, columns: Mapping[str, str] | None = None, unlike: str = "error") -> None:
         self.task = catalogue.find_task(task)
-        if self.task.shape not in SHAPES:
-            raise InputError(f"task '{task}' cannot be gathered batch by batch", remedy="Evaluate all data at once.")
-        self.columns = dict(columns or {})
+        if unlike not in UNLIKE:
+            raise InputError(f"unlike='{unlike}' is no choice", remedy=nearest(unlike, UNLIKE))
+        self.columns, self.unlike = dict(columns or {}), unlike
         self.batches: list[Batch] = []
+        self._seen = 0
+        self._repeated: list[Array] = []
+        self._unlike: list[Array] = []
+        self.compacted: Compacted | None = None
 
     def update(self, truth: Any, predictions: Any = None) -> None:
-        """Take one batch."""
-        sides = read_sides(self.task, truth, predictions, self.columns)
-        batch = len(self.batches)
-        self.batches.append(
-            (
-                replace(sides[0], place=Place(f"batch {batch}, truth")),
-                replace(sides[1], place=Place(f"batch {batch}, predictions")),
+        """Take one batch. The data are copied: buffers may be used again."""
+        if self.compacted is not None:
+            raise InputError(
+                "the accumulator is compacted and takes no more batches",
+                remedy="Gather them in another one, compact it alike, and merge.",
             )
-        )
+        sides = read_sides(self.task, truth, predictions, self.columns)
+        named = (f"batch {self._seen}, truth", f"batch {self._seen}, predictions")
+        self.batches.append((_own(sides[0], named[0]), _own(sides[1], named[1])))
+        self._seen += 1
 
     def merge(self, other: Accumulator) -> None:
         """Take over what another accumulator of the same task has gathered."""
         if other.task.name != self.task.name:
             raise InputError(f"an accumulator of '{other.task.name}' cannot be merged into one of '{self.task.name}'")
+        if (self.compacted is None) != (other.compacted is None):
+            raise InputError(
+                "one accumulator is compacted and the other is not", remedy="Compact both alike, or neither."
+            )
+        self._repeated += other._repeated
+        self._unlike += other._unlike
+        if self.compacted is not None and other.compacted is not None:
+            self.compacted, again = join_compacted([self.compacted, other.compacted], self.task.truth.key[0])
+            self._repeated = _once([*self._repeated, again])
         self.batches += other.batches
 
     def __len__(self) -> int:
+        """How many batches came since the last were gathered into one."""
         return len(self.batches)
+
+    def gathered(self) -> Gathered:
+        """All batches as one, every unit once, in the order of their ids; later calls start from there."""
+        if not self.batches:
+            raise InputError("nothing was gathered", remedy="Call update() first.")
+        found = gather(self.batches, self.task.truth.key, self.unlike)
+        self.batches = [(found.truth, found.prediction)]
+        self._repeated = _once([*self._repeated, found.repeated])
+        self._unlike = _once([*self._unlike, found.unlike])
+        return found
 
     def report(
         self,
@@ -66,14 +111,19 @@ class Accumulator:
         options: Mapping[str, Any] | None = None,
         save_draws: bool = False,
     ) -> Report:
-        """Evaluate all batches as one; the settings are those of `evaluate`."""
-        if not self.batches:
-            raise InputError("nothing was gathered", remedy="Call update() first.")
-        gathered = gather(self.batches, self.task.truth.key[0])
+        """Evaluate all batches as one; the settings are those of `evaluate`.
+
+        A compacted accumulator has its policy and options from `compact`, and no slices.
+        """
+        if self.compacted is not None:
+            if by or missing or extra or options:
+                raise InputError("a compacted accumulator has its settings already", remedy="Say them in compact().")
+            return self._report_sums(metrics, Resampling(confidence, draws, seed))
+        found = self.gathered()
         report = evaluate(
             self.task.name,
-            gathered.truth,
-            gathered.prediction,
+            replace(found.truth, source="gathered truth"),
+            replace(found.prediction, source="gathered predictions"),
             metrics,
             by=by,
             confidence=confidence,
@@ -84,16 +134,156 @@ class Accumulator:
             options=options,
             save_draws=save_draws,
         )
-        notes = list(report.notes)
-        if gathered.repeated:
-            notes.append(f"{gathered.repeated} units ({self.task.unit}) came more than once and count once.")
-        if gathered.unlike:
-            notes.append(f"{gathered.unlike} of them came with other predictions; one copy is kept by its contents.")
-        return replace(report, notes=tuple(notes))
+        return replace(report, notes=(*report.notes, *self._notes()))
+
+    def compact(
+        self,
+        metrics: Sequence[str | Metric] | str | None = None,
+        *,
+        missing: str | None = None,
+        extra: str | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keep only the sums by unit that these metrics need, or the default set where it is one of sums.
+
+        The reports of these metrics, their intervals too, stay the same to the bit. A metric that is no function of
+        sums by unit (average precision, which needs every detection) is an error.
+        """
+        if self.compacted is not None:
+            raise InputError("the accumulator is compacted already")
+        kind, found = self.task, self.gathered()
+        policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
+        said = resolve_options(kind, options or {})
+        pairs = kind.join(found.truth, found.prediction, policy, said)
+        stats = kind.measure(pairs)
+        chosen = expanded(kind, metrics_of(kind, metrics), metrics is None, stats)
+        part = stats
+        if len(found.units) > 1:
+            half = frozenset(map(str, found.units[::2].tolist()))
+            tried = gather(self.batches, kind.truth.key, drop=half)
+            part = kind.measure(kind.join(tried.truth, tried.prediction, policy, said))
+            part = part if part.unify is None else part.unify([part, stats.take(np.zeros(0, np.int64))])[0]
+        unfit = [str(metric) for metric in chosen if not are_sums(stats, part, metric)]
+        if unfit:
+            raise InputError(
+                f"not functions of sums by {kind.unit}: {some(unfit)}",
+                remedy="Leave these out, or keep the accumulator as it is."
+                if len(stats) > 1
+                else "One unit says too little.",
+            )
+        totals = np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])
+        self.compacted = Compacted(
+            task=kind.name,
+            specs=tuple(str(metric) for metric in chosen),
+            policy=policy,
+            columns=self.columns,
+            options=dict(said.given),
+            stats=sums(stats, chosen),
+            slices={},
+            coverage=pairs.coverage,
+            rows=(len(found.truth), len(found.prediction)),
+            totals=totals,
+            seen=Seen(found.units, found.digests, found.rows),
+        )
+        self.batches = []
+
+    def _report_sums(self, metrics: Sequence[str | Metric] | str | None, how: Resampling) -> Report:
+        kept = self.compacted
+        if kept is None:
+            raise ValueError("the accumulator is not compacted")
+        how.check()
+        wanted = metrics_of(self.task, kept.specs if metrics is None else metrics)
+        wanted = [metric for one in wanted for metric in one.expand(kept.stats)]
+        for metric in wanted:
+            if str(metric) not in kept.specs:
+                raise InputError(f"the sums for '{metric}' were not kept", remedy=nearest(str(metric), kept.specs))
+        report = kept.report(wanted, how, ("gathered truth", "gathered predictions"))
+        return replace(report, notes=(*report.notes, *self._notes()))
+
+    def _notes(self) -> list[str]:
+        repeated, unlike = (sum(map(len, ids)) for ids in (self._repeated, self._unlike))
+        notes = []
+        if repeated:
+            notes.append(f"{repeated} units ({self.task.unit}) came more than once and count once.")
+        if unlike:
+            notes.append(f"{unlike} of them came with other predictions; one copy is kept by its contents.")
+        return notes
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the state, every unit once. The same data give the same bytes, whatever batches they came in."""
+        write_container(path, *self._packed())
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes, to be sent to another process."""
+        return container_bytes(*self._packed())
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Accumulator:
+        """Read a state that `save` wrote."""
+        return Accumulator._unpacked(read_container(path), str(path))
+
+    @staticmethod
+    def from_bytes(data: bytes, source: str = "a state") -> Accumulator:
+        """Read a state that `to_bytes` made; `source` names it in messages."""
+        return Accumulator._unpacked(parse_container(data, source), source)
+
+    def _packed(self) -> tuple[str, dict[str, Any], dict[str, Array]]:
+        facts: dict[str, Any] = {
+            "task": self.task.name,
+            "steelyard": __version__,
+            "columns": self.columns,
+            "unlike": self.unlike,
+        }
+        arrays: dict[str, Array] = {}
+        if self.compacted is not None:
+            facts["sums"], arrays = pack_compacted(self.compacted)
+        if self.batches:
+            found = self.gathered()
+            for side, records in zip(SIDES, (found.truth, found.prediction), strict=True):
+                facts[side], packed = pack_records(replace(records, source=side), side)
+                arrays |= packed
+        for name, ids in (("repeated", self._repeated), ("unlike", self._unlike)):
+            if ids:
+                arrays[name] = ids[0] if len(ids) == 1 else _once(ids)[0]
+        return KIND, facts, arrays
+
+    @staticmethod
+    def _unpacked(container: Container, source: str) -> Accumulator:
+        if container.kind != KIND:
+            raise InputError(f"the state is one of '{container.kind}', not of '{KIND}'", where=source)
+        facts, arrays = container.facts, container.arrays
+        try:
+            state = Accumulator(facts["task"], columns=facts["columns"], unlike=facts["unlike"])
+            if SIDES[0] in facts:
+                sides = [
+                    unpack_records(container, side, Place(f"{source}, {side}"), f"{source}, {side}") for side in SIDES
+                ]
+                state.batches, state._seen = [(sides[0], sides[1])], 1
+            if "sums" in facts:
+                state.compacted = unpack_compacted(Container(KIND, facts["sums"], arrays))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"the state lacks {error}", where=source, remedy="Make it anew.") from None
+        state._repeated = [arrays["repeated"]] if "repeated" in arrays else []
+        state._unlike = [arrays["unlike"]] if "unlike" in arrays else []
+        return state
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"task": self.task.name, "columns": self.columns, "batches": self.batches}
+        return {"state": self.to_bytes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.task = catalogue.find_task(state["task"])
-        self.columns, self.batches = state["columns"], state["batches"]
+        self.__dict__.update(Accumulator.from_bytes(state["state"]).__dict__)
+
+
+def _own(records: Records, named: str) -> Records:
+    """The same records, over memory that nobody else writes to."""
+    if isinstance(records, Rankings):
+        rows = unfolded(records)
+        return replace(rows, values=rows.values.copy(), place=Place(named), source=named, content=[])
+    columns = {name: np.array(column) for name, column in records.columns.items()}
+    other = {name: np.array(column) for name, column in records.other.items()}
+    return replace(records, columns=columns, other=other, place=Place(named), source=named)
+
+
+def _once(ids: Sequence[Array]) -> list[Array]:
+    filled = [part for part in ids if len(part)]
+    return [factorize(*filled)[0]] if filled else []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric
+from steelyard.core.metric import Description, Metric, describe
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
 from steelyard.core.records import Records
@@ -18,14 +20,19 @@ from steelyard.io.digest import digest
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
-from steelyard.report.model import Comparison, Provenance, Report, Side, UnitTable
+from steelyard.report.model import Comparison, Lineup, Provenance, Report, Side, UnitTable
 from steelyard.report.numbers import count_text
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.intervals import FEW_UNITS
 from steelyard.stats.slices import slices
 from steelyard.stats.threads import use_threads
 
-__all__ = ["compare", "draw", "evaluate", "metrics", "use_threads"]
+if TYPE_CHECKING:
+    from steelyard.core.explanation import Explanation
+    from steelyard.core.figure import Figure, Listing
+    from steelyard.core.table import Table
+
+__all__ = ["compare", "compare_all", "draw", "evaluate", "metrics", "read", "use_threads"]
 
 By = Sequence[str | Sequence[str]]
 
@@ -44,6 +51,7 @@ def evaluate(
     extra: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
+    explain: Sequence[str] | str = (),
     save_draws: bool = False,
 ) -> Report:
     """Score predictions against truth.
@@ -53,11 +61,14 @@ def evaluate(
     no intervals. `missing` says what to do with truth that has no prediction: "error", "worst" or "skip"; `extra`
     likewise for predictions without truth: "error" or "skip"; "error" where nothing is said and the task has no other
     custom. `columns` renames: {"weight": "grams"}.
-    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}.
+    `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}. `explain` names
+    other tools ("pycocotools"): the report then says what they print for these data, and which setting moves it.
     `save_draws` keeps every score under the bootstrap draws, so that the JSON holds what a paired gate needs.
     """
     kind = catalogue.find_task(task)
-    chosen = _metrics(kind, metrics)
+    chosen = metrics_of(kind, metrics)
+    if explain and kind.explain is None:
+        raise InputError(f"task '{task}' has no other tools to explain", remedy="Task 'boxes' has.")
     how = Resampling(confidence, draws, seed, save_draws)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
@@ -65,23 +76,95 @@ def evaluate(
 
     said = resolve_options(kind, options or {})
     measured = _measure(kind, truth, predictions, columns or {}, policy, said)
-    chosen = _expanded(kind, chosen, metrics is None, measured.stats)
+    chosen = expanded(kind, chosen, metrics is None, measured.stats)
     parts = {",".join(names): slices(measured.pairs, measured.stats, names, kind.measure) for names in crossed}
+    report = report_of(
+        kind,
+        measured.stats,
+        parts,
+        chosen,
+        how,
+        measured.coverage,
+        _provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
+        kind.tables(measured.stats) if kind.tables is not None else {},
+        notes=getattr(measured.truth, "notes", ()),
+        explanations=kind.explain(measured.stats, explain) if explain and kind.explain is not None else (),
+    )
+    return replace(
+        report,
+        figure_makers=lambda: _figures(kind, measured, chosen),
+        listing_maker=lambda: _listing(kind, measured),
+    )
+
+
+def report_of(
+    kind: Task,
+    stats: Stats,
+    parts: Mapping[str, Mapping[str, Stats]],
+    chosen: Sequence[Metric],
+    how: Resampling,
+    coverage: Coverage,
+    provenance: Provenance,
+    tables: Mapping[str, Callable[[], Table]],
+    *,
+    notes: tuple[str, ...] = (),
+    explanations: tuple[Explanation, ...] = (),
+) -> Report:
+    """The report of what was measured, in all and by slice."""
     return Report(
         task=kind.name,
         unit=kind.unit,
         item=kind.item,
-        scores=score(measured.stats, chosen, how),
+        scores=score(stats, chosen, how),
         slices={
             name: {value: score(part, chosen, how) for value, part in by_value.items()}
             for name, by_value in parts.items()
         },
-        coverage=measured.coverage,
-        provenance=_provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
-        notes=_notes(kind, measured.stats, how, [part for by_value in parts.values() for part in by_value.values()]),
-        unit_table=lambda: _unit_table(kind, measured.stats, chosen),
-        table_makers=kind.tables(measured.stats) if kind.tables is not None else {},
+        coverage=coverage,
+        provenance=provenance,
+        notes=(
+            *notes,
+            *notes_of(kind, stats, how, [part for by_value in parts.values() for part in by_value.values()]),
+        ),
+        title=kind.title,
+        about=lambda: {str(metric): describe(type(metric)) for metric in chosen},
+        unit_table=lambda: _unit_table(kind, stats, chosen),
+        table_makers=tables,
+        explanations=explanations,
     )
+
+
+def read(path: str | PathLike[str]) -> Report:
+    """Read a result that `Report.to_json` wrote; what its metrics mean comes from the catalogue."""
+    from steelyard.report.load import read_result
+
+    report = read_result(path)
+    if not isinstance(report, Report):
+        raise InputError("is a comparison, not a report", where=str(path), remedy="Give a result of 'evaluate'.")
+    if report.task not in catalogue.TASKS:
+        return report
+    kind = catalogue.find_task(report.task)
+    return replace(report, item=kind.item, title=kind.title, about=lambda: _about(kind, report.scores))
+
+
+def _figures(kind: Task, measured: Measured, chosen: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    make = kind.picture("figures")
+    return {} if make is None else make(measured.pairs, measured.stats, chosen)
+
+
+def _listing(kind: Task, measured: Measured) -> Listing | None:
+    make = kind.picture("listing")
+    return None if make is None else make(measured.pairs, measured.stats)
+
+
+def _about(kind: Task, specs: Iterable[str]) -> dict[str, Description]:
+    found = {}
+    for spec in specs:
+        try:
+            found[spec] = describe(type(catalogue.parse(spec, kind.name)))
+        except InputError:  # a metric of another version
+            continue
+    return found
 
 
 def compare(
@@ -91,6 +174,7 @@ def compare(
     predictions_b: Any,
     metrics: Sequence[str | Metric] | str | None = None,
     *,
+    by: By = (),
     confidence: float = 0.95,
     draws: int = 1000,
     seed: int = 0,
@@ -100,26 +184,54 @@ def compare(
     options: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Compare two models on the same truth, paired by unit. Differences are B minus A: A is the one to beat."""
-    from steelyard.stats import compare as comparing
+    return compare_all(
+        task, truth, [predictions_a, predictions_b], metrics, by=by, confidence=confidence, draws=draws, seed=seed,
+        missing=missing, extra=extra, columns=columns, options=options,
+    ).comparisons[0]  # fmt: skip
+
+
+def compare_all(
+    task: str,
+    truth: Any,
+    predictions: Sequence[Any],
+    metrics: Sequence[str | Metric] | str | None = None,
+    *,
+    by: By = (),
+    confidence: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+    missing: str | None = None,
+    extra: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Lineup:
+    """Compare two models or more on the same truth: each with the first, which is the one to beat.
+
+    `by` compares in slices too. p-values are corrected (Holm) for all metrics and models shown, and in slices, metric
+    by metric, for all slices and models.
+    """
+    from steelyard.lineup import lineup
 
     kind = catalogue.find_task(task)
-    chosen = _metrics(kind, metrics)
+    chosen = metrics_of(kind, metrics)
     how = Resampling(confidence, draws, seed)
     how.check()
+    if len(predictions) < 2:
+        raise InputError("a comparison needs two predictions or more", remedy="Name the one to beat first.")
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     said = resolve_options(kind, options or {})
-    a, b = (_measure(kind, truth, p, columns or {}, policy, said) for p in (predictions_a, predictions_b))
-    chosen = _expanded(kind, chosen, metrics is None, Stats.unified([a.stats, b.stats])[0])
-    return Comparison(
-        task=kind.name,
-        unit=kind.unit,
-        differences=comparing.compare(a.stats, b.stats, chosen, how),
-        coverage_a=a.coverage,
-        coverage_b=b.coverage,
-        provenance_a=_provenance(a, chosen, how, policy, (), columns or {}),
-        provenance_b=_provenance(b, chosen, how, policy, (), columns or {}),
-        notes=(*_notes(kind, a.stats, how), *_unequal(kind, a.coverage, b.coverage)),
-    )
+    models = [_measure(kind, truth, p, columns or {}, policy, said) for p in predictions]
+    chosen = expanded(kind, chosen, metrics is None, Stats.unified([m.stats for m in models])[0])
+    crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
+    sources = [
+        _provenance(m, chosen, how, policy, tuple(",".join(names) for names in crossed), columns or {}) for m in models
+    ]
+    notes = (*getattr(models[0].truth, "notes", ()), *notes_of(kind, models[0].stats, how))
+    return lineup(
+        kind, chosen, how, crossed,
+        [(m.pairs, m.stats) for m in models], [m.coverage for m in models], sources,
+        [(*notes, *_unequal(kind, models[0].coverage, m.coverage)) for m in models[1:]],
+    )  # fmt: skip
 
 
 def draw(
@@ -139,7 +251,7 @@ def draw(
     if kind.scene is None:
         drawn = [name for name in catalogue.TASKS if catalogue.TASKS[name].scene is not None]
         raise InputError(f"task '{task}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
-    chosen = _metrics(kind, [metric or kind.defaults[0]])[0]
+    chosen = metrics_of(kind, [metric or kind.defaults[0]])[0]
     said = resolve_options(kind, options or {})
     pairs = _measure(kind, truth, predictions, columns or {}, Policy("worst", "skip"), said).pairs
     place = {str(found): i for i, found in enumerate(pairs.units.tolist())}
@@ -181,7 +293,8 @@ class Measured:
     options: Options
 
 
-def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Metric]:
+def metrics_of(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Metric]:
+    """The metrics that were asked for, or the default set."""
     if wanted is None:
         wanted = kind.defaults
     elif isinstance(wanted, str | Metric):
@@ -192,17 +305,17 @@ def _metrics(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[Me
     return list(dict.fromkeys(chosen))
 
 
-def _expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
+def expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
     """What the choice comes to for these data."""
     if by_default and kind.defaults_for is not None:
-        chosen = _metrics(kind, kind.defaults_for(stats))
+        chosen = metrics_of(kind, kind.defaults_for(stats))
     return list(dict.fromkeys(metric for one in chosen for metric in one.expand(stats)))
 
 
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> Measured:
-    truth_records, prediction_records = read_sides(kind, truth, predictions, columns)
+    truth_records, prediction_records = read_sides(kind, truth, predictions, columns, options)
     pairs = kind.join(truth_records, prediction_records, policy, options)
     return Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
 
@@ -230,7 +343,8 @@ def _provenance(
     )
 
 
-def _notes(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
+def notes_of(kind: Task, stats: Stats, how: Resampling, parts: Sequence[Stats] = ()) -> tuple[str, ...]:
+    """What a reader of the intervals must know."""
     units = stats.unit_count
     if how.confidence is None:
         return ()

@@ -1,25 +1,26 @@
 """Gather batches into one: every unit once, in an order that depends on the ids alone.
 
-A unit may come several times, since samplers of distributed training pad their last batch by repeating some. Copies of
-the same truth count once. Where their predictions differ (a model in training mode, say), one copy is kept by its
-contents, so that neither the order nor the split of the batches matters.
+A unit comes whole in a batch. It may come several times, since samplers of distributed training pad their last batch by
+repeating some: copies of the same data count once, and copies that differ are an error, or, where the user chose
+`unlike="keep"`, one of them is kept by its contents. So neither the order nor the split of the batches matters.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from steelyard.align.codes import codes
+from steelyard.align.gather_rankings import as_rows, is_ranked, ranked_again
+from steelyard.align.unit_digest import unit_digests
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
 
 Batch = tuple[Records, Records]
-SHAPES = ("rows", "boxes")  # of data that can be gathered batch by batch
+UNLIKE = ("error", "keep")
 
 
 @frozen
@@ -35,116 +36,228 @@ class Place:
 
 @frozen
 class Gathered:
-    """All batches as one, how many units came more than once, and how many of those with other predictions."""
+    """All batches as one, the units that came more than once, and those of them that came with other predictions.
+
+    `units` are all ids, of either side; `digests` (units, 2, 2) those of their truth and of their predictions, `rows`
+    (units, 2) how many there are of either.
+    """
 
     truth: Records
     prediction: Records
-    repeated: int
-    unlike: int
+    repeated: Array
+    unlike: Array
+    units: Array
+    digests: Array
+    rows: Array
 
 
-def gather(batches: Sequence[Batch], key: str) -> Gathered:
-    """Join the batches, each unit from one of them."""
-    owners: dict[str, list[int]] = {}
-    for index, (truth, _) in enumerate(batches):
-        for unit in dict.fromkeys(map(str, _units(truth, key).tolist())):
-            owners.setdefault(unit, []).append(index)
-    repeated = {unit: indices for unit, indices in owners.items() if len(indices) > 1}
-    drop: dict[int, set[str]] = {}
-    unlike = 0
-    for unit, indices in repeated.items():
-        kept, differs = _choose(batches, key, unit, indices)
-        unlike += differs
-        for index in indices:
-            if index != kept:
-                drop.setdefault(index, set()).add(unit)
-    sides = [
-        [_without(batch[side], key, drop.get(index, set())) for index, batch in enumerate(batches)] for side in (0, 1)
-    ]
-    return Gathered(_joined(sides[0], key), _joined(sides[1], key), len(repeated), unlike)
+def gather(
+    batches: Sequence[Batch], key: tuple[str, ...], unlike: str = "error", drop: frozenset[str] = frozenset()
+) -> Gathered:
+    """Join the batches, each unit from one of them. `key` are the columns that identify a row, the unit's first.
+
+    Units in `drop` are left out.
+    """
+    ranked = any(is_ranked(side) for batch in batches for side in batch)
+    if ranked:
+        batches = [(as_rows(truth, key), as_rows(prediction, key)) for truth, prediction in batches]
+    unit = key[0]
+    sides = [_Side.of([batch[side] for batch in batches], unit) for side in (0, 1)]
+    named = [side.ids for side in sides] + [side.images for side in sides]
+    filled = [ids for ids in named if len(ids)]
+    units, found = codes(*filled) if filled else (named[0], [])
+    place = iter(found)
+    code = [next(place) if len(ids) else np.zeros(0, np.int64) for ids in named]
+    entries = [side.entries(code[i], code[i + 2], len(batches)) for i, side in enumerate(sides)]
+    chosen, repeated, differ = _choose(entries, units, len(batches), unit, unlike, sides)
+    kept = np.ones(len(units), dtype=bool)
+    if drop:
+        kept = np.array([str(one) not in drop for one in units.tolist()], dtype=bool)
+        for of_side in chosen:
+            of_side[~kept] = -1
+    joined = [side.taken(code[i], chosen[i], units) for i, side in enumerate(sides)]
+    if ranked:
+        joined = [ranked_again(records, key) for records in joined]
+    digests, rows = np.zeros((len(units), 2, 2), dtype=np.uint64), np.zeros((len(units), 2), dtype=np.int64)
+    for i, entry in enumerate(entries):
+        mine = chosen[i][entry.code] == entry.batch
+        digests[entry.code[mine], i] = entry.digest[mine]
+        rows[:, i] = np.bincount(code[i][chosen[i][code[i]] == sides[i].batch], minlength=len(units))
+    return Gathered(joined[0], joined[1], units[repeated], units[differ], units[kept], digests[kept], rows[kept])
 
 
-def _units(records: Records, key: str) -> Array:
-    images = records.images if isinstance(records, BoxRecords) else None
-    return records[key] if images is None else images
+@frozen
+class _Entries:
+    """The units of each batch, by unit and then by batch, with the digest of their rows."""
+
+    code: Array
+    batch: Array
+    digest: Array
+
+    def twice(self) -> Array:
+        """Places of entries whose unit the entry before them has too."""
+        return np.flatnonzero(self.code[1:] == self.code[:-1]) + 1
 
 
-def _choose(batches: Sequence[Batch], key: str, unit: str, indices: Sequence[int]) -> tuple[int, bool]:
-    """The batch that a unit is taken from: the one whose predictions have the smallest digest."""
-    digests = []
-    for index in indices:
-        parts = []
-        for records in batches[index]:
-            rows = np.flatnonzero(np.array([str(v) == unit for v in records[key].tolist()], dtype=bool))
-            parts.append(_digest(records, rows))
-        digests.append((parts[0], parts[1], index))
-    if len({truth for truth, _, _ in digests}) > 1:
-        raise InputError(
-            f"{key} '{unit}' came in {len(indices)} batches with different truth", remedy="Give every unit its own id."
+@frozen
+class _Side:
+    """The batches of one side, one after the other."""
+
+    parts: Sequence[Records]
+    columns: dict[str, Array]
+    other: dict[str, Array]
+    batch: Array  # of each row
+    unit: str
+    images: Array  # that the batches list, whether or not they have rows
+    image_batch: Array
+
+    @staticmethod
+    def of(parts: Sequence[Records], unit: str) -> _Side:
+        first = parts[0]
+        for part in parts:
+            if unit not in part:
+                raise InputError(
+                    f"column '{unit}' is missing, which says what a unit is",
+                    where=part.source,
+                    remedy="Batches are joined by it: give every row an id.",
+                )
+            odd = set(part.columns) ^ set(first.columns)
+            if odd:
+                raise InputError(
+                    f"column '{min(odd)}' is given in some batches only", remedy="Give it in all, or in none."
+                )
+        others = set.intersection(*(set(part.other) for part in parts))
+        lengths = [len(part) for part in parts]
+        listed = [(i, images) for i, images in enumerate(map(_images, parts)) if images is not None]
+        return _Side(
+            parts,
+            {name: _column([part.columns[name] for part in parts]) for name in first.columns},
+            {name: _column([part.other[name] for part in parts]) for name in sorted(others)},
+            np.repeat(np.arange(len(parts)), lengths),
+            unit,
+            _column([images for _, images in listed]) if listed else np.zeros(0, np.int64),
+            np.repeat(np.array([i for i, _ in listed], dtype=np.int64), [len(images) for _, images in listed]),
         )
-    smallest = min(digests)
-    return smallest[2], len({prediction for _, prediction, _ in digests}) > 1
+
+    @property
+    def ids(self) -> Array:
+        return self.columns[self.unit]
+
+    def entries(self, code: Array, image_code: Array, batches: int) -> _Entries:
+        place = code * batches + self.batch
+        order = np.argsort(place, kind="stable")
+        every = np.unique(np.concatenate([place, image_code * batches + self.image_batch]))
+        starts = np.searchsorted(place[order], np.append(every, np.iinfo(np.int64).max))
+        digest = unit_digests({name: column[order] for name, column in self.columns.items()}, starts)
+        return _Entries(every // batches, every % batches, digest)
+
+    def where(self, batch: int) -> str:
+        return self.parts[batch].place(0).rpartition(",")[0] or self.parts[batch].source
+
+    def taken(self, code: Array, chosen: Array, units: Array) -> Records:
+        """The rows of the chosen batches, by unit."""
+        rows = np.flatnonzero(chosen[code] == self.batch)
+        rows = rows[np.argsort(code[rows], kind="stable")]
+        parts, batch = self.parts, self.batch
+        starts = np.cumsum([0] + [len(part) for part in parts])
+
+        def place(row: int) -> str:
+            mine = int(batch[rows[row]])
+            return parts[mine].place(int(rows[row] - starts[mine]))
+
+        records = Records(
+            "gathered batches" if len(parts) > 1 else parts[0].source,
+            {name: column[rows] for name, column in self.columns.items()},
+            {name: column[rows] for name, column in self.other.items()},
+            place,
+            parts[0].names,
+        )
+        if not len(self.images):
+            return records
+        images = units[chosen >= 0]
+        zero = [int(starts[i] + p.zero_id) for i, p in enumerate(parts) if isinstance(p, BoxRecords) and p.zero_id >= 0]
+        lost = np.flatnonzero(rows == zero[0]) if zero else np.zeros(0, np.int64)
+        return BoxRecords(
+            records.source, records.columns, records.other, records.place, records.names,
+            images, *_classes(parts), zero_id=int(lost[0]) if len(lost) else -1,
+        )  # fmt: skip
 
 
-def _digest(records: Records, rows: Array) -> bytes:
-    total = hashlib.sha256()
-    for name in sorted(records.columns):
-        total.update(f"{name}:{records[name][rows].tolist()};".encode("utf-8", "surrogatepass"))
-    return total.digest()
+def _images(part: Records) -> Array | None:
+    return part.images if isinstance(part, BoxRecords) else None
 
 
-def _without(records: Records, key: str, units: set[str]) -> Records:
-    if not units:
-        return records
-    kept = np.flatnonzero(np.array([str(v) not in units for v in records[key].tolist()], dtype=bool))
-    part = records.take(kept)
-    if not isinstance(records, BoxRecords):
-        return part
-    images = records.images
-    if images is not None:
-        images = images[[str(v) not in units for v in images.tolist()]]
-    return replace(records, columns=part.columns, other=part.other, place=part.place, images=images)
+def _classes(parts: Sequence[Records]) -> tuple[Array | None, tuple[str, ...]]:
+    """The classes that all parts list, with their names; None where one does not list them."""
+    listed = [part for part in parts if isinstance(part, BoxRecords) and part.labels is not None]
+    if len(listed) < len(parts):
+        return None, ()
+    labels = factorize(*[part.labels for part in listed if part.labels is not None])[0]
+    shown: dict[str, str] = {}
+    for part in listed:
+        for label, name in zip(part.labels.tolist() if part.labels is not None else [], part.label_names, strict=False):
+            if shown.setdefault(str(label), name) != name:
+                raise InputError(
+                    f"class '{label}' is called '{shown[str(label)]}' and '{name}'", remedy="Name each class alike."
+                )
+    return labels, tuple(shown.get(str(label), "") for label in labels.tolist()) if shown else ()
 
 
-def _joined(parts: Sequence[Records], key: str) -> Records:
-    """Rows of all parts, by unit."""
-    columns = {name: _column(parts, name) for name in parts[0].columns}
-    for part in parts[1:]:
-        odd = set(part.columns) ^ set(columns)
-        if odd:
-            raise InputError(f"column '{min(odd)}' is given in some batches only", remedy="Give it in all, or in none.")
-    others = set.intersection(*(set(part.other) for part in parts))
-    other = {name: _column([Records("", part.other) for part in parts], name) for name in sorted(others)}
-    order = np.argsort(factorize(columns[key])[1][0], kind="stable")
-    starts = np.cumsum([0] + [len(part) for part in parts])
+def _choose(
+    entries: Sequence[_Entries], units: Array, batches: int, key: str, unlike: str, sides: Sequence[_Side]
+) -> tuple[list[Array], Array, Array]:
+    """The batch that each unit is taken from on each side, the units that came more than once, and the unlike ones."""
+    truth, prediction = entries
+    _refuse_unlike(truth, truth.digest, units, key, "truth", sides[0])
+    place = np.searchsorted(prediction.code * batches + prediction.batch, truth.code * batches + truth.batch)
+    inside = np.minimum(place, max(0, len(prediction.code) - 1))
+    with_truth = np.zeros_like(truth.digest)  # of the predictions that came with each truth; 0 where none did
+    if len(prediction.code):
+        same = (prediction.code[inside] == truth.code) & (prediction.batch[inside] == truth.batch)
+        with_truth[same] = prediction.digest[inside[same]]
+    if unlike == "error":
+        _refuse_unlike(truth, with_truth, units, key, "predictions", sides[1])
+        _refuse_unlike(prediction, prediction.digest, units, key, "predictions", sides[1])
+    chosen = []
+    for entry in entries:
+        first: Array = np.full(len(units), -1, dtype=np.int64)
+        first[entry.code[::-1]] = entry.batch[::-1]
+        chosen.append(first)
+    repeated = np.unique(np.concatenate([truth.code[truth.twice()], prediction.code[prediction.twice()]]))
+    differ: list[int] = []
+    if unlike == "keep":
+        for code in repeated.tolist():
+            came = next(entry for entry in (truth, prediction) if np.count_nonzero(entry.code == code) > 1)
+            rows = np.flatnonzero(came.code == code)
+            digests = with_truth[rows] if came is truth else prediction.digest[rows]
+            if len(np.unique(digests, axis=0)) > 1:
+                differ.append(code)
+                chosen[1][code] = came.batch[rows[np.lexsort((digests[:, 1], digests[:, 0]))[0]]]
+    return chosen, repeated, np.array(differ, dtype=np.int64)
 
-    def place(row: int) -> str:
-        part = int(np.searchsorted(starts, order[row], side="right")) - 1
-        return parts[part].place(int(order[row] - starts[part]))
 
-    records = Records(
-        f"{len(parts)} batches",
-        {name: column[order] for name, column in columns.items()},
-        {name: column[order] for name, column in other.items()},
-        place,
-        parts[0].names,
+def _refuse_unlike(entry: _Entries, digest: Array, units: Array, key: str, what: str, side: _Side) -> None:
+    twice = entry.twice()
+    bad = twice[(digest[twice] != digest[twice - 1]).any(axis=1)]
+    if not len(bad):
+        return
+    many = len(np.unique(entry.code[bad]))
+    at = int(bad[0])
+    remedy = "Give every unit its own id"
+    if what == "predictions":
+        remedy += ", or choose unlike='keep' where a model gave one unit two answers"
+    raise InputError(
+        f"{key} '{units[entry.code[at]]}' came twice with different {what}, in {side.where(int(entry.batch[at - 1]))} "
+        f"and in {side.where(int(entry.batch[at]))}" + (f" ({many} units did)" if many > 1 else ""),
+        remedy=f"{remedy}.",
     )
-    listed = [part for part in parts if isinstance(part, BoxRecords) and part.images is not None]
-    if not listed:
-        return records
-    named = [_units(part, key) for part in parts]
-    labels = [part.labels for part in listed if part.labels is not None]
-    images, _ = factorize(*[ids for ids in named if len(ids)] or [named[0]])
-    return BoxRecords(
-        records.source, records.columns, records.other, records.place, records.names,
-        images=images, labels=factorize(*labels)[0] if len(labels) == len(parts) else None,
-    )  # fmt: skip
 
 
-def _column(parts: Sequence[Records], name: str) -> Array:
-    columns: list[Any] = [part[name] for part in parts if name in part and len(part[name])]
-    if not columns:
-        return parts[0][name]
-    if len({column.dtype.kind == "O" for column in columns}) > 1:  # 7 of one batch is "7" of another
-        columns = [as_object([str(v) for v in column.tolist()]) for column in columns]
-    return np.concatenate(columns)
+def _column(parts: Sequence[Any]) -> Array:
+    filled = [column for column in parts if len(column)]
+    if not filled:
+        empty: Array = parts[0]
+        return empty
+    if len({column.dtype.kind in "OU" for column in filled}) > 1:  # 7 of one batch is "7" of another
+        filled = [as_object([str(v) for v in column.tolist()]) for column in filled]
+    return filled[0] if len(filled) == 1 else np.concatenate(filled)

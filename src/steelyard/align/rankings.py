@@ -129,6 +129,11 @@ def _packed(column: Array) -> Ids:
     return Ids(*packed)
 
 
+def unfolded(side: Rankings) -> Rankings:
+    """The same side with its rows held as columns."""
+    return side if side.nested is None else _unfold(side)
+
+
 def _flat(side: Rankings) -> Rankings:
     """Rows of a side that lies as a nested dict, and what its digest is made of."""
     if side.nested is not None:

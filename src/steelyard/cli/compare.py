@@ -22,13 +22,18 @@ from steelyard.core.errors import InputError
 @click.argument("task", shell_complete=complete_task)
 @click.argument("truth", type=click.Path())
 @click.argument("a", type=click.Path())
-@click.argument("b", type=click.Path())
+@click.argument("b", type=click.Path(), nargs=-1, required=True)
+@click.option(
+    "--by", multiple=True, metavar="COLUMN",
+    help="Compare in slices too, by a column; several joined by commas are crossed. May be given several times.",
+)  # fmt: skip
 @shared_options
 def compare(
     task: str,
     truth: str,
     a: str,
-    b: str,
+    b: tuple[str, ...],
+    by: tuple[str, ...],
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -38,25 +43,28 @@ def compare(
     mapping: tuple[str, ...],
     as_json: bool,
     output: tuple[str, ...],
+    html: str | None,
+    figures: str | None,
 ) -> None:
     """Compare predictions B with predictions A, paired by unit.
 
     Differences are B minus A, each with its interval, a p-value and a verdict: B is better, worse, or no difference is
-    shown.
+    shown. Several B are each compared with A, and p-values are corrected for all of them.
 
     \b
     steelyard compare weights truth.csv old.csv new.csv -m mae
+    steelyard compare weights truth.csv old.csv new.csv newer.csv --by food --html compared.html
     """
     check_outputs(output)
     level = parse_confidence(confidence)
     if level is None:
         raise InputError("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")
-    comparison = api.compare(
+    lineup = api.compare_all(
         task,
         truth,
-        a,
-        b,
+        [a, *b],
         list(metrics) or None,
+        by=[tuple(name.strip() for name in names.split(",")) for names in by],
         confidence=level,
         draws=draws,
         seed=seed,
@@ -65,4 +73,4 @@ def compare(
         columns=parse_mapping(mapping),
         options=given_options(),
     )
-    put_out(comparison, as_json, output)
+    put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures)

@@ -21,6 +21,8 @@ SAMPLES: dict[str, dict[str, str]] = {
     "labels": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "light"},
     "rankings": {"truth": "truth.csv", "a": "model_a.run", "b": "model_b.run", "by": "kind"},
     "boxes": {"truth": "truth.json", "a": "model_a.json", "b": "model_b.json", "by": "label"},
+    "masks": {"truth": "truth.json", "a": "model_a.json", "b": "model_b.json", "by": "label"},
+    "keypoints": {"truth": "truth.json", "a": "model_a.json", "b": "model_b.json", "by": "label"},
     "captions": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "scene"},
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from steelyard import api
@@ -15,6 +17,8 @@ from steelyard.cli.options import (
     put_out,
     shared_options,
 )
+from steelyard.cli.shards import are_shards, evaluate_shards, progress_bar, shard_options, work_folder
+from steelyard.core.errors import InputError
 
 
 @click.command(cls=TaskCommand)
@@ -38,10 +42,21 @@ from steelyard.cli.options import (
     help="Also write what the task has beside scores, such as a confusion matrix, as CSV files.",
 )
 @click.option(
+    "--explain",
+    metavar="TOOLS",
+    help="Say what other tools print for these data and which setting moves it: pycocotools,torchmetrics,ultralytics.",
+)
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Keep in the JSON all that the page shows, so that 'steelyard report' can draw it later.",
+)
+@click.option(
     "--save-draws",
     is_flag=True,
     help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
 )
+@shard_options
 @shared_options
 def evaluate(
     task: str,
@@ -50,7 +65,16 @@ def evaluate(
     by: tuple[str, ...],
     units: str | None,
     tables: str | None,
+    explain: str | None,
+    details: bool,
     save_draws: bool,
+    engine: str | None,
+    address: str | None,
+    workers: int | None,
+    work: str | None,
+    join: str,
+    approximate: int | None,
+    skip_bad_shards: bool,
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -60,36 +84,53 @@ def evaluate(
     mapping: tuple[str, ...],
     as_json: bool,
     output: tuple[str, ...],
+    html: str | None,
+    figures: str | None,
 ) -> None:
     """Score PREDICTIONS against TRUTH.
 
-    Files are CSV, TSV, JSON lines, JSON or Parquet. Without PREDICTIONS, TRUTH holds both, the predicted value in a
-    column 'prediction'. Tasks: see 'steelyard metrics'.
+    Files are CSV, TSV, JSON lines, JSON or Parquet; boxes may be COCO, LVIS, VOC, YOLO or CVAT. Without PREDICTIONS,
+    TRUTH holds both, the predicted value in a column 'prediction'. Tasks: see 'steelyard metrics'.
 
     \b
     steelyard evaluate weights truth.csv pred.csv
     steelyard evaluate weights truth.csv pred.csv -m mae -m within@10 --by food
-    steelyard evaluate sequences meals.csv -o report.html
+    steelyard evaluate sequences meals.csv --html report.html
+
+    TRUTH and PREDICTIONS may be patterns or URLs of many files; then --engine says who works on them, and --work where
+    states are kept, from which a run that died is resumed.
+
+    \b
+    steelyard evaluate boxes 'truth/*.parquet' 'pred/*.parquet' --work states
     """
     check_outputs(output)
-    report = api.evaluate(
-        task,
-        truth,
-        predictions,
-        list(metrics) or None,
-        by=[tuple(name.strip() for name in names.split(",")) for names in by],
-        confidence=parse_confidence(confidence),
-        draws=draws,
-        seed=seed,
-        missing=missing,
-        extra=extra,
-        columns=parse_mapping(mapping),
-        options=given_options(),
-        save_draws=save_draws,
-    )
+    choices: dict[str, Any] = {
+        "by": [tuple(name.strip() for name in names.split(",")) for names in by],
+        "confidence": parse_confidence(confidence),
+        "draws": draws,
+        "seed": seed,
+        "missing": missing,
+        "extra": extra,
+        "columns": parse_mapping(mapping),
+        "options": given_options(),
+    }
+    named = list(metrics) or None
+    if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
+        if units or tables or save_draws or explain:
+            raise InputError(
+                "--units, --tables, --explain and --save-draws need all data in one place", remedy="Evaluate one file."
+            )
+        with progress_bar() as progress, work_folder(work) as folder:
+            report = evaluate_shards(
+                task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,
+                work=folder, join=join, approximate=approximate, skip_bad_shards=skip_bad_shards, progress=progress,
+                **choices,
+            )  # fmt: skip
+    else:
+        report = api.evaluate(task, truth, predictions, named, explain=explain or (), save_draws=save_draws, **choices)
     if units:
         report.units().to_csv(units)
-    put_out(report, as_json, output)
+    put_out(report, as_json, output, html=html, figures=figures, details=details)
     if units:
         click.echo(f"wrote {units}", err=True)
     for path in report.write_tables(tables) if tables else ():

@@ -8,14 +8,17 @@ from typing import Any
 
 import click
 
+from steelyard.cli.check import check
 from steelyard.cli.compare import compare
 from steelyard.cli.completion import completion
+from steelyard.cli.convert import convert
 from steelyard.cli.demo import demo
 from steelyard.cli.draw import draw
 from steelyard.cli.evaluate import evaluate
 from steelyard.cli.gate import gate
 from steelyard.cli.metrics import metrics
 from steelyard.cli.parse import parse
+from steelyard.cli.report import report
 from steelyard.cli.view import view
 from steelyard.cli.vlm import vlm
 from steelyard.core.errors import SteelyardError, nearest
@@ -52,7 +55,9 @@ def cli() -> None:
     """
 
 
-for command in (evaluate, compare, gate, view, metrics, draw, parse, vlm, demo, completion):
+for command in (
+    evaluate, compare, report, check, convert, gate, view, metrics, draw, parse, vlm, demo, completion,
+):  # fmt: skip
     cli.add_command(command)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from steelyard import api
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
 from steelyard.metrics import catalogue
-from steelyard.report.model import Comparison, Report
+from steelyard.report.model import Comparison, Lineup, Report
 
 WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
 
@@ -123,6 +124,9 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
                  help="Also write the result to FILE: .json, .md or .html."),
+    click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the page to FILE."),
+    click.option("--figures", metavar="DIR", type=click.Path(file_okay=False),
+                 help="Also write the page's charts as SVG, PNG and PDF. Needs steelyard[report]."),
 )  # fmt: skip
 
 
@@ -166,12 +170,25 @@ def check_outputs(outputs: Sequence[str]) -> None:
             )
 
 
-def put_out(result: Report | Comparison, as_json: bool, outputs: Sequence[str]) -> None:
+def put_out(
+    result: Report | Comparison | Lineup,
+    as_json: bool,
+    outputs: Sequence[str],
+    *,
+    html: str | None = None,
+    figures: str | None = None,
+    details: bool = False,
+) -> None:
     """Print the result on stdout; write files; say on stderr where."""
+    json_text = partial(result.to_json, details=details) if isinstance(result, Report) else result.to_json
     for output in outputs:
-        getattr(result, WRITERS[Path(output).suffix.lower()])(output)
-    click.echo(result.to_json() if as_json else result.to_text(terminal_width()), nl=not as_json)
-    for output in outputs:
+        writer = WRITERS[Path(output).suffix.lower()]
+        (json_text if writer == "to_json" else getattr(result, writer))(output)
+    if html:
+        result.to_html(html)
+    drawn = result.write_figures(figures) if figures else ()
+    click.echo(json_text() if as_json else result.to_text(terminal_width()), nl=not as_json)
+    for output in (*outputs, *([html] if html else []), *drawn):
         click.echo(f"wrote {output}", err=True)
 
 

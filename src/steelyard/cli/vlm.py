@@ -174,7 +174,9 @@ def parse(folder: str, mode: str | None) -> None:
 @_MODE
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
-              help="Also write the result to FILE: .json or .md.")  # fmt: skip
+              help="Also write the result to FILE: .json, .md or .html.")  # fmt: skip
+@click.option("--thumbnails", metavar="DIR", type=click.Path(file_okay=False),
+              help="Show small pictures of frames on the page; DIR is the folder of their paths.")  # fmt: skip
 def score(
     folders: tuple[str, ...],
     task: str,
@@ -184,15 +186,17 @@ def score(
     mode: str | None,
     as_json: bool,
     output: tuple[str, ...],
+    thumbnails: str | None,
 ) -> None:
     """Score the readings of runs: errors with intervals, what the name and reasoning change, and can it be trusted."""
-    writers = {".json": "to_json", ".md": "to_markdown"}
+    writers = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
     for name in output:
         if Path(name).suffix.lower() not in writers:
-            raise InputError(f"cannot write '{name}': the ending names no format", remedy="Use .json or .md.")
+            raise InputError(f"cannot write '{name}': the ending names no format", remedy="Use .json, .md or .html.")
     result = score_run(folders, task=task, confidence=confidence, draws=draws, seed=seed, mode=mode)
     for name in output:
-        getattr(result, writers[Path(name).suffix.lower()])(name)
+        ending = Path(name).suffix.lower()
+        getattr(result, writers[ending])(name, **({"images": thumbnails} if ending == ".html" else {}))
     click.echo(result.to_json() if as_json else result.to_text(terminal_width()), nl=not as_json)
     for name in output:
         click.echo(f"wrote {name}", err=True)
@@ -229,4 +233,7 @@ def demo(output: Path) -> None:
     click.echo(result.to_text(terminal_width()))
     result.to_json(folder / "score.json")
     result.to_markdown(folder / "score.md")
-    click.echo(f"\nBeside the run in {folder} stand score.md and score.json, so that you can run the lines above.")
+    result.to_html(folder / "report.html", images=folder)
+    click.echo(
+        f"\nBeside the run in {folder} stand report.html, score.md and score.json, so that you can run the lines above."
+    )

@@ -20,14 +20,16 @@ SIDES = ("truth", "prediction")
 
 @frozen
 class Option:
-    """One option. Kinds: `choice` (one of `choices`), `number` (above `minimum`), `ids` (a list, or a file of it).
+    """One option.
 
-    `sides` says whether truth and predictions may differ in it. The value of an `ids` option is read into records
-    with one column, named `column`.
+    Kinds: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`.
+
+    `sides` says whether truth and predictions may differ in it. `reads` marks one that the reader of files takes. The
+    value of an `ids` option is read into records with one column, named `column`.
     """
 
     name: str
-    kind: Literal["choice", "number", "ids"]
+    kind: Literal["choice", "number", "numbers", "ids", "path"]
     meaning: str
     default: Any = None
     choices: tuple[str, ...] = ()
@@ -35,14 +37,21 @@ class Option:
     sides: bool = True
     column: str = ""
     metavar: str = ""
+    reads: bool = False
 
     def convert(self, value: Any) -> Any:
         """The value as the task takes it; an `ids` option is left to the reader of files."""
         if self.kind == "choice" and value not in self.choices:
             known = ", ".join(self.choices)
             raise InputError(f"option {self.name}: '{value}' is no choice", remedy=f"Choose one of: {known}.")
-        if self.kind != "number":
-            return value
+        if self.kind == "numbers":
+            parts = value.split(",") if isinstance(value, str) else value if hasattr(value, "__len__") else [value]
+            if not len(parts):
+                raise InputError(f"option {self.name}: no number is given", remedy=self.meaning)
+            return tuple(self._number(part) for part in parts)
+        return value if self.kind != "number" else self._number(value)
+
+    def _number(self, value: Any) -> float:
         try:
             number = float(value)
         except (TypeError, ValueError):

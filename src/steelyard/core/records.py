@@ -7,7 +7,7 @@ files into records by it is `io`'s.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 
 Array = NDArray[Any]
-Kind = Literal["id", "number", "integer", "flag", "text", "points", "label", "labels"]
+Kind = Literal["id", "number", "integer", "flag", "text", "points", "label", "labels", "mask", "numbers"]
 
 
 @frozen
@@ -25,7 +25,8 @@ class Column:
     """One column of a side.
 
     Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
-    (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts).
+    (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts),
+    `mask` (packed run lengths, as bytes), `numbers` (as many in every row: an array with two dimensions).
     `many` is the kind of the columns `name:class`, one a class, where there may be such.
     `aliases` are other names that a file may have for it, taken where the name itself is missing.
     """
@@ -101,16 +102,28 @@ class Records:
 
 @frozen
 class BoxRecords(Records):
-    """Boxes of one side, with what a row cannot say: the images without any box, and the classes there are.
+    """Boxes, masks or keypoints of one side, with what a row cannot say: images without any, the classes there are.
 
     `images` and `labels` are None where the source does not list them; then those that stand in rows are all there
-    are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1.
+    are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `notes` are what a reader of
+    the scores must know of the source. `sizes` are height and width of the images, -1 where they are not known.
+    `likeness` says how objects are compared, where not by their boxes.
     """
 
     images: Array | None = None
     labels: Array | None = None
     label_names: tuple[str, ...] = ()
     zero_id: int = -1
+    notes: tuple[str, ...] = ()
+    sizes: Array | None = None
+    likeness: tuple[Any, ...] | None = None
+
+
+def with_likeness(records: Records, columns: Mapping[str, Array], likeness: tuple[Any, ...]) -> BoxRecords:
+    """The same records with other columns, and how their objects are compared."""
+    if isinstance(records, BoxRecords):
+        return replace(records, columns=columns, likeness=likeness)
+    return BoxRecords(records.source, columns, records.other, records.place, records.names, likeness=likeness)
 
 
 def factorize(*columns: Array) -> tuple[Array, list[Array]]:

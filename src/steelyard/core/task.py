@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
 
 if TYPE_CHECKING:
+    from steelyard.core.by_class import ByClass
+    from steelyard.core.explanation import Explanation
     from steelyard.core.scene import Scene
     from steelyard.core.table import Table
 
@@ -36,9 +39,11 @@ class Task:
     units. `defaults` are the specs that a report shows when none is asked for; `defaults_for` chooses them where they
     depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
     `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
-    form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs,
-    unit, metric)` is a picture of one unit. `policy` is what happens to rows on one side
-    only, where the user does not say.
+    form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs, unit, metric)` is a
+    picture of one unit. `pictures` names the module of what its page shows, loaded when a page is made: see `picture`.
+    `explain(stats, tools)` says why other tools print other numbers. `policy` is what happens to rows on one side only,
+    where the user does not say. `measure_part(pairs, rows)` measures a part of data that have so many rows in all,
+    where that makes a difference. `by_class` knows how its rankings are walked class by class, elsewhere.
     """
 
     name: str
@@ -59,6 +64,18 @@ class Task:
     shape: str = "rows"
     policy: Policy = Policy()
     scene: Callable[[Any, int, Metric], Scene] | None = None
+    measure_part: Callable[[Any, int], Stats] | None = None
+    by_class: ByClass | None = None
+    explain: Callable[[Stats, Any], tuple[Explanation, ...]] | None = None
+    pictures: str = ""
+
+    def picture(self, name: str) -> Callable[..., Any] | None:
+        """A function of the module `pictures`, or None where it has none of that name.
+
+        `figures(pairs, stats, metrics)` gives makers of figures by name, `listing(pairs, stats)` the rows that a reader
+        may look through, `class_metrics(stats)` the metrics by which models are compared class by class.
+        """
+        return getattr(import_module(self.pictures), name, None) if self.pictures else None
 
     def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
         """Prepare records by the options, then pair them: the whole way from what was read to pairs."""

@@ -158,6 +158,12 @@ def _against(result: Report, baseline: Report, name: str, base: str, other_truth
         )
         if before != after
     ]
+    before, after = baseline.coverage.missing, result.coverage.missing
+    if "skip" in (a.missing, b.missing) and (before or after):
+        notes.append(
+            f"The baseline has no prediction for {before:,} rows, the result for {after:,}; each leaves out its own, "
+            "so the two do not stand on the same data."
+        )
     return Against(result, baseline, same), notes
 
 

@@ -7,16 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.options import Options
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.coco import parse_coco, read_coco
+from steelyard.io.formats.reading import Reading
 from steelyard.io.read import read_table, to_records
+from steelyard.io.shapes import flattened, rows_of
 from steelyard.io.table import Table
+
+if TYPE_CHECKING:
+    from steelyard.io.formats.dataset import Dataset
+
+READERS = (".json", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
 
 _PER_IMAGE = {"image", "boxes", "labels", "scores", "crowd", "area"}
 _NEEDED = {
@@ -25,38 +33,94 @@ _NEEDED = {
 }
 
 
-def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
+def read_sides(
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options | None = None
+) -> tuple[Records, Records]:
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
-    sides = (
-        read_boxes(truth, task.truth, columns, "truth"),
-        read_boxes(predictions, task.prediction, columns, "prediction"),
-    )
+    how = [reading_of(options, side) for side in ("truth", "prediction")]
+    if task.shape != "boxes" or all(map(_has_own_ids, (truth, predictions), how)):
+        first = read_boxes(truth, task.truth, columns, "truth", task.shape)
+        sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.shape, first)
+    else:
+        sides = _fitted(task, truth, predictions, columns, how)
     if not len(sides[0]) and not _images(sides[0]):
         raise InputError("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
+
+
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
+    """One side alone."""
+    return read_boxes(data, task.truth if side == "truth" else task.prediction, columns, side)
+
+
+def reading_of(options: Options | None, side: str) -> Reading:
+    """The options of a side's reader."""
+    if options is None or not options.declared:
+        return Reading()
+    return Reading(**{name: options.of(name, side) for name in ("format", "images", "names", "pixels")})
+
+
+def _has_own_ids(data: Any, how: Reading) -> bool:
+    """Whether a source names images and classes by ids, and is read without looking at anything else."""
+    if not isinstance(data, str | PathLike):
+        return True
+    named = how.format if how.format != "auto" else ""
+    plain = Path(data).suffix.lower() in READERS if not named else named in ("coco", "csv")
+    return plain and not (how.images or how.names)
+
+
+def _fitted(
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], how: Sequence[Reading]
+) -> tuple[Records, Records]:
+    """Sides of which one names images by files or classes by names: the predictions get the ids of the truth."""
+    from steelyard.io.formats.convert import read_dataset  # few evaluations need the other formats
+    from steelyard.io.formats.fit import fit, from_records
+
+    def side(data: Any, reading: Reading, name: str, schema: Schema, like: Dataset | None) -> Dataset:
+        if isinstance(data, str | PathLike) and not (Path(data).suffix.lower() in READERS[1:] and columns):
+            return read_dataset(data, reading, name, like)
+        return from_records(read_boxes(data, schema, columns, name))
+
+    first = side(truth, how[0], "truth", task.truth, None)
+    second = fit(side(predictions, how[1], "prediction", task.prediction, first), first)
+    if how[0].format == "lvis":
+        from steelyard.io.formats.federated import by_rules_of_lvis
+
+        return by_rules_of_lvis(first, second)
+    return first.records(), second.records()
 
 
 def _images(records: Records) -> int:
     return 0 if not isinstance(records, BoxRecords) or records.images is None else len(records.images)
 
 
-def read_boxes(data: Any, schema: Schema, columns: Mapping[str, str], side: str) -> Records:
-    """Records of one side; `side` is "truth" or "prediction"."""
+def read_boxes(
+    data: Any,
+    schema: Schema,
+    columns: Mapping[str, str],
+    side: str,
+    what: str = "boxes",
+    truth: Records | None = None,
+) -> Records:
+    """Records of one side, "truth" or "prediction", of boxes, masks or keypoints; `truth` knows the images' sizes."""
     source = "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike):
         if Path(data).suffix.lower() == ".json":
-            return read_coco(data, side)
+            return read_coco(data, side, what=what, truth=truth)
     elif isinstance(data, Mapping) and "annotations" in data:
-        return parse_coco(_dumps(data, source), side, source)
+        return parse_coco(_dumps(data, source), side, source, what=what, truth=truth)
     elif isinstance(data, list | tuple):
         if all(isinstance(item, Mapping) and "image_id" in item for item in data) and (data or side != "truth"):
-            return parse_coco(_dumps(data, source), side, source)
-        return _from_images(data, schema, columns, side, source)
+            return parse_coco(_dumps(data, source), side, source, what=what, truth=truth)
+        if what != "boxes":
+            data = flattened(data, side, what, source)
+        else:
+            return _from_images(data, schema, columns, side, source)
     images = None
     if isinstance(data, Mapping):
-        data = {name: to_numpy(column) for name, column in data.items()}
+        data = {name: rows_of(to_numpy(column)) for name, column in data.items()}
         if side == "truth" and "images" in data:
             images = np.asarray(data.pop("images"))
             images = images.astype(np.int64) if images.dtype.kind in "iu" else as_object(list(map(str, images)))
@@ -85,9 +149,14 @@ def _with_images(records: Records, named: Sequence[Array]) -> BoxRecords:
 
 def _dumps(data: Any, source: str) -> bytes:
     try:
-        return json.dumps(data, default=lambda value: value.tolist()).encode()
+        return json.dumps(data, default=_plain).encode()
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InputError(f"cannot be taken as COCO data: {error}", where=source) from None
+
+
+def _plain(value: Any) -> Any:
+    """What json cannot write by itself: arrays and their numbers, and counts of masks as bytes."""
+    return value.decode("ascii") if isinstance(value, bytes) else value.tolist()
 
 
 def _without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple[Table, Array]:

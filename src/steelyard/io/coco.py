@@ -11,33 +11,49 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InputError
-from steelyard.core.records import Array, BoxRecords, as_object
+from steelyard.core.records import Array, BoxRecords, Records, as_object
 from steelyard.io.text import check_readable
 
 Columns = dict[str, Any]
+FEDERATED = (
+    "The truth says which classes were looked for in each image, as LVIS does, and is scored by COCO's rules, which "
+    "count every other detection as wrong. Say --format lvis (option format=lvis) for LVIS's rules."
+)
+WHAT = {"boxes": 0, "masks": 1, "keypoints": 2}
+_KEYS = {"boxes": "bbox", "masks": "segmentation", "keypoints": "keypoints"}
 
 
-def read_coco(path: str | PathLike[str], side: str, threads: int = 0) -> BoxRecords:
-    """Read one side: `side` is "truth" or "prediction"."""
+def read_coco(
+    path: str | PathLike[str], side: str, threads: int = 0, what: str = "boxes", truth: Records | None = None
+) -> BoxRecords:
+    """Read one side, "truth" or "prediction". Polygons of predictions need the truth, for the images' sizes."""
     source = str(path)
     check_readable(Path(path), source)
-    truth = side == "truth"
     try:
-        found = _native.coco_read(source, truth, threads)
+        found = _native.coco_read(source, side == "truth", threads, WHAT[what], *_sizes(truth))
     except ValueError as error:
         raise InputError(str(error), where=source) from None
     if isinstance(found, tuple):
-        raise _fault(found, source, lambda byte: _head(path, byte), truth)
-    return _records(found, source, truth)
+        raise _fault(found, source, lambda byte: _head(path, byte), side == "truth", what)
+    return _records(found, source, side == "truth", what)
 
 
-def parse_coco(text: bytes, side: str, source: str = "text", threads: int = 0) -> BoxRecords:
+def parse_coco(
+    text: bytes, side: str, source: str = "text", threads: int = 0, what: str = "boxes", truth: Records | None = None
+) -> BoxRecords:
     """The same from bytes in memory."""
-    truth = side == "truth"
-    found = _native.coco_parse(text, truth, threads)
+    found = _native.coco_parse(text, side == "truth", threads, WHAT[what], *_sizes(truth))
     if isinstance(found, tuple):
-        raise _fault(found, source, lambda byte: text[:byte], truth)
-    return _records(found, source, truth)
+        raise _fault(found, source, lambda byte: text[:byte], side == "truth", what)
+    return _records(found, source, side == "truth", what)
+
+
+def _sizes(truth: Records | None) -> tuple[Any, Any]:
+    """Ids and sizes of the images that the truth knows, as the native core takes them."""
+    if not isinstance(truth, BoxRecords) or truth.sizes is None or truth.images is None:
+        return None, None
+    ids = truth.images if truth.images.dtype.kind == "i" else truth.images.tolist()
+    return ids, truth.sizes
 
 
 def _head(path: str | PathLike[str], size: int) -> bytes:
@@ -45,7 +61,7 @@ def _head(path: str | PathLike[str], size: int) -> bytes:
         return file.read(size)
 
 
-def _fault(found: tuple[Any, ...], source: str, head: Any, truth: bool) -> InputError:
+def _fault(found: tuple[Any, ...], source: str, head: Any, truth: bool, what_of: str) -> InputError:
     byte, what, syntax, section, record, key = found
     before = head(byte)
     line, column = before.count(b"\n") + 1, byte - (before.rfind(b"\n") + 1) + 1
@@ -59,7 +75,7 @@ def _fault(found: tuple[Any, ...], source: str, head: Any, truth: bool) -> Input
     expected = (
         "A COCO truth file is an object with the arrays images, annotations and categories."
         if truth
-        else 'COCO results are an array of {"image_id", "category_id", "bbox", "score"}.'
+        else f'COCO results are an array of {{"image_id", "category_id", "{_KEYS[what_of]}", "score"}}.'
     )
     if syntax:
         return InputError(f"not valid JSON at {place}: {what}", where=where, remedy=_mend(what))
@@ -74,7 +90,8 @@ def _mend(what: str) -> str:
     return ""
 
 
-def _ids(found: Any) -> Array:
+def text_ids(found: Any) -> Array:
+    """Ids of a native column: an array of numbers, or texts and where each ends."""
     if not isinstance(found, tuple):
         return np.asarray(found)
     text, ends = found
@@ -82,23 +99,33 @@ def _ids(found: Any) -> Array:
     return as_object([text[a:b].decode() for a, b in pairwise(starts)])
 
 
-def _records(found: Columns, source: str, truth: bool) -> BoxRecords:
+def _records(found: Columns, source: str, truth: bool, what: str) -> BoxRecords:
     box = found["box"]
     columns = {
-        "image": _ids(found["image"]),
-        "label": _ids(found["label"]),
+        "image": text_ids(found["image"]),
+        "label": text_ids(found["label"]),
         "x": box[:, 0],
         "y": box[:, 1],
         "w": box[:, 2],
         "h": box[:, 3],
     }
     names = {"image": "image_id", "label": "category_id", "x": "bbox", "y": "bbox", "w": "bbox", "h": "bbox"}
+    if what == "masks":
+        columns["mask"] = np.fromiter(found["mask"], dtype=object, count=len(found["mask"]))
+    elif what == "keypoints":
+        columns["keypoints"] = found["keypoints"]
+    if what != "boxes":
+        names["mask"], names["keypoints"] = "segmentation", "keypoints"
     if not truth:
         columns["score"] = found["score"]
+        if "area" in found:
+            columns["area"] = found["area"]
         return BoxRecords(source, columns, {}, lambda row: f"{source}, record {row}", names)
     columns["area"], columns["crowd"] = found["area"], found["crowd"].view(bool)
+    if what == "keypoints":
+        columns["visible"] = found["visible"]
     _refuse_repeated(found["id"], source)
-    images, categories = _ids(found["images"]), _ids(found["categories"])
+    images, categories = text_ids(found["images"]), text_ids(found["categories"])
     for ids, what in ((images, "image"), (categories, "category")):
         row = first_repeated(ids)
         if row >= 0:
@@ -113,6 +140,8 @@ def _records(found: Columns, source: str, truth: bool) -> BoxRecords:
         labels=categories,
         label_names=tuple(found["names"]),
         zero_id=_row_of_zero(found["id"]),
+        notes=(FEDERATED,) if found["federated"] else (),
+        sizes=found.get("sizes"),
     )
 
 

@@ -26,6 +26,9 @@ def digest(records: Records) -> str:
     for name in sorted(records.columns):
         column = records.columns[name]
         total.update(f"{name}:{len(column)}:".encode())
+        if column.dtype == object and len(column) and isinstance(column[0], bytes):  # masks
+            total.update(_native.mask_fingerprint(column.tolist()))
+            continue
         if column.dtype == object and any(isinstance(value, np.ndarray) for value in column):
             for value in column:
                 total.update(b"-" if value is None else f"{value.shape}".encode() + value.tobytes())

@@ -56,6 +56,11 @@ def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, s
     return read["truth"], read["prediction"]
 
 
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Side:
+    """One side alone."""
+    return _read_side(data, task.truth if side == "truth" else task.prediction, columns, side)
+
+
 def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str) -> Side:
     shown = "truth" if side == "truth" else "predictions"
     if isinstance(data, Rankings):

@@ -18,6 +18,7 @@ from steelyard.io.frames import from_memory
 from steelyard.io.json import read_json, read_json_lines
 from steelyard.io.parquet import read_parquet
 from steelyard.io.points import points_column
+from steelyard.io.shapes import mask_column, numbers_column
 from steelyard.io.table import Table
 
 READERS: dict[str, Callable[[Path, str], Table]] = {
@@ -141,6 +142,10 @@ def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
         return _labels(table, name, values, column)
     if kind == "labels":
         return _label_sets(values)
+    if kind == "mask":
+        return mask_column(table, name, values)
+    if kind == "numbers":
+        return numbers_column(table, name, values)
     return _numbers(table, name, values, column)
 
 

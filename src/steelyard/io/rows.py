@@ -27,6 +27,12 @@ def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, s
     return sides
 
 
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
+    """One side as the task's schema describes it."""
+    schema = task.truth if side == "truth" else task.prediction
+    return to_records(read_table(data, "truth" if side == "truth" else "predictions"), schema, columns, side)
+
+
 def _one_source(task: Task, data: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
     if not task.joined:
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")

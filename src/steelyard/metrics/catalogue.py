@@ -17,6 +17,8 @@ MODULES = {
     "weights": "steelyard.metrics.weights",
     "sequences": "steelyard.metrics.sequences",
     "boxes": "steelyard.metrics.boxes",
+    "masks": "steelyard.metrics.masks",
+    "keypoints": "steelyard.metrics.keypoints",
     "losses": "steelyard.metrics.losses",
     "ellipses": "steelyard.metrics.ellipses.task",
     "labels": "steelyard.metrics.labels",

@@ -143,4 +143,5 @@ TASK = Task(
         "mape", "bias", "rmse", "within@10", "within@20", "r2", "pearson",
     ),
     joined={"weight": "prediction"},
+    pictures="steelyard.metrics.sequences_figures",
 )  # fmt: skip

@@ -209,4 +209,5 @@ TASK = Task(
         "pearson",
     ),
     joined={"weight": "prediction"},
+    pictures="steelyard.metrics.weights_figures",
 )

@@ -9,16 +9,19 @@ from typing import Any
 
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
-from steelyard.report.model import Comparison, Provenance, Report, Side
-from steelyard.version import __version__
+from steelyard.report.model import Comparison, Lineup, Provenance, Report, Side
 
 REPORT_SCHEMA = "steelyard/report/1"
 COMPARISON_SCHEMA = "steelyard/comparison/1"
+LINEUP_SCHEMA = "steelyard/lineup/1"
 
 
-def report_dict(report: Report) -> dict[str, Any]:
-    """A report as plain values. Undefined is null, with its reason beside it."""
-    return {
+def report_dict(report: Report, *, details: bool = False) -> dict[str, Any]:
+    """A report as plain values. Undefined is null, with its reason beside it.
+
+    `details` adds what the page shows beside scores: tables, figures, and the units and rows as packed columns.
+    """
+    data = {
         "schema": REPORT_SCHEMA,
         "task": report.task,
         "unit": report.unit,
@@ -31,12 +34,27 @@ def report_dict(report: Report) -> dict[str, Any]:
         "counts": _counts(report.coverage),
         "notes": list(report.notes),
         "provenance": _provenance(report.provenance),
+        **_explanations(report),
     }
+    if details:
+        from steelyard.report.details import details_dict
+
+        data["details"] = details_dict(report)
+    return data
+
+
+def _explanations(report: Report) -> dict[str, Any]:
+    """Why other tools print other numbers, where that was asked for."""
+    if not report.explanations:
+        return {}
+    from steelyard.report.explanation import explanation_dict
+
+    return {"explanations": [explanation_dict(found) for found in report.explanations]}
 
 
 def comparison_dict(comparison: Comparison) -> dict[str, Any]:
     """A comparison as plain values; differences are B minus A."""
-    return {
+    data = {
         "schema": COMPARISON_SCHEMA,
         "task": comparison.task,
         "unit": comparison.unit,
@@ -45,6 +63,18 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
         "notes": list(comparison.notes),
         "provenance": {"a": _provenance(comparison.provenance_a), "b": _provenance(comparison.provenance_b)},
     }
+    if comparison.slices:
+        data["slices"] = [
+            {"by": by.split(","), "value": value, "differences": [_difference(d) for d in found.values()]}
+            for by, parts in comparison.slices.items()
+            for value, found in parts.items()
+        ]
+    return data
+
+
+def lineup_dict(lineup: Lineup) -> dict[str, Any]:
+    """Several comparisons with the same first model; each is what a comparison of two is."""
+    return {"schema": LINEUP_SCHEMA, "comparisons": [comparison_dict(c) for c in lineup.comparisons]}
 
 
 def dumps(data: dict[str, Any]) -> str:
@@ -112,7 +142,7 @@ def _side(side: Side) -> dict[str, Any]:
 
 def _provenance(p: Provenance) -> dict[str, Any]:
     return {
-        "steelyard": __version__,
+        "steelyard": p.version,
         "truth": _side(p.truth),
         "predictions": _side(p.predictions),
         "settings": {

@@ -7,18 +7,21 @@ import binascii
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
+from steelyard.report.details import figure_of, listing_of, table_of, units_of
 from steelyard.report.json import COMPARISON_SCHEMA, REPORT_SCHEMA
 from steelyard.report.model import Comparison, Provenance, Report, Side
 
+T = TypeVar("T")
 HOW = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json."
 
 
@@ -123,6 +126,7 @@ def _result(part: _Part) -> Report | Comparison:
 
 def _report(part: _Part) -> Report:
     provenance = _provenance(part["provenance"])
+    details = _details(part["details"]) if "details" in part.value else {}
     slices: dict[str, dict[str, dict[str, Score]]] = {}
     for entry in part["slices"].items():
         found = slices.setdefault(",".join(entry["by"].texts()), {})
@@ -136,7 +140,29 @@ def _report(part: _Part) -> Report:
         coverage=_coverage(part["counts"], provenance.missing),
         provenance=provenance,
         notes=part["notes"].texts(),
+        **details,
     )
+
+
+def _details(part: _Part) -> dict[str, Any]:
+    """What a page shows beside scores, as the fields of a report that give it."""
+    try:
+        tables = [table_of(entry.value) for entry in part["tables"].items()]
+        figures = [figure_of(entry.value) for entry in part["figures"].items()]
+        units, rows = (listing_of(part[name].value) for name in ("units", "rows"))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        said = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"'{part.way}' is broken: {said}", where=part.source, remedy=HOW) from None
+    return {
+        "unit_table": None if units is None else partial(units_of, units),
+        "table_makers": {table.name: partial(_same, table) for table in tables},
+        "figure_makers": lambda: {figure.name: partial(_same, figure) for figure in figures},
+        "listing_maker": None if rows is None else partial(_same, rows),
+    }
+
+
+def _same(value: T) -> T:
+    return value
 
 
 def _comparison(part: _Part) -> Comparison:
@@ -241,4 +267,5 @@ def _provenance(part: _Part) -> Provenance:
         extra=settings["extra"].text(),
         columns=settings["columns"].mapping(),
         options=settings["options"].mapping(),
+        version=part["steelyard"].text(),
     )

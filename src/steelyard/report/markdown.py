@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.core.score import Score
+from steelyard.report.explanation import heading_of, remarks_on, table_of
 from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
 from steelyard.report.text import ARROWS, heading, remarks_of
 
@@ -24,6 +25,11 @@ def report_markdown(report: Report) -> str:
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(f"- {plain(remark)}" for remark in remarks))
+    for found in report.explanations:
+        header, rows = table_of(found)
+        table = _table(header, "l" + "r" * (len(header) - 1), [[plain(cell) for cell in row] for row in rows])
+        lines = "\n".join(f"- {plain(remark)}" for remark in remarks_on(found))
+        parts.append(f"#### {plain(heading_of(found))}\n\n{table}\n\n{lines}")
     return "\n\n".join(parts) + "\n"
 
 

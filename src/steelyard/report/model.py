@@ -15,8 +15,12 @@ from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
 from steelyard.io.write import csv_text, write_text
+from steelyard.version import __version__
 
 if TYPE_CHECKING:
+    from steelyard.core.explanation import Explanation
+    from steelyard.core.figure import Figure, Listing
+    from steelyard.core.metric import Description
     from steelyard.core.table import Table
 
 Path = str | PathLike[str]
@@ -46,6 +50,7 @@ class Provenance:
     extra: str
     columns: Mapping[str, str]
     options: Mapping[str, str] = field(default_factory=dict)
+    version: str = __version__  # of Steelyard, that made the numbers
 
 
 @frozen
@@ -81,8 +86,13 @@ class Report:
     coverage: Coverage
     provenance: Provenance
     notes: tuple[str, ...] = ()
+    title: str = ""
+    about: Callable[[], Mapping[str, Description]] = field(default=dict, repr=False, compare=False)
     unit_table: Callable[[], UnitTable] | None = field(default=None, repr=False, compare=False)
     table_makers: Mapping[str, Callable[[], Table]] = field(default_factory=dict, repr=False, compare=False)
+    explanations: tuple[Explanation, ...] = ()
+    figure_makers: Callable[[], Mapping[str, Callable[[], Figure]]] = field(default=dict, repr=False, compare=False)
+    listing_maker: Callable[[], Listing | None] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", _Scores(self.scores))
@@ -120,17 +130,41 @@ class Report:
             write_text(paths[-1], csv_text([table.corner, *table.columns], rows))
         return tuple(paths)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The report as plain values, as the JSON schema describes it."""
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the pictures that the page shows: `report.figure("agreement")`."""
+        return tuple(self.figure_makers())
+
+    def figure(self, name: str) -> Figure:
+        """The data of one of `figures`."""
+        makers = self.figure_makers()
+        if name not in makers:
+            known = nearest(name, makers) or "This report has none."
+            raise KeyError(f"'{name}' is not a figure of this report. {known}")
+        return makers[name]()
+
+    def listing(self) -> Listing | None:
+        """The rows that a reader of the page may look through, where the task has them."""
+        return None if self.listing_maker is None else self.listing_maker()
+
+    def write_figures(self, folder: Path) -> tuple[str, ...]:
+        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
+        from steelyard.report.charts.export import export_figures
+        from steelyard.report.page.figures import figures_of
+
+        return export_figures(figures_of(self), folder)
+
+    def to_dict(self, *, details: bool = False) -> dict[str, Any]:
+        """The report as plain values, as the JSON schema describes it; with `details`, all that the page shows."""
         from steelyard.report.json import report_dict
 
-        return report_dict(self)
+        return report_dict(self, details=details)
 
-    def to_json(self, path: Path | None = None) -> str:
-        """The report as JSON text, written to `path` where one is given."""
+    def to_json(self, path: Path | None = None, *, details: bool = False) -> str:
+        """The report as JSON text, written to `path` where one is given; with `details`, all that the page shows."""
         from steelyard.report.json import dumps
 
-        return _written(dumps(self.to_dict()), path)
+        return _written(dumps(self.to_dict(details=details)), path)
 
     def to_markdown(self, path: Path | None = None) -> str:
         """The report as Markdown, written to `path` where one is given."""
@@ -140,9 +174,9 @@ class Report:
 
     def to_html(self, path: Path | None = None) -> str:
         """The report as one self-contained page, written to `path` where one is given."""
-        from steelyard.report.html import report_html
+        from steelyard.report.html import render_html
 
-        return _written(report_html(self), path)
+        return _written(render_html(self), path)
 
     def to_text(self, width: int = 80) -> str:
         """The report as a table for a terminal."""
@@ -166,9 +200,16 @@ class Comparison:
     provenance_a: Provenance
     provenance_b: Provenance
     notes: tuple[str, ...] = ()
+    slices: Mapping[str, Mapping[str, Mapping[str, Difference]]] = field(default_factory=dict)
+    title: str = ""
+    about: Callable[[], Mapping[str, Description]] = field(default=dict, repr=False, compare=False)
+    unit_tables: Callable[[], tuple[UnitTable, UnitTable]] | None = field(default=None, repr=False, compare=False)
+    class_differences: Callable[[], Mapping[str, Difference]] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "differences", _Scores(self.differences))
+        wrapped = {by: {value: _Scores(d) for value, d in parts.items()} for by, parts in self.slices.items()}
+        object.__setattr__(self, "slices", wrapped)
 
     def __getitem__(self, spec: str) -> Difference:
         return self.differences[spec]
@@ -193,15 +234,76 @@ class Comparison:
 
     def to_html(self, path: Path | None = None) -> str:
         """The comparison as one self-contained page, written to `path` where one is given."""
-        from steelyard.report.html import comparison_html
+        from steelyard.report.html import render_html
 
-        return _written(comparison_html(self), path)
+        return _written(render_html(self), path)
+
+    def write_figures(self, folder: Path) -> tuple[str, ...]:
+        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
+        from steelyard.report.charts.export import export_figures
+        from steelyard.report.page.comparison import comparison_figures
+
+        return export_figures(comparison_figures([self]), folder)
 
     def to_text(self, width: int = 80) -> str:
         """The comparison as a table for a terminal."""
         from steelyard.report.text import comparison_text
 
         return comparison_text(self, width)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+@frozen
+class Lineup:
+    """Two models or more: `comparisons` holds each against the first, in the order in which they were given."""
+
+    comparisons: tuple[Comparison, ...]
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    def __getitem__(self, place: int) -> Comparison:
+        return self.comparisons[place]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparisons as plain values."""
+        from steelyard.report.json import lineup_dict
+
+        return lineup_dict(self)
+
+    def to_json(self, path: Path | None = None) -> str:
+        """The comparisons as JSON text, written to `path` where one is given."""
+        from steelyard.report.json import dumps
+
+        return _written(dumps(self.to_dict()), path)
+
+    def to_markdown(self, path: Path | None = None) -> str:
+        """The comparisons as Markdown, one after the other."""
+        from steelyard.report.markdown import comparison_markdown
+
+        return _written("\n".join(comparison_markdown(c) for c in self.comparisons), path)
+
+    def to_html(self, path: Path | None = None) -> str:
+        """The comparisons as one self-contained page, written to `path` where one is given."""
+        from steelyard.report.html import render_html
+
+        return _written(render_html(self), path)
+
+    def write_figures(self, folder: Path) -> tuple[str, ...]:
+        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
+        from steelyard.report.charts.export import export_figures
+        from steelyard.report.page.comparison import comparison_figures
+
+        return export_figures(comparison_figures(self.comparisons), folder)
+
+    def to_text(self, width: int = 80) -> str:
+        """The comparisons as tables for a terminal, one after the other."""
+        from steelyard.report.text import comparison_text
+
+        said = "• p-values are corrected for all models together." if len(self) > 1 else ""
+        return "\n\n".join([*(comparison_text(c, width) for c in self.comparisons), said]).rstrip()
 
     def __str__(self) -> str:
         return self.to_text()

@@ -11,7 +11,7 @@ def decimals_for(value: float, interval: Interval | None, digits: int = 3) -> in
     """Digits behind the point: so many significant ones of the interval's half width, or five of the value."""
     if interval is not None:
         half = (interval[1] - interval[0]) / 2
-        if half > 0 and math.isfinite(half):
+        if half > 1e-9 * abs(value) and math.isfinite(half):
             return max(0, min(8, digits - 1 - math.floor(math.log10(half))))
     if value == 0 or not math.isfinite(value):
         return 1

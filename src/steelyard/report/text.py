@@ -11,6 +11,7 @@ from steelyard.core.score import Difference, Score
 from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
 
 if TYPE_CHECKING:
+    from steelyard.core.explanation import Explanation
     from steelyard.report.model import Comparison, Report
 
 ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none": " "}
@@ -25,7 +26,19 @@ def report_text(report: Report, width: int = 80) -> str:
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(_bullet(remark, width) for remark in remarks))
+    parts += [_explanation(found, width) for found in report.explanations]
     return "\n\n".join(parts)
+
+
+def _explanation(found: Explanation, width: int) -> str:
+    from steelyard.report.explanation import heading_of, remarks_on, table_of
+
+    header, rows = table_of(found)
+    table = grid(header, rows, "l" + "r" * (len(header) - 1), width, shrink=0)
+    lines = table.split("\n")
+    lines.insert(len(lines) - 1, lines[1])
+    remarks = "\n".join(_bullet(remark, width) for remark in remarks_on(found))
+    return f"{heading_of(found)}\n\n" + "\n".join(lines) + (f"\n\n{remarks}" if remarks else "")
 
 
 def comparison_text(comparison: Comparison, width: int = 80) -> str:
@@ -53,7 +66,22 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
         *comparison.notes,
         *_undefined(comparison.differences.values()),
     ]
-    return "\n\n".join([top, table, "\n".join(_bullet(remark, width) for remark in remarks)])
+    sliced = [_compared_slices(by, parts, width) for by, parts in comparison.slices.items()]
+    return "\n\n".join([top, table, *sliced, "\n".join(_bullet(remark, width) for remark in remarks)])
+
+
+def _compared_slices(by: str, parts: Mapping[str, Mapping[str, Difference]], width: int) -> str:
+    """The first metric's difference in each slice, and how many metrics were won and lost there."""
+    spec = next(iter(next(iter(parts.values()), {})), "")
+    rows = []
+    for value, found in parts.items():
+        d = found[spec]
+        won, lost = (sum(o.verdict == verdict for o in found.values()) for verdict in ("better", "worse"))
+        shown = [signed(d.difference, d.interval, 2), interval_text(d.difference, d.interval, 2)]
+        verdict = d.verdict.replace("difference", "diff.")
+        rows.append([value, str(d.units), *shown, p_text(d.p_holm), verdict, str(won), str(lost)])
+    header = [by, "units", f"{spec}: B − A", "", "p", "B is", "won", "lost"]
+    return grid(header, rows, "lrrlrlrr", width, shrink=0)
 
 
 def legend(directions: Iterable[str] = ()) -> str:

@@ -7,7 +7,7 @@ at least as large. Holm's correction holds the chance of any false claim over al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -106,6 +106,18 @@ def _p_value(value: float, worlds: Floats) -> float:
     # A world equal to the observed one up to rounding is as extreme as it.
     as_extreme = np.count_nonzero(np.abs(worlds) >= abs(value) * (1 - 1e-12))
     return (1 + as_extreme) / (1 + len(worlds))
+
+
+def judged_together(
+    groups: Mapping[str, Mapping[str, Difference]], confidence: float
+) -> dict[str, dict[str, Difference]]:
+    """The same differences with Holm's correction over all groups at once: slices, classes, or several models."""
+    flat = [(name, spec) for name, group in groups.items() for spec in group]
+    together = judged([groups[name][spec] for name, spec in flat], 1 - confidence)
+    found: dict[str, dict[str, Difference]] = {name: {} for name in groups}
+    for (name, spec), difference in zip(flat, together, strict=True):
+        found[name][spec] = difference
+    return found
 
 
 def judged(differences: list[Difference], alpha: float) -> list[Difference]:

@@ -12,14 +12,63 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Paired
-from steelyard.core.stats import Stats
+from steelyard.core.stats import Array, Stats
 
 MOST_SLICES = 1000
 
 
+@frozen
+class _Split:
+    """Values to slice by: their names, and for each row its value and its unit. `first` is a unit's own value."""
+
+    names: list[str]
+    codes: Array
+    owner: Array
+    first: Array
+    varies: bool
+
+    def place(self, name: str) -> int:
+        return self.names.index(name) if name in self.names else -1
+
+
 def slices(pairs: Paired, stats: Stats, by: Sequence[str], measure: Callable[[Any], Stats]) -> dict[str, Stats]:
     """Stats by the values of one column, or of several crossed; a slice holds only the units that are in it."""
+    split = _split(pairs, by)
+    found = {}
+    for code, name in enumerate(split.names):
+        rows = split.codes == code
+        if stats.copies is not None:
+            found[name] = measure(pairs.where(rows))
+        elif split.varies:
+            found[name] = measure(pairs.where(rows)).take(np.unique(split.owner[rows]))
+        else:
+            found[name] = stats.take(np.flatnonzero(split.first == code))
+    return found
+
+
+def paired_slices(
+    sides: Sequence[tuple[Paired, Stats]], by: Sequence[str], measure: Callable[[Any], Stats]
+) -> dict[str, list[Stats]]:
+    """The same for several models on the same truth: a slice holds the units that are in it for any of them."""
+    splits = [_split(pairs, by) for pairs, _ in sides]
+    found = {}
+    for name in sorted({name for split in splits for name in split.names}):
+        parts, kept = [], np.zeros(len(sides[0][0].units), dtype=bool)
+        for (pairs, stats), split in zip(sides, splits, strict=True):
+            rows = split.codes == split.place(name)
+            kept[split.owner[rows]] = True
+            whole = stats.copies is None and not any(s.varies for s in splits)
+            parts.append(stats if whole else measure(pairs.where(rows)).by_unit())
+        if any(len(part) != len(kept) for part in parts):  # units that were counted, not listed: rows of the slice
+            found[name] = parts
+        else:
+            found[name] = [part.take(np.flatnonzero(kept)) for part in parts]
+    return found
+
+
+def _split(pairs: Paired, by: Sequence[str]) -> _Split:
     found_by = [pairs.by(name) for name in by]
     owner = found_by[0][1]
     texts = [[_text(value) for value in values.tolist()] for values, _ in found_by]
@@ -31,17 +80,7 @@ def slices(pairs: Paired, stats: Stats, by: Sequence[str], measure: Callable[[An
         )
     first = np.full(len(pairs.units), -1, dtype=np.int64)
     first[owner] = codes
-    varies = bool((first[owner] != codes).any())
-    found = {}
-    for code, name in enumerate(names):
-        if stats.copies is not None:
-            found[str(name)] = measure(pairs.where(codes == code))
-        elif varies:
-            rows = codes == code
-            found[str(name)] = measure(pairs.where(rows)).take(np.unique(owner[rows]))
-        else:
-            found[str(name)] = stats.take(np.flatnonzero(first == code))
-    return found
+    return _Split([str(name) for name in names], codes, owner, first, bool((first[owner] != codes).any()))
 
 
 def _text(value: object) -> str:

@@ -6,13 +6,14 @@ Parsing is done anew each time, so that a better parser needs no asking again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from pathlib import Path
 
 from steelyard.core.frozen import frozen
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.answers import PARSER_VERSION, Answer, check_mode, parse_reply
 from steelyard.vlm.frames import Frame, stored_frames
-from steelyard.vlm.journal import Reading, read_journal
+from steelyard.vlm.journal import Reading, Turn, read_journal
 from steelyard.vlm.plan import Plan, questions, read_plans
 from steelyard.vlm.run import FRAMES
 
@@ -36,6 +37,7 @@ class Taken:
     turns: int = 0
     reply: str = ""
     problem: str = ""
+    conversation: tuple[Turn, ...] = field(default=(), repr=False)
 
 
 @frozen
@@ -76,11 +78,11 @@ def _parsed(what: tuple[str, str, str, Frame], reading: Reading, mode: str, most
     answer = Answer("failed")
     for number, turn in enumerate(turns, 1):
         if turn.error:
-            return Taken(*what, Answer("failed"), number, len(turns), problem=turn.error)
+            return Taken(*what, Answer("failed"), number, len(turns), problem=turn.error, conversation=turns)
         answer = parse_reply(turn.reply, turn.finish, mode=mode, most=most)
         if answer.ok:
-            return Taken(*what, answer, number, len(turns), turn.reply)
-    return Taken(*what, answer, len(turns), len(turns), turns[-1].reply)
+            return Taken(*what, answer, number, len(turns), turn.reply, conversation=turns)
+    return Taken(*what, answer, len(turns), len(turns), turns[-1].reply, conversation=turns)
 
 
 def write_readings(path: Path, taken: Sequence[Taken]) -> None:

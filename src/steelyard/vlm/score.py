@@ -11,6 +11,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,7 @@ class RunScore:
     pairs: tuple[Pair, ...]
     frames: int
     confidence: float | None
+    runs: tuple[Run, ...] = field(default=(), repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The score as plain values."""
@@ -101,6 +103,12 @@ class RunScore:
 
         return score_markdown(self, path)
 
+    def to_html(self, path: str | Path | None = None, *, images: str | Path | None = None) -> str:
+        """The score as one self-contained page; `images` is the folder of the frames, for small pictures of some."""
+        from steelyard.vlm.page import score_html
+
+        return score_html(self, path, images)
+
     def __str__(self) -> str:
         return self.to_text()
 
@@ -123,8 +131,10 @@ def score(
     pairs: list[Pair] = []
     predictions: dict[tuple[str, str], dict[Key, float]] = {}
     truths: dict[Key, tuple[float, float]] = {}
+    runs = []
     for place in places:
         run = read_run(place, mode)
+        runs.append(run)
         truth = _truth(run)
         truths |= truth
         groups: dict[tuple[str, str], dict[str, list[Taken]]] = {}
@@ -136,7 +146,7 @@ def score(
             predictions[label, prompt] = found
             rows.append(_row(label, prompt, variants, found, truth, task, how))
     pairs = _pairs(predictions, truths, task, how)
-    return RunScore(task, tuple(rows), tuple(pairs), len(truths), confidence)
+    return RunScore(task, tuple(rows), tuple(pairs), len(truths), confidence, tuple(runs))
 
 
 def _truth(run: Run) -> dict[Key, tuple[float, float]]:

@@ -17,7 +17,7 @@ from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
 from steelyard.vlm.score import PromptScore, RunScore
 
 SCHEMA = "steelyard/vlm-score/1"
-_CONTROLS = {"blank": "grey image", "swapped": "wrong image"}
+CONTROLS = {"blank": "grey image", "swapped": "wrong image"}
 
 
 def score_text(score: RunScore, width: int = 80) -> str:
@@ -94,7 +94,7 @@ def _tables(score: RunScore) -> Iterable[tuple[str, list[str], str, list[list[st
         name = row.prompt if len({r.model for r in score.rows}) == 1 else f"{row.model}: {row.prompt}"
         if row.constant:
             checks.append(["constant", name, *_cells(row.constant[spec])])
-        checks += [[_CONTROLS[v], name, *_cells(c[spec])] for v, c in row.controls.items()]
+        checks += [[CONTROLS[v], name, *_cells(c[spec])] for v, c in row.controls.items()]
     if checks:
         yield f"Is the image looked at? ({spec})", header, "llrrrlrl", checks
 

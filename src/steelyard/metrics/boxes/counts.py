@@ -105,7 +105,7 @@ class Precision(_AtScore):
     Undefined when no detection is kept.
 
     Pros:
-    - Reads as a promise: so many of a hundred boxes shown are right.
+    - Reads as a promise: so many of a hundred detections shown are right.
 
     Cons:
     - Depends on the score threshold, and says nothing about what is missed.
@@ -235,7 +235,7 @@ def _pooled(m: Matches, t: int) -> Matches:
 
 @frozen
 class FalsePositivesPerImage(Metric):
-    r"""False positives an image: how many wrong boxes a viewer sees.
+    r"""False positives an image: how many wrong detections a viewer sees.
 
     $\mathrm{FPPI} = \mathrm{FP} \;/\; \mathrm{images}$
 
@@ -330,10 +330,10 @@ class FalsePositiveRateCandidate(Metric):
     Undefined when every detection matches.
 
     Pros:
-    - Shows how well the score tells wrong boxes from right ones.
+    - Shows how well the score tells wrong detections from right ones.
 
     Cons:
-    - Depends on how many boxes of low score the model puts out: not comparable between models.
+    - Depends on how many detections of low score the model puts out: not comparable between models.
     """
 
     name = "fpr_candidate"
@@ -359,7 +359,7 @@ class FalsePositiveRateCandidate(Metric):
 
 @frozen
 class MeanIou(Metric):
-    r"""Mean IoU of the matched: how well the boxes fit the objects that were found.
+    r"""Mean IoU of the matched: how well what was found fits the objects.
 
     $\overline{\mathrm{IoU}} = \frac{1}{|M|} \sum_{(d, g) \in M} \mathrm{IoU}(d, g)$
 
@@ -373,7 +373,7 @@ class MeanIou(Metric):
     """
 
     name = "mean_iou"
-    title = "Mean IoU of matched boxes"
+    title = "Mean IoU of the matched"
 
     iou: float = 0.5
     score: float = 0.5

@@ -16,8 +16,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights
-from steelyard.metrics.boxes.matches import Matches, figures, sides
-from steelyard.metrics.boxes.pairs import CROWD
+from steelyard.metrics.boxes.matches import Matches, Sides, figures, overlaps, sides
+from steelyard.metrics.boxes.pairs import UNCOUNTED
 from steelyard.metrics.boxes.settings import check_ious
 
 KINDS = ("cls", "loc", "both", "dupe", "bkg", "miss", "fp", "fn")
@@ -49,16 +49,6 @@ def breakdown(stats: Stats, iou: float, background: float) -> Breakdown:
     return made
 
 
-def _overlaps(d: Array, g: Array, crowd: bool = False) -> Array:
-    low = np.maximum(d[:, None, :2], g[None, :, :2])
-    high = np.minimum(d[:, None, :2] + d[:, None, 2:], g[None, :, :2] + g[None, :, 2:])
-    inter: Array = np.prod(np.clip(high - low, 0, None), axis=2)
-    own = np.prod(d[:, 2:], axis=1)[:, None]
-    whole = own if crowd else own + np.prod(g[:, 2:], axis=1)[None, :] - inter
-    shares: Array = np.divide(inter, whole, out=np.zeros_like(inter), where=whole > 0)
-    return shares
-
-
 def _look(stats: Stats, iou: float, background: float) -> Breakdown:
     s, units = sides(stats), len(stats)
     t_order, d_order = np.argsort(s.image, kind="stable"), np.lexsort((-s.d_score, s.d_image))
@@ -67,16 +57,14 @@ def _look(stats: Stats, iou: float, background: float) -> Breakdown:
     rows, kinds, ignored, mended = [], [], [], []
     found = np.zeros(len(s.image), dtype=bool)
     usable = np.zeros(len(s.image), dtype=bool)
-    crowd = (s.flags & CROWD) != 0
+    crowd = (s.flags & UNCOUNTED) != 0
     for unit in range(units):
         d = d_order[d_starts[unit] : d_starts[unit + 1]][:_MOST]
         every = t_order[t_starts[unit] : t_starts[unit + 1]]
         g, regions = every[~crowd[every]], every[crowd[every]]
         if not len(d):
             continue
-        kind, inside, mend, used = _image(
-            s.d_box[d], s.d_label[d], s.box[g], s.label[g], s.box[regions], s.label[regions], iou, background
-        )
+        kind, inside, mend, used = _image(s, d, g, regions, iou, background)
         rows.append(d)
         kinds.append(kind)
         ignored.append(inside)
@@ -98,20 +86,14 @@ def _look(stats: Stats, iou: float, background: float) -> Breakdown:
 
 
 def _image(
-    d: Array,
-    d_label: Array,
-    g: Array,
-    g_label: Array,
-    regions: Array,
-    region_label: Array,
-    iou: float,
-    background: float,
+    s: Sides, d: Array, g: Array, regions: Array, iou: float, background: float
 ) -> tuple[Array, Array, Array, Array]:
     """Kinds of the detections of one image, which are ignored, the truth each could be mended to, and truths found."""
     n, truths = len(d), len(g)
     kind, inside, mend = np.full(n, BKG), np.zeros(n, dtype=bool), np.full(n, -1)
     used = np.zeros(truths, dtype=bool)
-    overlap = _overlaps(d, g)
+    d_label, g_label = s.d_label[d], s.label[g]
+    overlap = overlaps(s, d, g)
     same = d_label[:, None] == g_label[None, :]
     within = overlap * same
     free = within.copy()
@@ -120,9 +102,9 @@ def _image(
         if free[i, best] >= iou:
             kind[i], used[best] = HIT, True
             free[:, best] = 0
-    for region, label in zip(regions, region_label, strict=True):
-        share = _overlaps(d, region[None], crowd=True)[:, 0]
-        inside |= (kind != HIT) & (share > iou) & (d_label == label)
+    for region in regions.tolist():
+        share = overlaps(s, d, np.array([region]), crowd=True)[:, 0]
+        inside |= (kind != HIT) & (share > iou) & (d_label == s.label[region])
     if not truths:
         return kind, inside, mend, used
     other, taken = overlap * ~same, within * used
@@ -160,7 +142,7 @@ def _listed(stats: Stats, rows: Array, label: Array, score: Array, hit: Array, c
 def _mended(stats: Stats, error: str, iou: float, background: float) -> Matches:
     """The detections as they would be with one kind of error mended; "" mends none."""
     b, s = breakdown(stats, iou, background), sides(stats)
-    counts = (s.flags & CROWD) == 0
+    counts = (s.flags & UNCOUNTED) == 0
     label, score, hit = s.d_label[b.row].astype(np.int64), s.d_score[b.row].copy(), b.kind == HIT
     kept = ~b.ignored | hit
     if error in _CODES:

@@ -17,7 +17,8 @@ from steelyard.core.records import BoxRecords, Column, Records, Schema, factoriz
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
 
-CROWD, LOST = 1, 2  # bits of the event column `flags`
+CROWD, LOST, DIFFICULT, IGNORED = 1, 2, 4, 8  # bits of the event column `flags`
+UNCOUNTED = CROWD | DIFFICULT | IGNORED
 LARGEST = 1e12
 
 TRUTH = Schema(
@@ -31,6 +32,12 @@ TRUTH = Schema(
         Column("h", "number", minimum=0, maximum=LARGEST, meaning="height"),
         Column("area", "number", required=False, minimum=0, meaning="of the object; else width times height"),
         Column("crowd", "flag", required=False, meaning="true where the box holds many: matched often, never counted"),
+        Column(
+            "difficult",
+            "flag",
+            required=False,
+            meaning="true where an object need not be found: a hit counts neither way",
+        ),
     ),
 )
 PREDICTION = Schema(
@@ -164,23 +171,35 @@ def boxes_of(records: Records) -> Array:
 
 
 def measure(pairs: BoxPairs) -> Stats:
-    """One event a box of either side, in the order of the input; the matching is made when a metric asks for it."""
+    """One event a box of either side, in the order of the input; the matching is made when a metric asks for it.
+
+    Masks and keypoints are events in a column `shape`, beside their boxes; `likeness` then says how they are compared.
+    """
     truths, detections = len(pairs.truth), len(pairs.prediction)
     box, found = boxes_of(pairs.truth), boxes_of(pairs.prediction)
     flags = np.zeros(truths + detections, dtype=np.uint8)
     if "crowd" in pairs.truth:
         flags[:truths] = pairs.truth["crowd"]
+    if "difficult" in pairs.truth:
+        flags[:truths] |= np.where(pairs.truth["difficult"], DIFFICULT, 0).astype(np.uint8)
     if isinstance(pairs.truth, BoxRecords) and pairs.truth.zero_id >= 0:
         flags[pairs.truth.zero_id] |= LOST
     area = pairs.truth["area"] if "area" in pairs.truth else box[:, 2] * box[:, 3]
+    d_area = pairs.prediction["area"] if "area" in pairs.prediction else np.zeros(detections)
     events: dict[str, Any] = {
         "truth": np.arange(truths + detections) < truths,
         "label": np.concatenate([pairs.truth_label, pairs.prediction_label]),
         "box": np.concatenate([box, found]),
-        "area": np.concatenate([area, np.zeros(detections)]),
+        "area": np.concatenate([area, d_area]),
         "flags": flags,
         "score": np.concatenate([np.zeros(truths), pairs.prediction["score"]]),
     }
+    facts = {"labels": tuple(pairs.labels.tolist()), "label_names": pairs.label_names}
+    likeness = pairs.truth.likeness if isinstance(pairs.truth, BoxRecords) else None
+    if likeness is not None:
+        events["shape"] = np.concatenate([pairs.truth["shape"], pairs.prediction["shape"]])
+        flags[:truths][pairs.truth["ignored"]] |= IGNORED
+        facts["likeness"] = likeness
     owner = np.concatenate([pairs.truth_image, pairs.prediction_image])
     if pairs.kept is not None:
         events = {name: column[pairs.kept] for name, column in events.items()}
@@ -190,7 +209,7 @@ def measure(pairs: BoxPairs) -> Stats:
         {"images": np.ones(len(pairs.units))},
         events=events,
         owner=owner,
-        facts={"labels": tuple(pairs.labels.tolist()), "label_names": pairs.label_names},
+        facts=facts,
         unify=unify,
     )
 
@@ -218,7 +237,7 @@ def unify(parts: Sequence[Stats]) -> list[Stats]:
             part.columns,
             events={**part.events, "label": code[part.events["label"]].astype(np.int32)},
             owner=part.owner,
-            facts=facts,
+            facts={**part.facts, **facts},
             weight=part.weight,
             unify=unify,
         )

@@ -12,7 +12,7 @@ from steelyard.core.metric import Metric, one_of
 from steelyard.core.spec import Range, render_value
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
-from steelyard.metrics.boxes.matches import Matches, curves, figures
+from steelyard.metrics.boxes.matches import Matches, curves, figures, told
 from steelyard.metrics.boxes.settings import (
     STANDARD,
     STANDARD_MOST,
@@ -136,7 +136,7 @@ class MeanAveragePrecision(Metric):
     Undefined when no class has truth.
 
     Pros:
-    - Rewards good boxes, not only found objects.
+    - Rewards a good fit, not only found objects.
     - Comparable with published results: equal to pycocotools to the last bit.
 
     Cons:
@@ -183,8 +183,8 @@ class MeanAveragePrecision(Metric):
 
 
 def _hidden(found: Matches) -> str:
-    has_truth = np.diff(np.concatenate([[0], np.cumsum(found.counts)])[found.truth_begin]) > 0
-    sizes = (found.end - found.begin)[~has_truth]
+    every, has_truth, _ = told(found)
+    sizes = every[has_truth == 0]
     hidden, classes = int(sizes.sum()), int(np.count_nonzero(sizes))
     if not hidden:
         return ""
@@ -192,12 +192,7 @@ def _hidden(found: Matches) -> str:
 
 
 def _ties(found: Matches) -> str:
-    if len(found.score) < 2:
-        return ""
-    equal = (found.score[1:] == found.score[:-1]) & (found.order[1:] >= 0) & (found.order[:-1] >= 0)
-    starts = found.begin[(found.begin > 0) & (found.begin < len(found.score))]
-    equal[starts - 1] = False
-    ties = int(np.count_nonzero(equal))
+    ties = int(told(found)[2].sum())
     return f"{ties:,} detections have the score of another of their class: they keep the input's order." if ties else ""
 
 
@@ -235,10 +230,10 @@ class MeanAveragePrecision50(_AtThreshold):
     Undefined when no class has truth.
 
     Pros:
-    - Forgiving of loose boxes: shows whether objects are found at all.
+    - Forgiving of a loose fit: shows whether objects are found at all.
 
     Cons:
-    - A box that is half off counts as perfect.
+    - A detection that is half off counts as perfect.
     """
 
     name = "map50"
@@ -248,14 +243,14 @@ class MeanAveragePrecision50(_AtThreshold):
 
 @frozen
 class MeanAveragePrecision75(_AtThreshold):
-    r"""Mean average precision at IoU 0.75: only boxes that fit well count.
+    r"""Mean average precision at IoU 0.75: only detections that fit well count.
 
     $\mathrm{mAP}_{75} = \frac{1}{K} \sum_k \mathrm{AP}_k(0.75)$
 
     Undefined when no class has truth.
 
     Pros:
-    - Shows how well the boxes fit, next to mAP at 0.5.
+    - Shows how well they fit, next to mAP at 0.5.
 
     Cons:
     - Harsh on small objects, where a pixel decides.
@@ -275,7 +270,7 @@ class AverageRecall(Metric):
     Undefined when no class has truth.
 
     Pros:
-    - The upper bound of what a better ranking of the same boxes could reach.
+    - The upper bound of what a better ranking of the same detections could reach.
 
     Cons:
     - False positives are free as long as they fit into k.

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from steelyard import _native
 from steelyard.core.stats import Stats
 from steelyard.core.table import Table
-from steelyard.metrics.boxes.matches import AREAS, IOUS, curves, matches, sides
+from steelyard.metrics.boxes.matches import AREAS, IOUS, curves, matches, native_match, sides
+from steelyard.metrics.boxes.pairs import UNCOUNTED
 from steelyard.metrics.boxes.settings import STANDARD, class_names, class_of_places, matched
 
 BACKGROUND = "(background)"
@@ -59,14 +59,12 @@ def confusion(stats: Stats, iou: float = 0.5, score: float = 0.5, max_dets: int 
     paired = single.places() & (single.score >= score) & (single.rank < max_dets) & single.bit(0)[0]
     taken = np.zeros(len(s.image), dtype=bool)
     taken[single.partner[paired]] = True
-    truths = np.flatnonzero(~taken & ((s.flags & 1) == 0) & (s.area <= AREAS["all"][1]))
+    truths = np.flatnonzero(~taken & ((s.flags & UNCOUNTED) == 0) & (s.area <= AREAS["all"][1]))
     rest = m.order[kept & ~hit & ~ignored]
     rest = rest[np.argsort(-s.d_score[rest], kind="stable")]
-    found = _native.boxes_match(
-        s.image[truths], np.zeros(len(truths), np.int32), s.box[truths], s.area[truths],
-        np.zeros(len(truths), np.uint8), s.d_image[rest], np.zeros(len(rest), np.int32), s.d_box[rest],
-        s.d_score[rest], len(stats), 1, np.array([float(iou)]), np.array([[0.0, np.inf]]), 65535, False, True,
-    )  # fmt: skip
+    found = native_match(
+        s.part(truths, rest), len(stats), 1, [float(iou)], [[0.0, np.inf]], 65535, voc=False, pairs=True
+    )
     order, partner = found[2], found[8]
     used = order >= 0
     predicted, partner = s.d_label[rest[order[used]]], partner[used]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from steelyard.core.options import Option
 from steelyard.core.task import Task
+from steelyard.metrics.boxes.by_class import BY_CLASS
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
@@ -15,6 +17,7 @@ from steelyard.metrics.boxes.counts import (
     Recall,
 )
 from steelyard.metrics.boxes.errors import ErrorCost
+from steelyard.metrics.boxes.others import explain_tools
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
 from steelyard.metrics.boxes.picture import scene
 from steelyard.metrics.boxes.precision import (
@@ -25,6 +28,27 @@ from steelyard.metrics.boxes.precision import (
     MeanAveragePrecision75,
 )
 from steelyard.metrics.boxes.tables import tables
+
+OPTIONS = (
+    Option(
+        "format",
+        "choice",
+        "The files' format.",
+        "auto",
+        ("auto", "coco", "lvis", "voc", "yolo", "cvat", "csv"),
+        reads=True,
+    ),
+    Option("images", "path", "The folder of the pictures, for YOLO's sizes.", metavar="FOLDER", reads=True),
+    Option("names", "path", "Names of the classes in order: data.yaml, or one a line.", metavar="FILE", reads=True),
+    Option(
+        "pixels",
+        "choice",
+        "VOC's coordinates: pixels from 1, or edges.",
+        "inclusive",
+        ("inclusive", "edges"),
+        reads=True,
+    ),
+)
 
 TASK = Task(
     name="boxes",
@@ -72,6 +96,10 @@ TASK = Task(
         "mean_iou",
     ),
     tables=tables,
+    options=OPTIONS,
+    pictures="steelyard.metrics.boxes.figures",
     shape="boxes",
+    explain=explain_tools,
     scene=scene,
+    by_class=BY_CLASS,
 )

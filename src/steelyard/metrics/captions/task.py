@@ -214,4 +214,5 @@ TASK = Task(
     measure=measure,
     metrics=(*SPICE_METRICS, *NGRAM_METRICS),
     defaults=DEFAULTS,
+    pictures="steelyard.metrics.captions.figures",
 )

@@ -35,4 +35,5 @@ TASK = Task(
     options=OPTIONS,
     prepare=prepare,
     scene=scene,
+    pictures="steelyard.metrics.ellipses.figures",
 )  # fmt: skip

@@ -236,14 +236,14 @@ class EachClass(Wrapper):
 
     def expand(self, stats: Stats) -> tuple[Metric, ...]:
         """One metric for each class."""
-        return tuple(replace(self.inner, only=_as_spec(name)) for name in stats.facts["classes"])
+        return tuple(replace(self.inner, only=as_spec(name)) for name in stats.facts["classes"])
 
     def value(self, stats: Stats, weights: Weights) -> Floats:
         """The mean, where one number is asked for."""
         return Macro(self.of).value(stats, weights)
 
 
-def _as_spec(name: str) -> str | int:
+def as_spec(name: str) -> str | int:
     """A class's name as a spec has it: 3, not "3"."""
     return int(name) if name.isascii() and name.isdigit() and str(int(name)) == name else name
 

@@ -25,7 +25,12 @@ COUNTED_FROM = 10_000  # rows; below, every row is a unit of its own
 
 def measure(pairs: LabelPairs) -> Stats:
     """Rows by unit, or kinds of rows with their copies."""
-    listed = pairs.grouped or pairs.several or len(pairs) < COUNTED_FROM or "weight" in pairs.truth
+    return measure_part(pairs, len(pairs))
+
+
+def measure_part(pairs: LabelPairs, rows: int) -> Stats:
+    """Measure as part of data that have so many rows: that decides whether they are listed or counted."""
+    listed = pairs.grouped or pairs.several or rows < COUNTED_FROM or "weight" in pairs.truth
     if listed or list(pairs.prediction.columns.keys() - {"id"}) != ["label"]:
         return measure_rows(pairs)
     return measure_cells(pairs)

@@ -6,10 +6,11 @@ from steelyard.core.stats import Stats
 from steelyard.core.task import Task
 from steelyard.metrics.labels.agreement import AGREEMENT
 from steelyard.metrics.labels.averages import AVERAGES
+from steelyard.metrics.labels.by_class import BY_CLASS
 from steelyard.metrics.labels.calibration import CALIBRATION
 from steelyard.metrics.labels.data import OPTIONS, PREDICTION, TRUTH, pair, prepare
 from steelyard.metrics.labels.hard import HARD
-from steelyard.metrics.labels.measure import measure
+from steelyard.metrics.labels.measure import measure, measure_part
 from steelyard.metrics.labels.ranked import RANKED
 from steelyard.metrics.labels.tables import tables
 
@@ -44,6 +45,8 @@ TASK = Task(
     prediction=PREDICTION,
     pair=pair,
     measure=measure,
+    measure_part=measure_part,
+    by_class=BY_CLASS,
     metrics=(*AGREEMENT, *HARD, *AVERAGES, *RANKED, *CALIBRATION),
     defaults=("accuracy", *_AVERAGED, "balanced_accuracy", "mcc", "kappa"),
     joined={"label": "prediction", "labels": "predictions", "score": "score", "probability": "probability"},
@@ -51,4 +54,5 @@ TASK = Task(
     options=OPTIONS,
     prepare=prepare,
     tables=tables,
+    pictures="steelyard.metrics.labels.figures",
 )

@@ -93,4 +93,5 @@ TASK = Task(
     prepare=embeddings.prepare,
     shape="rankings",
     policy=Policy(missing="worst", extra="skip"),
+    pictures="steelyard.metrics.rankings.figures",
 )

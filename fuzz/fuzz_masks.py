@@ -1,0 +1,171 @@
+"""Fuzz masks and keypoints: the reader, the evaluator, and every function of masks. Run by `make fuzz` with sanitizers.
+
+Texts are made by changing good ones, as fuzz_boxes.py does; masks and polygons by drawing odd ones. Whatever comes must
+give a result or an InputError (from the native functions, a ValueError). A sanitizer's report, a crash or any other
+exception ends the run.
+
+    python fuzz/fuzz_masks.py [--target reader|evaluator|functions] [--seconds 60] [--seed N]
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+import fuzz_boxes as boxes
+
+import steelyard as sy
+from steelyard import _native
+from steelyard.compat.pycocotools import mask
+from steelyard.core.task import Policy
+from steelyard.core.weights import EachUnit, Plain
+from steelyard.io.coco import parse_coco
+from steelyard.metrics import catalogue
+
+boxes.TOKENS += [
+    b'"segmentation"', b'"keypoints"', b'"counts"', b'"size"', b'"height"', b'"num_keypoints"', b"[[", b"]]", b"oooo",
+    b'{"size": [4, 4], "counts": "04"}', b"1e8", b"-2e8", b"4294967295", b"4294967296", b"[]", b"[[]]",
+]  # fmt: skip
+
+
+def number(rng: random.Random) -> float:
+    return rng.choice([0, 1, -1, 5.5, 2e8, -2e8, 1e-300, 0.5, 2.5, rng.uniform(-20, 60), rng.randrange(40)])
+
+
+def polygon(rng: random.Random) -> list[float]:
+    return [number(rng) for _ in range(2 * rng.randrange(3, 9))]
+
+
+def counts(rng: random.Random, height: int, width: int) -> Any:
+    pixels = np.asfortranarray(np.random.default_rng(rng.randrange(1 << 30)).random((height, width)) < rng.random())
+    found = mask.encode(pixels)
+    if rng.random() < 0.5:
+        return {"size": found["size"], "counts": found["counts"].decode()}
+    flat = np.concatenate([[False], pixels.ravel(order="F")])
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(flat)), [len(flat) - 1]])
+    return {"size": [height, width], "counts": [int(v) for v in np.diff(edges)]}
+
+
+def good(rng: random.Random) -> tuple[bytes, bytes]:
+    images, classes, points = rng.randrange(1, 4), rng.randrange(1, 3), rng.choice([17, 17, 1, 3])
+    sizes = [(rng.randrange(1, 30), rng.randrange(1, 30)) for _ in range(images)]
+
+    def thing() -> dict[str, Any]:
+        image = rng.randrange(images)
+        shape = counts(rng, *sizes[image]) if rng.random() < 0.5 else [polygon(rng) for _ in range(rng.randrange(1, 3))]
+        body = [rng.choice([0, 1, 2, 5.5, rng.uniform(0, 30)]) for _ in range(3 * points)]
+        return {"image_id": image, "category_id": rng.randrange(classes), "segmentation": shape, "keypoints": body}
+
+    truth = {
+        "images": [{"id": i, "height": h, "width": w} for i, (h, w) in enumerate(sizes)],
+        "annotations": [
+            {**thing(), "id": i, "area": abs(number(rng)), "iscrowd": rng.randrange(2), "bbox": [1, 2, 3, 4]}
+            for i in range(rng.randrange(5))
+        ],
+        "categories": [{"id": i, "name": f"n{i}"} for i in range(classes)],
+    }
+    results = [{**thing(), "score": number(rng)} for _ in range(rng.randrange(6))]
+    space = rng.choice([None, 1])
+    return json.dumps(truth, indent=space).encode(), json.dumps(results, indent=space).encode()
+
+
+def read(text: bytes, side: str, what: str, threads: int, truth: Any = None) -> Any:
+    try:
+        return parse_coco(text, side, threads=threads, what=what, truth=truth)
+    except sy.InputError as error:
+        if len(str(error)) > 3000:
+            raise AssertionError("the message is too long") from error
+        return None
+
+
+def fuzz_reader(rng: random.Random) -> None:
+    what = rng.choice(["masks", "keypoints"])
+    first, second = good(rng)
+    truth = read(first, "truth", what, 1)
+    for side, text in (("truth", first), ("prediction", second)):
+        text = boxes.changed(rng, text)
+        if rng.random() < 0.02:  # over the size of a chunk
+            text = boxes.changed(rng, text[:-1] + (b", " + text[1:-1]) * (1_500_000 // max(1, len(text))) + text[-1:])
+        one, two = (read(text, side, what, threads, truth) for threads in (1, 3))
+        assert (one is None) == (two is None), text[:2000]
+
+
+def fuzz_evaluator(rng: random.Random) -> None:
+    task = catalogue.find_task(rng.choice(["masks", "keypoints"]))
+    first, second = good(rng)
+    if rng.random() < 0.4:
+        first, second = boxes.changed(rng, first), boxes.changed(rng, second)
+    truth = read(first, "truth", task.name, 1)
+    found = read(second, "prediction", task.name, 1, truth)
+    if truth is None or found is None:
+        return
+    given: dict[str, Any] = {}
+    if task.name == "masks" and rng.random() < 0.4:
+        given = {"overlap": "boundary", "dilation": rng.choice([0.02, 0.5, 1.0])}
+    if task.name == "keypoints" and rng.random() < 0.8:
+        given = {"sigmas": rng.choice([0.05, [0.1] * 17, 1e-200])}
+    try:
+        from steelyard.io.options import resolve_options
+
+        stats = task.measure(task.join(truth, found, Policy(extra="skip"), resolve_options(task, given)))
+        if len(stats) == 0:
+            return
+        for metric in sy.metrics(task.name):
+            if rng.random() < 0.2:
+                metric.reduce(stats, Plain(stats.weight))
+                metric.reduce(stats, EachUnit(len(stats)))
+        if task.tables is not None and rng.random() < 0.2:
+            for table in task.tables(stats).values():
+                table()
+    except sy.InputError:
+        pass
+
+
+def odd_mask(rng: random.Random) -> Any:
+    side = rng.choice([0, 1, 5, 9, 1 << 16, 1 << 31, 1 << 40, -1, 2.5, float("nan"), "9", None])
+    size = rng.choice([[9, 9], [side, 9], [9, side], [side, side], [side], side, [0, 0], [1, 81]])
+    text = bytes(rng.randrange(40, 120) for _ in range(rng.randrange(12)))
+    listed = [rng.choice([0, 1, 81, 80, 40, 41, -1, 1 << 40, float("nan"), 1.5, "a"]) for _ in range(rng.randrange(5))]
+    whole = mask.encode(np.ones((9, 9), dtype=np.uint8))["counts"]
+    return rng.choice([
+        {"size": size, "counts": rng.choice([text, text.decode(), listed, tuple(listed), whole, None, 5])},
+        {"size": [9, 9], "counts": whole}, {"size": [9, 9]}, {"counts": whole}, [], text, None, 3,
+    ])  # fmt: skip
+
+
+def fuzz_functions(rng: random.Random) -> None:
+    masks = [odd_mask(rng) if rng.random() < 0.5 else counts(rng, 9, 9) for _ in range(rng.randrange(4))]
+    polygons: list[Any] = [polygon(rng) for _ in range(rng.randrange(1, 4))]
+    if rng.random() < 0.3:
+        polygons[0] = rng.choice([[], [1], [1, 2, 3, 4, 5], [float("nan")] * 6, ["a"] * 6, None, [1e300] * 8, polygons])
+    size = rng.choice([(9, 9), (0, 0), (1, 1000), (1 << 16, 1 << 17), (-1, 5), (1, (1 << 31) + 7)])
+    flags = np.array([rng.randrange(2) for _ in masks[1:]], dtype=np.uint8)
+    acts: list[Any] = [
+        lambda: mask.frPyObjects(polygons, *size), lambda: mask.merge(masks, rng.randrange(2)),
+        lambda: mask.area(masks), lambda: mask.toBbox(masks), lambda: mask.iou(masks[:1], masks[1:], flags.tolist()),
+        lambda: [_native.mask_boundary(m, rng.choice([0.0, 0.02, 1.0])) for m in masks],
+        lambda: _native.mask_iou(masks[:1], masks[1:], flags, 0.1),
+        lambda: [_native.mask_pack(m, *rng.choice([(-1, -1), (9, 9), size])) for m in [*masks, polygons]],
+        lambda: _native.mask_area([bytes(rng.randrange(256) for _ in range(rng.randrange(40)))]),
+        lambda: _native.mask_sizes([bytes(rng.randrange(12))]),
+        lambda: mask.decode([m for m in masks if not isinstance(m, dict) or m.get("size") in ([9, 9], [0, 0])]),
+    ]  # fmt: skip
+    if size[0] * size[1] > 1 << 20 and isinstance(polygons[0], list):
+        acts.pop(0)  # right, and slow
+    for act in acts:
+        try:
+            act()
+        except (ValueError, TypeError):
+            pass
+
+
+boxes.TARGETS = {"reader": fuzz_reader, "evaluator": fuzz_evaluator, "functions": fuzz_functions}
+
+if __name__ == "__main__":
+    boxes.main()

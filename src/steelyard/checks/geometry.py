@@ -1,0 +1,96 @@
+"""Overlaps for checks: near-duplicates by a walk along sorted edges, and match rates on a sample of images."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.core.frozen import frozen
+from steelyard.core.records import Array
+
+
+def overlap(a: Array, b: Array) -> Array:
+    """IoU of boxes row by row; 0 where both are empty."""
+    low = np.minimum(a[:, :2] + a[:, 2:], b[:, :2] + b[:, 2:])
+    inner = np.clip(low - np.maximum(a[:, :2], b[:, :2]), 0, None)
+    shared = inner[:, 0] * inner[:, 1]
+    whole = a[:, 2] * a[:, 3] + b[:, 2] * b[:, 3] - shared
+    found: Array = np.divide(shared, whole, out=np.zeros(len(a)), where=whole > 0)
+    return found
+
+
+def twins(cell: Array, box: Array, least: float) -> tuple[Array, Array]:
+    """Pairs of rows of one cell that overlap by at least `least`.
+
+    Boxes that do lie almost on the same left edge, so rows are sorted by it inside a cell and compared with those that
+    follow, until the edge is too far away for all of them.
+    """
+    if not len(cell):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    order = np.lexsort((box[:, 0], cell))
+    cells, boxes = cell[order], box[order]
+    reach = boxes[:, 2] * (1 - least) / least + 1e-9  # how far apart two left edges can be at that overlap
+    first, second = [], []
+    here = np.arange(len(order))
+    for step in range(1, len(order)):
+        here = here[here + step < len(order)]
+        near = (cells[here] == cells[here + step]) & (boxes[here + step, 0] - boxes[here, 0] <= reach[here])
+        here = here[near]
+        if not len(here):
+            break
+        alike = overlap(boxes[here], boxes[here + step]) >= least
+        first.append(order[here[alike]])
+        second.append(order[here[alike] + step])
+    return (np.concatenate(first), np.concatenate(second)) if first else (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@frozen
+class Sample:
+    """Truths and predictions of some images, every truth beside every prediction of its image."""
+
+    truth: Array  # row of the truth
+    prediction: Array  # row of the prediction
+    truths: Array  # rows of the truths in the sample, each once
+
+    def best(self, truth_box: Array, prediction_box: Array) -> tuple[Array, Array]:
+        """For each truth of the sample the best overlap, and the prediction that has it (-1: none)."""
+        found = overlap(truth_box[self.truth], prediction_box[self.prediction])
+        order = np.lexsort((found, self.truth))
+        last = np.flatnonzero(np.diff(self.truth[order], append=-1))
+        place = np.searchsorted(self.truths, self.truth[order][last])
+        value = np.zeros(len(self.truths))
+        partner = np.full(len(self.truths), -1, dtype=np.int64)
+        value[place] = found[order][last]
+        partner[place] = self.prediction[order][last]
+        return value, partner
+
+    def rate(self, truth_box: Array, prediction_box: Array, least: float = 0.5) -> float:
+        """The share of truths that some prediction lies on, whatever its class."""
+        value, _ = self.best(truth_box, prediction_box)
+        return float(np.mean(value >= least)) if len(value) else 0.0
+
+
+def draw_sample(
+    truth_image: Array, usable: Array, prediction_image: Array, score: Array, shift: int = 0, images: int = 400
+) -> Sample:
+    """Images evenly over all that hold truth; of each, the predictions with the highest scores, three to a truth.
+
+    Images are places from 0. With `shift`, the predictions are those of the image so many places further on.
+    """
+    rows = np.flatnonzero(usable & (truth_image >= 0))
+    held = np.unique(truth_image[rows])
+    if len(held) > images:
+        held = held[np.linspace(0, len(held) - 1, images).astype(np.int64)]
+    rows = rows[np.isin(truth_image[rows], held)]
+    rows = rows[np.argsort(truth_image[rows], kind="stable")]
+    order = np.lexsort((-score, prediction_image))
+    ordered = prediction_image[order]
+    counts = (
+        np.bincount(np.searchsorted(held, truth_image[rows]), minlength=len(held)) if len(rows) else np.zeros(0, int)
+    )
+    begin = np.searchsorted(ordered, held + shift)
+    end = np.minimum(np.searchsorted(ordered, held + shift, side="right"), begin + np.maximum(3 * counts, 10))
+    many = (end - begin)[np.searchsorted(held, truth_image[rows])] if len(rows) else np.zeros(0, int)
+    starts = begin[np.searchsorted(held, truth_image[rows])] if len(rows) else np.zeros(0, int)
+    truth = np.repeat(rows, many)
+    within = np.arange(len(truth)) - np.repeat(np.cumsum(many) - many, many)
+    return Sample(truth, order[np.repeat(starts, many) + within], np.sort(rows))

@@ -1,0 +1,45 @@
+"""`steelyard check`: what would make numbers silently wrong."""
+
+from __future__ import annotations
+
+import click
+
+from steelyard.cli.options import given_options, keep_options, parse_mapping, terminal_width
+
+
+@click.command()
+@click.argument("truth", type=click.Path())
+@click.argument("predictions", type=click.Path(), required=False)
+@click.option(
+    "--map", "mapping", multiple=True, metavar="NAME=COLUMN", help="The file's column for a name, such as x=left."
+)
+@click.option(
+    "--option",
+    "-O",
+    multiple=True,
+    metavar="NAME=VALUE",
+    expose_value=False,
+    callback=keep_options,
+    help="How files are read: format, images, names, pixels; for one side truth.format=voc.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the JSON to FILE.")
+def check(truth: str, predictions: str | None, mapping: tuple[str, ...], as_json: bool, output: str | None) -> int:
+    """Find what would make numbers silently wrong, before you believe one.
+
+    Boxes in any format that evaluate reads. Ends with 1 where there are errors, with 0 where there are only warnings
+    and notes.
+
+    \b
+    steelyard check truth.json
+    steelyard check truth.json predictions.json
+    """
+    from steelyard import files  # other commands need none of it
+
+    found = files.check(truth, predictions, columns=parse_mapping(mapping), options=given_options())
+    click.echo(found.to_json(output) if as_json else found.to_text(terminal_width()), nl=not as_json)
+    if output:
+        if not as_json:
+            found.to_json(output)
+        click.echo(f"wrote {output}", err=True)
+    return 0 if found.ok else 1

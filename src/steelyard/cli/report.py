@@ -1,0 +1,38 @@
+"""`steelyard report`: the page of a result that was written before."""
+
+from __future__ import annotations
+
+import click
+
+from steelyard import api
+from steelyard.cli.options import check_outputs, terminal_width
+from steelyard.core.errors import InputError
+
+
+@click.command()
+@click.argument("result", type=click.Path())
+@click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
+              help="Write the page to FILE: .html, or .md.")  # fmt: skip
+@click.option("--figures", metavar="DIR", type=click.Path(file_okay=False),
+              help="Write the page's charts as SVG, PNG and PDF. Needs steelyard[report].")  # fmt: skip
+def report(result: str, output: tuple[str, ...], figures: str | None) -> None:
+    """Make the page of RESULT, a JSON file that 'steelyard evaluate ... -o result.json' wrote.
+
+    Pictures, tables and units are on the page where RESULT was written with --details. Without -o and --figures the
+    table is printed.
+
+    \b
+    steelyard evaluate weights truth.csv pred.csv -o result.json --details
+    steelyard report result.json -o report.html
+    """
+    check_outputs(output)
+    if any(name.lower().endswith(".json") for name in output):
+        raise InputError("a report is not written as JSON again", remedy="Use .html or .md.")
+    found = api.read(result)
+    for name in output:
+        (found.to_html if name.lower().endswith(".html") else found.to_markdown)(name)
+    paths = (*output, *(found.write_figures(figures) if figures else ()))
+    if not paths:
+        click.echo(found.to_text(terminal_width()))
+    for path in paths:
+        click.echo(f"wrote {path}", err=True)

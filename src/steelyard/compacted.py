@@ -1,0 +1,237 @@
+"""Compacted: what is left of data once only sums by unit are kept, and how parts of it become a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.align.unit_digest import digest_text, total_digest
+from steelyard.api import report_of
+from steelyard.core.errors import InputError, some
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Coverage
+from steelyard.core.records import Array, as_object
+from steelyard.core.task import Policy
+from steelyard.io.container import Container
+from steelyard.metrics import catalogue
+from steelyard.report.model import Provenance, Report, Side
+from steelyard.stats.bootstrap import Resampling
+from steelyard.stats.sums import SumStats, join_sums, pack_sums, take_sums, unpack_sums
+
+KIND = "sums"
+Slices = Mapping[str, Mapping[str, SumStats]]
+
+
+@frozen
+class Seen:
+    """The units that were seen, the digests of their truth and predictions, and how many rows each has of either."""
+
+    units: Array
+    digests: Array
+    rows: Array
+
+
+@frozen
+class Compacted:
+    """Sums by unit of some metrics, of all the data and by slice, under a policy and options.
+
+    `totals` are sums over the digests of both sides, which say what was scored. `seen` is None where units that come
+    twice were dropped before.
+    """
+
+    task: str
+    specs: tuple[str, ...]
+    policy: Policy
+    columns: Mapping[str, str]
+    options: Mapping[str, str]
+    stats: SumStats
+    slices: Slices
+    coverage: Coverage
+    rows: tuple[int, int]
+    totals: Array
+    seen: Seen | None
+
+    def settings(self) -> tuple[object, ...]:
+        """What must be equal in parts that are joined."""
+        return (self.task, self.specs, self.policy, dict(self.columns), dict(self.options), tuple(self.slices))
+
+    def report(self, metrics: Sequence[Metric], how: Resampling, sources: tuple[str, str]) -> Report:
+        """The report of some of the metrics that the sums were made for."""
+        kind = catalogue.find_task(self.task)
+        sides = [
+            Side(source, rows, digest_text(total))
+            for source, rows, total in zip(sources, self.rows, self.totals, strict=True)
+        ]
+        provenance = Provenance(
+            truth=sides[0],
+            predictions=sides[1],
+            metrics=tuple(str(metric) for metric in metrics),
+            by=tuple(self.slices),
+            confidence=how.confidence,
+            draws=how.draws if how.confidence is not None else 0,
+            seed=how.seed,
+            missing=self.policy.missing,
+            extra=self.policy.extra,
+            columns=dict(self.columns),
+            options=dict(self.options),
+        )
+        return report_of(kind, self.stats, self.slices, metrics, how, self.coverage, provenance, {})
+
+
+def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Array]:
+    """Parts as one, and the units that came in more than one of them; those count once, or are an error if unlike."""
+    first = parts[0]
+    for part in parts[1:]:
+        if part.settings() != first.settings():
+            raise InputError(
+                "accumulators that were compacted for different metrics or settings cannot be merged",
+                remedy="Compact them alike.",
+            )
+    seen = None
+    repeated: Array = np.zeros(0, object)
+    if all(part.seen is not None for part in parts):
+        parts, seen, repeated = _once(parts, key)
+    slices = {
+        by: {
+            value: join_sums([part.slices[by][value] for part in parts if value in part.slices[by]])
+            for value in sorted({value for part in parts for value in part.slices[by]})
+        }
+        for by in first.slices
+    }
+    counts = [vars(part.coverage) for part in parts]
+    coverage = Coverage(
+        truth=sum(one["truth"] for one in counts),
+        predictions=sum(one["predictions"] for one in counts),
+        matched=sum(one["matched"] for one in counts),
+        missing=sum(one["missing"] for one in counts),
+        extra=sum(one["extra"] for one in counts),
+        policy=first.policy.missing,
+    )
+    joined = replace(
+        first,
+        stats=join_sums([part.stats for part in parts]),
+        slices=slices,
+        coverage=coverage,
+        rows=(sum(part.rows[0] for part in parts), sum(part.rows[1] for part in parts)),
+        totals=np.asarray(np.sum([part.totals for part in parts], axis=0, dtype=np.uint64)),
+        seen=seen,
+    )
+    return joined, repeated
+
+
+def _once(parts: Sequence[Compacted], key: str) -> tuple[list[Compacted], Seen, Array]:
+    """Parts without the units that an earlier part has too."""
+    known: dict[str, bytes] = {}
+    repeated: list[str] = []
+    kept: list[Compacted] = []
+    seen: list[Seen] = []
+    for part in parts:
+        mine = part.seen or Seen(part.stats.units[:0], np.zeros((0, 2, 2), np.uint64), np.zeros((0, 2), np.int64))
+        digests = np.ascontiguousarray(mine.digests)
+        fresh = np.ones(len(mine.units), dtype=bool)
+        for i, text in enumerate(map(str, mine.units.tolist())):
+            digest = digests[i].tobytes()
+            before = known.setdefault(text, digest)
+            if before is digest:
+                continue
+            if before != digest:
+                raise InputError(f"{key} '{text}' came twice with different data", remedy="Give every unit its own id.")
+            fresh[i] = False
+            repeated.append(text)
+        kept.append(part if fresh.all() else _without(part, mine, fresh))
+        seen.append(Seen(mine.units[fresh], digests[fresh], mine.rows[fresh]))
+    every = [one.units for one in seen]
+    if len({ids.dtype.kind for ids in every}) > 1:
+        every = [as_object([str(value) for value in ids.tolist()]) for ids in every]
+    ids = np.concatenate(every)
+    order = np.argsort(ids, kind="stable")
+    digests, rows = np.concatenate([one.digests for one in seen]), np.concatenate([one.rows for one in seen])
+    return kept, Seen(ids[order], digests[order], rows[order]), as_object(sorted(set(repeated)))
+
+
+def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
+    """The part without the units that are not fresh. What it covered is counted anew from the rows of those left."""
+    gone = set(map(str, seen.units[~fresh].tolist()))
+
+    def kept(stats: SumStats) -> SumStats:
+        return take_sums(stats, np.flatnonzero([str(unit) not in gone for unit in stats.units.tolist()]))
+
+    whole, lost = part.rows, tuple(int(n) for n in seen.rows[~fresh].sum(axis=0))
+    units = [int(np.count_nonzero(seen.rows[:, side])) for side in (0, 1)]
+    gone_units = [int(np.count_nonzero(seen.rows[~fresh, side])) for side in (0, 1)]
+    told = (part.coverage.truth, part.coverage.predictions)
+    left = []
+    for side in (0, 1):
+        if told[side] == whole[side]:  # covers rows
+            left.append(told[side] - lost[side])
+        elif told[side] == units[side]:  # covers units
+            left.append(told[side] - gone_units[side])
+    if part.stats.copies is not None or part.coverage.missing or part.coverage.extra or len(left) < 2:
+        raise InputError(
+            f"{len(gone)} units stand in more than one compacted accumulator, and their share cannot be told: "
+            f"{some(sorted(gone))}",
+            remedy="Merge the accumulators first, then compact.",
+        )
+    return replace(
+        part,
+        stats=kept(part.stats),
+        slices={by: {value: kept(one) for value, one in values.items()} for by, values in part.slices.items()},
+        coverage=Coverage(left[0], left[1], left[0], 0, 0, part.coverage.policy),
+        rows=(whole[0] - lost[0], whole[1] - lost[1]),
+        totals=part.totals - np.stack([total_digest(seen.units[~fresh], seen.digests[~fresh, i]) for i in (0, 1)]),
+    )
+
+
+def pack_compacted(part: Compacted) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Facts and arrays of a container."""
+    stats, arrays = pack_sums(part.stats)
+    slices: dict[str, dict[str, Any]] = {}
+    for i, (by, values) in enumerate(part.slices.items()):
+        slices[by] = {}
+        for j, (value, one) in enumerate(values.items()):
+            slices[by][value], packed = pack_sums(one, f"slice.{i}.{j}.")
+            arrays |= packed
+    arrays["totals"] = part.totals
+    if part.seen is not None:
+        arrays |= {"seen.units": part.seen.units, "seen.digests": part.seen.digests, "seen.rows": part.seen.rows}
+    facts = {
+        "task": part.task,
+        "specs": part.specs,
+        "policy": (part.policy.missing, part.policy.extra),
+        "columns": dict(part.columns),
+        "options": dict(part.options),
+        "stats": stats,
+        "slices": slices,
+        "coverage": tuple(vars(part.coverage).values()),
+        "rows": part.rows,
+    }
+    return facts, arrays
+
+
+def unpack_compacted(container: Container) -> Compacted:
+    """What `pack_compacted` took apart; what is not there raises KeyError."""
+    facts, arrays = container.facts, container.arrays
+    seen = None
+    if "seen.units" in arrays:
+        seen = Seen(arrays["seen.units"], arrays["seen.digests"], arrays["seen.rows"])
+    slices = {
+        by: {value: unpack_sums(one, arrays, f"slice.{i}.{j}.") for j, (value, one) in enumerate(values.items())}
+        for i, (by, values) in enumerate(facts["slices"].items())
+    }
+    return Compacted(
+        task=facts["task"],
+        specs=facts["specs"],
+        policy=Policy(*facts["policy"]),
+        columns=facts["columns"],
+        options=facts["options"],
+        stats=unpack_sums(facts["stats"], arrays),
+        slices=slices,
+        coverage=Coverage(*facts["coverage"]),
+        rows=facts["rows"],
+        totals=arrays["totals"],
+        seen=seen,
+    )

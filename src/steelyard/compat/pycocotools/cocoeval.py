@@ -1,0 +1,309 @@
+"""`pycocotools.cocoeval`: COCO's evaluator with the reference's steps, names, layout and numbers.
+
+Where none of the steps is overridden, all images and categories are matched at once in the native core, and `evalImgs`
+and `ious` are made when they are read. Where a subclass has its own `computeIoU`, `computeOks` or `evaluateImg`, every
+step is called for every image and category, as the reference does.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import time
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.compat.pycocotools import mask as masks
+from steelyard.compat.pycocotools.cells import (
+    Cells,
+    above_zero,
+    curves,
+    id_column,
+    match,
+    named,
+    not_zero,
+    number_column,
+    table_column,
+)
+from steelyard.compat.pycocotools.coco import COCO, many_objects
+from steelyard.compat.pycocotools.matching import iou_table, listed, match_all
+from steelyard.compat.pycocotools.params import Params
+from steelyard.compat.pycocotools.rows import Listed, Rows
+from steelyard.core.errors import InputError
+
+__all__ = ["COCOeval", "Params"]
+
+_STEPS = ("computeIoU", "computeOks", "evaluateImg")
+
+
+class COCOeval:
+    """Evaluate detections: `evaluate()`, `accumulate()`, `summarize()`; results in `evalImgs`, `eval`, `stats`."""
+
+    def __init__(self, cocoGt: Any = None, cocoDt: Any = None, iouType: str = "segm") -> None:
+        if not iouType:
+            print("iouType not specified. use default iouType segm")
+        self.cocoGt, self.cocoDt = cocoGt, cocoDt
+        self.params = Params(iouType=iouType or "segm")
+        self._cells: Cells | None = None
+        self._eval_imgs: Any = defaultdict(list)
+        self._ious: Any = {}
+        self._gts: Any = defaultdict(list)
+        self._dts: Any = defaultdict(list)
+        self.eval: dict[str, Any] = {}
+        self._paramsEval: Any = {}
+        self.stats: Any = []
+        if cocoGt is not None:
+            self.params.imgIds = sorted(cocoGt.getImgIds())
+            self.params.catIds = sorted(cocoGt.getCatIds())
+
+    @property
+    def evalImgs(self) -> Any:
+        """What was found for each category, area range and image, in this order: dicts, or None for an empty cell."""
+        if self._eval_imgs is None:
+            self._eval_imgs = [] if self._cells is None else listed(self._cells, self._paramsEval)
+        return self._eval_imgs
+
+    @evalImgs.setter
+    def evalImgs(self, value: Any) -> None:
+        self._eval_imgs = value
+
+    @property
+    def ious(self) -> Any:
+        """IoU, detections by truths, by (image id, category id); an empty list where there is no pair."""
+        if self._ious is None:
+            self._ious = {} if self._cells is None else iou_table(self._cells, self._paramsEval)
+        return self._ious
+
+    @ious.setter
+    def ious(self, value: Any) -> None:
+        self._ious = value
+
+    def _prepare(self) -> None:
+        p = self.params
+        chosen = {"imgIds": p.imgIds, **({"catIds": p.catIds} if p.useCats else {})}
+        gts, dts = (coco.loadAnns(coco.getAnnIds(**chosen)) for coco in (self.cocoGt, self.cocoDt))
+        if p.iouType in ("segm", "boundary"):
+            for coco, anns in ((self.cocoGt, gts), (self.cocoDt, dts)):
+                own = getattr(coco.annToRLE, "__func__", None) is COCO.annToRLE
+                for ann in anns:
+                    if not own or not _is_compressed(ann["segmentation"]):
+                        ann["segmentation"] = coco.annToRLE(ann)
+        self._gts, self._dts = defaultdict(list), defaultdict(list)
+        for gt in gts:
+            gt["ignore"] = "iscrowd" in gt and gt["iscrowd"]
+            if p.iouType == "keypoints":
+                gt["ignore"] = gt["num_keypoints"] == 0 or gt["ignore"]
+            self._gts[gt["image_id"], gt["category_id"]].append(gt)
+        for dt in dts:
+            self._dts[dt["image_id"], dt["category_id"]].append(dt)
+        self.evalImgs = defaultdict(list)
+        self.eval = {}
+
+    def evaluate(self) -> None:
+        """Match every image and category."""
+        start = time.time()
+        print("Running per image evaluation...")
+        p = self.params
+        if p.useSegm is not None:
+            p.iouType = "segm" if p.useSegm == 1 else "bbox"
+            print(f"useSegm (deprecated) is not None. Running {p.iouType} evaluation")
+        print(f"Evaluate annotation type *{p.iouType}*")
+        p.imgIds = list(np.unique(p.imgIds))
+        if p.useCats:
+            p.catIds = list(np.unique(p.catIds))
+        p.maxDets = sorted(p.maxDets)
+        with many_objects():
+            self._prepare()
+        self._cells = None
+        if self._overridden() or (p.iouType == "keypoints" and not p.useCats):
+            self._step_by_step()
+        else:
+            with many_objects():
+                self._cells = match_all(p, self._gts, self._dts)
+            self._eval_imgs, self._ious = None, None
+        self._paramsEval = copy.deepcopy(p)
+        print(f"DONE (t={time.time() - start:0.2f}s).")
+
+    def _overridden(self) -> bool:
+        return any(getattr(getattr(self, name), "__func__", None) is not _OWN[name] for name in _STEPS)
+
+    def _step_by_step(self) -> None:
+        p = self.params
+        categories = p.catIds if p.useCats else [-1]
+        compute = self.computeOks if p.iouType == "keypoints" else self.computeIoU
+        self.ious = {(image, cat): compute(image, cat) for image in p.imgIds for cat in categories}
+        most = p.maxDets[-1]
+        self.evalImgs = [
+            self.evaluateImg(image, cat, area, most) for cat in categories for area in p.areaRng for image in p.imgIds
+        ]
+
+    def _cell(self, imgId: Any, catId: Any) -> tuple[list[Any], list[Any]]:
+        p = self.params
+        if p.useCats:
+            return self._gts[imgId, catId], self._dts[imgId, catId]
+        return tuple([ann for cat in p.catIds for ann in side[imgId, cat]] for side in (self._gts, self._dts))  # type: ignore[return-value]
+
+    def _ranked(self, dts: list[Any], most: int) -> list[Any]:
+        order = np.argsort([-dt["score"] for dt in dts], kind="stable")
+        return [dts[i] for i in order[:most]]
+
+    def computeIoU(self, imgId: Any, catId: Any) -> Any:
+        """IoU of one image and category: detections by falling score, cut at the highest limit, by truths."""
+        p = self.params
+        gts, dts = self._cell(imgId, catId)
+        if not gts and not dts:
+            return []
+        dts = self._ranked(dts, p.maxDets[-1])
+        if p.iouType == "keypoints":
+            raise InputError("keypoints have no IoU", remedy="computeOks gives their similarity.")
+        key = "bbox" if p.iouType == "bbox" else "segmentation"
+        found, truth = [dt[key] for dt in dts], [gt[key] for gt in gts]
+        crowd = [int(gt.get("iscrowd", 0)) for gt in gts]
+        if p.iouType == "boundary" and gts and dts:
+            return _native.mask_iou(found, truth, np.asarray(crowd, np.uint8), float(p.dilation_ratio))
+        return masks.iou(found, truth, crowd)
+
+    def computeOks(self, imgId: Any, catId: Any) -> Any:
+        """Object keypoint similarity of one image and category; as `computeIoU`."""
+        p = self.params
+        gts, dts = self._gts[imgId, catId], self._ranked(self._dts[imgId, catId], p.maxDets[-1])
+        if not gts or not dts:
+            return []
+        sigmas = np.asarray(p.kpt_oks_sigmas, dtype=np.float64)
+        return _native.oks(
+            table_column(dts, "keypoints", 3 * len(sigmas)), table_column(gts, "keypoints", 3 * len(sigmas)),
+            table_column(gts, "bbox", 4), number_column(gts, "area"), sigmas,
+        )  # fmt: skip
+
+    def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: int) -> Any:
+        """Match one image and category in one area range; None where there is nothing."""
+        gts, dts = self._cell(imgId, catId)
+        if not gts and not dts:
+            return None
+        for gt in gts:
+            gt["_ignore"] = 1 if gt["ignore"] or gt["area"] < aRng[0] or gt["area"] > aRng[1] else 0
+        order = np.argsort([gt["_ignore"] for gt in gts], kind="stable")
+        gts, dts = [gts[i] for i in order], self._ranked(dts, maxDet)
+        ious = self.ious[imgId, catId]
+        d_ids, t_ids = id_column(dts), id_column(gts)
+        ignored = np.array([gt["_ignore"] for gt in gts], dtype=np.int64)
+        T = len(self.params.iouThrs)
+        d_rows, t_rows = (np.full((T, len(side)), -1) for side in (dts, gts))
+        if len(ious) and gts and dts:
+            table = np.ascontiguousarray(np.asarray(ious, dtype=np.float64)[: len(dts), order])
+            crowd = np.array([int(gt.get("iscrowd", 0)) for gt in gts], dtype=np.uint8)
+            ends = np.array([0, len(dts)]), np.array([0, len(gts)])
+            found = match(table.ravel(), *ends, ignored[None], crowd, above_zero(d_ids), self.params.iouThrs)
+            d_rows, t_rows = found[0][0], found[1][0]
+        matched = (d_rows >= 0) & not_zero(t_ids)[d_rows] if gts else d_rows >= 0
+        inside_ignored = (d_rows >= 0) & (ignored[d_rows] == 1) if gts else d_rows >= 0
+        outside = np.array([dt["area"] < aRng[0] or dt["area"] > aRng[1] for dt in dts], dtype=bool)
+        return {
+            "image_id": imgId,
+            "category_id": catId,
+            "aRng": aRng,
+            "maxDet": maxDet,
+            "dtIds": [dt["id"] for dt in dts],
+            "gtIds": [gt["id"] for gt in gts],
+            "dtMatches": named(d_rows, t_ids),
+            "gtMatches": named(t_rows, d_ids),
+            "dtScores": [dt["score"] for dt in dts],
+            "gtIgnore": ignored,
+            "dtIgnore": inside_ignored | (~matched & outside),
+        }
+
+    def accumulate(self, p: Any = None) -> None:
+        """Precision, recall and scores over all images: `eval`."""
+        print("Accumulating evaluation results...")
+        start = time.time()
+        fast = self._eval_imgs is None and self._cells is not None
+        if not fast and not self.evalImgs:
+            print("Please run evaluate() first")
+        p = self.params if p is None else p
+        p.catIds = p.catIds if p.useCats == 1 else [-1]
+        shape = len(p.iouThrs), len(p.recThrs), len(p.catIds) if p.useCats else 1, len(p.areaRng), len(p.maxDets)
+        T, R, K, A, M = shape
+        precision, scores = -np.ones(shape), -np.ones(shape)
+        recall = -np.ones((T, K, A, M))
+        done = self._paramsEval
+        known = set(done.catIds if done.useCats else [-1])
+        areas, limits, images = set(map(tuple, done.areaRng)), set(done.maxDets), set(done.imgIds)
+        k_list = [n for n, cat in enumerate(p.catIds) if cat in known]
+        a_list = [n for n, area in enumerate(p.areaRng) if tuple(area) in areas]
+        m_list = [most for most in p.maxDets if most in limits]
+        i_list = [n for n, image in enumerate(p.imgIds) if image in images]
+        same = (
+            len(k_list) == (len(done.catIds) if done.useCats else 1)
+            and len(i_list) == len(done.imgIds)
+            and list(map(tuple, p.areaRng)) == list(map(tuple, done.areaRng))
+        )
+        rows: Rows | Listed
+        if fast and same and self._cells is not None:
+            rows = Rows(self._cells)
+        else:
+            rows = Listed(self.evalImgs, done, i_list)
+        for k, k0 in enumerate(k_list):
+            for a, a0 in enumerate(a_list):
+                for m, most in enumerate(m_list):
+                    part = rows.part(k0, a0, most)
+                    if part is None:
+                        continue
+                    found = curves(*part, p.recThrs)
+                    t = min(T, len(found[0]))
+                    precision[:t, :, k, a, m], recall[:t, k, a, m], scores[:t, :, k, a, m] = (x[:t] for x in found)
+        self.eval = {
+            "params": p,
+            "counts": [T, R, K, A, M],
+            "date": datetime.datetime.now().strftime("%Y-%m-%d %H:%M:%S"),
+            "precision": precision,
+            "recall": recall,
+            "scores": scores,
+        }
+        print(f"DONE (t={time.time() - start:0.2f}s).")
+
+    def summarize(self) -> None:
+        """Print the summary and keep it in `stats`: twelve numbers, or ten of keypoints; -1 where there is none."""
+        if not self.eval:
+            raise InputError("Please run accumulate() first")
+        p = self.params
+        if p.iouType == "keypoints":
+            rows = [(ap, iou, area, 20) for ap in (1, 0) for iou, area in _KEYPOINT_ROWS]
+        else:
+            limits = [p.maxDets[min(i, len(p.maxDets) - 1)] for i in range(3)]
+            sizes = [(None, area, limits[2]) for area in ("small", "medium", "large")]
+            rows = [(1, None, "all", 100), (1, 0.5, "all", limits[2]), (1, 0.75, "all", limits[2])]
+            rows += [(1, *size) for size in sizes]
+            rows += [(0, None, "all", limit) for limit in limits] + [(0, *size) for size in sizes]
+        self.stats = np.array([self._summary(*row) for row in rows], dtype=np.float64)
+
+    def _summary(self, ap: int, iou: float | None, area: str, most: int) -> float:
+        p = self.params
+        title, short = ("Average Precision", "(AP)") if ap else ("Average Recall", "(AR)")
+        shown = f"{p.iouThrs[0]:0.2f}:{p.iouThrs[-1]:0.2f}" if iou is None else f"{iou:0.2f}"
+        values = self.eval["precision" if ap else "recall"]
+        if iou is not None:
+            values = values[np.where(iou == np.asarray(p.iouThrs))[0]]
+        a = [i for i, label in enumerate(p.areaRngLbl) if label == area]
+        m = [i for i, limit in enumerate(p.maxDets) if limit == most]
+        values = values[..., a, m]
+        values = values[values > -1]
+        mean = float(np.mean(values)) if len(values) else -1.0
+        print(f" {title:<18} {short} @[ IoU={shown:<9} | area={area:>6s} | maxDets={most:>3d} ] = {mean:0.3f}")
+        return mean
+
+    def __str__(self) -> str:
+        self.summarize()
+        return ""
+
+
+def _is_compressed(segmentation: Any) -> bool:
+    return type(segmentation) is dict and isinstance(segmentation.get("counts"), str | bytes)
+
+
+_OWN = {name: getattr(COCOeval, name) for name in _STEPS}
+_KEYPOINT_ROWS: tuple[tuple[float | None, str], ...] = (
+    (None, "all"), (0.5, "all"), (0.75, "all"), (None, "medium"), (None, "large"),
+)  # fmt: skip

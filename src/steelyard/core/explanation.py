@@ -1,0 +1,30 @@
+"""Explanation: why another tool says another number, one setting at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from steelyard.core.frozen import frozen
+
+
+@frozen
+class Step:
+    """One setting in which a tool differs, and the numbers that come of changing it alone."""
+
+    setting: str
+    ours: str
+    theirs: str
+    why: str
+    values: Mapping[str, float]
+
+
+@frozen
+class Explanation:
+    """Our numbers, what each setting of a tool does to them, and what the tool prints with all of them."""
+
+    tool: str
+    version: str
+    ours: Mapping[str, float]
+    steps: tuple[Step, ...]
+    theirs: Mapping[str, float]
+    remarks: tuple[str, ...] = ()

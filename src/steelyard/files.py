@@ -1,0 +1,66 @@
+"""The public functions about files of annotations: check what they hold, convert them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from steelyard.checks.run import run
+from steelyard.core.errors import InputError
+from steelyard.io.boxes import reading_of
+from steelyard.io.formats import convert as converting
+from steelyard.io.formats.convert import Conversion
+from steelyard.io.formats.losses import Manner
+from steelyard.io.formats.reading import Reading
+from steelyard.io.options import resolve_options
+from steelyard.metrics import catalogue
+from steelyard.report.findings import CheckReport
+
+
+def check(
+    truth: Any,
+    predictions: Any = None,
+    *,
+    task: str = "boxes",
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> CheckReport:
+    """Look for what would make numbers silently wrong, before one is believed.
+
+    `truth` and `predictions` are what `evaluate("boxes", ...)` takes. The report lists findings, each with a severity
+    ("error", "warning", "note"), a count, examples and a remedy; `report.ok` says that there is no error.
+    """
+    if task != "boxes":
+        raise InputError(f"task '{task}' cannot be checked", remedy="Checks exist for task 'boxes'.")
+    kind = catalogue.find_task(task)
+    said = resolve_options(kind, options or {})
+    how = (reading_of(said, "truth"), reading_of(said, "prediction"))
+    return run(kind, truth, predictions, columns or {}, how)
+
+
+def convert(
+    source: str | PathLike[str],
+    target: str | PathLike[str],
+    *,
+    from_format: str = "auto",
+    to_format: str = "auto",
+    images: str | None = None,
+    names: str | None = None,
+    like: str | PathLike[str] | None = None,
+    pixels: str = "inclusive",
+    whole: bool = False,
+    polygons: bool = False,
+    strict: bool = False,
+    force: bool = False,
+) -> Conversion:
+    """Convert annotations or predictions; what the target cannot hold stands in the result's `losses`.
+
+    `images` is the folder of the pictures, `names` a list of class names, `like` another data set whose ids the target
+    gets, `pixels` how VOC counts ("inclusive" or "edges"), `whole` rounds VOC's coordinates, `polygons` writes YOLO's
+    polygons. With `strict` nothing is written where something would be lost; `force` writes over what exists.
+    """
+    if pixels not in ("inclusive", "edges"):
+        raise InputError(f"pixels cannot be '{pixels}'", remedy="Choose 'inclusive' or 'edges'.")
+    how, manner = Reading(from_format, images, names, pixels), Manner(pixels, whole, polygons)
+    return converting.convert(source, target, how, to_format, manner, like=like, strict=strict, force=force)

@@ -1,0 +1,238 @@
+"""A file of named arrays with a header: how states are kept. Versioned, without pickle, whole or not there at all.
+
+| bytes | what |
+|---|---|
+| 0-7 | `STEELYRD` |
+| 8-11 | version of the format, 1; all numbers little-endian |
+| 12-15 | 0 |
+| 16-23 | length of the header |
+| 24- | the header: UTF-8 JSON, `{"kind": ..., "facts": {...}, "arrays": [...]}` |
+| | each array from the next multiple of 64 on |
+| last 32 | SHA-256 of all that stands before |
+
+An array is `{"name", "code", "type", "shape", "at", "bytes"}`, `at` counted from the first. The code says what the
+bytes are: `plain` (numbers as numpy holds them in C order), `text` (int64 ends of the texts, then their UTF-8), `json`
+(UTF-8 JSON: a list of values). In `json` and in `facts` a tuple is `{"t": [...]}`, an array of numbers
+`{"a": [shape, values]}`, a mapping `{"m": [[key, value], ...]}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.records import Array, as_object
+from steelyard.io.write import write_durably
+
+MAGIC, VERSION, ALIGN = b"STEELYRD", 1, 64
+_HEAD = struct.Struct("<8sIIQ")
+_REMEDY = "It is no state that Steelyard wrote, or it is damaged: make it anew."
+
+
+class Container(NamedTuple):
+    """What a file holds."""
+
+    kind: str
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, Array]
+
+
+def write_container(
+    path: str | PathLike[str], kind: str, facts: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> None:
+    """Write through a temporary file that is synced and renamed: a crash leaves the old file, or none."""
+    write_durably(path, _chunks(kind, facts, arrays, str(path)))
+
+
+def container_bytes(kind: str, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    """The same in memory: what is sent to another process."""
+    return b"".join(_chunks(kind, facts, arrays, kind))
+
+
+def read_container(path: str | PathLike[str]) -> Container:
+    """Read and check a whole file."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    return parse_container(data, str(path))
+
+
+def parse_container(data: bytes, source: str) -> Container:
+    """Take bytes apart; what does not fit is an error that names the source."""
+    header, begin = read_header(data, source)
+    if hashlib.sha256(memoryview(data)[:-32]).digest() != data[-32:]:
+        raise InputError("the checksum does not fit the contents", where=source, remedy=_REMEDY)
+    view = memoryview(data)
+    arrays = {}
+    try:
+        for entry in header["arrays"]:
+            at = begin + int(entry["at"])
+            if at + int(entry["bytes"]) > len(data) - 32:
+                raise ValueError("an array goes beyond the end")
+            arrays[str(entry["name"])] = _decoded(entry, view[at : at + int(entry["bytes"])])
+        return Container(str(header["kind"]), _plain(header["facts"]), arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the header does not fit the contents: {error}", where=source, remedy=_REMEDY) from None
+
+
+def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
+    """The header, and where the arrays begin."""
+    if len(data) < _HEAD.size + 32 or not data.startswith(MAGIC):
+        raise InputError("this is no state file", where=source, remedy=_REMEDY)
+    _, version, _, length = _HEAD.unpack_from(data)
+    if version != VERSION:
+        raise InputError(
+            f"the state has version {version}, and this Steelyard reads version {VERSION}",
+            where=source,
+            remedy="Read it with the version that wrote it, or make it anew.",
+        )
+    try:
+        header = json.loads(bytes(data[_HEAD.size : _HEAD.size + length]))
+        if not isinstance(header, dict):
+            raise ValueError("not an object")
+    except (ValueError, RecursionError):
+        raise InputError("the header cannot be read", where=source, remedy=_REMEDY) from None
+    return header, _padded(_HEAD.size + length)
+
+
+class Reader:
+    """A file of which parts of arrays are read. Its checksum is not looked at: that would mean to read all of it."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = str(path)
+        try:
+            with open(path, "rb") as file:
+                head = file.read(_HEAD.size)
+                length = _HEAD.unpack(head)[3] if len(head) == _HEAD.size and head.startswith(MAGIC) else 0
+                header, self.begin = read_header(head + file.read(length) + bytes(32), self.path)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", where=self.path) from None
+        self.facts = _plain(header["facts"])
+        self.entries = {str(entry["name"]): entry for entry in header["arrays"]}
+
+    def rows(self, name: str, start: int, stop: int) -> Array:
+        """Some rows of a plain array of one dimension."""
+        entry = self.entries[name]
+        kind = np.dtype(entry["type"])
+        try:
+            found: Array = np.fromfile(
+                self.path, dtype=kind, count=stop - start, offset=self.begin + int(entry["at"]) + start * kind.itemsize
+            )
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", where=self.path) from None
+        if len(found) != stop - start:
+            raise InputError("the file ends before its contents", where=self.path, remedy=_REMEDY)
+        return found
+
+    def whole(self, name: str) -> Array:
+        """A plain array of one dimension."""
+        return self.rows(name, 0, int(self.entries[name]["shape"][0]))
+
+
+def _chunks(kind: str, facts: Mapping[str, Any], arrays: Mapping[str, Array], source: str) -> Iterator[bytes]:
+    entries, parts, at = [], [], 0
+    for name, array in arrays.items():
+        code, part = _encoded(array, f"{source}, '{name}'")
+        entries.append(
+            {
+                "name": name,
+                "code": code,
+                "type": array.dtype.newbyteorder("<").str if code == "plain" else "",
+                "shape": list(array.shape),
+                "at": at,
+                "bytes": len(part),
+            }
+        )
+        parts.append(part)
+        at = _padded(at + len(part))
+    header = json.dumps({"kind": kind, "facts": _tagged(facts), "arrays": entries}, sort_keys=True).encode()
+    total = hashlib.sha256()
+    head = _HEAD.pack(MAGIC, VERSION, 0, len(header)) + header
+    for part in (head, *parts):
+        total.update(part)
+        yield part
+        gap = bytes(_padded(len(part)) - len(part))
+        total.update(gap)
+        yield gap
+    yield total.digest()
+
+
+def _padded(size: int) -> int:
+    return -(-size // ALIGN) * ALIGN
+
+
+def _encoded(array: Array, where: str) -> tuple[str, Any]:
+    if array.dtype.kind in "iufb":
+        flat = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        return "plain", flat.reshape(-1).view(np.uint8).data
+    values = array.tolist()
+    if array.ndim == 1 and all(type(value) is str for value in values):
+        texts = [value.encode("utf-8", "surrogatepass") for value in values]
+        ends = np.cumsum([len(text) for text in texts], dtype="<i8") if texts else np.zeros(0, "<i8")
+        return "text", ends.tobytes() + b"".join(texts)
+    try:
+        return "json", json.dumps([_tagged(value) for value in values], ensure_ascii=False).encode(
+            "utf-8", "surrogatepass"
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(f"cannot be saved: {error}", where=where) from None
+
+
+def _decoded(entry: Mapping[str, Any], part: memoryview) -> Array:
+    shape = tuple(int(size) for size in entry["shape"])
+    if entry["code"] == "plain":
+        return np.frombuffer(part, dtype=np.dtype(entry["type"])).reshape(shape)
+    if entry["code"] == "text":
+        ends = np.frombuffer(part[: 8 * shape[0]], dtype="<i8").tolist()
+        raw = bytes(part[8 * shape[0] :])
+        if (ends[-1] if ends else 0) != len(raw):
+            raise ValueError("texts are cut off")
+        return as_object([raw[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends], ends, strict=False)])
+    values = [_plain(value) for value in json.loads(bytes(part).decode("utf-8", "surrogatepass"))]
+    if len(values) != shape[0]:
+        raise ValueError("values are missing")
+    result: Array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        result[i] = value
+    return result
+
+
+def _tagged(value: Any) -> Any:
+    """A value as JSON can say it; tuples and arrays are told apart from lists."""
+    if isinstance(value, tuple):
+        return {"t": [_tagged(part) for part in value]}
+    if isinstance(value, np.ndarray):
+        return {"a": [list(value.shape), value.ravel().tolist()]}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {"m": [[_tagged(key), _tagged(part)] for key, part in value.items()]}
+    if isinstance(value, list):
+        return [_tagged(part) for part in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise TypeError(f"a value of type {type(value).__name__}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    (tag, inner), *rest = value.items()
+    if rest or tag not in ("t", "a", "m"):
+        raise ValueError(f"an unknown value '{tag}'")
+    if tag == "t":
+        return tuple(_plain(part) for part in inner)
+    if tag == "a":
+        return np.array(inner[1], dtype=np.float64).reshape(inner[0])
+    return {_plain(key): _plain(part) for key, part in inner}

@@ -1,0 +1,212 @@
+"""Read any format, write any other, and say what was lost. A target is written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.io.formats import coco, cvat, table, voc, yolo
+from steelyard.io.formats.dataset import Category, Dataset
+from steelyard.io.formats.detect import TABLES, check_format, detect
+from steelyard.io.formats.fit import fit
+from steelyard.io.formats.losses import Loss, Manner, losses
+from steelyard.io.formats.names import read_names
+from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.sizes import picture_size
+from steelyard.io.write import write_text
+
+AS_IT_IS, PLAIN = Reading(), Manner()
+FOLDERS = ("voc", "yolo")
+ENDING = {"coco": ".json", "lvis": ".json", "cvat": ".xml", "csv": ".csv"}
+
+
+@frozen
+class Conversion:
+    """What was read and written: formats, counts, and what was lost or changed on the way."""
+
+    source: str
+    source_format: str
+    target: str
+    target_format: str
+    images: int
+    boxes: int
+    classes: int
+    predictions: bool
+    losses: tuple[Loss, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def lossless(self) -> bool:
+        """Whether nothing was lost."""
+        return not any(loss.kind == "lost" for loss in self.losses)
+
+
+def read_dataset(
+    path: str | os.PathLike[str], how: Reading = AS_IT_IS, side: str = "", like: Dataset | None = None
+) -> Dataset:
+    """A data set in any format."""
+    source, file = os.fspath(path), Path(path)
+    name = detect(file, source) if how.format == "auto" else check_format(how.format)
+    if name in FOLDERS and not file.exists():
+        raise InputError("there is no such folder", where=source, remedy="Check the path.")
+    if name in ("coco", "lvis"):
+        found = coco.read(file, source, side)
+    elif name == "voc":
+        found = voc.read(file, source, side, how.pixels)
+    elif name == "cvat":
+        found = cvat.read(file, source, side)
+    elif name == "csv":
+        found = table.read(file, source, side)
+    else:
+        known = {}
+        for p in like.pictures if like is not None else ():
+            if p.width is not None and p.height is not None:
+                known[p.stem] = known[PurePosixPath(p.stem).name] = (p.width, p.height)
+        found = yolo.read(file, source, side, images=how.images, names=how.names, known=known)
+    if not found.pictures and side != "prediction":
+        raise InputError("there is no image", where=source, remedy="It needs at least one.")
+    if how.images and name != "yolo":
+        _measure(found, Path(how.images))
+    if how.names and name != "yolo":
+        found = _in_order(found, how.names)
+    return found
+
+
+def _measure(dataset: Dataset, folder: Path) -> None:
+    """Sizes that the file does not give, from the pictures."""
+    if not folder.is_dir():
+        raise InputError("there is no such folder", where=str(folder), remedy="Give the folder of the pictures.")
+    for picture in dataset.pictures:
+        if picture.width is None or picture.height is None:
+            file = folder / (picture.file or str(picture.id))
+            if not file.is_file():
+                raise InputError(f"there is no picture '{file.name}'", where=str(folder), remedy="Check the folder.")
+            picture.width, picture.height = picture_size(file)
+
+
+def _in_order(dataset: Dataset, names: str) -> Dataset:
+    """The classes in the order of a list of names."""
+    listed = read_names(Path(names))[0]
+    like = replace(dataset, categories=[Category(n if dataset.by_name else i, n) for i, n in enumerate(listed)])
+    for c in dataset.categories:
+        if c.shown not in listed and not (c.name == "" and str(c.id).isdigit() and int(c.id) < len(listed)):
+            raise InputError(f"class '{c.shown}' is not in the list of names", where=names, remedy="Add it there.")
+    found = fit(replace(dataset, numbered=False), like)
+    return replace(found, pictures=dataset.pictures, picture=dataset.picture)
+
+
+def target_format(target: Path) -> str:
+    """The format that a target's name implies."""
+    ending = target.suffix.lower()
+    for name, own in ENDING.items():
+        if ending == own:
+            return name
+    if ending in TABLES:
+        raise InputError(f"'{ending}' cannot be written", where=str(target), remedy="Tables are written as .csv.")
+    raise InputError(
+        "the name does not say a format", where=str(target), remedy="Say it: --to voc, yolo, cvat, csv, coco or lvis."
+    )
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    how: Reading = AS_IT_IS,
+    to: str = "auto",
+    manner: Manner = PLAIN,
+    *,
+    like: str | os.PathLike[str] | None = None,
+    strict: bool = False,
+    force: bool = False,
+) -> Conversion:
+    """Read `source`, write `target`. With `strict`, nothing is written where something would be lost."""
+    goal = Path(target)
+    name = target_format(goal) if to == "auto" else check_format(to)
+    _check_target(goal, name, os.fspath(target), force)
+    model = None if like is None else read_dataset(like)
+    dataset = read_dataset(source, how, like=model)
+    read_as, notes = dataset.format, tuple(dataset.notes)
+    if model is not None:
+        dataset = fit(dataset, model)
+    found = tuple(losses(dataset, name, manner))
+    lost = [loss for loss in found if loss.kind == "lost"]
+    if strict and lost:
+        raise InputError(
+            f"{len(lost)} kinds of things would be lost; {lost[0].text()}", where=os.fspath(target),
+            remedy="Nothing was written. Leave --strict out to write it all the same.",
+        )  # fmt: skip
+    _write(dataset, goal, name, manner)
+    return Conversion(
+        os.fspath(source), read_as, os.fspath(target), name, len(dataset.pictures), len(dataset),
+        len(dataset.categories), dataset.score is not None, found, notes,
+    )  # fmt: skip
+
+
+def _check_target(goal: Path, name: str, target: str, force: bool) -> None:
+    if name in FOLDERS:
+        if goal.is_file():
+            raise InputError("is a file, and the format needs a folder", where=target, remedy="Name a folder.")
+        if goal.is_dir() and next(goal.iterdir(), None) is not None and not force:
+            raise InputError("the folder is not empty", where=target, remedy="Name a new one, or say --force.")
+    elif goal.is_dir():
+        raise InputError("is a folder, and the format is one file", where=target, remedy="Name a file.")
+    elif goal.exists() and not force:
+        raise InputError("the file exists", where=target, remedy="Name a new one, or say --force.")
+
+
+def _write(dataset: Dataset, goal: Path, name: str, manner: Manner) -> None:
+    if name in FOLDERS:
+        files = (
+            voc.render(dataset, manner.pixels, manner.whole) if name == "voc" else yolo.render(dataset, manner.polygons)
+        )
+        _write_folder(_checked(files, dataset.source), goal)
+        return
+    render = {"coco": coco.render, "lvis": coco.render_lvis, "cvat": cvat.render, "csv": table.render}[name]
+    write_text(goal, render(dataset))
+
+
+def _checked(files: Iterable[tuple[str, str]], source: str) -> Iterator[tuple[str, str]]:
+    """Names of images become names of files: none may leave the folder or stand for two images."""
+    seen: set[str] = set()
+    for name, text in files:
+        parts = PurePosixPath(name).parts
+        if name.startswith("/") or ".." in parts or "\\" in name or "\0" in name or (parts and ":" in parts[0]):
+            raise InputError(
+                f"an image named '{name}' cannot be a file of the target", where=source, remedy="Rename it."
+            )
+        if name.lower() in seen:
+            raise InputError(
+                f"two images would be written to '{name}'", where=source, remedy="Give their files different names."
+            )
+        seen.add(name.lower())
+        yield name, text
+
+
+def _write_folder(files: Iterator[tuple[str, str]], goal: Path) -> None:
+    """Into a folder beside the target, which then takes its place."""
+    temporary = goal.with_name(f".{goal.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        temporary.mkdir(parents=True)
+        for name, text in files:
+            file = temporary / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with open(file, "x", encoding="utf-8", newline="\n") as out:
+                out.write(text)
+        if goal.is_dir():
+            for child in sorted(temporary.rglob("*")):
+                place = goal / child.relative_to(temporary)
+                if child.is_dir():
+                    place.mkdir(parents=True, exist_ok=True)
+                else:
+                    os.replace(child, place)
+        else:
+            os.replace(temporary, goal)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", where=str(goal)) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,0 +1,215 @@
+"""CVAT for images 1.1: one XML file with all images, their boxes, polygons and masks.
+
+Polygons and masks carry no box of their own: theirs is the one around them. So a segmentation is written only where its
+box is the annotation's own, to the last digit; else the box is written and the segmentation counted as lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from steelyard.core.errors import InputError
+from steelyard.io.formats import rle
+from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
+from steelyard.io.formats.numbers import coordinate, corners, exact, from_corners, plain, score
+from steelyard.io.formats.xml import Node, escape, quoted, read_xml
+
+SHAPES = ("box", "polygon", "mask")
+OTHERS = ("polyline", "points", "ellipse", "cuboid", "skeleton", "tag")
+_OWN = {"label", "xtl", "ytl", "xbr", "ybr", "points", "rle", "left", "top", "width", "height"}
+_WHOLE = ("occluded", "z_order", "group_id")
+
+
+def read(path: Path, source: str, side: str = "") -> Dataset:
+    """All images of a file."""
+    root = read_xml(path, source)
+    if root.name != "annotations":
+        raise InputError(f"<{root.name}> where <annotations> is expected", where=source, remedy="Is it a CVAT file?")
+    if root.find("track") is not None:
+        raise InputError(
+            "tracks of a video", where=source, remedy="Export it as 'CVAT for images 1.1', which has one image a frame."
+        )  # fmt: skip
+    gathered = Gatherer()
+    left_out: Counter[str] = Counter()
+    turned = 0
+    for node in root.all("image"):
+        where = f"{source}, line {node.line}"
+        gathered.pictures.append(_picture(node, where, len(gathered.pictures)))
+        for shape in node.children:
+            if shape.name in OTHERS:
+                left_out[shape.name] += 1
+            elif shape.name in SHAPES:
+                turned += float(shape.attributes.get("rotation") or 0) != 0
+                _shape(gathered, shape, f"{source}, line {shape.line}", gathered.pictures[-1])
+    _refuse_twice(gathered.pictures, source)
+    notes = [f"{count} shapes of kind <{name}> are left out: they are no boxes." for name, count in left_out.items()]
+    if turned:
+        notes.append(f"{turned} boxes are turned; their corners are taken as they stand before the turn.")
+    named = list(dict.fromkeys([*_labels(root), *sorted(gathered.categories)]))
+    categories = [gathered.categories.get(name) or Category(name, name) for name in named]
+    return gathered.dataset(source, "cvat", side, categories=categories, notes=notes, by_file=True, by_name=True)
+
+
+def _labels(root: Node) -> list[str]:
+    """The classes that the head lists, in its order."""
+    names = []
+    stack = [node for node in root.children if node.name == "meta"]
+    while stack:
+        node = stack.pop()
+        if node.name == "label" and node.find("name") is not None:
+            names.append(node.value("name"))
+        stack += reversed(node.children)
+    return names
+
+
+def _picture(node: Node, where: str, place: int) -> Picture:
+    name = node.attributes.get("name", "")
+    if not name:
+        raise InputError("an image without a name", where=where, remedy="Every <image> needs a name.")
+    size = []
+    for side in ("width", "height"):
+        text = node.attributes.get(side, "")
+        if not (text.isascii() and text.isdigit()) or int(text) == 0:
+            raise InputError(f"{side} is '{text}'", where=where, remedy="It must be a whole number of pixels.")
+        size.append(int(text))
+    extra: dict[str, Any] = {k: v for k, v in node.attributes.items() if k not in ("id", "name", "width", "height")}
+    number = node.attributes.get("id", "")
+    if number.isascii() and number.isdigit():
+        extra["cvat_id"] = int(number)
+    return Picture(Picture(place, name).stem, name, size[0], size[1], extra)
+
+
+def _refuse_twice(pictures: list[Picture], source: str) -> None:
+    seen: set[Any] = set()
+    for picture in pictures:
+        if picture.id in seen:
+            raise InputError(f"image '{picture.file}' stands twice", where=source, remedy="Names of images are unique.")
+        seen.add(picture.id)
+
+
+def _shape(gathered: Gatherer, node: Node, where: str, picture: Picture) -> None:
+    label = node.attributes.get("label", "")
+    if not label:
+        raise InputError(f"a <{node.name}> without a label", where=where, remedy="Every shape needs a label.")
+    extra: dict[str, Any] = {}
+    for name, text in node.attributes.items():
+        if name not in _OWN:
+            extra[name] = int(text) if name in _WHOLE and text.lstrip("-").isdigit() else text
+    attributes = {a.attributes.get("name", ""): a.text for a in node.all("attribute")}
+    given = attributes.pop("score", None)
+    if attributes:
+        extra["attributes"] = attributes
+    if node.name == "box":
+        box = from_corners(
+            *(coordinate(node.attributes.get(name, ""), name, where) for name in ("xtl", "ytl", "xbr", "ybr"))
+        )
+    elif node.name == "polygon":
+        box, extra["segmentation"] = _polygon(node, where)
+    else:
+        box, extra["segmentation"] = _mask(node, where, picture)
+    gathered.add(label, box, where, score=None if given is None else score(given, where), extra=extra)
+
+
+def _polygon(node: Node, where: str) -> tuple[tuple[float, float, float, float], list[list[float]]]:
+    xs: list[Decimal] = []
+    ys: list[Decimal] = []
+    for pair in node.attributes.get("points", "").split(";"):
+        x, comma, y = pair.partition(",")
+        if not comma:
+            raise InputError(f"'{pair}' is no point", where=where, remedy="Points are written x,y;x,y;x,y.")
+        xs.append(coordinate(x, "x of a point", where))
+        ys.append(coordinate(y, "y of a point", where))
+    flat = [float(v) for pair in zip(xs, ys, strict=True) for v in pair]
+    return from_corners(min(xs), min(ys), max(xs), max(ys)), [flat]
+
+
+def _mask(node: Node, where: str, picture: Picture) -> tuple[tuple[float, float, float, float], dict[str, Any]]:
+    texts = [node.attributes.get(name, "") for name in ("left", "top", "width", "height")]
+    runs = [text.strip() for text in node.attributes.get("rle", "").split(",")]
+    if not all(text.isascii() and text.isdigit() and len(text) <= 9 for text in [*texts, *runs]):
+        raise InputError("a mask with a value that is no whole number", where=where, remedy="See the format of CVAT.")
+    left, top, width, height = map(int, texts)
+    size = picture.width or 0, picture.height or 0
+    try:
+        counts = rle.from_rows([int(run) for run in runs], (left, top, width, height), size)
+    except ValueError as error:
+        raise InputError(
+            f"a mask {error}", where=where, remedy="Was the file cut, or is it of another image?"
+        ) from None
+    return (float(left), float(top), float(width), float(height)), {
+        "size": [picture.height, picture.width],
+        "counts": counts,
+    }
+
+
+def render(dataset: Dataset) -> str:
+    """The file's text."""
+    lines = ['<?xml version="1.0" encoding="utf-8"?>', "<annotations>", "  <version>1.1</version>", "  <meta>"]
+    lines.append("    <job>\n      <labels>")
+    for category in dataset.categories:
+        lines.append(f"        <label><name>{escape(category.shown)}</name><attributes></attributes></label>")
+    lines.append("      </labels>\n    </job>\n  </meta>")
+    rows: list[list[int]] = [[] for _ in dataset.pictures]
+    for row, i in enumerate(dataset.picture.tolist()):
+        rows[i].append(row)
+    for number, (picture, own) in enumerate(zip(dataset.pictures, rows, strict=True)):
+        if picture.width is None or picture.height is None:
+            raise InputError(
+                f"the size of image '{picture.id}' is not known, and CVAT needs it",
+                where=dataset.source,
+                remedy="Give the folder of the pictures (--images FOLDER), or a data set that knows it (--like FILE).",
+            )
+        id_ = picture.extra.get("cvat_id", number)
+        size = f'width="{picture.width}" height="{picture.height}"'
+        lines.append(f'  <image id="{id_}" name={quoted(picture.file or picture.stem)} {size}>')
+        lines += [_shape_text(dataset, row, picture) for row in own]
+        lines.append("  </image>")
+    return "\n".join([*lines, "</annotations>", ""])
+
+
+def segmentation_fits(dataset: Dataset, row: int, picture: Picture) -> str:
+    """`polygon` or `mask` where CVAT can hold a box and its segmentation as one shape; else empty."""
+    shape = dataset.extra_of(row).get("segmentation")
+    box = dataset.box[row].tolist()
+    if isinstance(shape, list) and len(shape) == 1 and len(shape[0]) >= 6 and len(shape[0]) % 2 == 0:
+        xs, ys = ([exact(float(v)) for v in shape[0][i::2]] for i in (0, 1))
+        return "polygon" if list(from_corners(min(xs), min(ys), max(xs), max(ys))) == box else ""
+    if isinstance(shape, dict) and picture.width and picture.height:
+        if shape.get("size") != [picture.height, picture.width]:
+            return ""
+        bounds = rle.bounds(rle.counts_of(shape), picture.height)
+        return "mask" if bounds is not None and [float(v) for v in bounds] == box else ""
+    return ""
+
+
+def _shape_text(dataset: Dataset, row: int, picture: Picture) -> str:
+    extra = dataset.extra_of(row)
+    label = dataset.categories[dataset.category[row]].shown
+    known = {"label": label, "source": extra.get("source", "manual"), "occluded": extra.get("occluded", 0)}
+    common = " ".join(f"{name}={quoted(value)}" for name, value in known.items())
+    kind = segmentation_fits(dataset, row, picture)
+    if kind == "polygon":
+        flat = extra["segmentation"][0]
+        texts = [plain(exact(float(v))) for v in flat]
+        pairs = ";".join(f"{x},{y}" for x, y in zip(texts[::2], texts[1::2], strict=True))
+        own = f'points="{pairs}"'
+    elif kind == "mask":
+        counts = rle.counts_of(extra["segmentation"])
+        runs, (left, top, width, height) = rle.to_rows(counts, picture.width or 0, picture.height or 0)
+        own = f'rle="{", ".join(map(str, runs))}" left="{left}" top="{top}" width="{width}" height="{height}"'
+    else:
+        kind = "box"
+        names = ("xtl", "ytl", "xbr", "ybr")
+        own = " ".join(f'{n}="{plain(v)}"' for n, v in zip(names, corners(dataset.box[row].tolist()), strict=True))
+    more = f" z_order={quoted(extra.get('z_order', 0))}"
+    if "group_id" in extra:
+        more += f" group_id={quoted(extra['group_id'])}"
+    given = extra.get("attributes")
+    attributes = dict(given) if isinstance(given, dict) else {}
+    if dataset.score is not None:
+        attributes["score"] = repr(float(dataset.score[row]))
+    inside = "".join(f"<attribute name={quoted(k)}>{escape(v)}</attribute>" for k, v in attributes.items())
+    return f"    <{kind} {common} {own}{more}>{inside}</{kind}>"

@@ -1,0 +1,78 @@
+"""Which format a path is in: by its ending, its outermost element, or what a folder holds. Never by values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.io.formats import voc, yolo
+from steelyard.io.formats.xml import root_name
+
+FORMATS = {
+    "coco": "COCO JSON: truth, or an array of results",
+    "lvis": "LVIS JSON: COCO with the classes that were looked for in each image",
+    "voc": "Pascal VOC: a folder of XML files, one an image",
+    "yolo": "YOLO: a folder of text files, one an image",
+    "cvat": "CVAT for images 1.1: one XML file",
+    "csv": "a table: CSV, TSV, JSON lines or Parquet",
+}
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
+ROOTS = {"annotation": "voc", "annotations": "cvat"}
+
+
+def check_format(name: str) -> str:
+    """A format's name, or an error that knows the nearest."""
+    if name not in FORMATS:
+        raise InputError(f"there is no format '{name}'", remedy=nearest(name, FORMATS))
+    return name
+
+
+def detect(path: Path, source: str) -> str:
+    """The format of a file or folder; LVIS reads as `coco` here, since only its images tell."""
+    if path.is_dir():
+        return _folder(path, source)
+    ending = path.suffix.lower()
+    if ending == ".json":
+        return "coco"
+    if ending in TABLES:
+        return "csv"
+    if ending == ".xml":
+        if not path.exists():
+            raise InputError("there is no such file", where=source, remedy="Check the path.")
+        root = root_name(path)
+        if root in ROOTS:
+            return ROOTS[root]
+        raise InputError(
+            f"the root element is '{root}'" if root else "not readable as XML", where=source,
+            remedy="VOC files begin with <annotation>, CVAT files with <annotations>.",
+        )  # fmt: skip
+    if not path.exists():
+        raise InputError("there is no such file or folder", where=source, remedy="Check the path.")
+    raise _unknown(source, f"'{path.suffix}' is no ending of a known format")
+
+
+def _folder(path: Path, source: str) -> str:
+    found = []
+    xml = list(islice(voc.files_of(path), 1))
+    if xml:
+        root = root_name(xml[0])
+        if ROOTS.get(root) == "cvat":
+            raise InputError("the folder holds a CVAT file", where=source, remedy=f"Give the file itself: {xml[0]}.")
+        found.append("voc")
+    if _any(yolo.files_of(path)) or (path / "labels").is_dir() or (path / yolo.SIZES).is_file():
+        found.append("yolo")
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise _unknown(source, "the folder holds both XML and text files")
+    raise _unknown(source, "the folder holds neither XML files (VOC) nor label files (YOLO)")
+
+
+def _any(items: Iterable[object]) -> bool:
+    return next(iter(items), None) is not None
+
+
+def _unknown(source: str, what: str) -> InputError:
+    return InputError(what, where=source, remedy=f"Say the format; known are {', '.join(FORMATS)}.")

@@ -1,0 +1,116 @@
+"""Give one data set the ids of another: images by file, classes by name, wherever one side has no ids of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.records import Array, BoxRecords, Records
+from steelyard.io.formats.dataset import Category, Dataset, Picture
+
+
+def fit(dataset: Dataset, like: Dataset) -> Dataset:
+    """The same boxes with the images and classes of `like`; what that does not know is put behind them."""
+    pictures, image = _pictures(dataset, like)
+    categories, label = _categories(dataset, like)
+    return replace(
+        dataset,
+        pictures=pictures,
+        categories=categories,
+        picture=image[dataset.picture] if len(image) else dataset.picture,
+        category=label[dataset.category] if len(label) else dataset.category,
+        by_file=like.by_file,
+        by_name=like.by_name,
+        numbered=like.numbered,
+    )
+
+
+def _pictures(dataset: Dataset, like: Dataset) -> tuple[list[Picture], Array]:
+    by_file = dataset.by_file or like.by_file
+    known = {(p.stem if by_file else str(p.id)): i for i, p in enumerate(like.pictures)}
+    ends = _unique((PurePosixPath(p.stem).name, i) for i, p in enumerate(like.pictures)) if by_file else {}
+    numbers = _unique((str(int(name)), i) for name, i in ends.items() if name.isascii() and name.isdigit())
+    pictures = list(like.pictures)
+    found = []
+    for p in dataset.pictures:
+        name = p.stem if by_file else str(p.id)
+        place = known.get(name)
+        if place is None and by_file:
+            place = ends.get(PurePosixPath(name).name)
+        if place is None and isinstance(p.id, int):  # 139 for 000000000139
+            place = numbers.get(str(p.id))
+        if place is None:
+            place = len(pictures)
+            pictures.append(p)
+        found.append(place)
+    return pictures, np.array(found, dtype=np.int64)
+
+
+def _unique(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Names that stand for one thing only."""
+    found: dict[str, int] = {}
+    twice: set[str] = set()
+    for name, i in pairs:
+        if name in found:
+            twice.add(name)
+        found[name] = i
+    return {name: i for name, i in found.items() if name not in twice}
+
+
+def _categories(dataset: Dataset, like: Dataset) -> tuple[list[Category], Array]:
+    if dataset.numbered and not like.numbered and like.format != "yolo":
+        raise InputError(
+            "classes are numbers whose names are not known",
+            where=dataset.source,
+            remedy="Give the list of names in their order (names=FILE), a data.yaml or a text file with one a line.",
+        )
+    names = _unique((c.name, i) for i, c in enumerate(like.categories) if c.name)
+    ids = {str(c.id): i for i, c in enumerate(like.categories)}
+    categories = list(like.categories)
+    found = []
+    for c in dataset.categories:
+        if c.name and names:
+            place = names.get(c.name)
+        elif c.name:
+            place = ids.get(c.name)
+        else:
+            place = ids.get(str(c.id), names.get(str(c.id)))
+        if place is None:
+            place = len(categories)
+            taken = str(c.id) in ids
+            categories.append(Category(c.shown, c.name, c.extra) if taken else c)
+        found.append(place)
+    return categories, np.array(found, dtype=np.int64)
+
+
+def from_records(records: Records, format: str = "csv") -> Dataset:
+    """Records that were read another way, as a data set."""
+    truth = "score" not in records
+    listed = records.images if isinstance(records, BoxRecords) and records.images is not None else None
+    kinds = records.labels if isinstance(records, BoxRecords) and records.labels is not None else None
+    images = list(dict.fromkeys([*([] if listed is None else listed.tolist()), *records["image"].tolist()]))
+    labels = list(dict.fromkeys([*([] if kinds is None else kinds.tolist()), *records["label"].tolist()]))
+    names: dict[Any, str] = {}
+    if isinstance(records, BoxRecords) and records.labels is not None and records.label_names:
+        names = dict(zip(records.labels.tolist(), records.label_names, strict=True))
+    place = {v: i for i, v in enumerate(images)}
+    kind = {v: i for i, v in enumerate(labels)}
+    return Dataset(
+        records.source,
+        format,
+        [Picture(v) for v in images],
+        [Category(v, names.get(v, "")) for v in labels],
+        np.array([place[v] for v in records["image"].tolist()], dtype=np.int64),
+        np.array([kind[v] for v in records["label"].tolist()], dtype=np.int64),
+        np.stack([records[name] for name in ("x", "y", "w", "h")], axis=1).reshape(-1, 4),
+        score=None if truth else records["score"],
+        area=records.columns.get("area"),
+        crowd=records.columns.get("crowd"),
+        difficult=records.columns.get("difficult"),
+        place=records.place,
+    )

@@ -1,0 +1,18 @@
+"""Reading: what a user may say about a source that it cannot say itself."""
+
+from __future__ import annotations
+
+from steelyard.core.frozen import frozen
+
+
+@frozen
+class Reading:
+    """How a source is to be read.
+
+    `images` is the folder of the pictures, `names` a file of class names, `pixels` how VOC counts.
+    """
+
+    format: str = "auto"
+    images: str | None = None
+    names: str | None = None
+    pixels: str = "inclusive"

@@ -1,0 +1,304 @@
+"""YOLO: a text file an image, one line a box: class, centre, size as fractions of the image, and a prediction's score.
+
+Lines of more than six numbers are polygons, as Ultralytics takes them. Sizes come from the headers of the pictures, or
+from `image_sizes.csv` beside the labels, which is written here since the format has no place for them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from steelyard.core.errors import InputError
+from steelyard.io.csv import read_csv
+from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
+from steelyard.io.formats.names import read_names
+from steelyard.io.formats.numbers import EXACT, coordinate, exact, plain, score
+from steelyard.io.formats.sizes import ENDINGS, picture_size
+from steelyard.io.text import open_text
+from steelyard.io.write import csv_text
+
+SIZES = "image_sizes.csv"
+NAME_FILES = ("data.yaml", "dataset.yaml", "data.yml", "classes.txt", "obj.names", "names.txt")
+NOT_LABELS = {"classes.txt", "names.txt", "train.txt", "val.txt", "test.txt", "readme.txt", "notes.txt"}
+DIGITS = (6, 8, 10, 12, 14, 16, 18, 20, 24, 30, 40, 350)  # the last for numbers that no picture has
+
+Size = tuple[int, int]
+
+
+def label_folder(path: Path) -> Path:
+    """Where the label files are: `labels` of a data set, or the folder itself."""
+    return path / "labels" if (path / "labels").is_dir() else path
+
+
+def files_of(path: Path) -> list[Path]:
+    """The label files of a folder and of those below."""
+    return sorted(file for file in label_folder(path).rglob("*.txt") if file.name.lower() not in NOT_LABELS)
+
+
+def read(
+    path: Path,
+    source: str,
+    side: str = "",
+    *,
+    images: str | None = None,
+    names: str | None = None,
+    known: Mapping[str, Size] | None = None,
+) -> Dataset:
+    """All images of a folder. `known` gives sizes of images by name, before any picture is looked for."""
+    folder = label_folder(path)
+    classes, points = _classes(path, names)
+    sizes = {**(known or {}), **_size_table(path, folder)}
+    pictures = _pictures(folder, images)
+    files = {file.relative_to(folder).with_suffix("").as_posix(): file for file in files_of(path)}
+    order = sorted(
+        {
+            *files,
+            *(pictures if side != "prediction" else ()),
+            *(_size_table(path, folder) if side != "prediction" else ()),
+        }
+    )
+    gathered = Gatherer()
+    skipped = 0
+    for name in order:
+        lines = _lines(files[name]) if name in files else []
+        size = sizes.get(name)
+        if size is None and name in pictures:
+            size = picture_size(pictures[name])
+        if size is None and lines:
+            raise _no_size(name, folder, images)
+        file = _file_name(pictures.get(name), folder, images, name)
+        gathered.pictures.append(Picture(name, file, *(size or (None, None))))
+        polygons = any(len(numbers) > 6 for _, numbers in lines) and not points
+        for where, numbers in lines:
+            skipped += len(numbers) - 6 if points else 0
+            _box(gathered, numbers, where, size or (0, 0), polygons, points, classes)
+    used = {int(key) for key in gathered.categories}
+    count = max([len(classes), *(key + 1 for key in used)], default=0)
+    notes = [f"{skipped} numbers of keypoints are left out."] if skipped else []
+    categories = [Category(i, classes[i] if i < len(classes) else "") for i in range(count)]
+    return gathered.dataset(
+        source, "yolo", side, categories=categories, by_file=True, numbered=not classes, notes=notes
+    )
+
+
+def _classes(path: Path, names: str | None) -> tuple[list[str], bool]:
+    if names:
+        return read_names(Path(names))
+    for folder in (path, label_folder(path), path.parent):
+        for name in NAME_FILES:
+            if (folder / name).is_file():
+                return read_names(folder / name)
+    return [], False
+
+
+def _size_table(path: Path, folder: Path) -> dict[str, Size]:
+    for file in (path / SIZES, folder / SIZES):
+        if file.is_file():
+            return read_sizes(file)
+    return {}
+
+
+def read_sizes(file: Path) -> dict[str, Size]:
+    """A table of image, width, height."""
+    table = read_csv(file, str(file))
+    for name in ("image", "width", "height"):
+        if name not in table.columns:
+            raise InputError(f"column '{name}' is missing", where=str(file), remedy="It needs image, width, height.")
+    sizes = {}
+    for row in range(len(table)):
+        width, height = (str(table.columns[name][row]).strip() for name in ("width", "height"))
+        if not (width.isascii() and height.isascii() and width.isdigit() and height.isdigit()) or "0" in (
+            width,
+            height,
+        ):
+            raise InputError(f"a size of '{width}' × '{height}'", where=table.place(row), remedy="Give whole pixels.")
+        sizes[str(table.columns["image"][row]).strip()] = (int(width), int(height))
+    return sizes
+
+
+def image_folder(folder: Path, images: str | None) -> Path:
+    """Where the pictures are: as told, or `images` in place of the last `labels`, or beside the labels."""
+    if images:
+        found = Path(images)
+        if not found.is_dir():
+            raise InputError("there is no such folder", where=images, remedy="Give the folder of the pictures.")
+        return found
+    parts = list(folder.parts)
+    for i in range(len(parts) - 1, -1, -1):
+        if parts[i] == "labels":
+            sibling = Path(*parts[:i], "images", *parts[i + 1 :])
+            return sibling if sibling.is_dir() else folder
+    return folder / "images" if (folder / "images").is_dir() else folder
+
+
+def _pictures(folder: Path, images: str | None) -> dict[str, Path]:
+    base = image_folder(folder, images)
+    found: dict[str, Path] = {}
+    for directory, _, names in os.walk(base):
+        for name in names:
+            if name.lower().endswith(ENDINGS):
+                file = Path(directory, name)
+                stem = file.relative_to(base).with_suffix("").as_posix()
+                if stem in found:
+                    other = found[stem].name
+                    raise InputError(f"'{other}' and '{name}' differ only in their endings", where=str(base))
+                found[stem] = file
+    return found
+
+
+def _file_name(picture: Path | None, folder: Path, images: str | None, name: str) -> str:
+    return name if picture is None else picture.relative_to(image_folder(folder, images)).as_posix()
+
+
+def _no_size(name: str, folder: Path, images: str | None) -> InputError:
+    return InputError(
+        f"the size of image '{name}' is not known: there is no such picture in {image_folder(folder, images)}",
+        where=str(folder),
+        remedy=f"Give the folder of the pictures (images=FOLDER), or a file {SIZES} with image, width, height.",
+    )
+
+
+def _lines(file: Path) -> list[tuple[str, list[str]]]:
+    rows = []
+    with open_text(file, str(file)) as text:
+        for number, line in enumerate(text, start=1):
+            if line.strip():
+                rows.append((f"{file}, line {number}", line.split()))
+    return rows
+
+
+def _box(
+    gathered: Gatherer, numbers: list[str], where: str, size: Size, polygons: bool, points: bool, classes: list[str]
+) -> None:
+    count = len(numbers)
+    if count < 5 or (polygons and count < 7):
+        expected = "a class and at least three points" if polygons else "class, x, y, width, height (and score)"
+        raise InputError(
+            f"{count} numbers where {expected} are expected", where=where, remedy="Is it a YOLO label file?"
+        )
+    label = _class(numbers[0], where, classes)
+    if polygons:
+        given = numbers[-1] if count % 2 == 0 else None
+        flat = [coordinate(text, "a coordinate", where) for text in numbers[1 : count - (count % 2 == 0)]]
+        xs = [EXACT.multiply(v, Decimal(size[0])) for v in flat[::2]]
+        ys = [EXACT.multiply(v, Decimal(size[1])) for v in flat[1::2]]
+        left, top = min(xs), min(ys)
+        box = (float(left), float(top), float(EXACT.subtract(max(xs), left)), float(EXACT.subtract(max(ys), top)))
+        extra: dict[str, Any] = {"segmentation": [[float(v) for pair in zip(xs, ys, strict=True) for v in pair]]}
+    else:
+        given = numbers[5] if count == 6 else None
+        cx, cy, w, h = (coordinate(text, "a coordinate", where) for text in numbers[1:5])
+        box = _from_centre(cx, cy, w, h, size)
+        extra = {}
+    gathered.add(str(label), box, where, score=score(given, where) if given is not None else None, extra=extra)
+
+
+def _class(text: str, where: str, classes: list[str]) -> int:
+    whole = text.removesuffix(".0") if text.endswith(".0") else text
+    if not (whole.isascii() and whole.isdigit() and len(whole) <= 9):
+        raise InputError(f"the class is '{text}'", where=where, remedy="It must be a whole number from 0 up.")
+    if classes and int(whole) >= len(classes):
+        raise InputError(
+            f"class {whole} has no name: there are {len(classes)} names, from 0 to {len(classes) - 1}",
+            where=where,
+            remedy="Classes of YOLO count from 0. Is the list of names the right one?",
+        )
+    return int(whole)
+
+
+def _from_centre(cx: Decimal, cy: Decimal, w: Decimal, h: Decimal, size: Size) -> tuple[float, float, float, float]:
+    width, height = (EXACT.multiply(v, Decimal(n)) for v, n in ((w, size[0]), (h, size[1])))
+    half = Decimal("0.5")
+    x = EXACT.subtract(EXACT.multiply(cx, Decimal(size[0])), EXACT.multiply(width, half))
+    y = EXACT.subtract(EXACT.multiply(cy, Decimal(size[1])), EXACT.multiply(height, half))
+    return float(x), float(y), float(width), float(height)
+
+
+def render(dataset: Dataset, polygons: bool = False) -> Iterator[tuple[str, str]]:
+    """The label files, the list of classes and the sizes."""
+    rows: list[list[int]] = [[] for _ in dataset.pictures]
+    for row, i in enumerate(dataset.picture.tolist()):
+        rows[i].append(row)
+    sizes = []
+    for picture, own in zip(dataset.pictures, rows, strict=True):
+        if own and (picture.width is None or picture.height is None):
+            raise InputError(
+                f"the size of image '{picture.id}' is not known, and YOLO has fractions of it",
+                where=dataset.source,
+                remedy="Give the folder of the pictures (--images FOLDER), or a data set that knows it (--like FILE).",
+            )
+        if picture.width is not None and picture.height is not None:
+            sizes.append((picture.stem, picture.width, picture.height))
+        if dataset.score is None or own:
+            lines = [_line(dataset, row, (picture.width or 0, picture.height or 0), polygons) for row in own]
+            yield f"labels/{picture.stem}.txt", "".join(f"{line}\n" for line in lines)
+    yield SIZES, csv_text(("image", "width", "height"), sizes)
+    listed = "".join(f"  {i}: {_yaml(c.shown)}\n" for i, c in enumerate(dataset.categories))
+    yield "data.yaml", f"path: .\ntrain: images\nval: images\nnc: {len(dataset.categories)}\nnames:\n{listed}"
+
+
+def _line(dataset: Dataset, row: int, size: Size, polygons: bool) -> str:
+    label = int(dataset.category[row])
+    if polygons:
+        text = _polygon(dataset, row, size)
+    else:
+        text = " ".join(_fractions(dataset.box[row].tolist(), size))
+    last = "" if dataset.score is None else f" {float(dataset.score[row])!r}"
+    return f"{label} {text}{last}"
+
+
+def _fractions(box: list[float], size: Size) -> list[str]:
+    """Centre and size with as many digits as it takes to read the same box again."""
+    x, y, w, h = map(exact, box)
+    width, height = Decimal(size[0]), Decimal(size[1])
+    half = Decimal("0.5")
+    wide = EXACT.multiply(w, half), EXACT.multiply(h, half)
+    parts = [
+        EXACT.divide(EXACT.add(x, wide[0]), width), EXACT.divide(EXACT.add(y, wide[1]), height),
+        EXACT.divide(w, width), EXACT.divide(h, height),
+    ]  # fmt: skip
+    texts: list[str] = []
+    for digits in DIGITS:
+        rounded = [_rounded(part, digits) for part in parts]
+        texts = [plain(part) for part in rounded]
+        if _from_centre(rounded[0], rounded[1], rounded[2], rounded[3], size) == tuple(box):
+            break
+    return texts
+
+
+def _rounded(value: Decimal, digits: int) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(-digits), context=EXACT)
+
+
+def _polygon(dataset: Dataset, row: int, size: Size) -> str:
+    shape = dataset.extra_of(row).get("segmentation")
+    if not (isinstance(shape, list) and len(shape) == 1 and len(shape[0]) >= 6):
+        raise InputError(
+            "an object that is not one polygon",
+            where=dataset.place(row),
+            remedy="YOLO's polygons need exactly one for each object; leave --polygons out to write boxes.",
+        )
+    texts = []
+    for i, value in enumerate(shape[0]):
+        side = Decimal(size[i % 2])
+        share = EXACT.divide(exact(float(value)), side)
+        for digits in DIGITS:
+            rounded = _rounded(share, digits)
+            if float(EXACT.multiply(rounded, side)) == float(value):
+                break
+        texts.append(plain(rounded))
+    return " ".join(texts)
+
+
+def _yaml(name: str) -> str:
+    """A name in quotes unless it is a plain word."""
+    if name.replace("_", "a").replace("-", "a").isalnum() and name[0].isalpha() and name.lower() not in _WORDS:
+        return name
+    return "'" + name.replace("'", "''") + "'"
+
+
+_WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}

@@ -1,0 +1,140 @@
+"""Cells that hold a mask or a row of numbers, and one dict an image with either, as a training loop has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.records import Array, as_object
+from steelyard.io.table import Table
+
+_MASK = "Give COCO's size and counts, polygons (with columns height and width), or an array height × width."
+_NUMBERS = "Give as many numbers in every row, as [1, 2, 3]."
+_SHAPE = {"masks": "masks", "keypoints": "keypoints"}
+_COLUMN = {"masks": "mask", "keypoints": "keypoints"}
+
+
+def rows_of(values: Any) -> Any:
+    """An array of several dimensions as one object a row; all else as it is."""
+    if not isinstance(values, np.ndarray) or values.ndim < 2:
+        return values
+    return as_object(list(values))
+
+
+def mask_column(table: Table, name: str, values: Array) -> Array:
+    """Each cell as a packed mask."""
+    sizes = [table.columns.get(side) for side in ("height", "width")]
+    found: Array = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values.tolist()):
+        size = tuple(-1 if side is None else _whole(side[row]) for side in sizes)
+        try:
+            found[row] = pack_mask(value, size)
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            problem = str(error) or "it cannot be read"
+            where = f"{table.place(row)}, column '{name}'"
+            raise InputError(f"no mask: {problem}", where=where, remedy=_MASK) from None
+    return found
+
+
+def _whole(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return -1
+
+
+def pack_mask(value: Any, size: Sequence[int] = (-1, -1)) -> bytes:
+    """A mask from COCO's forms (or their JSON), or from pixels. Raises ValueError."""
+    if isinstance(value, str):
+        value = json.loads(value)
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        if value.ndim != 2 or value.dtype.kind not in "bui":
+            raise ValueError(f"pixels of type {value.dtype} with {value.ndim} dimensions")
+        pixels = np.asfortranarray((value != 0)[:, :, np.newaxis]).view(np.uint8)
+        value = _native.mask_encode(pixels)[0]
+    if isinstance(value, list | tuple):
+        if size[0] < 0 or size[1] < 0:
+            raise ValueError("a polygon needs the height and width of its image")
+        value = [ring.tolist() if isinstance(ring, np.ndarray) else ring for ring in value]
+    packed: bytes = _native.mask_pack(value, *size)
+    return packed
+
+
+def numbers_column(table: Table, name: str, values: Array) -> Array:
+    """Cells of as many numbers each, as one array with two dimensions."""
+    rows: list[Array] = []
+    for row, value in enumerate(values.tolist()):
+        problem = ""
+        try:
+            numbers = np.asarray(json.loads(value) if isinstance(value, str) else value, dtype=np.float64).ravel()
+            if not np.isfinite(numbers).all():
+                problem = "a number is not finite"
+            elif rows and len(numbers) != len(rows[0]):
+                problem = f"{len(numbers)} numbers where others have {len(rows[0])}"
+            rows.append(numbers)
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            problem = str(error) or "it cannot be read"
+        if problem:
+            raise InputError(problem, where=f"{table.place(row)}, column '{name}'", remedy=_NUMBERS)
+    return np.stack(rows) if rows else np.zeros((0, 0))
+
+
+def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[str, Any]:
+    """One dict an image as columns: `image`, `masks` or `keypoints`, `labels`, and `scores` of predictions."""
+    key = _SHAPE[what]
+    known = {"image", key, "labels", "scores", "crowd", "area", "boxes"}
+    needed = {"image", key, "labels"} | ({"scores"} if side == "prediction" else set())
+    columns: dict[str, list[Any]] = {}
+    images: list[Any] = []
+    for i, item in enumerate(data):
+        where = f"{source}, item {i}"
+        if not isinstance(item, Mapping):
+            raise InputError(
+                f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict an image."
+            )
+        for name in item:
+            if name not in known:
+                raise InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), known))
+        if not needed <= item.keys():
+            lacking = min(needed - item.keys())
+            raise InputError(
+                f"the key '{lacking}' is missing", where=where, remedy=f"It needs {', '.join(sorted(needed))}."
+            )
+        image = item["image"].item() if hasattr(item["image"], "item") else item["image"]
+        images.append(image)
+        shapes = _listed(item[key])
+        columns.setdefault("image", []).extend([image] * len(shapes))
+        columns.setdefault(_COLUMN[what], []).extend(shapes)
+        for name, column in (("labels", "label"), ("scores", "score"), ("crowd", "crowd"), ("area", "area")):
+            if name not in item:
+                continue
+            values = _listed(item[name])
+            if len(values) != len(shapes):
+                raise InputError(
+                    f"{len(shapes)} {key} and {len(values)} {name}", where=where, remedy="Give one for each."
+                )
+            columns.setdefault(column, []).extend(v.item() if hasattr(v, "item") else v for v in values)
+        if "boxes" in item:
+            for axis, column in enumerate("xywh"):
+                columns.setdefault(column, []).extend(float(box[axis]) for box in _listed(item["boxes"]))
+    rows = len(columns.get("image", ()))
+    for name, values in columns.items():
+        if len(values) != rows:
+            raise InputError(f"'{name}' is given for some images only", where=source, remedy="Give it for all or none.")
+    for name in ("image", _COLUMN[what], "label", *(("score",) if side == "prediction" else ())):
+        columns.setdefault(name, [])
+    flat: dict[str, Any] = {name: as_object(values) for name, values in columns.items()}
+    if side == "truth":
+        flat["images"] = np.array(images) if all(type(v) is int for v in images) else as_object(list(map(str, images)))
+    return flat
+
+
+def _listed(values: Any) -> list[Any]:
+    if hasattr(values, "detach") and hasattr(values, "cpu"):
+        values = values.detach().cpu().numpy()
+    return list(values)

@@ -1,0 +1,78 @@
+"""Records as arrays of a container, and back: one side is `truth.` or `prediction.` before each name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.rankings import Ids, Rankings
+from steelyard.core.records import Array, BoxRecords, Records, as_object
+from steelyard.io.container import Container
+
+SIDES = ("truth", "prediction")
+
+
+def pack_records(records: Records, side: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Facts and arrays of one side. Rankings lie by query, as gathering leaves them."""
+    arrays: dict[str, Array] = {f"{side}.column.{name}": column for name, column in records.columns.items()}
+    arrays |= {f"{side}.other.{name}": column for name, column in records.other.items()}
+    facts: dict[str, Any] = {"shape": "rows", "source": records.source, "names": dict(records.names)}
+    if isinstance(records, BoxRecords):
+        facts |= {"shape": "boxes", "label_names": records.label_names, "zero_id": records.zero_id}
+        for name in ("images", "labels"):
+            if getattr(records, name) is not None:
+                arrays[f"{side}.{name}"] = getattr(records, name)
+    elif isinstance(records, Rankings):
+        facts["shape"] = "rankings"
+        text, ends = _packed(records.documents)
+        arrays |= {
+            f"{side}.queries": records.queries,
+            f"{side}.starts": records.starts,
+            f"{side}.documents": text,
+            f"{side}.ends": ends,
+            f"{side}.values": records.values,
+        }
+        if records.order is not None:
+            arrays[f"{side}.order"] = records.order
+    return facts, arrays
+
+
+def unpack_records(container: Container, side: str, place: Callable[[int], str], source: str) -> Records:
+    """One side as records; what is not there raises KeyError."""
+    facts: Mapping[str, Any] = container.facts[side]
+    found = container.arrays
+
+    def under(part: str) -> dict[str, Array]:
+        prefix = f"{side}.{part}."
+        return {name.removeprefix(prefix): array for name, array in found.items() if name.startswith(prefix)}
+
+    columns, other = under("column"), under("other")
+    if facts["shape"] == "rankings":
+        ends = np.ascontiguousarray(found[f"{side}.ends"], dtype=np.int64)
+        text = np.ascontiguousarray(found[f"{side}.documents"], dtype=np.uint8)
+        packed = _native.pack_offsets(text, np.append(0, ends))
+        if isinstance(packed, int):
+            raise KeyError("a document's id")
+        return Rankings(
+            source, columns, other, place, facts["names"],
+            queries=as_object(found[f"{side}.queries"].tolist()), starts=found[f"{side}.starts"].astype(np.int64),
+            documents=Ids(text, *packed), values=found[f"{side}.values"].astype(np.float64),
+            order=found.get(f"{side}.order"),
+        )  # fmt: skip
+    if facts["shape"] == "boxes":
+        return BoxRecords(
+            source, columns, other, place, facts["names"],
+            found.get(f"{side}.images"), found.get(f"{side}.labels"), facts["label_names"], facts["zero_id"],
+        )  # fmt: skip
+    return Records(source, columns, other, place, facts["names"])
+
+
+def _packed(ids: Ids) -> tuple[Array, Array]:
+    """The texts of the ids one after the other, and where each ends: not what else the source's text held."""
+    begin, size = (ids.place >> np.uint64(16)).astype(np.int64), (ids.place & np.uint64(0xFFFF)).astype(np.int64)
+    ends = np.cumsum(size)
+    index = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - size - begin, size)
+    return ids.text[index], ends

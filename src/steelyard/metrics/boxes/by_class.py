@@ -1,0 +1,191 @@
+"""The rankings of boxes, walked class by class where the detections are too many for one place.
+
+Detections are matched where their images are. What goes to the workers by class is what the curves need: the score, the
+image, the rank in it, and a bit for each IoU threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table, no_approximation, tied_by_unit
+from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
+from steelyard.core.stats import Array, Stats
+from steelyard.core.weights import Floats, Weights
+from steelyard.metrics.boxes.matches import KEY, Matches, MatchesElsewhere, curves, figures, matches, told
+
+
+class _StandIn(MatchesElsewhere):
+    """Matches of one area that are not here."""
+
+    def __init__(self, source: Elsewhere, key: Any, area: int, classes: int) -> None:
+        self.source, self.key, self.area, self.classes = source, key, area, classes
+        self.thresholds = len(key[1])
+
+    def curves(self, most: int, points: int) -> tuple[Array, Array, Array]:
+        shape = (self.thresholds, points, self.classes)
+        ask = Ask(self.key, "curves", (self.area, most, points))
+        found = self.source.answer(
+            ask, None, lambda _: (np.zeros(shape), np.zeros((self.thresholds, self.classes)), np.zeros(shape))
+        )
+        return found[0], found[1], found[2]
+
+    def figures(self, weights: Weights, most: int, kind: str, grid: Array, label: int | None) -> tuple[Floats, Floats]:
+        ask = Ask(self.key, "figures", (self.area, most, kind, tuple(grid.tolist()), label))
+        found = self.source.answer(ask, weights, lambda rows: (np.zeros((rows, self.thresholds)),) * 2)
+        return found[0], found[1]
+
+    def told(self) -> tuple[Array, Array, Array]:
+        found = self.source.answer(Ask(self.key, "told", (self.area,)), None, lambda _: (np.zeros(self.classes),) * 3)
+        return found[0], found[1], found[2]
+
+
+class BoxesByClass:
+    """See `core.by_class.ByClass`."""
+
+    def stand_in(self, key: Any, facts: Mapping[str, Any], source: Elsewhere) -> Any:
+        """One for each area, as the matching of a set of settings gives them."""
+        if not (isinstance(key, tuple) and key and key[0] == KEY):
+            return None
+        return [_StandIn(source, key, area, len(facts["labels"])) for area in range(len(key[2]))]
+
+    def classes(self, key: Any, facts: Mapping[str, Any]) -> Sequence[int]:
+        """All of them."""
+        return range(len(facts["labels"]))
+
+    def tables(self, stats: Stats, key: Any) -> Mapping[str, Table]:
+        """Detections and truths of some images, matched."""
+        _, ious, areas, most, rule, quirks = key
+        found = [matches(stats, ious, area, most, rule, quirks=quirks) for area in areas]
+        first = found[0]
+        sizes = first.end - first.begin
+        begin = np.concatenate([[0], np.cumsum(sizes)])
+        rows = np.arange(int(begin[-1])) + np.repeat(first.begin - begin[:-1], sizes)
+        bits = np.uint16 if len(ious) <= 16 else np.uint32
+        detections: dict[str, Array] = {
+            "unit": first.image[rows].astype(np.int32),
+            "score": first.score[rows],
+            "rank": first.rank[rows],
+        }
+        truths: dict[str, Array] = {"unit": first.truth_image.astype(np.int32)}
+        for number, m in enumerate(found):
+            detections[f"hit{number}"] = m.hit[rows].astype(bits)
+            detections[f"ignored{number}"] = m.ignored[rows].astype(bits)
+            truths[f"counts{number}"] = m.counts
+        return {"detections": Table(begin, detections), "truths": Table(first.truth_begin, truths)}
+
+    def walked(
+        self, key: Any, events: Mapping[str, Mapping[str, Array]], units: int
+    ) -> Callable[[Ask, Weights | None], Arrays]:
+        """Answers for one class."""
+        found, truths = events["detections"], events["truths"]
+        order = tied_by_unit(found["score"], found["unit"])
+        unit, score, rank = (np.ascontiguousarray(found[name][order]) for name in ("unit", "score", "rank"))
+        count, objects = len(order), len(truths["unit"])
+        none = np.zeros(0, np.int32)
+
+        def matches_of(area: int) -> Matches:
+            return Matches(
+                np.zeros(1, np.int64), np.array([count]), order, unit, score, rank,
+                found[f"hit{area}"][order].astype(np.uint32), found[f"ignored{area}"][order].astype(np.uint32),
+                np.array([0, objects]), none, truths["unit"], truths[f"counts{area}"], len(key[1]), none, none,
+            )  # fmt: skip
+
+        def answer(ask: Ask, weights: Weights | None) -> Arrays:
+            m = matches_of(ask.settings[0])
+            if ask.what == "told":
+                return told(m)
+            if ask.what == "curves":
+                return curves(m, np.ones(units), *ask.settings[1:])
+            if weights is None:
+                raise ValueError("figures need weights")
+            _, most, kind, grid, _ = ask.settings
+            return figures(m, weights, most, kind, np.array(grid))
+
+        return answer
+
+    def combined(self, ask: Ask, parts: Iterator[tuple[int, Arrays]]) -> Arrays:
+        """Curves side by side; of figures the mean over the classes that have truth, added in the order of classes."""
+        if ask.what != "figures":
+            every = [arrays for _, arrays in parts]
+            return tuple(np.concatenate([arrays[i] for arrays in every], axis=-1) for i in range(3))
+        label = ask.settings[-1]
+        total: list[Array] = []
+        count: Array = np.zeros(0)
+        for place, (value, recall) in parts:
+            if label is not None and place != label:
+                continue
+            if not total:
+                total, count = [np.zeros_like(value), np.zeros_like(value)], np.zeros(len(value))
+            defined = ~np.isnan(value[:, 0])
+            for sums, one in zip(total, (value, recall), strict=True):
+                sums[defined] += one[defined]
+            count += defined
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return tuple(np.where(count[:, None] > 0, sums / count[:, None], np.nan) for sums in total)
+
+    def histograms(self, stats: Stats, asks: Sequence[Ask], bins: int) -> Mapping[str, Array]:
+        """Hits and others by class, threshold and bin, for each area and number of detections; objects by class."""
+        found: dict[str, Array] = {}
+        classes = len(stats.facts["labels"])
+        for key in dict.fromkeys(ask.key for ask in asks):
+            tables = self.tables(stats, key)
+            detections, truths = tables["detections"].columns, tables["truths"].columns
+            label = np.repeat(np.arange(classes), np.diff(tables["detections"].begin))
+            truth_label = np.repeat(np.arange(classes), np.diff(tables["truths"].begin))
+            place = label * bins + binned(detections["score"], bins)
+            wanted = {ask.settings[:2] for ask in asks if ask.key == key and ask.what != "told"}
+            for area, most in sorted(wanted):
+                objects = np.bincount(truth_label, weights=truths[f"counts{area}"], minlength=classes)
+                found[f"{key!r} {area} objects"] = objects.astype(np.int64)
+                counts = np.zeros((classes, len(key[1]), bins, 2), dtype=np.int64)
+                kept = detections["rank"] < most
+                for t in range(len(key[1])):
+                    hit = (detections[f"hit{area}"] >> t & 1).astype(bool)
+                    other = kept & ~hit & ((detections[f"ignored{area}"] >> t & 1) == 0)
+                    for side, rows in ((0, kept & hit), (1, other)):
+                        part = np.bincount(place[rows], minlength=classes * bins)
+                        counts[:, t, :, side] = part.reshape(classes, bins)
+                found[f"{key!r} {area} {most}"] = counts
+        return found
+
+    def bounded(self, ask: Ask, counts: Mapping[str, Array], upper: bool) -> Arrays:
+        """The ends of precision on the grid, and of average precision; recall is exact."""
+        if ask.what == "told":
+            nothing = np.zeros(1)
+            return nothing, nothing + 1, nothing
+        area, most = ask.settings[:2]
+        objects = counts[f"{ask.key!r} {area} objects"]
+        bins = counts[f"{ask.key!r} {area} {most}"]
+        classes, thresholds = bins.shape[:2]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            recall = np.where(objects > 0, bins[..., 0].sum(axis=2).T / objects, np.nan)
+        if ask.what == "curves":
+            points = ask.settings[2]
+            precision = np.full((thresholds, points, classes), np.nan)
+            for k in np.flatnonzero(objects > 0).tolist():
+                for t in range(thresholds):
+                    ends = Histogram(bins[k, t, :, 0], bins[k, t, :, 1], float(objects[k])).precision_bounds()
+                    precision[t, :, k] = at_recalls(fallen(ends[int(upper)]), float(objects[k]), points)
+            return precision, recall, np.full_like(precision, np.nan)
+        kind, _, label = ask.settings[2:]
+        if kind not in ("coco", "voc", "voc11", "step", "recall"):
+            raise no_approximation("what is sought along a ranking (a miss rate, a best F1)")
+        chosen = [k for k in range(classes) if objects[k] > 0 and label in (None, k)]
+        value = np.full((1, thresholds), np.nan)
+        if chosen and kind != "recall":
+            areas = [
+                [
+                    Histogram(bins[k, t, :, 0], bins[k, t, :, 1], float(objects[k])).average_precision(kind)[int(upper)]
+                    for t in range(thresholds)
+                ]
+                for k in chosen
+            ]
+            value = np.mean(areas, axis=0)[np.newaxis]
+        return value, recall[:, chosen].mean(axis=1)[np.newaxis] if chosen else value
+
+
+BY_CLASS = BoxesByClass()

@@ -1,0 +1,309 @@
+"""How other tools score boxes: each setting in which they differ, and what it does to the numbers of these data.
+
+A `Way` is one set of settings. Changing one of them at a time says what it moves; changing all of a tool's says what
+that tool prints, which tests hold against the packages themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.explanation import Explanation, Step
+from steelyard.core.frozen import frozen
+from steelyard.core.stats import Array, Stats
+from steelyard.metrics.boxes.matches import AREAS, IOUS, Matches, matches, ranked
+from steelyard.metrics.boxes.pairs import CROWD, LOST
+from steelyard.metrics.boxes.single import THRESHOLDS, hits_in_single, linspace_single
+
+NAMES = ("map", "map50", "map75", "map_small", "map_medium", "map_large")
+MOST = 65535
+KEPT = 300  # detections of an image, in Ultralytics
+LEAST = 0.001  # score, in Ultralytics
+
+
+@frozen
+class Way:
+    """Settings in which tools differ; the defaults are Steelyard's. A field's metadata says what it is called."""
+
+    zero_id: str = field(default="counts", metadata={"title": "annotation with id 0"})
+    recalls: str = field(default="double precision", metadata={"title": "recall grid"})
+    ious: str = field(default="double precision", metadata={"title": "IoU thresholds"})
+    numbers: str = field(default="double precision", metadata={"title": "boxes and scores"})
+    area: str = field(default="as annotated", metadata={"title": "area of an object"})
+    crowd: str = field(default="ignored", metadata={"title": "crowds"})
+    limit: str = field(default="100 of a class and image", metadata={"title": "most detections"})
+    least: str = field(default="none", metadata={"title": "lowest score"})
+    curve: str = field(default="101 points, steps", metadata={"title": "area under the curve"})
+    ties: str = field(default="in the input's order", metadata={"title": "equal scores"})
+    first: str = field(default="the last", metadata={"title": "equal overlaps"})
+
+
+@frozen
+class Tool:
+    """Another tool: what it does otherwise, what of it cannot be seen in the numbers, and which numbers it prints."""
+
+    name: str
+    version: str
+    way: Way
+    why: Mapping[str, str]
+    prints: tuple[str, ...] = NAMES
+    remarks: tuple[str, ...] = ()
+
+
+OURS = Way()
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "pycocotools",
+            "2.0.11",
+            Way(zero_id="never matched"),
+            {"zero_id": "It takes the id 0 of a matched truth for 'no match'."},
+            remarks=(
+                "Undefined numbers are printed as -1.",
+                "Detections of a class that the truth does not list are left out in silence.",
+            ),
+        ),
+        Tool(
+            "torchmetrics",
+            "1.9.0",
+            Way(
+                recalls="single precision",
+                ious="single precision",
+                numbers="single precision",
+                area="of the box",
+                crowd="ordinary objects",
+            ),
+            {
+                "recalls": "torch.linspace: a recall that falls on a point of the grid may miss it.",
+                "ious": "torch.linspace: 0.55 is 0.550000012.",
+                "numbers": "Tensors of corners: width is the difference of two rounded numbers.",
+                "area": "Taken from the box unless 'area' is given in the target.",
+                "crowd": "Counted like any object unless 'iscrowd' is given in the target.",
+            },
+            remarks=("Results are rounded to single precision; undefined ones are -1.",),
+        ),
+        Tool(
+            "ultralytics",
+            "8.4.190",
+            Way(
+                ious="single precision",
+                numbers="single precision",
+                crowd="left out",
+                limit="300 of an image",
+                least="0.001",
+                curve="101 points, straight lines",
+                ties="in no fixed order",
+                first="the first",
+            ),
+            {
+                "ious": "torch.linspace: 0.55 is 0.550000012.",
+                "numbers": "Tensors of corners; the IoU itself is computed in single precision.",
+                "crowd": "YOLO's labels have none; what lies on one is a false positive.",
+                "limit": "max_det=300 over all classes of an image, none for a class.",
+                "least": "conf=0.001 in validation.",
+                "curve": "Precision is joined by straight lines, from 1 at recall 0, and integrated by trapezoids.",
+                "ties": "An unstable sort: it may differ between machines.",
+                "first": "Where two objects overlap a detection alike, the first is taken.",
+            },
+            prints=("map", "map50", "map75"),
+            remarks=("Scores are of the boxes that you give: its own letterboxing and suppression are not repeated.",),
+        ),
+    )
+}
+
+
+def explain_tools(stats: Stats, names: Any) -> tuple[Explanation, ...]:
+    """An explanation for each tool that is named."""
+    return tuple(explain(stats, tool) for tool in find_tools(names))
+
+
+def find_tools(names: Any) -> list[Tool]:
+    """Tools by name: a list, or names with commas between them."""
+    wanted = [names] if isinstance(names, str) else list(names)
+    wanted = [part.strip() for name in wanted for part in name.split(",") if part.strip()]
+    if not wanted:
+        raise InputError("no tool is named", remedy=f"Known: {', '.join(TOOLS)}.")
+    for name in wanted:
+        if name not in TOOLS:
+            raise InputError(f"'{name}' cannot be explained", remedy=nearest(name, TOOLS))
+    return [TOOLS[name] for name in dict.fromkeys(wanted)]
+
+
+def explain(stats: Stats, tool: Tool) -> Explanation:
+    """What the tool prints for these data, and what each of its settings does on its own."""
+    ours = values(stats, OURS)
+    steps = []
+    for f in fields(Way):
+        theirs = getattr(tool.way, f.name)
+        if theirs != f.default:
+            alone = values(stats, replace(OURS, **{f.name: theirs}))
+            steps.append(
+                Step(f.metadata["title"], str(f.default), theirs, tool.why[f.name], {n: alone[n] for n in tool.prints})
+            )
+    whole = values(stats, tool.way)
+    return Explanation(
+        tool.name,
+        tool.version,
+        {name: ours[name] for name in tool.prints},
+        tuple(steps),
+        {name: whole[name] for name in tool.prints},
+        tool.remarks,
+    )
+
+
+def values(stats: Stats, way: Way) -> dict[str, float]:
+    """The numbers that come of a way."""
+    made: dict[str, float] = stats.derived(("other way", way), lambda: _values(stats, way))
+    return made
+
+
+def _values(stats: Stats, way: Way) -> dict[str, float]:
+    data = _prepared(stats, way)
+    ious = IOUS if way.ious == OURS.ious else tuple(map(float, THRESHOLDS))
+    most = 100 if way.limit == OURS.limit else MOST
+    if way.curve != OURS.curve and way.numbers != OURS.numbers and way.crowd == "left out":
+        hit, rows = hits_in_single(data)
+        made = _lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), way)
+        return {**dict.fromkeys(NAMES, float("nan")), **made}
+    found = {}
+    areas = ["all", "small", "medium", "large"] if way.curve == OURS.curve else ["all"]
+    for name in areas:
+        m = matches(data, ious, AREAS[name], most, quirks=way.zero_id != OURS.zero_id)
+        if way.curve != OURS.curve:
+            return {**dict.fromkeys(NAMES, float("nan")), **_lines(data, *_hits(data, m), way)}
+        if way.ties != OURS.ties:
+            m = _untied(data, m)
+        single = way.recalls != OURS.recalls
+        grid = linspace_single(0.0, 1.0, 101).astype(np.float64) if single else np.linspace(0.0, 1.0, 101)
+        precision = _native.box_curves(*ranked(m), m.thresholds, most, np.ones(len(data)), grid)[0]
+        if name == "all":
+            found = {"map": _mean(precision), "map50": _mean(precision[0]), "map75": _mean(precision[5])}
+        else:
+            found[f"map_{name}"] = _mean(precision)
+    return found
+
+
+def _mean(values: Array) -> float:
+    flat = values[~np.isnan(values)]
+    return float(np.mean(flat)) if len(flat) else float("nan")
+
+
+def _prepared(stats: Stats, way: Way) -> Stats:
+    """The same boxes, as the way takes them."""
+    e = dict(stats.events)
+    owner = stats.owner
+    if way.numbers != OURS.numbers:
+        low = e["box"][:, :2].astype(np.float32)
+        high = (e["box"][:, :2] + e["box"][:, 2:]).astype(np.float32)
+        e["box"] = np.column_stack([low, high - low]).astype(np.float64)
+        e["score"] = e["score"].astype(np.float32).astype(np.float64)
+    if way.area != OURS.area:
+        e["area"] = e["box"][:, 2] * e["box"][:, 3]
+    keep = np.ones(len(owner), dtype=bool)
+    if way.crowd != OURS.crowd:
+        crowd = e["truth"] & ((e["flags"] & ~np.uint8(LOST)) != 0)
+        keep &= ~crowd if way.crowd == "left out" else True
+        e["flags"] = e["flags"] & np.uint8(LOST)
+    if way.least != OURS.least:
+        keep &= e["truth"] | (e["score"] > LEAST)
+    if way.limit != OURS.limit:
+        keep &= e["truth"] | (_rank_in_image(e, owner, keep) < KEPT)
+    rows = np.flatnonzero(keep)
+    if way.first != OURS.first:
+        truth = e["truth"][rows]
+        rows = np.concatenate([rows[truth][::-1], rows[~truth]])
+    return Stats(
+        stats.units,
+        stats.columns,
+        events={name: np.ascontiguousarray(column[rows]) for name, column in e.items()},
+        owner=np.ascontiguousarray(owner[rows]),
+        facts=stats.facts,
+        unify=stats.unify,
+    )
+
+
+def _rank_in_image(e: Mapping[str, Array], owner: Array, keep: Array) -> Array:
+    """The rank by falling score among the kept detections of an image, over all classes."""
+    rank = np.zeros(len(owner), dtype=np.int64)
+    rows = np.flatnonzero(~e["truth"] & keep)
+    order = rows[np.lexsort((-e["score"][rows], owner[rows]))]
+    starts = np.flatnonzero(np.diff(owner[order], prepend=-1))
+    rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return rank
+
+
+def _hits(data: Stats, m: Matches) -> tuple[Array, Array, Array]:
+    """Detections by image and score, and bits of their hits and of where they are ignored."""
+    rows = m.order[m.order >= 0]
+    hit = np.zeros(len(m.order), dtype=np.uint32)
+    ignored = np.zeros(len(m.order), dtype=np.uint32)
+    kept = np.zeros(len(m.order), dtype=bool)
+    hit[rows], ignored[rows], kept[rows] = m.hit[m.order >= 0], m.ignored[m.order >= 0], True
+    order = by_image(data)
+    order = order[kept[order]]
+    return order, hit[order], ignored[order]
+
+
+def by_image(data: Stats) -> Array:
+    """Detections (counted from the first) by image and falling score: the order in which a validator sees them."""
+    truth = data.events["truth"]
+    return np.lexsort((-data.events["score"][~truth], data.owner[~truth]))
+
+
+def _lines(data: Stats, rows: Array, hit: Array, ignored: Array, way: Way) -> dict[str, float]:
+    """Average precision with straight lines between the points, over the classes that have truth."""
+    truth = data.events["truth"]
+    score, label = data.events["score"][~truth][rows], data.events["label"][~truth][rows]
+    turn = _sorted(score, way)
+    hit, ignored, label = hit[turn], ignored[turn], label[turn]
+    counted = (data.events["flags"][truth] & CROWD) == 0
+    kinds, counts = np.unique(data.events["label"][truth][counted], return_counts=True)
+    ap = np.zeros((len(kinds), 10))
+    for k, (kind, count) in enumerate(zip(kinds.tolist(), counts.tolist(), strict=True)):
+        mine = label == kind
+        if not mine.any():
+            continue
+        for t in range(10):
+            bit = np.uint32(1 << t)
+            seen = (ignored[mine] & bit) == 0
+            right = ((hit[mine] & bit) != 0)[seen]
+            ap[k, t] = _trapezoids(np.cumsum(right), np.arange(1, len(right) + 1), count) if len(right) else 0.0
+    if not len(kinds):
+        return {}
+    return {"map": float(ap.mean()), "map50": float(ap[:, 0].mean()), "map75": float(ap[:, 5].mean())}
+
+
+def _sorted(score: Array, way: Way) -> Array:
+    if way.ties == OURS.ties:
+        return np.argsort(-score, kind="stable")
+    return np.argsort(-score.astype(np.float32) if way.numbers != OURS.numbers else -score)  # as it comes: not stable
+
+
+def _trapezoids(right: Array, seen: Array, count: int) -> float:
+    recall, precision = right / (count + 1e-16), right / seen
+    recalls = np.concatenate([[0.0], recall, [recall[-1], 1.0]])
+    falling = np.maximum.accumulate(np.concatenate([[1.0], precision, [0.0, 0.0]])[::-1])[::-1]
+    grid = np.linspace(0, 1, 101)
+    heights = np.interp(grid, recalls, falling)
+    return float(np.sum(np.diff(grid) * (heights[1:] + heights[:-1]) / 2.0))
+
+
+def _untied(data: Stats, m: Matches) -> Matches:
+    """The same matches with the detections of each class in the order of an unstable sort."""
+    place = np.empty(len(m.order), dtype=np.int64)
+    turn = np.argsort(-data.events["score"][~data.events["truth"]][by_image(data)])
+    place[by_image(data)[turn]] = np.arange(len(m.order))
+    order = np.arange(len(m.order))
+    for begin, end in zip(m.begin.tolist(), m.end.tolist(), strict=True):
+        part = np.argsort(place[m.order[begin:end]], kind="stable")
+        order[begin:end] = begin + part
+    columns = ("order", "image", "score", "rank", "hit", "ignored")
+    moved: dict[str, Any] = {name: np.ascontiguousarray(getattr(m, name)[order]) for name in columns}
+    return replace(m, **moved)

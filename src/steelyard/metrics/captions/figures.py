@@ -1,0 +1,106 @@
+"""What the page of captions shows: sentences with the tuples that matched and that did not, and what was missed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.figure import Array, Figure, Listing, Texts
+from steelyard.core.metric import Metric
+from steelyard.core.stats import Stats
+from steelyard.language import scene, tables
+from steelyard.language.texts import pack
+from steelyard.metrics.captions.columns import scene_lines
+from steelyard.metrics.captions.spice import image_scores
+
+WORST, BEST = 7, 3
+MOST_MISSED = 12
+PARTS = (("object", "objects"), ("attribute", "attributes"), ("relation", "relations"))
+
+
+def figures(pairs: Any, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """The figures."""
+    return {"sentences": lambda: sentences(stats)} if len(stats) else {}
+
+
+def sentences(stats: Stats) -> Figure:
+    """The worst captions by SPICE and some of the best, word by word."""
+    scores = image_scores(stats, "all", "any", True, "f1")
+    order = np.argsort(scores, kind="stable")
+    chosen = np.array(list(dict.fromkeys([*order[:WORST].tolist(), *order[::-1][:BEST].tolist()])), dtype=np.int64)
+    part = stats.take(chosen)
+    shown = [_explained(part, i, lines, refs) for i, (lines, refs) in enumerate(zip(*scene_lines(part), strict=True))]
+    return Figure(
+        "sentences",
+        "sentences",
+        f"Captions: the worst {min(WORST, len(chosen))} by SPICE, and some of the best",
+        {"image": [str(u) for u in part.units.tolist()], "spice": scores[chosen]},
+        {"captions": shown},
+        "What the references say too is underlined, what none of them says is struck through. Missed is what they "
+        "say and the caption does not.",
+    )
+
+
+def _explained(stats: Stats, i: int, lines: str, references: Sequence[str]) -> dict[str, Any]:
+    candidate = list(dict.fromkeys(scene.tuples_of(lines)))
+    wanted = list(dict.fromkeys(t for text in references for t in scene.tuples_of(text)))
+    whole = "\n".join(text for text in references if text)
+    hit = _matched(candidate, whole)
+    found = _matched(wanted, lines)
+    good = {word for t, ok in zip(candidate, hit, strict=True) if ok for word in t}
+    bad = {word for t, ok in zip(candidate, hit, strict=True) if not ok for word in t} - good
+    return {
+        "words": [[word, _state(word, good, bad)] for word in str(stats["candidate"][i]).split()],
+        "matched": [" · ".join(t) for t, ok in zip(candidate, hit, strict=True) if ok],
+        "wrong": [" · ".join(t) for t, ok in zip(candidate, hit, strict=True) if not ok],
+        "missed": [" · ".join(t) for t, ok in zip(wanted, found, strict=True) if not ok][:MOST_MISSED],
+        "references": [str(text) for text in stats["references"][i]],
+    }
+
+
+def _matched(tuples: Sequence[tuple[str, ...]], against: str) -> list[bool]:
+    """Whether each tuple alone has a match in a scene graph."""
+    if not tuples or not against:
+        return [False] * len(tuples)
+    alone = ["\t".join(t) for t in tuples]
+    counts = _native.scene_scores(tables.wordnet(), *pack(alone), *pack([against] * len(alone)), True)
+    return [bool(count) for count in np.asarray(counts)[:, 0, 2].tolist()]
+
+
+def _state(word: str, good: set[str], bad: set[str]) -> str:
+    plain = re.sub(r"[^\w'-]", "", word.lower())
+    for state, words in (("hit", good), ("miss", bad)):
+        if any(_same(plain, part) for text in words for part in text.split()):
+            return state
+    return ""
+
+
+def _same(word: str, lemma: str) -> bool:
+    """Whether a word may be a form of a lemma: they share their beginning, and what is left are endings."""
+    if word == lemma:
+        return True
+    shared = 0
+    while shared < min(len(word), len(lemma)) and word[shared] == lemma[shared]:
+        shared += 1
+    if shared < 3 or len(lemma) - shared > 1:
+        return word.endswith("men") and lemma == f"{word[:-3]}man"
+    rest = word[shared:]
+    if rest[:1] == lemma[shared - 1 : shared]:  # sitting: sit
+        rest = rest[1:]
+    return rest in ("s", "es", "ed", "d", "ing", "ies", "n", "en")
+
+
+def listing(pairs: Any, stats: Stats) -> Listing:
+    """Every image: its caption, the first reference, and SPICE by part."""
+    columns: dict[str, Array | Texts] = {
+        "image": Texts(np.arange(len(stats)), [str(u) for u in stats.units.tolist()]),
+        "caption": Texts.of(stats["candidate"].tolist()),
+        "first reference": Texts.of([texts[0] if texts else "" for texts in stats["references"].tolist()]),
+        "spice": image_scores(stats, "all", "any", True, "f1"),
+    }
+    columns |= {name: image_scores(stats, part, "any", True, "f1") for part, name in PARTS}
+    return Listing("captions", "Captions", columns, x="spice")

@@ -1,0 +1,99 @@
+"""What the page of ellipses draws: images with truths, detections and pairs, and how far apart the pairs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from steelyard.align.sets import SetPairs
+from steelyard.core.figure import Array, Figure, Listing, Texts
+from steelyard.core.metric import Metric
+from steelyard.core.scene import EllipseShape, LineShape
+from steelyard.core.stats import Stats
+from steelyard.core.weights import EachUnit
+from steelyard.metrics.ellipses.matched import Paired
+from steelyard.metrics.ellipses.picture import scene
+from steelyard.metrics.ellipses.score import Score
+
+BINS = 24
+
+
+def figures(pairs: SetPairs, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """The figures."""
+    metric = next((m for m in metrics if isinstance(m, Paired)), Score())
+    if not len(stats):
+        return {}
+    return {"overlays": lambda: overlays(pairs, stats, metric), "distances": lambda: distances(stats, metric)}
+
+
+def overlays(pairs: SetPairs, stats: Stats, metric: Metric) -> Figure:
+    """The worst images, one in the middle, and the best."""
+    values = metric.reduce(stats, EachUnit(len(stats)))
+    defined = np.flatnonzero(~np.isnan(values))
+    order = defined[np.argsort(values[defined], kind="stable")]
+    chosen = list(dict.fromkeys([*order[:4].tolist(), *order[len(order) // 2 :][:1].tolist(), *order[-1:].tolist()]))
+    names = ("image", "role", "x", "y", "degrees", "a", "b", "x2", "y2", "matched", "label")
+    columns: dict[str, list[object]] = {name: [] for name in names}
+    titles, summaries = [], []
+    for place, unit in enumerate(chosen):
+        found = scene(pairs, unit, metric)
+        titles.append(found.title)
+        summaries.append(found.summary)
+        for shape in found.shapes:
+            if isinstance(shape, EllipseShape):
+                at = (shape.x, shape.y, shape.degrees, shape.a, shape.b, 0.0, 0.0, int(shape.matched))
+            elif isinstance(shape, LineShape):
+                at = (shape.x1, shape.y1, 0.0, 0.0, 0.0, shape.x2, shape.y2, 1)
+            else:
+                continue
+            row = (place, shape.role, *at, shape.label)
+            for name, value in zip(names, row, strict=True):
+                columns[name].append(value)
+    return Figure(
+        "overlays",
+        "overlays",
+        "Images: the worst, one in the middle, the best",
+        columns,
+        {"titles": titles, "summaries": summaries},
+        "True ellipses are solid, detected ones dashed; those without a partner are filled. A line joins a pair, with "
+        "distance. steelyard draw shows any other image.",
+    )
+
+
+def distances(stats: Stats, metric: Metric) -> Figure:
+    """How far apart the ellipses of a pair are."""
+    found = metric.matches(stats).distance if isinstance(metric, Paired) else np.zeros(0)
+    columns: dict[str, Array] = {"low": np.zeros(0), "high": np.zeros(0), "count": np.zeros(0)}
+    said = ""
+    if len(found):
+        most = float(np.quantile(found, 0.99)) or float(found.max()) or 1.0
+        beyond = int((found > most).sum())
+        counts, edges = np.histogram(found[found <= most], bins=BINS, range=(0.0, most))
+        columns = {"low": edges[:-1], "high": edges[1:], "count": counts}
+        said = f" {beyond} of {len(found)} pairs are beyond {most:.3g}." if beyond else ""
+    return Figure(
+        "distances", "histogram", "Distances of the pairs", columns, {"x": "distance", "y": "pairs"},
+        f"The distance that {metric} measures.{said}",
+    )  # fmt: skip
+
+
+def listing(pairs: SetPairs, stats: Stats) -> Listing:
+    """Every ellipse of both sides, with the distance to its partner."""
+    found = Score().matches(stats)
+    both = found.sides
+    truths, detections = len(both.truth), len(both.detected)
+    distance = np.full(truths + detections, np.nan)
+    distance[found.truth_row] = found.distance
+    distance[truths + found.detected_row] = found.distance
+    rows = np.concatenate([both.truth, both.detected])
+    owner = np.concatenate([both.truth_owner, both.detected_owner])
+    order = np.argsort(owner, kind="stable")
+    columns: dict[str, Array | Texts] = {
+        "image": Texts(owner[order], [str(u) for u in stats.units.tolist()]),
+        "side": Texts((np.arange(len(owner)) >= truths).astype(int)[order], ["true", "detected"]),
+        "partner": Texts(np.isnan(distance).astype(int)[order], ["has one", "has none"]),
+        "distance": distance[order],
+    }
+    columns |= {name: rows[order, i] for i, name in enumerate(("xc", "yc", "theta", "a", "b"))}
+    return Listing("ellipses", "Ellipses", columns, "partner", "distance")

@@ -1,0 +1,263 @@
+"""Task `keypoints`: objects found in images, each a set of named points with a class and a score.
+
+Conventions
+    The unit is the image. Points are x, y, v in turn; v > 0 in the truth marks a visible one. Objects are compared by
+    object keypoint similarity (OKS), in which a sigma says how exactly people place that point. A truth without a
+    visible point is ignored: a detection near it counts neither way. At most 20 detections of a class count in an
+    image.
+
+Metrics
+    Those of `boxes`, with OKS in the place of IoU; the ten numbers of COCO are equal to pycocotools' to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.core.options import Option, Options
+from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_likeness
+from steelyard.metrics.boxes.counts import (
+    F1,
+    BestF1,
+    FalsePositiveRateCandidate,
+    FalsePositiveRateImage,
+    FalsePositivesPerImage,
+    LogAverageMissRate,
+    MeanIou,
+    Precision,
+    Recall,
+)
+from steelyard.metrics.boxes.errors import ErrorCost
+from steelyard.metrics.boxes.pairs import LARGEST
+from steelyard.metrics.boxes.pairs import TRUTH as BOXES
+from steelyard.metrics.boxes.precision import (
+    AveragePrecision,
+    AverageRecall,
+    MeanAveragePrecision,
+    MeanAveragePrecision50,
+    MeanAveragePrecision75,
+)
+from steelyard.metrics.boxes.task import TASK as BOX_TASK
+
+# How exactly people place the 17 points of COCO's body, from nose to right ankle.
+BODY = tuple(v / 1000 for v in (26, 25, 25, 35, 35, 79, 79, 72, 72, 62, 62, 107, 107, 87, 87, 89, 89))
+POINTS = Column("keypoints", "numbers", meaning="x, y and v (above 0 where visible) of each point, in turn")
+_BOX = tuple(replace(column, required=False) for column in BOXES.columns[2:6])
+TRUTH = Schema(
+    key=("image",),
+    columns=(
+        *BOXES.columns[:2],
+        POINTS,
+        *_BOX,
+        *BOXES.columns[6:],
+        Column("visible", "integer", required=False, meaning="how many points count; 0: the object is ignored"),
+    ),
+)
+PREDICTION = Schema(
+    key=("image",),
+    columns=(*BOXES.columns[:2], POINTS, Column("score", "number", meaning="confidence; higher is surer")),
+)
+OPTIONS = (
+    Option(
+        "sigmas", "numbers", "How exactly each point can be placed: one number, or one for each; else COCO's body.",
+        minimum=0, sides=False, metavar="S[,S...]",
+    ),
+)  # fmt: skip
+
+
+def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
+    """Points with the boxes and areas that COCO gives them, and the sigmas."""
+    width = max(records["keypoints"].shape[1] if len(records) else 0 for records in (truth, prediction))
+    for records in (truth, prediction):
+        numbers = records["keypoints"].shape[1]
+        if len(records) and (numbers % 3 or numbers != width):
+            raise InputError(
+                f"{numbers} numbers a row, where the other side has {width}",
+                where=records.where(0, "keypoints"),
+                remedy="Give x, y and v of the same points on both sides.",
+            )
+    sigmas = _sigmas(options.of("sigmas"), width // 3)
+    return _measured(truth, sigmas, True), _measured(prediction, sigmas, False)
+
+
+def _sigmas(given: Any, points: int) -> tuple[float, ...]:
+    if given is None:
+        if points not in (0, len(BODY)):
+            raise InputError(
+                f"there are {points} keypoints, and sigmas are known for COCO's {len(BODY)} only",
+                remedy="Give the option sigmas: one number for all (0.05), or one for each.",
+            )
+        return BODY
+    sigmas = tuple(given) * (points if len(given) == 1 else 1)
+    if not all(1e-6 <= sigma <= 1e6 for sigma in sigmas):
+        raise InputError(f"a sigma of {min(sigmas):g} is out of range", remedy="It must be from 1e-6 to 1e6.")
+    if len(sigmas) != points and points:
+        raise InputError(f"{len(sigmas)} sigmas for {points} keypoints", remedy="Give one number, or one for each.")
+    return sigmas
+
+
+def _measured(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRecords:
+    columns = dict(records.columns)
+    points = np.ascontiguousarray(columns.pop("keypoints"), dtype=np.float64)
+    if not len(points):
+        points = np.zeros((0, 3 * len(sigmas)))
+    far = np.flatnonzero((np.abs(points) > LARGEST).any(axis=1))
+    if len(far):
+        raise InputError("a keypoint is beyond 1e12", where=records.where(int(far[0]), "keypoints"))
+    columns["shape"] = points
+    seen = points[:, 2::3] > 0
+    if not truth or "x" not in columns:
+        columns.update(_extent(points, seen if truth else np.ones_like(seen)))
+    if not truth or "area" not in columns:
+        columns["area"] = columns["w"] * columns["h"]
+    visible = columns.pop("visible", None)
+    count = seen.sum(axis=1)
+    columns["ignored"] = count == 0 if visible is None else np.where(visible < 0, count, visible) == 0
+    return with_likeness(records, columns, ("keypoints", sigmas))
+
+
+def _extent(points: Array, kept: Array) -> dict[str, Array]:
+    """The box around the points that are kept; at 0 where there is none."""
+    edges = {}
+    for axis, (place, size) in enumerate((("x", "w"), ("y", "h"))):
+        values = points[:, axis::3]
+        low = np.where(kept, values, np.inf).min(axis=1, initial=np.inf)
+        high = np.where(kept, values, -np.inf).max(axis=1, initial=-np.inf)
+        there = kept.any(axis=1)
+        edges[place] = np.where(there, low, 0.0)
+        with np.errstate(invalid="ignore"):
+            edges[size] = np.where(there, high - low, 0.0)
+    return edges
+
+
+class _OfPoints(Metric):
+    """A metric of boxes for keypoints: at most 20 detections, and named by OKS."""
+
+    @property
+    def label(self) -> str:
+        """Name the similarity that is used."""
+        return str(super().label).replace("IoU", "OKS")
+
+
+@frozen
+class _Map(_OfPoints, MeanAveragePrecision):
+    __doc__ = MeanAveragePrecision.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _Map50(_OfPoints, MeanAveragePrecision50):
+    __doc__ = MeanAveragePrecision50.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _Map75(_OfPoints, MeanAveragePrecision75):
+    __doc__ = MeanAveragePrecision75.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _AverageRecall(_OfPoints, AverageRecall):
+    __doc__ = AverageRecall.__doc__
+    max_dets: int = 20
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Those of COCO."""
+        return (cls(20), cls(20, "medium"), cls(20, "large"))
+
+
+@frozen
+class _AveragePrecision(_OfPoints, AveragePrecision):
+    __doc__ = AveragePrecision.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _Precision(_OfPoints, Precision):
+    __doc__ = Precision.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _Recall(_OfPoints, Recall):
+    __doc__ = Recall.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _F1(_OfPoints, F1):
+    __doc__ = F1.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _BestF1(_OfPoints, BestF1):
+    __doc__ = BestF1.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _FalsePositiveRateCandidate(_OfPoints, FalsePositiveRateCandidate):
+    __doc__ = FalsePositiveRateCandidate.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _FalsePositivesPerImage(_OfPoints, FalsePositivesPerImage):
+    __doc__ = FalsePositivesPerImage.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _MeanOks(_OfPoints, MeanIou):
+    r"""Mean OKS of the matched: how well the points fit the objects that were found.
+
+    $\overline{\mathrm{OKS}} = \frac{1}{|M|} \sum_{(d, g) \in M} \mathrm{OKS}(d, g)$
+
+    Undefined when nothing was matched.
+
+    Pros:
+    - The fit alone, apart from what was found and what was not.
+
+    Cons:
+    - A model that finds only easy objects looks good: read it beside recall.
+    """
+
+    name = "mean_oks"
+    title = "Mean OKS of the matched"
+    max_dets: int = 20
+
+
+@frozen
+class _LogAverageMissRate(_OfPoints, LogAverageMissRate):
+    __doc__ = LogAverageMissRate.__doc__
+    max_dets: int = 20
+
+
+TASK = replace(
+    BOX_TASK,
+    name="keypoints",
+    title="Keypoint detection",
+    truth=TRUTH,
+    prediction=PREDICTION,
+    metrics=(
+        _Map, _Map50, _Map75, _AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _BestF1,
+        FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanOks, _LogAverageMissRate,
+        ErrorCost,
+    ),
+    defaults=(
+        "map", "map50", "map75", "map(area=medium)", "map(area=large)", "ar@20", "ap(kind=step)", "best_f1",
+        "precision", "recall", "f1", "fpr_image", "fppi", "mean_oks",
+    ),
+    options=OPTIONS,
+    prepare=prepare,
+    shape="keypoints",
+)  # fmt: skip

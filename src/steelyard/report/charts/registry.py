@@ -1,0 +1,49 @@
+"""Which kind of figure is drawn by what. A task that brings a new kind of picture adds its row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from steelyard.core.figure import Figure
+
+# Drawn by the chart library: a function of the figure that gives an Altair chart.
+CHARTS = {
+    "agreement": "generic:agreement",
+    "bars": "generic:bars",
+    "bland_altman": "generic:bland_altman",
+    "curves": "generic:curves",
+    "histogram": "generic:histogram",
+    "intervals": "generic:intervals",
+    "matrix": "generic:matrix",
+    "reliability": "labels:reliability",
+    "spread": "generic:spread",
+    "traces": "sequences:traces",
+}
+# Written by us: a function of the figure that gives HTML, with nothing in it that could act.
+MARKUP = {
+    "overlays": "ellipses:overlays",
+    "sentences": "captions:sentences",
+}
+
+
+def _found(place: str) -> Callable[[Figure], Any]:
+    module, _, name = place.partition(":")
+    function: Callable[[Figure], Any] = getattr(import_module(f"steelyard.report.charts.{module}"), name)
+    return function
+
+
+def is_chart(figure: Figure) -> bool:
+    """Whether the chart library draws it."""
+    return figure.kind in CHARTS
+
+
+def chart_of(figure: Figure) -> Any:
+    """The figure as an Altair chart."""
+    return _found(CHARTS[figure.kind])(figure)
+
+
+def markup_of(figure: Figure) -> str:
+    """The figure as HTML; nothing where its kind is not known here."""
+    return str(_found(MARKUP[figure.kind])(figure)) if figure.kind in MARKUP else ""

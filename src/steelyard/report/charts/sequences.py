@@ -1,0 +1,28 @@
+"""Charts of sequences: the weight over time with its prediction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.core.figure import Figure
+from steelyard.report.charts.generic import clean, data, series_colour
+from steelyard.report.charts.library import altair
+
+
+def traces(figure: Figure) -> Any:
+    """One small panel a sequence."""
+    alt, c = altair(), figure.columns
+    panels = list(dict.fromkeys(map(clean, c["panel"])))
+    base = alt.Chart(data(c)).properties(width=235, height=130)
+    x = alt.X("x:Q", title=clean(figure.facts["x"]), axis=alt.Axis(tickMinStep=1, tickCount=5, format="d"))
+    y = alt.Y("y:Q", title=clean(figure.facts["y"]), scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4))
+    colour = series_colour(c["series"])
+    dash = alt.StrokeDash(
+        "series:N", scale=alt.Scale(domain=["true", "predicted"], range=[[1, 0], [5, 3]]), legend=None
+    )
+    layers = alt.layer(
+        base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, strokeDash=dash),
+        base.mark_circle(size=28, opacity=1).encode(x=x, y=y, color=colour),
+    )
+    header = alt.Header(title=None, labelLimit=240)
+    return layers.facet(facet=alt.Facet("panel:N", sort=panels, header=header), columns=3, spacing=22)

@@ -1,0 +1,86 @@
+"""Why another tool says another number: a table of one setting at a time, for text, Markdown and pages."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from steelyard.core.explanation import Explanation
+
+LEAST = 5e-7  # what is smaller is no difference to anybody
+
+
+def heading_of(found: Explanation) -> str:
+    """What the table says."""
+    return f"What {found.tool} {found.version} prints for these data, and why"
+
+
+def table_of(found: Explanation) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: our numbers, what each setting alone adds, theirs."""
+    names = list(found.ours)
+    rows = [["Steelyard", *(value_shown(found.ours[n]) for n in names)]]
+    for step in found.steps:
+        rows.append([step.setting, *(difference_shown(step.values[n], found.ours[n]) for n in names)])
+    if len(found.steps) > 1:
+        together = [difference_shown(found.theirs[n], found.ours[n]) for n in names]
+        rows.append(["all of them together", *together])
+    rows.append([f"{found.tool} {found.version}", *(value_shown(found.theirs[n]) for n in names)])
+    return ["", *(name.removeprefix("map_") for name in names)], rows
+
+
+def remarks_on(found: Explanation) -> list[str]:
+    """What each setting is and why it differs; only those that move a number, unless none does."""
+    moving = [step for step in found.steps if any(_moves(step.values[name], found.ours[name]) for name in found.ours)]
+    lines = [f"{step.setting}: {step.theirs}, here {step.ours}. {step.why}" for step in moving]
+    idle = [f"{step.setting} ({step.theirs})" for step in found.steps if step not in moving]
+    if idle:
+        lines.append(f"No effect on these data: {', '.join(idle)}.")
+    return [*lines, *found.remarks]
+
+
+def explanation_dict(found: Explanation) -> dict[str, Any]:
+    """As plain values; undefined is null."""
+    return {
+        "tool": found.tool,
+        "version": found.version,
+        "ours": _numbers(found.ours),
+        "theirs": _numbers(found.theirs),
+        "settings": [
+            {
+                "setting": step.setting,
+                "ours": step.ours,
+                "theirs": step.theirs,
+                "why": step.why,
+                "values": _numbers(step.values),
+            }
+            for step in found.steps
+        ],
+        "remarks": list(found.remarks),
+    }
+
+
+def value_shown(value: float) -> str:
+    """A number with five digits, enough to see what a grid in single precision moves."""
+    return "undefined" if math.isnan(value) else f"{value:.5f}"
+
+
+def difference_shown(value: float, base: float) -> str:
+    """What was added; `=` for nothing at all."""
+    if math.isnan(value) and math.isnan(base):
+        return "="
+    if math.isnan(value) or math.isnan(base):
+        return value_shown(value)
+    if not _moves(value, base):
+        return "="
+    text = f"{value - base:+.5f}".replace("-", "−")
+    return text if text.strip("+−0.") else f"{value - base:+.0e}".replace("-", "−", 1)
+
+
+def _moves(value: float, base: float) -> bool:
+    if math.isnan(value) or math.isnan(base):
+        return math.isnan(value) != math.isnan(base)
+    return abs(value - base) > LEAST
+
+
+def _numbers(values: Any) -> dict[str, float | None]:
+    return {name: None if math.isnan(value) else float(value) for name, value in values.items()}

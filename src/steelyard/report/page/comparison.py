@@ -1,0 +1,364 @@
+"""The page of two models or more on the same truth: what differs, how surely, where, and in which units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.core.figure import Array, Figure, Listing, Texts, points_or_cells
+from steelyard.core.metric import Description
+from steelyard.core.score import Difference
+from steelyard.report.charts.library import available
+from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
+from steelyard.report.page.figures import NO_CHARTS, figure_blocks
+from steelyard.report.page.frame import Section, bullets, document
+from steelyard.report.page.report import explorers, provenance_facts, top
+from steelyard.report.page.scores import BETTER, CARDS, definitions, term, whisker
+from steelyard.report.page.tables import Cell, head_cell, number_cell, table
+from steelyard.report.text import ARROWS, legend
+
+if TYPE_CHECKING:
+    from steelyard.report.model import Comparison
+
+LETTERS = "BCDEFGHIJKLMNOPQRSTUVWXYZ"
+CHANGED = 12
+MOST_LISTED = 6  # metrics in the listing of units
+VERDICTS = {"better": "better", "worse": "worse", "differs": "differs"}
+
+
+def comparison_page(comparisons: Sequence[Comparison]) -> str:
+    """The page."""
+    first = comparisons[0]
+    about = first.about()
+    units = next((d.units for d in first.differences.values()), 0)
+    sides = [("A: ", first.provenance_a)]
+    sides += [(f"{letter}: ", c.provenance_b) for letter, c in zip(_letters(comparisons), comparisons, strict=True)]
+    scores = [d.a for d in first.differences.values()]
+    confidence = first.provenance_a.confidence
+    sections = [
+        Section("differences", "Differences", _differences(comparisons, about, confidence)),
+        Section("slices", "Wins and losses by slice", _slices(comparisons), "Slices"),
+        Section("classes", "Wins and losses by class", _classes(comparisons), "Classes"),
+        Section("units", "Units that changed most", _units(comparisons), "Units"),
+        Section("explorer", "Look through the data", explorers(listings(comparisons)), "Explorer"),
+        Section("remarks", "Remarks", bullets(_remarks(comparisons))),
+        Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
+        Section("source", "Where the numbers come from", provenance_facts(sides), "Source"),
+    ]
+    line = f"{count_text(len(sides), 'model')} on {count_text(units, first.unit)}, paired"
+    title = f"Compared: {first.title or first.task}"
+    return document(f"Steelyard: {first.task}, compared", top(title, line, sides), sections)
+
+
+def comparison_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
+    """Every figure of a comparison."""
+    found = [improvement_figure(comparisons), *slice_figures(comparisons).values()]
+    found += [f for f in (class_figure(comparisons), *unit_figures(comparisons)) if f is not None]
+    return [figure for figure in found if len(figure)]
+
+
+def _letters(comparisons: Sequence[Comparison]) -> list[str]:
+    return [LETTERS[i] if i < len(LETTERS) else f"model {i + 2}" for i in range(len(comparisons))]
+
+
+def _verdict(d: Difference) -> str:
+    return f'<span class="verdict {escape(d.verdict.split()[0])}">{escape(d.verdict)}</span>'
+
+
+def _differences(comparisons: Sequence[Comparison], about: Mapping[str, Description], confidence: float | None) -> str:
+    level = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
+    parts = [_cards(comparisons[0], about, level) if len(comparisons) == 1 else _board(comparisons, about)]
+    parts.append(figure_blocks([improvement_figure(comparisons)]))
+    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+        rows = []
+        for i, d in enumerate(comparison.differences.values()):
+            name = term(d.spec, d.spec, about, f"{letter}-{i}", code=True)
+            rows.append(
+                [
+                    Cell(f"{name}<br><small>{escape(d.label)}</small>", head=True),
+                    number_cell(d.a.value, f"{ARROWS[d.better]} {value_text(d.a.value, d.a.interval)}"),
+                    number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
+                    number_cell(d.difference, signed(d.difference, d.interval)),
+                    Cell(escape(interval_text(d.difference, d.interval))),
+                    Cell(whisker(d.difference, d.interval)),
+                    number_cell(d.p_holm, p_text(d.p_holm)),
+                    Cell(_verdict(d)),
+                ]
+            )
+        if len(comparisons) > 1:
+            source = escape(comparison.provenance_b.predictions.source)
+            parts.append(f"<h3>{letter} against A <small><code>{source}</code></small></h3>")
+        heads = ["metric", "A", letter, f"{letter} − A", level, "", "p (Holm)", f"{letter} is"]
+        parts.append(table(f"{letter} against A", heads, rows, kind="differences"))
+    said = legend(d.better for d in comparisons[0].differences.values())
+    parts.append(
+        f'<p class="legend">{escape(said)}. The dashed line in the picture is no difference. p is that of a paired '
+        "randomisation over units, corrected (Holm) for all metrics and models shown.</p>"
+    )
+    return "".join(parts)
+
+
+def _cards(comparison: Comparison, about: Mapping[str, Description], level: str) -> str:
+    found = []
+    for i, d in enumerate(list(comparison.differences.values())[:CARDS]):
+        between = interval_text(d.difference, d.interval)
+        said = f'{level} <span class="nowrap">{escape(between)}</span>' if between else escape(d.why)
+        found.append(
+            f'<div class="card"><h3>{term(d.label, d.spec, about, f"card-{i}")}</h3>'
+            f'<p class="number">{escape(signed(d.difference, d.interval))}<small> {escape(d.measure)}</small></p>'
+            f'{whisker(d.difference, d.interval)}<p class="legend">{said}<br>{BETTER[d.better]}<br>'
+            f"B is {_verdict(d)}</p></div>"
+        )
+    return f'<div class="cards">{"".join(found)}</div>'
+
+
+def _board(comparisons: Sequence[Comparison], about: Mapping[str, Description]) -> str:
+    """All models in one table: a row a metric, a column a model, marked where it surely differs from A."""
+    rows = []
+    for i, (spec, d) in enumerate(comparisons[0].differences.items()):
+        cells = [Cell(term(spec, spec, about, f"board-{i}", code=True), head=True)]
+        cells.append(number_cell(d.a.value, f"{ARROWS[d.better]} {value_text(d.a.value, d.a.interval)}"))
+        for comparison in comparisons:
+            other = comparison.differences[spec]
+            mark = f" <small>{_verdict(other)}</small>" if other.verdict in VERDICTS else ""
+            cells.append(Cell(escape(value_text(other.b.value, other.b.interval)) + mark, other.b.value))
+        rows.append(cells)
+    heads = ["metric", "A", *_letters(comparisons)]
+    return table("All models", heads, rows, kind="board") + (
+        '<p class="legend">A model is marked where it surely differs from A.</p>'
+    )
+
+
+def _gain(d: Difference) -> tuple[float, float, float] | None:
+    """The difference and its interval in percent of A's score, so that more is better; None where there is none."""
+    base = abs(d.a.value if d.better not in ("zero", "one") else (d.a.value - (d.better == "one")))
+    if d.interval is None or not np.isfinite([d.difference, *d.interval]).all() or not base > 0 or d.better == "none":
+        return None
+    sign = 1.0 if d.better == "higher" else -1.0
+    ends = sorted(100 * sign * end / base for end in d.interval)
+    return 100 * sign * d.difference / base, ends[0], ends[1]
+
+
+def improvement_figure(comparisons: Sequence[Comparison]) -> Figure:
+    """Every metric's difference in percent of A's score, better to the right."""
+    columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
+    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+        for d in comparison.differences.values():
+            gain = _gain(d)
+            if gain is None:
+                continue
+            values = (d.spec, *gain, letter if len(comparisons) > 1 else _said(d))
+            for name, value in zip(columns, values, strict=True):
+                columns[name].append(value)
+    return Figure(
+        "differences",
+        "intervals",
+        "Gain over A, in percent of A's score",
+        columns,
+        {"x": "gain over A, % of A's score; to the right is better", "at": 0.0},
+        "Whatever a metric's direction, to the right of the dashed line is better than A.",
+    )
+
+
+def _said(d: Difference) -> str:
+    return d.verdict if d.verdict in VERDICTS else "no difference shown"
+
+
+def slice_figures(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
+    """For each way of slicing, the first metric's difference in each slice."""
+    found = {}
+    for by in comparisons[0].slices:
+        spec = next(iter(comparisons[0].differences))
+        groups = [{value: part[spec] for value, part in c.slices[by].items()} for c in comparisons]
+        label = comparisons[0].differences[spec].label
+        name = f"by_{by.replace(',', '_')}"
+        found[by] = _difference_figure(name, f"{label} by {by}", groups, _letters(comparisons))
+    return found
+
+
+def class_figure(comparisons: Sequence[Comparison]) -> Figure | None:
+    """The difference class by class."""
+    groups = [dict(c.class_differences()) for c in comparisons if c.class_differences is not None]
+    if not groups or not groups[0]:
+        return None
+    label = next(iter(groups[0].values())).label.partition(" of ")[0]
+    return _difference_figure("by_class", f"{label} by class", groups, _letters(comparisons))
+
+
+def _difference_figure(
+    name: str, title: str, groups: Sequence[Mapping[str, Difference]], letters: Sequence[str]
+) -> Figure:
+    columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
+    measure = ""
+    for letter, group in zip(letters, groups, strict=True):
+        ordered = sorted(group.items(), key=lambda item: item[1].difference if len(groups) == 1 else 0)
+        for value, d in ordered:
+            if d.interval is None or not np.isfinite([d.difference, *d.interval]).all():
+                continue
+            measure = d.measure
+            row = (value, d.difference, *d.interval, letter if len(groups) > 1 else _said(d))
+            for column, cell in zip(columns, row, strict=True):
+                columns[column].append(cell)
+    who = letters[0] if len(groups) == 1 else "each"
+    return Figure(
+        name, "intervals", title, columns, {"x": f"{who} − A{', ' + measure if measure else ''}", "at": 0.0},
+        "The dashed line is no difference; the line through each point is its interval.",
+    )  # fmt: skip
+
+
+def _slices(comparisons: Sequence[Comparison]) -> str:
+    drawn = slice_figures(comparisons)
+    parts = []
+    for by in comparisons[0].slices:
+        parts.append(f"<h3>By {escape(by.replace(',', ' and '))}</h3>{figure_blocks([drawn[by]])}")
+        for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+            parts.append(_slice_table(by, letter, comparison.slices[by]))
+    return "".join(parts)
+
+
+def _slice_table(by: str, letter: str, parts: Mapping[str, Mapping[str, Difference]]) -> str:
+    """A row a slice: how many metrics are won and lost, then each difference."""
+    specs = list(next(iter(parts.values()), {}))
+    rows = []
+    for value, found in parts.items():
+        won, lost = (sum(d.verdict == verdict for d in found.values()) for verdict in ("better", "worse"))
+        count = max(d.units for d in found.values())
+        cells = [head_cell(value), number_cell(count, f"{count:,}"), number_cell(won, str(won))]
+        cells.append(number_cell(lost, str(lost)))
+        for d in found.values():
+            verdict = d.verdict.split()[0] if d.verdict in VERDICTS else "no"
+            shown = escape(signed(d.difference, d.interval))
+            interval = escape(interval_text(d.difference, d.interval))
+            mark = f"<br><small>{_verdict(d)}</small>" if d.verdict in VERDICTS else ""
+            html = f'<span class="verdict {verdict}">{shown}</span><br><small>{interval}</small>{mark}'
+            cells.append(Cell(html, d.difference))
+        rows.append(cells)
+    heads = [by, "units", "won", "lost", *specs]
+    return table(f"{letter} − A by {by}", heads, rows) + (
+        f'<p class="legend">{letter} − A. Won and lost count the metrics with a verdict; p is corrected (Holm), '
+        "metric by metric, for all slices and models.</p>"
+    )
+
+
+def _classes(comparisons: Sequence[Comparison]) -> str:
+    figure = class_figure(comparisons)
+    if figure is None:
+        return ""
+    parts = [figure_blocks([figure])]
+    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+        found = comparison.class_differences() if comparison.class_differences is not None else {}
+        rows = [
+            [
+                head_cell(name),
+                number_cell(d.a.value, value_text(d.a.value, d.a.interval)),
+                number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
+                number_cell(d.difference, signed(d.difference, d.interval)),
+                Cell(escape(interval_text(d.difference, d.interval))),
+                number_cell(d.p_holm, p_text(d.p_holm)),
+                Cell(_verdict(d)),
+            ]
+            for name, d in found.items()
+        ]
+        heads = ["class", "A", letter, f"{letter} − A", "interval", "p (Holm)", f"{letter} is"]
+        won, lost = (sum(d.verdict == verdict for d in found.values()) for verdict in ("better", "worse"))
+        parts.append(f"<p>{letter} wins in {count_text(won, 'class')} and loses in {lost} of {len(found)}.</p>")
+        parts.append(table(f"{letter} against A by class", heads, rows))
+    return "".join(parts)
+
+
+def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
+    """Each unit's score with the one model against that with the other."""
+    found = []
+    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+        if comparison.unit_tables is None:
+            continue
+        a, b = comparison.unit_tables()
+        spec = next(iter(a.values))
+        x, y = np.asarray(a.values[spec], dtype=float), np.asarray(b.values[spec], dtype=float)
+        known = np.isfinite(x) & np.isfinite(y)
+        if known.sum() < 2:
+            continue
+        label = comparison.differences[spec].label
+        found.append(
+            Figure(
+                f"units_{letter}",
+                "agreement",
+                f"{label}, {comparison.unit} by {comparison.unit}",
+                points_or_cells(x[known], y[known]),
+                {"x": f"A: {label}", "y": f"{letter}: {label}"},
+                f"Each point is one {comparison.unit}. On the line both models score alike.",
+            )
+        )
+    return found
+
+
+def _units(comparisons: Sequence[Comparison]) -> str:
+    parts = [figure_blocks(unit_figures(comparisons))]
+    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+        if comparison.unit_tables is None:
+            continue
+        a, b = comparison.unit_tables()
+        d = next(iter(comparison.differences.values()))
+        before, after = (np.asarray(t.values[d.spec], dtype=float) for t in (a, b))
+        change = after - before
+        best = {"zero": 0.0, "one": 1.0}.get(d.better)
+        gain = change if d.better in ("higher", "none") else -change
+        if best is not None:
+            gain = np.abs(before - best) - np.abs(after - best)
+        known = np.isfinite(change)
+        better, worse = int((gain[known] > 0).sum()), int((gain[known] < 0).sum())
+        order = [i for i in np.argsort(-np.abs(np.where(known, change, 0)), kind="stable") if known[i] and change[i]]
+        rows = [
+            [
+                head_cell(str(a.units[i])),
+                number_cell(float(before[i]), value_text(float(before[i]))),
+                number_cell(float(after[i]), value_text(float(after[i]))),
+                number_cell(float(change[i]), signed(float(change[i]))),
+                Cell(_change(float(gain[i]), d.better)),
+            ]
+            for i in order[:CHANGED]
+        ]
+        heads = [comparison.unit, "A", letter, f"{letter} − A", ""]
+        parts.append(
+            f"<p>By {escape(d.label)} {letter} is better on {count_text(better, comparison.unit)}, worse on {worse:,}, "
+            f"equal on {int(known.sum()) - better - worse:,}.</p>"
+        )
+        parts.append(table(f"{comparison.unit} that changed most, {letter} against A", heads, rows))
+    return "".join(parts)
+
+
+def _change(gain: float, better: str) -> str:
+    if better == "none" or not gain:
+        return "equal" if not gain else "changed"
+    word = "better" if gain > 0 else "worse"
+    return f'<span class="verdict {word}">{word}</span>'
+
+
+def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
+    """Every unit with the scores of all models."""
+    tables = [c.unit_tables() for c in comparisons if c.unit_tables is not None]
+    if len(tables) != len(comparisons):
+        return []
+    first = tables[0][0]
+    columns: dict[str, Array | Texts] = {first.unit: Texts(np.arange(len(first.units)), [str(u) for u in first.units])}
+    x = ""
+    for spec in list(first.values)[:MOST_LISTED]:
+        a = np.asarray(first.values[spec], dtype=float)
+        columns[f"A {spec}"] = a
+        for letter, (_, table_b) in zip(_letters(comparisons), tables, strict=True):
+            b = np.asarray(table_b.values[spec], dtype=float)
+            columns[f"{letter} {spec}"] = b
+            columns[f"{letter} − A {spec}"] = b - a
+            x = x or f"{letter} − A {spec}"
+    return [Listing("units", f"Every {first.unit}", columns, x=x)]
+
+
+def _remarks(comparisons: Sequence[Comparison]) -> list[str]:
+    said = [note for c in comparisons for note in c.notes]
+    said += [f"{d.spec} is undefined: {d.why}." for c in comparisons for d in c.differences.values() if d.why]
+    if not available():
+        said.append(NO_CHARTS)
+    return list(dict.fromkeys(said))

@@ -1,0 +1,167 @@
+"""Figures of a page: the chart, how to read it, and the table that says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.figure import Figure
+from steelyard.core.score import Score
+from steelyard.report.charts.library import available
+from steelyard.report.charts.registry import chart_of, is_chart, markup_of
+from steelyard.report.numbers import value_text
+from steelyard.report.page.tables import Cell, data_table, head_cell, number_cell, table, text_cell
+
+if TYPE_CHECKING:
+    from steelyard.report.model import Report, UnitTable
+
+BINS = 24
+MOST_ROWS = 400  # of a figure's own table
+NO_CHARTS = (
+    "The charts are left out, since the package that draws them is not installed (pip install 'steelyard[report]'). "
+    "Each one's table is here."
+)
+
+
+def figures_of(report: Report) -> list[Figure]:
+    """Every figure of a report: the task's own, then slices and the distribution over units."""
+    found = [make() for make in report.figure_makers().values()]
+    found += slice_figures(report).values()
+    if report.unit_table is not None:
+        found += distributions(report.units(), report.scores)
+    return [figure for figure in found if len(figure)]
+
+
+def slice_figures(report: Report) -> dict[str, Figure]:
+    """For each way of slicing, the first score by slice with its interval, beside that of all."""
+    found = {}
+    for by, parts in report.slices.items():
+        spec, whole = next(iter(report.scores.items()))
+        scores = [(value, part[spec]) for value, part in parts.items() if spec in part and part[spec].defined]
+        if len(scores) < 2:
+            continue
+        scores.sort(key=lambda pair: pair[1].value)
+        found[by] = interval_figure(
+            f"by_{by.replace(',', '_')}", f"{whole.label} by {by}", scores, whole.value if whole.defined else None
+        )
+    return found
+
+
+def interval_figure(name: str, title: str, scores: list[tuple[str, Score]], at: float | None) -> Figure:
+    """Scores side by side with their intervals."""
+    first = scores[0][1]
+    ends = [s.interval or (s.value, s.value) for _, s in scores]
+    return Figure(
+        name,
+        "intervals",
+        title,
+        {
+            "name": [value for value, _ in scores],
+            "value": [s.value for _, s in scores],
+            "low": [low for low, _ in ends],
+            "high": [high for _, high in ends],
+        },
+        {"x": f"{first.label}{', ' + first.measure if first.measure else ''}", "at": at},
+        "The line through each point is its interval."
+        + ("" if at is None else " The dashed line is the score of all."),
+    )
+
+
+def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) -> list[Figure]:
+    """How the first scores are spread over the units."""
+    found: list[Figure] = []
+    for spec, score in list(scores.items()):
+        values = np.asarray(units.values.get(spec, ()), dtype=float)
+        values = values[np.isfinite(values)]
+        if len(values) < 5 or values.min() == values.max():
+            continue
+        counts, edges = np.histogram(values, bins=min(BINS, max(5, round(len(values) ** 0.5 * 2))))
+        measure = f", {score.measure}" if score.measure else ""
+        found.append(
+            Figure(
+                f"units_{len(found) + 1}",
+                "histogram",
+                f"{score.label}, {units.unit} by {units.unit}",
+                {"low": edges[:-1], "high": edges[1:], "count": counts},
+                {"x": f"{score.label}{measure}", "y": f"number of {units.unit}s" if units.unit != "dish" else "dishes"},
+                f"How many {_plural(units.unit)} have a score in each range.",
+            )
+        )
+        if len(found) == most:
+            break
+    return found
+
+
+def _plural(word: str) -> str:
+    from steelyard.report.numbers import count_text
+
+    return count_text(2, word).partition(" ")[2]
+
+
+def figure_blocks(figures: Iterable[Figure]) -> str:
+    """Figures in a grid that folds to one column."""
+    blocks = [figure_block(figure) for figure in figures if len(figure)]
+    return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
+
+
+def figure_block(figure: Figure) -> str:
+    """One figure with its caption and its table."""
+    drawn = _drawn(figure)
+    wide = " broad" if figure.kind in BROAD or not is_chart(figure) else ""
+    opened = "" if drawn else " open"
+    says = (
+        ""
+        if figure.kind in OWN_TEXT
+        else (f"<details{opened}><summary>Table: {escape(figure.title)}</summary>{figure_table(figure)}</details>")
+    )
+    caption = f'<p class="legend">{escape(figure.caption)}</p>' if figure.caption else ""
+    return (
+        f'<figure class="picture{wide}" id="figure-{escape(figure.name)}">'
+        f"<figcaption>{escape(figure.title)}</figcaption>{drawn}{caption}{says}</figure>"
+    )
+
+
+BROAD = {"traces"}  # kinds that take the whole width
+OWN_TEXT = {"sentences", "conversation"}  # kinds that are text themselves
+
+
+def _drawn(figure: Figure) -> str:
+    if not is_chart(figure):
+        return markup_of(figure)
+    if not available():
+        return ""
+    from steelyard.report.charts.render import inline_svg, spec_of
+
+    try:
+        return inline_svg(spec_of(chart_of(figure)), figure.title)
+    except Exception as error:  # a result that was changed by hand: its figures may hold anything
+        raise InputError(
+            f"figure '{figure.name}' cannot be drawn: {str(error).splitlines()[0] if str(error) else error!r}",
+            remedy="Score the data again, and write the result with --details.",
+        ) from error
+
+
+def figure_table(figure: Figure) -> str:
+    """What the figure shows, in numbers."""
+    if figure.table is not None:
+        return data_table(figure.table, MOST_ROWS)
+    columns = {name: np.asarray(values).tolist() for name, values in figure.columns.items()}
+    rows = [
+        [_cell(value, i == 0) for i, value in enumerate(row)]
+        for row in list(zip(*columns.values(), strict=True))[:MOST_ROWS]
+    ]
+    more = ""
+    if len(figure) > MOST_ROWS:
+        more = f'<p class="legend">The first {MOST_ROWS} of {len(figure):,} rows.</p>'
+    return table(figure.title, list(columns), rows) + more
+
+
+def _cell(value: Any, first: bool) -> Cell:
+    if isinstance(value, str):
+        return head_cell(value) if first else text_cell(value)
+    number = float(value) if value is not None else float("nan")
+    return number_cell(number, value_text(number))

@@ -1,0 +1,197 @@
+"""The page of one model: headline, scores, pictures, slices, tables, the worst units, all rows, where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steelyard.core.figure import Listing
+from steelyard.core.score import Score
+from steelyard.report.charts.library import available
+from steelyard.report.details import settled, unit_listing
+from steelyard.report.explanation import heading_of, remarks_on, table_of
+from steelyard.report.numbers import count_text, interval_text, percent_text, value_text
+from steelyard.report.packed import pack
+from steelyard.report.page.figures import NO_CHARTS, distributions, figure_block, figure_blocks, slice_figures
+from steelyard.report.page.frame import Section, bullets, document, facts
+from steelyard.report.page.scores import cards, definitions, score_table
+from steelyard.report.page.tables import Cell, data_table, head_cell, number_cell, table
+from steelyard.report.text import heading, remarks_of
+
+if TYPE_CHECKING:
+    from steelyard.report.model import Provenance, Report, UnitTable
+
+WORST = 12
+MOST_SPECS = 6  # columns of scores in a table of units or slices
+
+
+def report_page(report: Report) -> str:
+    """The page."""
+    scores, about = list(report.scores.values()), report.about()
+    confidence = report.provenance.confidence
+    units = report.units() if report.unit_table is not None else None
+    own = [settled(make()) for make in report.figure_makers().values()]
+    sections = [
+        Section("scores", "Scores", cards(scores, about, confidence) + score_table(scores, about, confidence)),
+        Section("remarks", "Remarks", _remarks(report, bool(own))),
+        Section("pictures", "Pictures", figure_blocks(own)),
+        Section("slices", "Slices", _slices(report)),
+        Section("tables", "Tables", _tables(report)),
+        Section("other-tools", "What other tools print", _explanations(report), "Other tools"),
+        Section("units", f"{report.unit.capitalize()} by {report.unit}", _units(report, units)),
+        Section("explorer", "Look through the data", explorers(listings_of(report, units)), "Explorer"),
+        Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
+        Section("source", "Where the numbers come from", provenance_facts([("", report.provenance)]), "Source"),
+    ]
+    line = heading(report.task, report.unit, report.item, report.scores, report.coverage).partition(": ")[2]
+    return document(
+        f"Steelyard: {report.task}", top(report.title or report.task, line, [("", report.provenance)]), sections
+    )
+
+
+def top(title: str, line: str, sides: Sequence[tuple[str, Provenance]]) -> str:
+    """The head of a page: what was scored, on what."""
+    sources = "".join(f"<li>{escape(name)}<code>{escape(p.predictions.source)}</code></li>" for name, p in sides)
+    truth = escape(sides[0][1].truth.source)
+    return (
+        f'<p class="kicker">Steelyard</p><h1>{escape(title)}</h1><p class="line">{escape(line)}</p>'
+        f'<ul class="sources">{sources}<li>against <code>{truth}</code></li></ul>'
+    )
+
+
+def listings_of(report: Report, units: UnitTable | None) -> list[Listing]:
+    """The rows and the units that a reader may look through."""
+    found = (report.listing(), None if units is None else unit_listing(units))
+    return [listing for listing in found if listing is not None and len(listing)]
+
+
+def explorers(listings: Sequence[Listing]) -> str:
+    """One explorer for each listing; the script fills it."""
+    parts = []
+    for listing in listings:
+        parts.append(
+            f'<div class="explorer" data-listing="data-{escape(listing.name)}">'
+            f"<h3>{escape(listing.title)}</h3><p class=legend>{len(listing):,} rows; the page's script shows them.</p>"
+            "</div>"
+            f'<script type="application/octet-stream" id="data-{escape(listing.name)}">{pack(listing)}</script>'
+        )
+    return "".join(parts)
+
+
+def _slices(report: Report) -> str:
+    drawn = slice_figures(report)
+    parts = []
+    for by, values in report.slices.items():
+        parts.append(f"<h3>By {escape(by.replace(',', ' and '))}</h3>")
+        if by in drawn:
+            parts.append(figure_block(drawn[by]))
+        parts.append(slice_table(by, values))
+    return "".join(parts)
+
+
+def slice_table(by: str, values: Mapping[str, Mapping[str, Score]]) -> str:
+    """A row a slice, a column a score."""
+    specs = list(next(iter(values.values()), {}))
+    rows = []
+    for value, scores in values.items():
+        count = max(s.units for s in scores.values())
+        cells = [head_cell(value), number_cell(count, f"{count:,}")]
+        for s in scores.values():
+            interval = escape(interval_text(s.value, s.interval))
+            shown = escape(value_text(s.value, s.interval))
+            why = f'<br><small class="why">{escape(s.why)}</small>' if s.why else ""
+            cells.append(Cell(f"<strong>{shown}</strong><br><small>{interval}</small>{why}", s.value))
+        rows.append(cells)
+    return table(f"Scores by {by}", [by, "units", *specs], rows)
+
+
+def _tables(report: Report) -> str:
+    """What the task has beside scores."""
+    parts = []
+    for i, found in enumerate(map(report.table, report.tables)):
+        opened = " open" if i == 0 else ""
+        if len(found.columns) <= 60:
+            parts.append(f"<details{opened}><summary>{escape(found.title)}</summary>{data_table(found)}</details>")
+        else:
+            parts.append(
+                f'<p class="legend">{escape(found.title)}: {len(found.rows):,} × {len(found.columns):,}, too wide '
+                "for a page. --tables DIR writes it as CSV.</p>"
+            )
+    return "".join(parts)
+
+
+def _explanations(report: Report) -> str:
+    """Why other tools print other numbers, a table each."""
+    parts = []
+    for found in report.explanations:
+        header, cells = table_of(found)
+        rows = [[head_cell(row[0]), *(Cell(escape(cell)) for cell in row[1:])] for row in cells]
+        parts.append(table(heading_of(found), header, rows) + bullets(remarks_on(found)))
+    return "".join(parts)
+
+
+def _units(report: Report, units: UnitTable | None) -> str:
+    if units is None:
+        return ""
+    drawn = [figure for figure in distributions(units, report.scores) if len(figure)]
+    return figure_blocks(drawn) + worst_table(report, units)
+
+
+def worst_table(report: Report, units: UnitTable) -> str:
+    """The units with the worst first score, with their ids."""
+    specs = list(units.values)[:MOST_SPECS]
+    first = next((spec for spec in specs if np.isfinite(units.values[spec]).any()), None)
+    if first is None or len(units.units) < 2:
+        return ""
+    values = np.asarray(units.values[first], dtype=float)
+    better = report.scores[first].better if first in report.scores else "higher"
+    badness = {"higher": -values, "zero": np.abs(values), "one": np.abs(values - 1)}.get(better, values)
+    order = np.argsort(np.where(np.isfinite(badness), -badness, np.inf), kind="stable")[:WORST]
+    rows = []
+    for i in order.tolist():
+        if not np.isfinite(badness[i]):
+            continue
+        cells = [head_cell(str(units.units[i]))]
+        cells += [number_cell(float(units.values[s][i]), value_text(float(units.values[s][i]))) for s in specs]
+        rows.append(cells)
+    label = report.scores[first].label if first in report.scores else first
+    return (
+        f"<h3>The worst by {escape(label)}</h3>"
+        + table(f"The worst {units.unit}s by {label}", [units.unit, *specs], rows)
+        + f'<p class="legend">Each {escape(units.unit)} scored alone: {len(rows)} of {len(units.units):,}. '
+        "All of them are below, to be sorted and filtered.</p>"
+    )
+
+
+def _remarks(report: Report, pictured: bool) -> str:
+    remarks = remarks_of(report)
+    if not available():
+        remarks.append(NO_CHARTS)
+    if not pictured and report.unit_table is None:
+        remarks.append(
+            "This page was made from a result that holds scores alone. For pictures, tables and units, write it with: "
+            "steelyard evaluate ... -o result.json --details."
+        )
+    return bullets(remarks) if remarks else ""
+
+
+def provenance_facts(sides: Sequence[tuple[str, Provenance]]) -> str:
+    """Everything that the numbers depend on."""
+    first = sides[0][1]
+    rows = [("Steelyard", first.version), ("truth", _source(first.truth.source, first.truth.rows, first.truth.digest))]
+    for prefix, p in sides:
+        rows.append((f"{prefix}predictions", _source(p.predictions.source, p.predictions.rows, p.predictions.digest)))
+    if first.confidence is not None:
+        drawn = f"{percent_text(first.confidence)}, {first.draws:,} draws of units, seed {first.seed}"
+        rows.append(("intervals", drawn))
+    rows += [("missing predictions", first.missing), ("predictions without truth", first.extra)]
+    rows += [(f"column {name}", column) for name, column in first.columns.items()]
+    rows += [(f"option {name}", value) for name, value in first.options.items()]
+    return facts(rows)
+
+
+def _source(name: str, rows: int, digest: str) -> str:
+    return f"{name}, {count_text(rows, 'row')}, {digest[:23]}…"

@@ -1,0 +1,126 @@
+"""Scores of a page: cards for the first ones, a table of all, each with its interval and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from steelyard.core.metric import Description
+from steelyard.core.score import Score
+from steelyard.report.formula import plain_formula
+from steelyard.report.numbers import interval_text, percent_text, value_text
+from steelyard.report.page.tables import Cell, number_cell, table
+from steelyard.report.text import ARROWS, legend
+
+CARDS = 4
+BETTER = {
+    "lower": "lower is better",
+    "higher": "higher is better",
+    "zero": "nearer to zero is better",
+    "one": "nearer to one is better",
+    "none": "",
+}
+
+
+def cards(scores: Sequence[Score], about: Mapping[str, Description], confidence: float | None) -> str:
+    """The headline: the first scores, large."""
+    level = f"{percent_text(confidence)} interval" if confidence is not None else ""
+    found = []
+    for i, score in enumerate(scores[:CARDS]):
+        if score.defined:
+            shown = escape(value_text(score.value, score.interval))
+            number = f'<p class="number">{shown}<small> {escape(score.measure)}</small></p>'
+            between = interval_text(score.value, score.interval)
+            said = f'{level} <span class="nowrap">{escape(between)}</span>' if between else "no interval"
+        else:
+            number, said = '<p class="number">–</p>', f"undefined: {escape(score.why)}"
+        found.append(
+            f'<div class="card"><h3>{term(score.label, score.spec, about, f"card-{i}")}</h3>{number}'
+            f'{whisker(score.value, score.interval)}<p class="legend">{said}<br>'
+            f"<span aria-hidden=true>{ARROWS[score.better]} </span>{BETTER[score.better]}</p></div>"
+        )
+    return f'<div class="cards">{"".join(found)}</div>'
+
+
+def score_table(scores: Sequence[Score], about: Mapping[str, Description], confidence: float | None) -> str:
+    """Every score in a row."""
+    last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
+    rows = []
+    for i, score in enumerate(scores):
+        shown = f"{value_text(score.value, score.interval)} {score.measure}".strip()
+        interval = interval_text(score.value, score.interval) if score.defined else f"undefined: {score.why}"
+        name = term(score.spec, score.spec, about, f"row-{i}", code=True)
+        rows.append(
+            [
+                Cell(name, head=True),
+                Cell(escape(score.label)),
+                number_cell(score.value, f"{ARROWS[score.better]} {shown}"),
+                Cell(escape(interval)),
+                Cell(whisker(score.value, score.interval)),
+            ]
+        )
+    said = legend(score.better for score in scores)
+    return (
+        table("All scores", ["metric", "what it is", "score", last, ""], rows, kind="scores", sort=False)
+        + f'<p class="legend">{escape(said)}. The dashed line in the picture is zero. '
+        "Point at a metric, or reach it with the Tab key, to read what it means.</p>"
+    )
+
+
+def term(shown: str, spec: str, about: Mapping[str, Description], place: str, *, code: bool = False) -> str:
+    """A name that tells what it means when it is pointed at or has the focus."""
+    name = f"<code>{escape(shown)}</code>" if code else escape(shown)
+    meaning = about.get(spec)
+    if meaning is None:
+        return name
+    formula = f'<span class="formula">{escape(plain_formula(meaning.formula))}</span>' if meaning.formula else ""
+    undefined = f"<span>Undefined {escape(meaning.undefined)}</span>" if meaning.undefined else ""
+    return (
+        f'<span class="term"><button type="button" aria-describedby="tip-{place}">{name}</button>'
+        f'<span role="tooltip" id="tip-{place}"><span>{escape(meaning.summary)}</span>'
+        f"{formula}{undefined}</span></span>"
+    )
+
+
+def definitions(scores: Sequence[Score], about: Mapping[str, Description]) -> str:
+    """What each metric means, in full: for paper, and for whoever wants to read on."""
+    found = []
+    for score in scores:
+        meaning = about.get(score.spec)
+        if meaning is None:
+            continue
+        formula = f'<p class="formula">{escape(plain_formula(meaning.formula))}</p>' if meaning.formula else ""
+        paragraphs = "".join(f"<p>{escape(p)}</p>" for p in meaning.meaning.split("\n\n") if p)
+        undefined = f"<p>Undefined {escape(meaning.undefined)}</p>" if meaning.undefined else ""
+        lists = "".join(
+            f"<p>{name}</p><ul>{''.join(f'<li>{escape(item)}</li>' for item in items)}</ul>"
+            for name, items in (("Good for:", meaning.pros), ("Beware:", meaning.cons))
+            if items
+        )
+        found.append(
+            f"<details><summary><code>{escape(score.spec)}</code> {escape(score.label)}</summary>"
+            f"<p>{escape(meaning.summary)}</p>{formula}{paragraphs}{undefined}{lists}</details>"
+        )
+    return "".join(found)
+
+
+def whisker(value: float, interval: tuple[float, float] | None, *, zero: bool = True) -> str:
+    """A point on its interval, on an axis that shows zero."""
+    if interval is None or value != value or not all(abs(v) < 1e300 for v in (*interval, value)):
+        return ""
+    ends = [*interval, value, *([0.0] if zero else [])]
+    low, high = min(ends), max(ends)
+    margin = (high - low) * 0.06 or 1.0
+    left, right = low - margin, high + margin
+
+    def x(v: float) -> str:
+        return f"{160 * (v - left) / (right - left):.1f}"
+
+    return (
+        '<svg class="whisker" viewBox="0 0 160 16" width="160" height="16" aria-hidden="true">'
+        f'<line class="zero" x1="{x(0)}" x2="{x(0)}" y1="1" y2="15"/>'
+        f'<line x1="{x(interval[0])}" x2="{x(interval[1])}" y1="8" y2="8"/>'
+        f'<line x1="{x(interval[0])}" x2="{x(interval[0])}" y1="4.5" y2="11.5"/>'
+        f'<line x1="{x(interval[1])}" x2="{x(interval[1])}" y1="4.5" y2="11.5"/>'
+        f'<circle cx="{x(value)}" cy="8" r="4"/></svg>'
+    )

@@ -1,0 +1,73 @@
+"""Tables of a page: cells that know what they are sorted by, heads that sort, and a caption for who cannot see."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from steelyard.core.frozen import frozen
+from steelyard.core.table import Table
+
+
+@frozen
+class Cell:
+    """A cell: HTML that is safe already, and the number it is sorted by where it is one."""
+
+    html: str
+    sort: float | None = None
+    head: bool = False
+
+
+def text_cell(text: str) -> Cell:
+    """A cell of text from data."""
+    return Cell(escape(text))
+
+
+def head_cell(text: str) -> Cell:
+    """A cell that names its row."""
+    return Cell(escape(text), head=True)
+
+
+def number_cell(value: float, text: str) -> Cell:
+    """A cell of a number."""
+    return Cell(escape(text), value)
+
+
+def table(
+    caption: str, header: Sequence[str], rows: Sequence[Sequence[Cell]], *, kind: str = "", sort: bool = True
+) -> str:
+    """A table in a region that can be scrolled by keyboard; `sort` lets its heads sort it."""
+    numeric = [all(row[i].sort is not None for row in rows) and bool(rows) for i in range(len(header))]
+    heads = "".join(_head(name, number) for name, number in zip(header, numeric, strict=True))
+    body = "".join(f"<tr>{''.join(_cell(c, n) for c, n in zip(row, numeric, strict=True))}</tr>\n" for row in rows)
+    classes = " ".join(filter(None, [kind, "sortable" if sort and len(rows) > 1 else ""]))
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f'<table class="{classes}"><caption>{escape(caption)}</caption><thead><tr>{heads}</tr></thead>\n'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _head(name: str, number: bool) -> str:
+    shown = escape(name) if name else '<span class="unseen">picture</span>'
+    return f'<th scope="col"{" class=n" if number else ""}>{shown}</th>'
+
+
+def _cell(cell: Cell, number: bool) -> str:
+    if cell.head:
+        return f'<th scope="row">{cell.html}</th>'
+    if cell.sort is None:
+        return f"<td>{cell.html}</td>"
+    value = "" if math.isnan(cell.sort) else f"{cell.sort:.9g}"
+    return f'<td{" class=n" if number else ""} data-v="{value}">{cell.html}</td>'
+
+
+def data_table(found: Table, most: int = 1000) -> str:
+    """A task's table, such as a row for each class."""
+    rows = [
+        [head_cell(name), *(number_cell(v, t) for v, t in zip(values, texts[1:], strict=True))]
+        for name, values, texts in zip(found.rows, found.values.tolist(), found.cells(), strict=True)
+    ][:most]
+    more = f'<p class="legend">The first {most:,} of {len(found.rows):,} rows.</p>' if len(found.rows) > most else ""
+    return table(found.title, [found.corner or "what", *found.columns], rows) + more

@@ -1,0 +1,351 @@
+"""What workers do. Each job reads what it needs, writes one state under its content hash, and gives back a summary.
+
+A state that is there already is not made again: that is how a run that died is resumed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.align.cut import cut, nothing_of
+from steelyard.align.gather import Gathered, Place, gather
+from steelyard.align.unit_digest import id_keys, total_digest
+from steelyard.compacted import Compacted, pack_compacted
+from steelyard.core.by_class import Recorder
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Paired
+from steelyard.core.records import Array, Records, as_object
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy, Task
+from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
+from steelyard.io.options import resolve_options
+from steelyard.io.sources import read_side, read_sides
+from steelyard.io.state import SIDES, pack_records, unpack_records
+from steelyard.io.write import write_durably
+from steelyard.metrics import catalogue
+from steelyard.scale.shards import content_hash, local_copy, state_name, state_path
+from steelyard.stats.slices import slices
+from steelyard.stats.sums import sums
+
+
+@frozen
+class Data:
+    """What is read, and where states go; the same for every job of a run."""
+
+    task: str
+    columns: Mapping[str, str]
+    work: str
+
+    @property
+    def kind(self) -> Task:
+        """The task."""
+        return catalogue.find_task(self.task)
+
+
+@frozen
+class Summary:
+    """What the driver must know of a state: 8 bytes a unit, and some numbers."""
+
+    name: str
+    keys: Array  # of the units
+    totals: Array
+    rows: tuple[int, int]
+    strays: int  # units of the predictions that the truth of this shard lacks
+    new: bool = True
+
+
+@frozen
+class ReadPair:
+    """Read a shard of truth and one of predictions (None: the truth holds both)."""
+
+    data: Data
+    truth: str
+    predictions: str | None
+
+
+def read_pair(job: ReadPair) -> Summary:
+    """Both sides of a shard, gathered, as a state."""
+    with ExitStack() as stack:
+        truth = stack.enter_context(local_copy(job.truth))
+        hashes = [content_hash(truth, job.truth)]
+        predictions = None
+        if job.predictions is not None:
+            predictions = stack.enter_context(local_copy(job.predictions))
+            hashes.append(content_hash(predictions, job.predictions))
+        name = state_name("shard", job.data.task, dict(job.data.columns), hashes)
+        path = state_path(job.data.work, "shard", name)
+        if os.path.exists(path):
+            return replace(_summary(read_container(path), name), new=False)
+        sides = read_sides(job.data.kind, truth, predictions, job.data.columns)
+        found = gather([sides], job.data.kind.truth.key)
+        return _kept(found, path, name)
+
+
+@frozen
+class Split:
+    """Cut one file of one side into buckets by the hash of the unit's id."""
+
+    data: Data
+    path: str
+    side: str
+    buckets: int
+
+
+def split(job: Split) -> str:
+    """The file's rows by bucket, each bucket a container of its own behind an index; gives the state's name."""
+    with local_copy(job.path) as path:
+        contents = content_hash(path, job.path)
+        name = state_name("split", job.data.task, dict(job.data.columns), job.side, job.buckets, contents)
+        target = state_path(job.data.work, "split", name)
+        if os.path.exists(target):
+            return name
+        kind = job.data.kind
+        records = read_side(kind, path, job.data.columns, job.side)
+    cuts = cut(records, kind.truth.key, bucket_of(job.buckets), job.buckets)
+    parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
+    index = np.cumsum([0] + [len(part) for part in parts])
+    head = container_bytes("index", {}, {"starts": index})
+    write_durably(target, [len(head).to_bytes(8, "little"), head, *parts])
+    return name
+
+
+@frozen
+class JoinBucket:
+    """Join one bucket of all files of both sides."""
+
+    data: Data
+    truth: tuple[str, ...]
+    predictions: tuple[str, ...]
+    bucket: int
+
+
+def join_bucket(job: JoinBucket) -> Summary:
+    """The units of a bucket, whole, as a state."""
+    name = state_name("bucket", job.data.task, job.truth, job.predictions, job.bucket)
+    path = state_path(job.data.work, "shard", name)
+    if os.path.exists(path):
+        return replace(_summary(read_container(path), name), new=False)
+    truth = [_bucket(job.data.work, one, job.bucket, "truth") for one in job.truth]
+    predictions = [_bucket(job.data.work, one, job.bucket, "prediction") for one in job.predictions]
+    key = job.data.kind.truth.key
+    no_truth, no_prediction = (nothing_of(side[0], key) for side in (truth, predictions))
+    batches = [(side, no_prediction) for side in truth] + [(no_truth, side) for side in predictions]
+    return _kept(gather(batches, key), path, name)
+
+
+@frozen
+class Measuring:
+    """How states are measured: what the user chose, and the facts that hold for all shards together."""
+
+    data: Data
+    policy: Policy
+    options: Mapping[str, Any]
+    total_rows: int
+    facts: Container | None = None
+
+
+@frozen
+class State:
+    """A state to measure, without the units that another shard has too."""
+
+    how: Measuring
+    name: str
+    drop: tuple[str, ...] = ()
+
+
+def measured(state: State) -> tuple[Stats, Paired, Gathered]:
+    """Join and measure a state's units, under the facts of the whole where they are known."""
+    kind = state.how.data.kind
+    found = load_shard(state.how.data, state.name, state.drop)
+    said = resolve_options(kind, state.how.options)
+    pairs = kind.join(found.truth, found.prediction, state.how.policy, said)
+    stats = measure(kind, pairs, state.how)
+    return stats, pairs, found
+
+
+def has_own_units(stats: Stats, found: Gathered) -> bool:
+    """Whether the units of the stats are those that shards keep whole; labels may have groups that are not."""
+    if stats.copies is not None:
+        return True
+    return set(map(str, stats.units.tolist())) <= set(map(str, found.units.tolist()))
+
+
+def measure(kind: Task, pairs: Any, how: Measuring) -> Stats:
+    """Measure a part as the whole would be, and give it the facts of the whole."""
+    stats = kind.measure(pairs) if kind.measure_part is None else kind.measure_part(pairs, how.total_rows)
+    if how.facts is None or stats.unify is None:
+        return stats
+    return stats.unify([stats, unpack_empty(how.facts)])[0]
+
+
+def facts_of(state: State) -> bytes:
+    """The facts of a state's stats, and stats without units: what `unify` needs to know of it."""
+    return container_bytes("facts", *pack_empty(measured(state)[0]))
+
+
+def measuring_name(how: Measuring) -> str:
+    """What a measurement depends on beside the state, as a name."""
+    facts = None if how.facts is None else dict(how.facts.facts)
+    said = {key: str(value) for key, value in how.options.items()}
+    return state_name("measuring", (how.policy.missing, how.policy.extra), said, how.total_rows, facts)
+
+
+@frozen
+class Summing:
+    """Make the sums by unit of some metrics, in all and by slice; of `ranked` ones, what they need beside rankings."""
+
+    state: State
+    metrics: tuple[Metric, ...]
+    by: tuple[tuple[str, ...], ...]
+    totals: Array
+    rows: tuple[int, int]
+    ranked: bool = False
+
+
+def make_sums(job: Summing) -> str:
+    """The sums of a state; gives the name under which they lie."""
+    how, metrics = job.state.how, list(job.metrics)
+    specs = [str(metric) for metric in metrics]
+    name = state_name("sums", job.state.name, job.state.drop, specs, job.by, job.ranked, measuring_name(how))
+    path = state_path(how.data.work, "sums", name)
+    if os.path.exists(path):
+        return name
+    stats, pairs, _ = measured(job.state)
+    kind = how.data.kind
+    stand_in = None
+    if job.ranked and kind.by_class is not None:
+        by_class, recorder = kind.by_class, Recorder()
+        stand_in = lambda key: by_class.stand_in(key, stats.facts, recorder)  # noqa: E731
+    parts = {",".join(names): slices(pairs, stats, names, lambda p: measure(kind, p, how)) for names in job.by}
+    part = Compacted(
+        task=kind.name,
+        specs=tuple(str(metric) for metric in metrics),
+        policy=how.policy,
+        columns=how.data.columns,
+        options=dict(resolve_options(kind, how.options).given),
+        stats=sums(stats, metrics, stand_in),
+        slices={by: {value: sums(one, metrics) for value, one in values.items()} for by, values in parts.items()},
+        coverage=pairs.coverage,
+        rows=job.rows,
+        totals=job.totals,
+        seen=None,
+    )
+    write_container(path, "sums", *pack_compacted(part))
+    return name
+
+
+def load_shard(data: Data, name: str, drop: Sequence[str] = ()) -> Gathered:
+    """A state's records, without some units."""
+    path = state_path(data.work, "shard", name)
+    container = read_container(path)
+    key = data.kind.truth.key
+    sides = [unpack_records(container, side, Place(f"{path}, {side}"), side) for side in SIDES]
+    units, digests, rows = (container.arrays[part] for part in ("units", "digests", "unit_rows"))
+    empty = np.zeros(0, object)
+    if not drop:
+        return Gathered(sides[0], sides[1], empty, empty, units, digests, rows)
+    return gather([(sides[0], sides[1])], key, drop=frozenset(drop))
+
+
+def totals_of(found: Gathered) -> Array:
+    """Sums over the digests of both sides."""
+    return np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])
+
+
+def pack_empty(stats: Stats) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Facts, and columns and events without rows."""
+    none = stats.take(np.zeros(0, np.int64))
+    arrays = {f"column.{name}": column for name, column in none.columns.items()}
+    arrays |= {f"event.{name}": column for name, column in none.events.items()}
+    arrays["units"] = none.units
+    texts = [name for name, array in arrays.items() if array.dtype == object]
+    facts = {
+        "facts": stats.facts,
+        "texts": texts,
+        "weighted": not stats.unweighted,
+        "counted": stats.copies is not None,
+    }
+    return facts, {name: array for name, array in arrays.items() if array.dtype != object}
+
+
+def unpack_empty(container: Container) -> Stats:
+    """Stats without units, with the facts that were packed."""
+    arrays = dict(container.arrays) | {name: as_object([]) for name in container.facts["texts"]}
+
+    def under(part: str) -> dict[str, Array]:
+        return {name.removeprefix(part): array for name, array in arrays.items() if name.startswith(part)}
+
+    return Stats(
+        arrays["units"],
+        under("column."),
+        events=under("event."),
+        owner=np.zeros(0, np.int64),
+        facts=container.facts["facts"],
+        weight=np.zeros(0) if container.facts["weighted"] else None,
+        copies=np.zeros(0, np.int64) if container.facts["counted"] else None,
+    )
+
+
+def _kept(found: Gathered, path: str, name: str) -> Summary:
+    facts: dict[str, Any] = {"rows": (len(found.truth), len(found.prediction))}
+    arrays: dict[str, Array] = {}
+    for side, records in zip(SIDES, (found.truth, found.prediction), strict=True):
+        facts[side], packed = pack_records(records, side)
+        arrays |= packed
+    arrays |= {"units": found.units, "digests": found.digests, "unit_rows": found.rows}
+    arrays["in_truth"] = _in_truth(found)
+    write_container(path, "shard", facts, arrays)
+    return _summary(Container("shard", facts, arrays), name)
+
+
+def _in_truth(found: Gathered) -> Array:
+    """Whether the truth names each unit, with rows or without."""
+    named = found.rows[:, 0] > 0
+    images = getattr(found.truth, "images", None)
+    if images is not None:
+        listed = set(map(str, images.tolist()))
+        named = named | np.array([str(unit) in listed for unit in found.units.tolist()], dtype=bool)
+    return np.asarray(named)
+
+
+def _summary(container: Container, name: str) -> Summary:
+    arrays = container.arrays
+    units, digests = arrays["units"], arrays["digests"]
+    return Summary(
+        name,
+        id_keys(units),
+        np.stack([total_digest(units, digests[:, side]) for side in (0, 1)]),
+        container.facts["rows"],
+        int(np.count_nonzero(~arrays["in_truth"].astype(bool))),
+    )
+
+
+def _packed_side(records: Records, side: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    facts, arrays = pack_records(records, side)
+    return {side: facts}, arrays
+
+
+def bucket_of(buckets: int) -> Callable[[Array], Array]:
+    """The bucket of each unit: by the hash of its id, so that both sides agree."""
+    return lambda ids: (id_keys(ids) % np.uint64(buckets)).astype(np.int64)
+
+
+def _bucket(work: str, name: str, bucket: int, side: str) -> Records:
+    path = state_path(work, "split", name)
+    try:
+        with open(path, "rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            starts = parse_container(file.read(size), path).arrays["starts"]
+            file.seek(8 + size + int(starts[bucket]))
+            data = file.read(int(starts[bucket + 1] - starts[bucket]))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+    return unpack_records(parse_container(data, path), side, Place(f"{path}, {side}"), side)

@@ -1,0 +1,268 @@
+"""Rankings by class, on the workers: the driver never holds the events.
+
+    match where the images are -> events by class, one file a shard -> walk a few classes at a time -> small answers
+
+A worker holds the events of its classes only, and no more of them than `memory` allows (but at least one class whole);
+they are sorted there by score, equal scores by unit, as they would be in one place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard.align.unit_digest import id_keys
+from steelyard.core.by_class import Arrays, Ask, ByClass, Elsewhere, Recorder, Rows
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.core.records import Array, as_object
+from steelyard.core.stats import Stats
+from steelyard.core.weights import LeaveOneOut, Plain, Weights
+from steelyard.io.container import Reader, read_container, write_container
+from steelyard.scale.jobs import Data, State, Summary, measured, measuring_name
+from steelyard.scale.shards import state_name, state_path
+from steelyard.stats.bootstrap import Resampling
+from steelyard.stats.draws import BootstrapDraws
+from steelyard.stats.intervals import BCA_BELOW
+from steelyard.stats.sums import are_sums, sums
+
+EVENT_BYTES = 64  # that a worker needs for an event, about: its columns, their sorted copies, the order
+Asked = Mapping[Any, tuple[tuple[Ask, str], ...]]  # by the key of the ranking
+
+
+def what_is_asked(
+    by_class: ByClass, stats: Stats, part: Stats, metrics: Sequence[Metric]
+) -> tuple[list[Metric], Asked]:
+    """The metrics that need nothing but sums and rankings by class, and what they ask of those."""
+    fit: list[Metric] = []
+    asked: dict[Any, dict[tuple[Ask, str], None]] = {}
+    for metric in metrics:
+        recorder = Recorder()
+
+        def stand_in(key: object, source: Recorder = recorder) -> Any:
+            return by_class.stand_in(key, stats.facts, source)
+
+        if not are_sums(stats, part, metric, stand_in):
+            continue
+        kept = sums(stats, [metric], stand_in)
+        metric.reduce(kept, Rows(np.ones((1, len(kept)))))  # as a bootstrap asks, and the jackknife
+        metric.reduce(kept, LeaveOneOut(np.ones(len(kept))))
+        fit.append(metric)
+        for ask, kind in recorder.asked:
+            asked.setdefault(ask.key, {})[ask, kind] = None
+    return fit, {key: tuple(asks) for key, asks in asked.items()}
+
+
+@frozen
+class Eventing:
+    """Match a state and lay its events down by class."""
+
+    state: State
+    keys: tuple[Any, ...]
+
+
+def make_events(job: Eventing) -> tuple[str, list[list[Array]]]:
+    """The events of a state; gives their name, and for each ranking how many events each class has in its tables."""
+    data = job.state.how.data
+    name = state_name("events", job.state.name, job.state.drop, repr(job.keys), measuring_name(job.state.how))
+    path = state_path(data.work, "events", name)
+    if not os.path.exists(path):
+        by_class = data.kind.by_class
+        if by_class is None:
+            raise ValueError("a task without rankings")
+        stats = measured(job.state)[0]
+        arrays: dict[str, Array] = {}
+        tables_of: list[list[str]] = []
+        for number, key in enumerate(job.keys):
+            tables = by_class.tables(stats, key)
+            tables_of.append(list(tables))
+            for table, events in tables.items():
+                arrays[f"{number}.{table}.begin"] = np.ascontiguousarray(events.begin, dtype=np.int64)
+                for column, values in events.columns.items():
+                    arrays[f"{number}.{table}/{column}"] = np.ascontiguousarray(values)
+        write_container(path, "events", {"units": len(stats), "tables": tables_of}, arrays)
+    reader = Reader(path)
+    counts = [
+        [np.diff(reader.whole(f"{number}.{table}.begin")) for table in tables]
+        for number, tables in enumerate(reader.facts["tables"])
+    ]
+    return name, counts
+
+
+def lay_units(data: Data, states: Sequence[State], summaries: Sequence[Summary]) -> tuple[str, int]:
+    """A file that says where each state's units stand among all, and their keys in that order."""
+    name = state_name("units", [(state.name, state.drop) for state in states])
+    path = state_path(data.work, "units", name)
+    if not os.path.exists(path):
+        ids = []
+        for state in states:
+            container = read_container(state_path(data.work, "shard", state.name))
+            units = container.arrays["units"][container.arrays["in_truth"].astype(bool)]
+            if state.drop:
+                gone = set(state.drop)
+                units = units[[str(unit) not in gone for unit in units.tolist()]]
+            ids.append(units)
+        filled = [part for part in ids if len(part)]
+        if len({part.dtype.kind for part in filled}) > 1:
+            filled = [as_object([str(value) for value in part.tolist()]) for part in filled]
+        every = np.concatenate(filled)
+        order = np.argsort(every, kind="stable")
+        place = np.empty(len(order), dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        ends = np.cumsum([0] + [len(part) for part in ids])
+        arrays: dict[str, Array] = {"keys": id_keys(every[order])}
+        for i in range(len(ids)):
+            arrays[f"place{i}"] = place[ends[i] : ends[i + 1]]
+        write_container(path, "units", {"units": len(order)}, arrays)
+    return name, int(Reader(path).facts["units"])
+
+
+@frozen
+class Walking:
+    """Walk the rankings of some classes."""
+
+    data: Data
+    events: tuple[str, ...]
+    units: str
+    number: int
+    key: Any
+    classes: tuple[int, ...]
+    asked: tuple[tuple[Ask, str], ...]
+    how: Resampling
+
+
+def walk(job: Walking) -> str:
+    """The answers for some classes; gives the name under which they lie."""
+    how = (job.how.confidence is not None, job.how.draws, job.how.seed)
+    name = state_name("answers", job.events, job.units, repr(job.key), job.classes, repr(job.asked), how)
+    path = state_path(job.data.work, "answers", name)
+    if os.path.exists(path):
+        return name
+    by_class = job.data.kind.by_class
+    if by_class is None:
+        raise ValueError("a task without rankings")
+    units = Reader(state_path(job.data.work, "units", job.units))
+    count = int(units.facts["units"])
+    readers = [Reader(state_path(job.data.work, "events", one)) for one in job.events]
+    places = [units.whole(f"place{i}") for i in range(len(readers))]
+    walkers = {k: by_class.walked(job.key, _events(readers, places, job.number, k), count) for k in job.classes}
+    arrays: dict[str, Array] = {}
+    for kind, weights in _weights(job.how, units, count):
+        asks = [(i, ask) for i, (ask, under) in enumerate(job.asked) if under == kind]
+        parts: dict[str, list[Array]] = {}
+        for block in weights.blocks() if asks else ():
+            row = Plain(block[0]) if kind == "plain" else Rows(block)
+            for i, ask in asks:
+                for k, walker in walkers.items():
+                    for j, array in enumerate(walker(ask, row)):
+                        parts.setdefault(f"{i}.{k}.{j}", []).append(array)
+        arrays |= {part: found[0] if len(found) == 1 else np.concatenate(found) for part, found in parts.items()}
+    write_container(path, "answers", {}, {part: np.ascontiguousarray(array) for part, array in arrays.items()})
+    return name
+
+
+def _weights(how: Resampling, units: Reader, count: int) -> Iterator[tuple[str, Weights]]:
+    yield "plain", Plain(np.ones(count))
+    if how.confidence is not None and count > 1:
+        yield "draws", BootstrapDraws(units.whole("keys"), np.ones(count), how.seed, how.draws)
+        if count < BCA_BELOW:
+            yield "left out", LeaveOneOut(np.ones(count))
+
+
+def _events(readers: Sequence[Reader], places: Sequence[Array], number: int, k: int) -> dict[str, dict[str, Array]]:
+    """The events of one class from all shards."""
+    found: dict[str, dict[str, Array]] = {}
+    for table in readers[0].facts["tables"][number]:
+        prefix = f"{number}.{table}/"
+        columns = [name.removeprefix(prefix) for name in readers[0].entries if name.startswith(prefix)]
+        ranges = [reader.rows(f"{number}.{table}.begin", k, k + 2).tolist() for reader in readers]
+        found[table] = {}
+        for column in columns:
+            parts = [reader.rows(f"{prefix}{column}", a, b) for reader, (a, b) in zip(readers, ranges, strict=True)]
+            if column == "unit":
+                parts = [place[part] for place, part in zip(places, parts, strict=True)]
+            found[table][column] = np.concatenate(parts)
+    return found
+
+
+def in_groups(sizes: Array, most: int) -> list[tuple[int, ...]]:
+    """Classes one after the other, together no more than so many events; a larger class is a group of its own."""
+    groups: list[tuple[int, ...]] = []
+    held = 0
+    for k, size in enumerate(sizes.tolist()):
+        if groups and held + size <= most:
+            groups[-1] += (k,)
+            held += size
+        else:
+            groups.append((k,))
+            held = size
+    return groups
+
+
+def read_answers(
+    data: Data, by_class: ByClass, names: Sequence[str], jobs: Sequence[Walking]
+) -> dict[tuple[Ask, str], Arrays]:
+    """The answers for all classes."""
+    found: dict[tuple[Ask, str], Arrays] = {}
+    for key in dict.fromkeys(job.key for job in jobs):
+        mine = [(name, job) for name, job in zip(names, jobs, strict=True) if job.key == key]
+        files = [(read_container(state_path(data.work, "answers", name)).arrays, job) for name, job in mine]
+        for i, (ask, kind) in enumerate(mine[0][1].asked):
+            if any(name.startswith(f"{i}.") for arrays, _ in files for name in arrays):
+                found[ask, kind] = by_class.combined(ask, _by_class(files, i))
+    return found
+
+
+def _by_class(files: Sequence[tuple[Mapping[str, Array], Walking]], number: int) -> Iterator[tuple[int, Arrays]]:
+    for arrays, job in files:
+        for k in job.classes:
+            every: list[Array] = []
+            while f"{number}.{k}.{len(every)}" in arrays:
+                every.append(arrays[f"{number}.{k}.{len(every)}"])
+            if every:
+                yield k, tuple(every)
+
+
+@frozen
+class Binning:
+    """Make the histograms of a state's rankings."""
+
+    state: State
+    asks: tuple[Ask, ...]
+    bins: int
+
+
+def make_histograms(job: Binning) -> str:
+    """Counts by bin of scores; gives the name under which they lie."""
+    data = job.state.how.data
+    name = state_name("bins", job.state.name, job.state.drop, repr(job.asks), job.bins, measuring_name(job.state.how))
+    path = state_path(data.work, "bins", name)
+    if not os.path.exists(path):
+        by_class = data.kind.by_class
+        if by_class is None:
+            raise ValueError("a task without rankings")
+        write_container(path, "bins", {}, by_class.histograms(measured(job.state)[0], job.asks, job.bins))
+    return name
+
+
+class Bounded(Elsewhere):
+    """Answers with the lowest or the highest value that histograms allow."""
+
+    def __init__(self, by_class: ByClass, counts: Mapping[str, Array], upper: bool) -> None:
+        self.by_class, self.counts, self.upper = by_class, counts, upper
+
+    def answer(self, ask: Ask, weights: Weights | None, shape: Callable[[int], Arrays]) -> Arrays:
+        """One end."""
+        return self.by_class.bounded(ask, self.counts, self.upper)
+
+
+def add_histograms(data: Data, names: Sequence[str]) -> dict[str, Array]:
+    """The histograms of all states together."""
+    total: dict[str, Array] = {}
+    for name in names:
+        for part, counts in read_container(state_path(data.work, "bins", name)).arrays.items():
+            total[part] = total[part] + counts if part in total else counts
+    return total

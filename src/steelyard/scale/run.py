@@ -1,0 +1,400 @@
+"""The driver: shards in, one report out.
+
+    read -> (measure the facts) -> sums by unit on the workers -> join in a fixed order -> report
+
+It holds 8 bytes a unit of every shard while it looks for units that came twice, then the sums by unit; never the rows,
+unless a metric is asked for that needs them all in one place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.accumulator import Accumulator
+from steelyard.align.unit_digest import digest_text
+from steelyard.api import By, expanded, metrics_of
+from steelyard.compacted import Compacted, join_compacted, unpack_compacted
+from steelyard.core.by_class import Answered, Elsewhere
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy
+from steelyard.io.container import Container, parse_container, read_container
+from steelyard.io.options import resolve_options
+from steelyard.metrics import catalogue
+from steelyard.report.model import Report
+from steelyard.scale import jobs, ranked
+from steelyard.scale.engines import Engine, Failure, Started
+from steelyard.scale.shards import Pattern, find_shards, state_path
+from steelyard.stats.bootstrap import Resampling
+from steelyard.stats.sums import are_sums
+
+GATHERED_ROWS = 2_000_000  # above, the default set leaves out what needs all rows in one place
+Progress = Callable[[str, int, int], None]
+
+
+def evaluate_shards(
+    task: str,
+    truth: Pattern,
+    predictions: Pattern | None = None,
+    metrics: Sequence[str | Metric] | str | None = None,
+    *,
+    work: str | os.PathLike[str],
+    engine: str = "local",
+    address: str | None = None,
+    workers: int | None = None,
+    by: By = (),
+    confidence: float | None = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+    missing: str | None = None,
+    extra: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    join: str = "auto",
+    buckets: int | None = None,
+    memory: int = 1 << 30,
+    approximate: int | None = None,
+    skip_bad_shards: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Score shards of predictions against shards of truth, on several processes or machines.
+
+    `truth` and `predictions` are patterns (`"truth/*.parquet"`), URLs that fsspec opens, or lists of paths; the other
+    settings are those of `evaluate`. States are kept in the folder `work`, which every worker must see; a run that died
+    is resumed there. `engine` is "local" (processes of this machine), "dask" or "ray", at `address` or, without one,
+    started for this run. `join` says how the sides meet: "pairs" (the i-th file of one with the i-th of the other),
+    "hash" (by a hash of the unit's id, in so many `buckets`), or "auto": pairs where they fit, else hash.
+    `memory` is about how many bytes a worker may hold of the events of rankings; a class is held whole.
+    `approximate` takes rankings from a histogram of scores with so many bins: faster, with bounds that hold for certain
+    and without intervals; off by default.
+    `skip_bad_shards` leaves out shards that cannot be read, and says so in the report. `progress(stage, done, all)` is
+    told how far the run is.
+    """
+    kind = catalogue.find_task(task)
+    chosen = metrics_of(kind, metrics)
+    how = Resampling(confidence, draws, seed)
+    how.check()
+    resolve_options(kind, options or {})  # what is wrong there is wrong before any work
+    if join not in ("auto", "pairs", "hash"):
+        raise InputError(f"join='{join}' is no way to join", remedy="Choose auto, pairs or hash.")
+    if approximate is not None and not 2 <= approximate <= 1 << 20:
+        raise InputError(f"{approximate} bins are too few or too many", remedy="Choose from 2 to 1,048,576.")
+    truths = find_shards(truth, "truth")
+    predicted = None if predictions is None else find_shards(predictions, "predictions")
+    policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
+    crossed = tuple((name,) if isinstance(name, str) else tuple(name) for name in by)
+    folder = os.path.abspath(work)
+    os.makedirs(os.path.join(folder, "states"), exist_ok=True)
+    with Started(engine, workers, address) as started:
+        run = _Run(started, jobs.Data(kind.name, dict(columns or {}), folder), skip_bad_shards, progress)
+        states = _read(run, truths, predicted, join, buckets)
+        sources = (f"{truth} ({len(truths)} files)", f"{predictions or truth} ({len(predicted or truths)} files)")
+        measuring = jobs.Measuring(run.data, policy, dict(options or {}), sum(state.rows[0] for state in states))
+        given = _states(states, measuring, run)
+        biggest = given[int(np.argmax([len(state.keys) for state in states]))]
+        probe, _, found = jobs.measured(biggest)
+        if probe.unify is not None:
+            measuring = replace(measuring, facts=_facts(run, given, probe))
+            given = [replace(state, how=measuring) for state in given]
+            biggest = replace(biggest, how=measuring)
+            probe = jobs.measured(biggest)[0]
+        chosen = expanded(kind, chosen, metrics is None, probe)
+        half = tuple(map(str, found.units[::2].tolist()))
+        part = jobs.measured(replace(biggest, drop=(*biggest.drop, *half)))[0] if len(found.units) > 1 else probe
+        whole_units = jobs.has_own_units(probe, found)
+        summed = [metric for metric in chosen if whole_units and are_sums(probe, part, metric)]
+        rest = [metric for metric in chosen if metric not in summed]
+        reports = []
+        if summed:
+            reports.append(_summed(run, given, states, summed, crossed, how, sources))
+        if rest and kind.by_class is not None and whole_units and not crossed:
+            fit, asked = ranked.what_is_asked(kind.by_class, probe, part, rest)
+            rest = [metric for metric in rest if metric not in fit]
+            if fit and approximate is not None:
+                reports.append(_bounded(run, given, states, fit, asked, how, sources, approximate))
+            elif fit:
+                walked = _walked(run, given, states, asked, how, memory)
+                reports.append(_summed(run, given, states, fit, crossed, how, sources, walked))
+        total = sum(sum(state.rows) for state in states)
+        if rest and metrics is None and reports and total > GATHERED_ROWS:
+            chosen = [metric for metric in chosen if metric not in rest]
+            run.left_out, rest = [str(metric) for metric in rest], []
+        if rest:
+            reports.append(_gathered(run, given, rest, crossed, how, sources))
+    return _one(reports, chosen, run.notes())
+
+
+class _Run:
+    """A run under way: its engine, and what went wrong on the way."""
+
+    def __init__(self, engine: Engine, data: jobs.Data, skip: bool, progress: Progress | None) -> None:
+        self.engine, self.data, self.skip, self.progress = engine, data, skip, progress
+        self.bad: list[str] = []
+        self.shards = 0
+        self.repeated = 0
+        self.left_out: list[str] = []
+
+    def every(
+        self, stage: str, job: Callable[[Any], Any], items: Sequence[Any], named: Sequence[str] | None = None
+    ) -> Any:
+        """Results in the order of the items; None where a shard was left out. `named` are shards that may be."""
+        results: list[Any] = [None] * len(items)
+        done = 0
+        self._tell(stage, done, len(items))
+        for index, result in self.engine.run(job, items):
+            done += 1
+            self._tell(stage, done, len(items))
+            if not isinstance(result, Failure):
+                results[index] = result
+            elif named is None:
+                raise InputError(result.reason)
+            elif not self.skip:
+                raise InputError(
+                    f"the shard cannot be taken: {result.reason}",
+                    where=named[index],
+                    remedy="Mend or remove it, or leave such shards out with --skip-bad-shards.",
+                )
+            else:
+                self.bad.append(f"{named[index]} ({result.reason})")
+        return results
+
+    def _tell(self, stage: str, done: int, all_: int) -> None:
+        if self.progress is not None:
+            self.progress(stage, done, all_)
+
+    def notes(self) -> list[str]:
+        """What the report must say of the run."""
+        notes = []
+        if self.left_out:
+            notes.append(
+                "Left out of the default set, since all rows would have to be in one place: "
+                f"{', '.join(self.left_out)}. Ask for them by name."
+            )
+        if self.repeated:
+            notes.append(f"{self.repeated} units ({self.data.kind.unit}) came more than once and count once.")
+        if self.bad:
+            notes.append(
+                f"{len(self.bad)} of {self.shards} files could not be read and are left out: "
+                + "; ".join(sorted(self.bad))
+            )
+        return notes
+
+
+def _read(
+    run: _Run, truths: list[str], predicted: list[str] | None, join: str, buckets: int | None
+) -> list[jobs.Summary]:
+    """States of whole units, in a fixed order."""
+    run.shards = len(truths) + len(predicted or ())
+    if join != "hash" and (predicted is None or len(predicted) == len(truths)):
+        others: Sequence[str | None] = predicted or [None] * len(truths)
+        pairs = [jobs.ReadPair(run.data, a, b) for a, b in zip(truths, others, strict=True)]
+        named = [job.truth if job.predictions is None else f"{job.truth} with {job.predictions}" for job in pairs]
+        found = [state for state in run.every("read", jobs.read_pair, pairs, named) if state is not None]
+        apart = sum(state.strays for state in found)
+        if not apart or join == "pairs":
+            return _some(found)
+        run.bad = []
+    elif join == "pairs":
+        raise InputError(
+            f"{len(truths)} files of truth and {len(predicted or ())} of predictions make no pairs",
+            remedy="Choose --join hash.",
+        )
+    count = buckets or max(len(truths), len(predicted or ()), run.engine.workers)
+    sides = [("truth", path) for path in truths] + [("prediction", path) for path in predicted or ()]
+    cuts = [jobs.Split(run.data, path, side, count) for side, path in sides]
+    names = run.every("split", jobs.split, cuts, [path for _, path in sides])
+    kept = [
+        tuple(name for (side, _), name in zip(sides, names, strict=True) if side == wanted and name is not None)
+        for wanted in ("truth", "prediction")
+    ]
+    if not kept[0] or not kept[1]:
+        raise InputError("no shard of one side could be read", remedy="See the messages of the shards.")
+    joins = [jobs.JoinBucket(run.data, kept[0], kept[1], bucket) for bucket in range(count)]
+    return _some(run.every("join", jobs.join_bucket, joins))
+
+
+def _some(states: Sequence[jobs.Summary]) -> list[jobs.Summary]:
+    filled = [state for state in states if len(state.keys)]
+    if not filled:
+        raise InputError("no shard holds a unit", remedy="The truth needs at least one.")
+    return filled
+
+
+def _states(summaries: Sequence[jobs.Summary], how: jobs.Measuring, run: _Run) -> list[jobs.State]:
+    """The states to measure, each unit in one of them: the first that has it. Copies that differ are an error."""
+    keys = np.concatenate([summary.keys for summary in summaries])
+    shard = np.repeat(np.arange(len(summaries)), [len(summary.keys) for summary in summaries])
+    order = np.argsort(keys, kind="stable")
+    twice = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+    drop: dict[int, list[str]] = {}
+    known: dict[str, bytes] = {}
+    again: set[str] = set()
+    suspects = np.unique(np.concatenate([order[twice], order[twice + 1]]))
+    starts = np.cumsum([0] + [len(summary.keys) for summary in summaries])
+    for index in np.unique(shard[suspects]).tolist():
+        arrays = read_container(state_path(run.data.work, "shard", summaries[index].name)).arrays
+        for place in (suspects[shard[suspects] == index] - starts[index]).tolist():
+            unit, digest = str(arrays["units"][place]), arrays["digests"][place].tobytes()
+            before = known.setdefault(unit, digest)
+            if before is digest:
+                continue
+            if before != digest:
+                raise InputError(
+                    f"{run.data.kind.truth.key[0]} '{unit}' stands in two shards with different data",
+                    remedy="Give every unit its own id.",
+                )
+            drop.setdefault(index, []).append(unit)
+            again.add(unit)
+    run.repeated = len(again)
+    return [jobs.State(how, one.name, tuple(sorted(drop.get(i, ())))) for i, one in enumerate(summaries)]
+
+
+def _facts(run: _Run, states: Sequence[jobs.State], probe: Stats) -> Container:
+    """The facts that hold for all shards together: the classes that any of them has."""
+    packed = run.every("facts", jobs.facts_of, states)
+    empty = [jobs.unpack_empty(parse_container(one, "facts")) for one in packed]
+    if probe.unify is None:
+        raise ValueError("facts that cannot be unified")
+    return Container("facts", *jobs.pack_empty(probe.unify(empty)[0]))
+
+
+def _summed(
+    run: _Run,
+    states: Sequence[jobs.State],
+    summaries: Sequence[jobs.Summary],
+    metrics: Sequence[Metric],
+    by: tuple[tuple[str, ...], ...],
+    how: Resampling,
+    sources: tuple[str, str],
+    walked: Elsewhere | None = None,
+) -> Report:
+    """Sums by unit from the workers, joined in the order of the shards; `walked` answers for rankings."""
+    items = []
+    for state, summary in zip(states, summaries, strict=True):
+        totals, rows = summary.totals, summary.rows
+        if state.drop:
+            found = jobs.load_shard(run.data, state.name, state.drop)
+            totals, rows = jobs.totals_of(found), (len(found.truth), len(found.prediction))
+        items.append(jobs.Summing(state, tuple(metrics), by, totals, rows, walked is not None))
+    names = run.every("sums", jobs.make_sums, items)
+    parts = [unpack_compacted(read_container(state_path(run.data.work, "sums", name))) for name in names]
+    joined: Compacted = join_compacted(parts, run.data.kind.truth.key[0])[0]
+    by_class = run.data.kind.by_class
+    if walked is not None and by_class is not None:
+        joined.stats.stand_in = lambda key: by_class.stand_in(key, joined.stats.facts, walked)
+    return joined.report(metrics, how, sources)
+
+
+def _walked(
+    run: _Run,
+    states: Sequence[jobs.State],
+    summaries: Sequence[jobs.Summary],
+    asked: ranked.Asked,
+    how: Resampling,
+    memory: int,
+) -> Answered:
+    """What rankings by class say, walked by the workers."""
+    by_class = run.data.kind.by_class
+    if by_class is None:
+        raise ValueError("a task without rankings")
+    keys = tuple(asked)
+    laid = run.every("match", ranked.make_events, [ranked.Eventing(state, keys) for state in states])
+    events = tuple(name for name, _ in laid)
+    units, _ = ranked.lay_units(run.data, states, summaries)
+    items = []
+    for number, key in enumerate(keys):
+        sizes = np.sum([counts for _, every in laid for counts in every[number]], axis=0)
+        for group in ranked.in_groups(sizes, max(1, memory // ranked.EVENT_BYTES)):
+            items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], how))
+    names = run.every("walk", ranked.walk, items)
+    return Answered(ranked.read_answers(run.data, by_class, names, items))
+
+
+def _bounded(
+    run: _Run,
+    states: Sequence[jobs.State],
+    summaries: Sequence[jobs.Summary],
+    metrics: Sequence[Metric],
+    asked: ranked.Asked,
+    how: Resampling,
+    sources: tuple[str, str],
+    bins: int,
+) -> Report:
+    """Rankings from histograms: the middle of what they allow, and how far that may be off."""
+    by_class = run.data.kind.by_class
+    if by_class is None:
+        raise ValueError("a task without rankings")
+    asks = tuple(dict.fromkeys(ask for every in asked.values() for ask, kind in every if kind == "plain"))
+    names = run.every("bins", ranked.make_histograms, [ranked.Binning(state, asks, bins) for state in states])
+    counts = ranked.add_histograms(run.data, names)
+    plain = replace(how, confidence=None)
+    low, high = (
+        _summed(run, states, summaries, metrics, (), plain, sources, ranked.Bounded(by_class, counts, upper))
+        for upper in (False, True)
+    )
+    scores = {}
+    for spec, score in low.scores.items():
+        a, b = score.value, high.scores[spec].value
+        note = f"Approximate, from {bins:,} bins of scores: the exact value is from {a:.6g} to {b:.6g}."
+        scores[spec] = replace(score, value=(a + b) / 2, notes=(*score.notes, note))
+    return replace(low, scores=scores, provenance=replace(low.provenance, confidence=how.confidence))
+
+
+def _gathered(
+    run: _Run,
+    states: Sequence[jobs.State],
+    metrics: Sequence[Metric],
+    by: tuple[tuple[str, ...], ...],
+    how: Resampling,
+    sources: tuple[str, str],
+) -> Report:
+    """What needs all rows in one place: they are brought together here."""
+    whole = Accumulator(run.data.task, columns=run.data.columns)
+    for state in states:
+        found = jobs.load_shard(run.data, state.name, state.drop)
+        whole.batches.append((found.truth, found.prediction))
+    found = whole.gathered()
+    measuring = states[0].how
+    report = whole.report(
+        list(metrics), by=by, confidence=how.confidence, draws=how.draws, seed=how.seed,
+        missing=measuring.policy.missing, extra=measuring.policy.extra, options=measuring.options,
+    )  # fmt: skip
+    totals = jobs.totals_of(found)
+    sides = [
+        replace(side, source=source, digest=digest_text(total))
+        for side, source, total in zip(
+            (report.provenance.truth, report.provenance.predictions), sources, totals, strict=True
+        )
+    ]
+    return replace(
+        report,
+        provenance=replace(report.provenance, truth=sides[0], predictions=sides[1], columns=dict(run.data.columns)),
+    )
+
+
+def _one(reports: Sequence[Report], chosen: Sequence[Metric], notes: Sequence[str]) -> Report:
+    """One report from those of the parts of the metrics."""
+    first = reports[-1]  # the one that holds all rows has tables too
+    specs = [str(metric) for metric in chosen]
+
+    def in_order(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        every = {spec: score for part in scores for spec, score in part.items()}
+        return {spec: every[spec] for spec in specs}
+
+    slices = {
+        by: {value: in_order([report.slices[by][value] for report in reports]) for value in values}
+        for by, values in first.slices.items()
+    }
+    return replace(
+        first,
+        scores=in_order([report.scores for report in reports]),
+        slices=slices,
+        provenance=replace(first.provenance, metrics=tuple(specs)),
+        notes=(*first.notes, *notes),
+    )

@@ -1,0 +1,102 @@
+"""Shards: which files there are, what they hold (by content, not by name), and how a remote one is brought here."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from steelyard.core.errors import InputError, MissingExtra
+from steelyard.version import __version__
+
+Pattern = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def find_shards(pattern: Pattern, side: str) -> list[str]:
+    """The files that a pattern names, in the order of their names; a list is taken as it is."""
+    if not isinstance(pattern, str | os.PathLike):
+        found = [str(path) for path in pattern]
+    elif is_remote(str(pattern)):
+        filesystem, path = _filesystem(str(pattern))
+        found = sorted(filesystem.glob(path)) if glob.has_magic(path) else [path]
+        found = [filesystem.unstrip_protocol(one) for one in found] if "::" not in str(pattern) else [str(pattern)]
+    elif glob.has_magic(str(pattern)) and not os.path.exists(pattern):
+        found = sorted(glob.glob(str(pattern), recursive=True))
+    else:
+        found = [str(pattern)]
+    if not found:
+        raise InputError(
+            "no file has such a name", where=f"{side} '{pattern}'", remedy="Quote the pattern: 'truth/*.csv'."
+        )
+    if len(set(found)) < len(found):
+        twice = next(path for path in found if found.count(path) > 1)
+        raise InputError("the file is named twice", where=twice, remedy="Name every shard once.")
+    return found
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL that fsspec opens."""
+    return "://" in path or "::" in path
+
+
+def _filesystem(url: str) -> tuple[Any, str]:
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingExtra(f"{url}: a remote path", "remote") from None
+    try:
+        filesystem, path = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise InputError(f"cannot be opened: {error}", where=url, remedy="Install what fsspec needs for it.") from None
+    return filesystem, path
+
+
+@contextlib.contextmanager
+def local_copy(path: str) -> Iterator[Path]:
+    """A file of this machine with the shard's contents; a remote one is copied and removed afterwards."""
+    if not is_remote(path):
+        yield Path(path)
+        return
+    filesystem, inner = _filesystem(path)
+    suffix = "".join(Path(inner).suffixes[-1:])
+    with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
+        copy = Path(folder) / f"shard{suffix}"
+        try:
+            with filesystem.open(inner, "rb") as source, open(copy, "wb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+        except Exception as error:  # every file system has errors of its own
+            raise InputError(f"cannot be read: {error}", where=path) from None
+        try:
+            yield copy
+        except InputError as error:
+            raise InputError(str(error).replace(str(copy), path)) from None
+
+
+def content_hash(path: Path, shown: str) -> str:
+    """SHA-256 of a file's bytes."""
+    total = hashlib.sha256()
+    try:
+        with open(path, "rb") as file:
+            while chunk := file.read(1 << 20):
+                total.update(chunk)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=shown) from None
+    return total.hexdigest()
+
+
+def state_name(kind: str, *parts: object) -> str:
+    """The name of a state: a hash of what it is made of, and of the version that makes it."""
+    text = json.dumps([kind, __version__, *parts], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def state_path(work: str, kind: str, name: str) -> str:
+    """Where a state lies in the work folder."""
+    return os.path.join(work, "states", f"{name}.{kind}")

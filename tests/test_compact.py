@@ -1,0 +1,159 @@
+"""Compacted accumulators: sums by unit give the same report, and say so where they would not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import DRAW
+
+import steelyard as sy
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy
+from steelyard.io.sources import read_sides
+from steelyard.metrics import catalogue
+from steelyard.stats.bootstrap import Resampling, score
+from steelyard.stats.sums import are_sums, join_sums, pack_sums, sums, take_sums, unpack_sums
+
+UNITS = 18
+every_task = pytest.mark.parametrize("task", list(catalogue.TASKS))
+# What a metric that is no function of sums by unit needs instead; the rest of the catalogue must be one.
+OTHERS = {
+    "weights": {"r2", "pearson", "slope"},  # shifted by a mean over all rows
+    "sequences": {"r2", "pearson", "slope"},
+    "boxes": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},  # one ranking of all detections
+    "ellipses": {"score", "score_truths", "ap"},  # notes that count pairs; a ranking
+    "labels": {"kappa", "ovo", "ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr", "log_loss"},
+    "captions": {"spice", "sacrebleu", "rouge_score", "cider", "spider"},  # notes about texts; frequencies in all
+}
+
+
+def measured(task: str) -> tuple[Stats, Stats]:
+    """All units, and a third of them measured by themselves under the same facts."""
+    kind = catalogue.find_task(task)
+    truth, predictions = DRAW[task](np.random.default_rng(1), UNITS)
+    key = "group" if task == "labels" else kind.truth.key[0]
+    stats = kind.measure(kind.join(*read_sides(kind, truth, predictions, {}), Policy()))
+    mine = set(map(str, stats.units[1::3].tolist()))
+    rows = np.array([str(v) in mine for v in truth[key]])
+    ids = {str(v) for v, kept in zip(truth[kind.truth.key[0]], rows, strict=True) if kept}
+    some = [
+        {n: np.asarray(c)[[str(v) in ids for v in side[kind.truth.key[0]]]] for n, c in side.items()}
+        for side in (truth, predictions)
+    ]
+    part = kind.measure(kind.join(*read_sides(kind, *some, {}), Policy()))
+    return stats, part if part.unify is None else part.unify([part, stats.take([])])[0]
+
+
+@every_task
+def test_sums_give_the_same_scores(task: str) -> None:
+    stats, part = measured(task)
+    every = [metric for one in catalogue.metrics(task) for metric in one.expand(stats)]
+    fit = [metric for metric in every if are_sums(stats, part, metric)]
+    assert {metric.name for metric in every if metric not in fit} == OTHERS.get(task, set())
+    parts = [sums(stats.take(np.arange(start, UNITS, 3)), fit) for start in (2, 0, 1)]
+    joined = join_sums([unpack_sums(*pack_sums(part)) for part in parts])
+    how = Resampling(draws=100)
+    assert score(joined, fit, how) == score(stats, fit, how)
+    some = np.arange(0, UNITS, 2)
+    assert score(take_sums(joined, some), fit, how) == score(stats.take(some), fit, how)
+
+
+def test_a_metric_that_looks_across_units_is_none_of_sums() -> None:
+    for task, across, alone in (("weights", "r2", "mae"), ("captions", "cider", "bleu@4")):
+        assert not are_sums(*measured(task), catalogue.parse(across, task))
+        assert are_sums(*measured(task), catalogue.parse(alone, task))
+
+
+def halves(task: str, overlap: int = 0) -> tuple[Any, Any, list[tuple[Any, Any]]]:
+    truth, predictions = DRAW[task](np.random.default_rng(2), UNITS)
+    key = catalogue.find_task(task).truth.key[0]
+    units = list(dict.fromkeys(map(str, truth[key])))
+    parts = []
+    for mine in (units[: UNITS // 2 + overlap], units[UNITS // 2 :]):
+        rows = [[str(v) in mine for v in side[key]] for side in (truth, predictions)]
+        parts.append(
+            tuple(
+                {name: np.asarray(column)[rows[i]] for name, column in side.items()}
+                for i, side in enumerate((truth, predictions))
+            )
+        )
+    return truth, predictions, parts
+
+
+@pytest.mark.parametrize(
+    ("task", "overlap"),
+    [("weights", 0), ("weights", 3), ("losses", 3), ("rankings", 0), ("rankings", 3), ("sequences", 0)],
+)
+def test_compacted_parts_merge_and_repeat(task: str, overlap: int, tmp_path: Path) -> None:
+    truth, predictions, parts = halves(task, overlap)
+    defaults = [m for m in catalogue.find_task(task).defaults if m.split("@")[0] not in OTHERS.get(task, set())]
+    whole = sy.Accumulator(task)
+    whole.update(truth, predictions)
+    expected = whole.report(defaults, draws=100)
+    states = []
+    for number, part in enumerate(parts):
+        state = sy.Accumulator(task)
+        state.update(*part)
+        before = len(state.to_bytes())
+        state.compact(defaults)
+        if task == "losses":
+            assert len(state.to_bytes()) < before
+        state.save(tmp_path / f"{number}")
+        states.append(sy.Accumulator.load(tmp_path / f"{number}"))
+    states[1].merge(states[0])
+    found = states[1].report(draws=100)
+    assert found.scores == expected.scores
+    assert found.coverage == expected.coverage
+    assert found.provenance.truth.rows == expected.provenance.truth.rows
+    assert [n for n in found.notes if "came more than once" not in n] == list(expected.notes)
+    assert len(found.notes) == len(expected.notes) + bool(overlap)
+    whole.compact(defaults)
+    assert whole.report(draws=100).provenance == found.provenance  # the digest too: not of the parts, of the units
+
+
+def test_what_compacting_refuses() -> None:
+    truth, predictions, parts = halves("weights", 3)
+    state = sy.Accumulator("weights")
+    state.update(truth, predictions)
+    with pytest.raises(sy.InputError, match="not functions of sums by dish: 'r2'"):
+        state.compact(["mae", "r2"])
+    state.compact("mae")
+    with pytest.raises(sy.InputError, match="takes no more batches"):
+        state.update(truth, predictions)
+    with pytest.raises(sy.InputError, match="the sums for 'rmse' were not kept"):
+        state.report("rmse")
+    with pytest.raises(sy.InputError, match="has its settings already"):
+        state.report("mae", by=["group"])
+    with pytest.raises(sy.InputError, match="compacted already"):
+        state.compact("mae")
+    other = sy.Accumulator("weights")
+    other.update(*parts[0])
+    with pytest.raises(sy.InputError, match="one accumulator is compacted and the other is not"):
+        state.merge(other)
+    other.compact("rmse")
+    with pytest.raises(sy.InputError, match="compacted for different metrics"):
+        state.merge(other)
+    changed = sy.Accumulator("weights")
+    changed.update(parts[0][0], {**parts[0][1], "weight": np.asarray(parts[0][1]["weight"]) + 1})
+    changed.compact("mae")
+    with pytest.raises(sy.InputError, match="dish 'd0' came twice with different data"):
+        state.merge(changed)
+    boxes = sy.Accumulator("boxes")
+    boxes.update(*DRAW["boxes"](np.random.default_rng(1), 5))
+    with pytest.raises(sy.InputError, match="not functions of sums by image: 'map'"):
+        boxes.compact()
+
+
+def test_repeated_units_whose_share_cannot_be_told() -> None:
+    """Frames that are not valid are no part of what is covered, and sums do not say which those were."""
+    _, _, parts = halves("sequences", 3)
+    states = []
+    for part in parts:
+        states.append(sy.Accumulator("sequences"))
+        states[-1].update(*part)
+        states[-1].compact("mae_overall")
+    with pytest.raises(sy.InputError, match=r"3 units stand in more than one .* Merge the accumulators first"):
+        states[0].merge(states[1])

@@ -1,0 +1,140 @@
+"""Several models on the same truth: differences in slices and by class, and one correction for all that is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.stats.compare import holm
+
+SAMPLE = Path(str(files("steelyard") / "samples"))
+WEIGHTS = [SAMPLE / "weights" / name for name in ("truth.csv", "model_a.csv", "model_b.csv")]
+
+
+def test_two_are_what_compare_gives() -> None:
+    truth, a, b = WEIGHTS
+    lineup = sy.compare_all("weights", truth, [a, b], ["mae", "bias"], draws=200)
+    assert len(lineup) == 1
+    assert lineup[0].to_dict() == sy.compare("weights", truth, a, b, ["mae", "bias"], draws=200).to_dict()
+
+
+def test_one_correction_for_all_models() -> None:
+    truth, a, b = WEIGHTS
+    three = sy.compare_all("weights", truth, [a, b, truth], ["mae", "mape", "bias"], draws=200)
+    alone = [sy.compare("weights", truth, a, other, ["mae", "mape", "bias"], draws=200) for other in (b, truth)]
+    plain = [d.p for c in alone for d in c.differences.values()]
+    assert [d.p for c in three.comparisons for d in c.differences.values()] == plain
+    assert [d.p_holm for c in three.comparisons for d in c.differences.values()] == pytest.approx(holm(plain))
+
+
+def test_a_slice_is_a_comparison_of_its_units() -> None:
+    """cuisine is constant in a dish: the slice must be what comparing those dishes alone gives."""
+    truth, a, b = WEIGHTS
+    sliced = sy.compare("weights", truth, a, b, ["mae"], by=["cuisine"], draws=200).slices["cuisine"]
+    assert list(sliced) == ["canteen", "home", "restaurant"]
+    rows = [line.split(",") for line in truth.read_text().splitlines()[1:]]
+    home = [row for row in rows if row[3] == "home"]
+    dishes = {row[0] for row in home}
+    only = {"dish": [r[0] for r in home], "item": [r[1] for r in home], "weight": [float(r[2]) for r in home]}
+
+    def part(path: Path) -> dict[str, Any]:
+        kept = [line.split(",") for line in path.read_text().splitlines()[1:] if line.split(",")[0] in dishes]
+        return {"dish": [r[0] for r in kept], "item": [r[1] for r in kept], "weight": [float(r[2]) for r in kept]}
+
+    alone = sy.compare("weights", only, part(a), part(b), ["mae"], draws=200)["mae"]
+    found = sliced["home"]["mae"]
+    assert found.difference == pytest.approx(alone.difference)
+    assert found.interval == pytest.approx(alone.interval)
+    assert found.p == alone.p
+    assert found.p_holm >= found.p
+
+
+def test_slices_that_vary_inside_a_unit_are_paired() -> None:
+    """Classes of boxes: models that put different classes into different images are still compared on the same ones."""
+    folder = SAMPLE / "boxes"
+    truth, a, b = (folder / name for name in ("truth.json", "model_a.json", "model_b.json"))
+    compared = sy.compare("boxes", truth, a, b, ["map50"], by=["label"], draws=100)
+    each = [sy.evaluate("boxes", truth, side, ["map50"], by=["label"], confidence=None) for side in (a, b)]
+    for name, found in compared.slices["label"].items():
+        for report, score in zip(each, (found["map50"].a, found["map50"].b), strict=True):
+            assert score.value == pytest.approx(report.slices["label"][name]["map50"].value)
+    classes = compared.class_differences
+    assert classes is not None
+    for name, difference in classes().items():
+        spec = f"ap(iou=0.5:0.95, label={_id(truth, name)})"
+        value = sy.evaluate("boxes", truth, b, [spec], confidence=None)[spec].value
+        assert difference.b.value == pytest.approx(value)
+
+
+def _id(truth: Path, name: str) -> int:
+    return next(int(c["id"]) for c in json.loads(truth.read_text())["categories"] if c["name"] == name)
+
+
+def test_labels_in_slices_and_by_class() -> None:
+    folder = SAMPLE / "labels"
+    truth, a, b = (folder / name for name in ("truth.csv", "model_a.csv", "model_b.csv"))
+    compared = sy.compare("labels", truth, a, b, ["accuracy"], by=["light"], draws=100)
+    assert set(compared.slices["light"]) == {"day", "lamp"}
+    classes = compared.class_differences
+    assert classes is not None
+    report = sy.evaluate("labels", truth, a, ["per_class(f1)"], confidence=None)
+    for name, difference in classes().items():
+        assert difference.a.value == pytest.approx(report[f"f1(label={name})"].value)
+
+
+def test_many_labels_are_compared_in_slices() -> None:
+    """Rows that are counted by cell, not listed, must come to the same as rows that are."""
+    rng = np.random.default_rng(0)
+    n = 12_000
+    truth = {"id": np.arange(n), "label": rng.integers(0, 3, n), "light": rng.choice(["day", "lamp"], n)}
+    sides = [{"id": np.arange(n), "label": np.where(rng.random(n) < p, truth["label"], 0)} for p in (0.6, 0.7)]
+    found = sy.compare("labels", truth, *sides, "accuracy", by=["light"], draws=100)
+    for value, part in found.slices["light"].items():
+        inside = truth["light"] == value
+        right = [float((side["label"] == truth["label"])[inside].mean()) for side in sides]
+        assert part["accuracy"].difference == pytest.approx(right[1] - right[0])
+        assert part["accuracy"].units == inside.sum()
+
+
+def test_changes_by_unit() -> None:
+    truth, a, b = WEIGHTS
+    comparison = sy.compare("weights", truth, a, b, ["mae"], draws=100)
+    assert comparison.unit_tables is not None
+    before, after = comparison.unit_tables()
+    for table, path in ((before, a), (after, b)):
+        alone = sy.evaluate("weights", truth, path, ["mae"], confidence=None).units()
+        np.testing.assert_array_equal(table.values["mae"], alone.values["mae"])
+        assert table.units.tolist() == alone.units.tolist()
+
+
+def test_on_the_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    truth, a, b = map(str, WEIGHTS)
+    done = steelyard("compare", "weights", truth, a, b, a, "-m", "mae", "--draws", "100", "--by", "cuisine",
+                     "--html", "c.html", "-o", "c.json", "--figures", "charts")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("60 dishes, paired") == 2
+    assert "for all models together" in done.stdout
+    data = json.loads((tmp_path / "c.json").read_text())
+    schema = json.loads((files("steelyard") / "report" / "schema" / "lineup-1.json").read_text())
+    jsonschema.validate(data, schema)
+    assert [len(c["slices"]) for c in data["comparisons"]] == [3, 3]
+    assert "<h1>Compared: Food weights, dish by dish</h1>" in (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert {p.suffix for p in (tmp_path / "charts").iterdir()} == {".svg", ".png", ".pdf"}
+    two = json.loads(steelyard("compare", "weights", truth, a, b, "--by", "cuisine", "--json", "--draws", "100").stdout)
+    jsonschema.validate(two, json.loads((files("steelyard") / "report" / "schema" / "comparison-1.json").read_text()))
+    lacking = steelyard("compare", "weights", truth, a)
+    assert lacking.returncode == 2
+    assert "Traceback" not in lacking.stderr
+
+
+def test_one_model_is_no_comparison() -> None:
+    with pytest.raises(sy.InputError, match="two predictions or more"):
+        sy.compare_all("weights", WEIGHTS[0], [WEIGHTS[1]])

@@ -1,0 +1,92 @@
+"""LVIS's rules, against values of LVIS's own package (tools/make_lvis_goldens.py)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_boxes_parity import draw
+
+import steelyard as sy
+
+GOLDENS = Path(__file__).parent / "goldens" / "lvis.json"
+SPECS = {
+    "AP": "map(max_dets=300)", "AP50": "map50(max_dets=300)", "AP75": "map75(max_dets=300)",
+    "APs": "map(area=small, max_dets=300)", "APm": "map(area=medium, max_dets=300)",
+    "APl": "map(area=large, max_dets=300)", "AR@300": "ar@300",
+}  # fmt: skip
+
+
+def federated(seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Drawn data in which an image says of some of the classes whether they were looked for, and how far."""
+    data, results = draw(seed)
+    rng = np.random.default_rng(seed + 1000)
+    if seed % 5 == 0:  # more than 300 in an image
+        image, kinds = data["images"][0]["id"], [c["id"] for c in data["categories"]]
+        results += [
+            {"image_id": image, "category_id": int(rng.choice(kinds)), "bbox": [*(rng.random(2) * 100), 20.0, 20.0],
+             "score": float(rng.random())}
+            for _ in range(350)
+        ]  # fmt: skip
+    for annotation in data["annotations"]:
+        annotation.pop("iscrowd")
+    here: dict[int, set[int]] = {}
+    for annotation in data["annotations"]:
+        here.setdefault(annotation["image_id"], set()).add(annotation["category_id"])
+    for image in data["images"]:
+        kinds = [c["id"] for c in data["categories"]]
+        present = here.get(image["id"], set())
+        image["neg_category_ids"] = [k for k in kinds if k not in present and rng.random() < 0.5]
+        image["not_exhaustive_category_ids"] = [k for k in kinds if k in present and rng.random() < 0.4]
+        image |= {"width": 1000, "height": 1000, "coco_url": f"http://x/val/{image['id']}.jpg"}
+    for category in data["categories"]:
+        category |= {"frequency": "f", "synset": "x", "synonyms": [], "def": ""}
+    for i, result in enumerate(results):
+        result["score"] += i * 1e-7  # no ties: the package's order of them is that of its own bookkeeping
+    if not results:
+        results = [
+            {
+                "image_id": data["images"][0]["id"],
+                "category_id": data["categories"][0]["id"],
+                "bbox": [0, 0, 1, 1],
+                "score": 0.5,
+            }
+        ]
+    return data, results
+
+
+CASES = json.loads(GOLDENS.read_text())["cases"] if GOLDENS.exists() else []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["seed"]))
+def test_equal_to_the_package(case: dict[str, Any], tmp_path: Path) -> None:
+    data, results = federated(case["seed"])
+    (tmp_path / "t.json").write_text(json.dumps(data))
+    (tmp_path / "p.json").write_text(json.dumps(results))
+    options = {"truth.format": "lvis"}
+    report = sy.evaluate(
+        "boxes", tmp_path / "t.json", tmp_path / "p.json", list(SPECS.values()), confidence=None, options=options
+    )
+    for name, spec in SPECS.items():
+        expected = float("nan") if case[name] is None else case[name]
+        assert report[spec].value == pytest.approx(expected, rel=1e-12, nan_ok=True), name
+
+
+def test_rules_of_coco_are_named(tmp_path: Path) -> None:
+    data, results = federated(3)
+    plain = sy.evaluate("boxes", data, results, "map", confidence=None)
+    assert any("--format lvis" in note for note in plain.notes)
+    (tmp_path / "t.json").write_text(json.dumps(data))
+    ruled = sy.evaluate("boxes", tmp_path / "t.json", results, "map", confidence=None, options={"truth.format": "lvis"})
+    assert any("Scored by LVIS's rules" in note for note in ruled.notes)
+    assert ruled["map"].value > plain["map"].value
+
+
+def test_truth_that_does_not_say(tmp_path: Path) -> None:
+    data, results = draw(3)
+    (tmp_path / "t.json").write_text(json.dumps(data))
+    with pytest.raises(sy.InputError, match="'neg_category_ids' is not a list"):
+        sy.evaluate("boxes", tmp_path / "t.json", results, "map", options={"truth.format": "lvis"})

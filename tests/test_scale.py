@@ -1,0 +1,357 @@
+"""Shards on the processes of one machine: the same report as all data at once, resumed, joined, and with bad shards."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import DRAW
+from scale_help import Driver, files, write_shards
+
+import steelyard as sy
+from steelyard.core.by_class import tied_by_unit
+from steelyard.metrics import catalogue
+from steelyard.report.model import Report
+from steelyard.scale import evaluate_shards, run
+from steelyard.scale.engines import Failure, Local, guarded
+from steelyard.scale.ranked import in_groups
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def in_one_place(task: str, sides: tuple[Any, Any], *args: Any, **named: Any) -> Report:
+    """Rows in the order of the units' ids, as gathering leaves them: equal scores keep that order."""
+    whole = sy.Accumulator(task)
+    whole.update(*sides)
+    return whole.report(*args, **named)
+
+
+def same(found: Report, expected: Report) -> None:
+    assert found.scores == expected.scores
+    assert found.slices == expected.slices
+    assert found.coverage == expected.coverage
+    assert found.notes == expected.notes
+    assert replace(found.provenance, truth=expected.provenance.truth, predictions=expected.provenance.predictions) == (
+        expected.provenance
+    )
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 2)], ids=["pairs", "hash"])
+@pytest.mark.parametrize("task", list(catalogue.TASKS))
+def test_is_what_all_at_once_gives(task: str, shape: tuple[int, int], tmp_path: Path) -> None:
+    sides = write_shards(task, tmp_path, *shape)
+    by = [] if task in ("labels", "boxes") else ["group"]
+    expected = in_one_place(task, sides, draws=100, by=by)
+    found = evaluate_shards(task, *files(tmp_path), work=tmp_path / "work", workers=1, draws=100, by=by)
+    same(found, expected)
+    assert found.provenance.truth.digest.startswith("units:")
+    if shape == (3, 3):  # cut in another way, the same units are the same data
+        shutil.rmtree(tmp_path / "truth")
+        shutil.rmtree(tmp_path / "pred")
+        write_shards(task, tmp_path, 1, 1)
+        again = evaluate_shards(task, *files(tmp_path), work=tmp_path / "work", workers=1, draws=100, by=by)
+        assert again.provenance.truth.digest == found.provenance.truth.digest
+        assert again.provenance.predictions.digest == found.provenance.predictions.digest
+        same(again, expected)
+
+
+RANKED = {
+    "boxes": [
+        "map", "map50", "map75", "map(area=small)", "map(area=[0, 5000])", "ar@1", "ar@10", "ar@100(area=large)", "ap",
+        "ap(kind=voc)", "ap(kind=voc11)", "ap(kind=step)", "ap(kind=voc11, rule=voc)", "ap(label=cat)", "map(max_dets=2)",
+        "map(max_dets=300)", "map(iou=0.3:0.6)", "lamr", "precision", "fpr_image",
+    ],
+    "labels": ["roc_auc", "ap", "best_f1", "best_threshold", "tpr_at_fpr@0.1", "macro(ap)", "macro(roc_auc)", "weighted(ap)"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("units", [40, 1100], ids=["with a jackknife", "many units"])
+@pytest.mark.parametrize("task", list(RANKED))
+def test_rankings_are_walked_by_class_on_the_workers(
+    task: str, units: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal scores across shards, classes that a shard lacks, memory for a few events at a time; nothing is gathered."""
+    rng = np.random.default_rng(5)
+    truth, predictions = DRAW[task](rng, units if task == "boxes" else units // 3)
+    if task == "boxes":
+        predictions["score"] = np.round(predictions["score"], 2)
+        truth["label"] = np.where(np.array(truth["image"]) == truth["image"][0], "yak", truth["label"])
+    else:
+        del truth["group"]
+    key = catalogue.find_task(task).truth.key[0]
+    shards = {unit: int(rng.integers(4)) for unit in dict.fromkeys(truth[key])}
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for name, side in (("truth", truth), ("pred", predictions)):
+        (tmp_path / name).mkdir()
+        for number in range(4):
+            rows = [i for i, unit in enumerate(side[key]) if shards[unit] == number]
+            table = pa.table({column: [list(values)[i] for i in rows] for column, values in side.items()})
+            pq.write_table(table, tmp_path / name / f"{number}.parquet")
+    wanted = RANKED[task] if units < 1000 else RANKED[task][:9]
+    expected = in_one_place(task, (truth, predictions), wanted, draws=100)
+    monkeypatch.setattr(run, "_gathered", None)
+    memory = 64 * (300 if units < 1000 else 2000)
+    found = evaluate_shards(task, *files(tmp_path), wanted, work=tmp_path / "work", workers=1, draws=100, memory=memory)
+    same(found, expected)
+
+
+def test_equal_scores_go_by_unit() -> None:
+    score = np.array([0.5, 0.9, 0.5, 0.5, 0.9, 0.1])
+    unit = np.array([3, 2, 1, 3, 0, 0])
+    assert tied_by_unit(score, unit).tolist() == [4, 1, 2, 0, 3, 5]
+    assert in_groups(np.array([5, 5, 20, 1, 1]), 10) == [(0, 1), (2,), (3, 4)]
+
+
+def test_counted_labels_are_the_same_as_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand rows are counted by cell, and so are the shards of so many, though each is small."""
+    rng = np.random.default_rng(1)
+    ids, label = [f"r{i}" for i in range(12_000)], rng.choice(["a", "b", "c"], 12_000)
+    sides: Any = ({"id": ids, "label": label}, {"id": ids, "label": rng.permutation(label)})
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for name, side in zip(("truth", "pred"), sides, strict=True):
+        (tmp_path / name).mkdir()
+        for number in range(3):
+            table = pa.table({column: list(values)[number::3] for column, values in side.items()})
+            pq.write_table(table, tmp_path / name / f"{number}.parquet")
+    wanted = ["accuracy", "macro(f1)", "mcc"]
+    expected = in_one_place("labels", sides, wanted, draws=100)
+    monkeypatch.setattr(run, "_gathered", None)
+    same(evaluate_shards("labels", *files(tmp_path), wanted, work=tmp_path / "w", workers=1, draws=100), expected)
+
+
+def states(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "states").iterdir())}
+
+
+def test_a_resumed_run_makes_only_what_is_missing(tmp_path: Path) -> None:
+    write_shards("boxes", tmp_path, 4, 4)
+    first = evaluate_shards("boxes", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
+    before = states(tmp_path / "work")
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "work" / "states").iterdir()}
+    gone = [path for i, path in enumerate(sorted(times)) if i % 3 == 0]
+    for path in gone:
+        path.unlink()
+    again = evaluate_shards("boxes", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
+    assert again.to_json() == first.to_json()
+    assert states(tmp_path / "work") == before
+    assert [p for p in sorted(times) if p.stat().st_mtime_ns != times[p]] == gone
+
+
+def test_two_processes_give_the_same_bytes(tmp_path: Path) -> None:
+    write_shards("boxes", tmp_path, 4, 3)
+    reports = []
+    for workers in (1, 2):
+        report = evaluate_shards("boxes", *files(tmp_path), work=tmp_path / f"{workers}", workers=workers, draws=100)
+        reports.append(report.to_json())
+    assert reports[0] == reports[1]
+    assert states(tmp_path / "1") == states(tmp_path / "2")
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
+    engine = Local(2)
+    try:
+        found = dict(engine.run(dies_once, [str(tmp_path / f"{i}") for i in range(5)]))
+        assert [found[i] for i in range(5)] == [f"{i}" for i in range(5)]
+        poison = dict(engine.run(dies_always, list(range(4))))
+        assert poison[2] == Failure("its worker died 4 times")
+        assert [poison[i] for i in (0, 1, 3)] == [0, 1, 3]
+    finally:
+        engine.close()
+
+
+def dies_once(path: str) -> str:
+    if path.endswith("3") and not os.path.exists(path):
+        Path(path).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Path(path).name
+
+
+def dies_always(number: int) -> int:
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_guarded_gives_back_what_a_user_caused() -> None:
+    def bad(_: Any) -> None:
+        raise sy.InputError("no", where="here")
+
+    assert guarded(bad, None, 1) == Failure("here: no")
+
+
+POISON: dict[str, bytes] = {
+    "not Parquet": b"PAR1" + b"\0" * 40,
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("case", list(POISON))
+@pytest.mark.parametrize("shape", [(4, 4), (4, 3)], ids=["pairs", "hash"])
+def test_a_poison_shard_is_named_and_left_out_only_if_asked(case: str, shape: tuple[int, int], tmp_path: Path) -> None:
+    sides = write_shards("weights", tmp_path, *shape)
+    bad = tmp_path / "pred" / "02.parquet"
+    bad.write_bytes(POISON[case])
+    named: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100, "missing": "skip"}
+    with pytest.raises(sy.InputError, match=r"pred.02\.parquet: the shard cannot be taken: .*--skip-bad-shards"):
+        evaluate_shards("weights", *files(tmp_path), **named)
+    found = evaluate_shards("weights", *files(tmp_path), skip_bad_shards=True, **named)
+    assert any("1 of " in note and "pred/02.parquet" in note for note in found.notes)
+    assert found.coverage.predictions < len(sides[1]["dish"])
+    assert found.coverage.matched == found.coverage.predictions
+
+
+def test_a_value_that_is_wrong_is_named(tmp_path: Path) -> None:
+    write_shards("weights", tmp_path, 2, 2)
+    (tmp_path / "pred" / "01.csv").write_text("dish,item,weight\nd0,i0,heavy\n")
+    (tmp_path / "pred" / "01.parquet").unlink()
+    with pytest.raises(sy.InputError, match=r"01\.csv, line 2, column 'weight': 'heavy' is not a number"):
+        evaluate_shards("weights", files(tmp_path)[0], str(tmp_path / "pred" / "*"), work=tmp_path / "work", workers=1)
+
+
+def test_a_missing_prediction_is_the_users_to_decide(tmp_path: Path) -> None:
+    write_shards("weights", tmp_path, 2, 2)
+    (tmp_path / "pred" / "01.parquet").unlink()
+    with pytest.raises(sy.InputError, match="rows of the truth have no prediction"):
+        evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1)
+    found = evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, missing="skip", draws=100)
+    assert 0 < found.coverage.missing < found.coverage.truth
+
+
+def test_a_unit_in_two_shards_counts_once_or_is_an_error(tmp_path: Path) -> None:
+    sides = write_shards("weights", tmp_path, 3, 3)
+    expected = in_one_place("weights", sides, draws=100)
+    for name in ("truth", "pred"):
+        shutil.copy(tmp_path / name / "01.parquet", tmp_path / name / "09.parquet")
+    found = evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
+    assert found.scores == expected.scores
+    assert found.coverage == expected.coverage
+    assert found.notes[-1] == "8 units (dish) came more than once and count once."
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(tmp_path / "pred" / "09.parquet")
+    place = table.column_names.index("weight")
+    pq.write_table(
+        table.set_column(place, "weight", [[v + 1 for v in table["weight"].to_pylist()]]),
+        tmp_path / "pred" / "09.parquet",
+    )
+    for join in ("pairs", "hash"):
+        with pytest.raises(
+            sy.InputError, match=r"dish 'd\d+' (stands in two shards with different data|came twice with)"
+        ):
+            evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, join=join)
+
+
+def test_files_of_another_system(tmp_path: Path) -> None:
+    """A path that fsspec opens: here, a file inside a zip."""
+    sides = write_shards("weights", tmp_path, 1, 1)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.write(tmp_path / "truth" / "00.parquet", "truth.parquet")
+        archive.write(tmp_path / "pred" / "00.parquet", "pred.parquet")
+    urls = [f"zip://{name}.parquet::file://{tmp_path / 'all.zip'}" for name in ("truth", "pred")]
+    found = evaluate_shards("weights", *urls, work=tmp_path / "work", workers=1, draws=100)
+    assert found.scores == in_one_place("weights", sides, draws=100).scores
+    pattern = [f"file://{path}" for path in files(tmp_path)]
+    assert evaluate_shards("weights", *pattern, work=tmp_path / "work", workers=1, draws=100).scores == found.scores
+    with pytest.raises(sy.InputError, match=r"zip://none\.parquet::.*cannot be read"):
+        evaluate_shards("weights", urls[0].replace("truth", "none"), urls[1], work=tmp_path / "work", workers=1)
+    with pytest.raises(sy.InputError, match="odd://x: cannot be opened"):
+        evaluate_shards("weights", "odd://x", urls[1], work=tmp_path / "work", workers=1)
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "engine": ({"engine": "dusk"}, "there is no engine 'dusk'. Did you mean 'dask'?"),
+    "workers": ({"workers": 0}, "0 workers cannot run anything"),
+    "address": ({"address": "tcp://x"}, "the engine local has no address"),
+    "join": ({"join": "zip"}, "join='zip' is no way to join"),
+    "pairs": ({"join": "pairs"}, "3 files of truth and 2 of predictions make no pairs"),
+    "metric": ({"metrics": "mea"}, "Did you mean 'mae'?"),
+    "option": ({"options": {"angle": "radians"}}, "angle"),
+    "twice": ({"truth": ["a.csv", "a.csv"]}, "a.csv: the file is named twice"),
+    "nothing": ({"truth": "nowhere/*.csv"}, "truth 'nowhere/*.csv': no file has such a name"),
+    "missing file": ({"truth": "nowhere.csv"}, "nowhere.csv"),
+}
+
+
+@pytest.mark.parametrize("case", list(BAD))
+def test_what_is_refused(case: str, tmp_path: Path) -> None:
+    given, message = BAD[case]
+    write_shards("weights", tmp_path, 3, 2, units=6)
+    named = {
+        "truth": files(tmp_path)[0],
+        "predictions": files(tmp_path)[1],
+        "work": tmp_path / "w",
+        "workers": 1,
+        **given,
+    }
+    with pytest.raises(sy.InputError) as error:
+        evaluate_shards("weights", **named)
+    assert message in str(error.value)
+
+
+def test_the_command_line(steelyard: Run, tmp_path: Path) -> None:
+    sides = write_shards("weights", tmp_path, 2, 2)
+    expected = in_one_place("weights", sides, ["mae"], draws=100)
+    args = ("evaluate", "weights", "truth/*.parquet", "pred/*.parquet", "-m", "mae", "--draws", "100", "--workers", "1")
+    done = steelyard(*args, "--work", "states", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["scores"] == json.loads(expected.to_json())["scores"]
+    assert list((tmp_path / "states" / "states").glob("*.sums"))
+    assert not done.stderr  # a bar only where somebody looks at it
+    (tmp_path / "truth" / "01.parquet").write_bytes(b"")
+    bad = steelyard(*args)
+    assert bad.returncode == 2
+    assert "truth/01.parquet" in bad.stderr
+    assert steelyard(*args, "--units", "u.csv").returncode == 2
+
+
+def test_the_default_set_of_much_data_leaves_out_what_must_be_gathered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_shards("boxes", tmp_path, 2, 2)
+    monkeypatch.setattr(run, "GATHERED_ROWS", 10)
+    found = evaluate_shards("boxes", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
+    assert "best_f1" not in found.scores
+    assert any("best_f1. Ask for them by name" in note for note in found.notes)
+    asked = evaluate_shards("boxes", *files(tmp_path), ["best_f1"], work=tmp_path / "work", workers=1, draws=100)
+    assert "best_f1" in asked.scores
+
+
+@pytest.mark.slow
+def test_a_killed_driver_is_resumed_to_the_same_bytes(tmp_path: Path) -> None:
+    """Twenty times: kill -9 when some states are there, then run again."""
+    write_shards("boxes", tmp_path, 6, 6)
+    args = ("boxes", *files(tmp_path), ["map", "map50", "precision"])
+    expected = evaluate_shards(*args, work=tmp_path / "whole", workers=1, draws=100).to_json()
+    reference = states(tmp_path / "whole")
+    rng = np.random.default_rng(1)
+    killed = 0
+    with Driver("boxes", "local") as driver:
+        for turn in range(20):
+            work, out = tmp_path / f"work{turn}", tmp_path / f"{turn}.json"
+            wanted = 1 + int(rng.integers(len(reference) - 2))
+            pid = driver.start(out, *args, work=str(work), workers=1, draws=100)
+            deadline = time.monotonic() + 60
+            while len(list(work.glob("states/[!.]*"))) < wanted and time.monotonic() < deadline:
+                time.sleep(0.001)
+            os.kill(pid, signal.SIGKILL)
+            killed += driver.wait() == signal.SIGKILL and not out.exists()
+            driver.start(out, *args, work=str(work), workers=1, draws=100)
+            assert driver.wait() == 0
+            assert out.read_text(encoding="utf-8") == expected
+            assert {k: v for k, v in states(work).items() if not k.startswith(".")} == reference
+    assert killed >= 15  # now and then the run is over before the signal comes

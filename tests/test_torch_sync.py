@@ -1,0 +1,138 @@
+"""Two processes over gloo: what they gather together is what one process would have gathered."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawn import DRAW
+
+import steelyard as sy
+
+torch = pytest.importorskip("torch")  # installed by requirements/test.txt
+
+# 101 items on two ranks: torch's own sampler repeats item 0 to have batches of one length. 38 items are right, item 0
+# among them, so who counts the repeated one has 39/102 = 0.3824, and who does not 38/101 = 0.3762.
+RANK = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+import torch, torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+import numpy as np
+import steelyard as sy
+from steelyard.torch import sync
+sys.path.insert(0, sys.argv[4])
+
+rank, store, case = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+out = {}
+if case == "padded":
+    sampler = DistributedSampler(range(101), num_replicas=2, rank=rank, shuffle=False)
+    state, right, seen = sy.Accumulator("labels"), 0, 0
+    for ids in DataLoader(range(101), batch_size=8, sampler=sampler):
+        truth = torch.ones(len(ids), dtype=torch.int64)
+        predicted = (ids < 38).to(torch.int64)
+        right, seen = right + int((truth == predicted).sum()), seen + len(ids)
+        state.update({"id": ids.numpy(), "label": truth.numpy()}, {"id": ids.numpy(), "label": predicted.numpy()})
+    counts = torch.tensor([right, seen]); dist.all_reduce(counts)
+    report = sync(state).report("accuracy", draws=100)
+    out = {"naive": counts.tolist(), "value": report["accuracy"].value, "interval": report["accuracy"].interval,
+           "notes": report.notes, "units": report["accuracy"].units}
+elif case == "uneven":
+    from drawn import DRAW
+    truth, predictions = DRAW["boxes"](np.random.default_rng(1), 12)
+    images = sorted(set(truth["image"]))
+    mine = {0: images[:5], 1: images[3:]}[rank]
+    state = sy.Accumulator("boxes")
+    for image in mine:
+        pick = lambda side: {k: [v for v, i in zip(c, side["image"]) if i == image] for k, c in side.items()}
+        state.update(pick(truth), pick(predictions))
+    out = {"report": repr(sync(state).report(draws=100).scores), "left": len(sync(state, to=1))}
+elif case == "nothing":
+    state = sy.Accumulator("weights")
+    if rank == 0:
+        state.update({"dish": ["a"], "item": [0], "weight": [10]}, {"dish": ["a"], "item": [0], "weight": [12]})
+    out = {"value": sync(state).report("mae", confidence=None)["mae"].value}
+elif case == "broken":
+    state = sy.Accumulator("weights")
+    weight = 10 if rank == 0 else 11
+    for w in ([10, 11] if rank == 1 else [10]):
+        state.update({"dish": ["a"], "item": [0], "weight": [w]}, {"dish": ["a"], "item": [0], "weight": [12]})
+    try:
+        sync(state)
+    except sy.InputError as error:
+        out = {"error": str(error)}
+elif case == "compacted":
+    state = sy.Accumulator("weights")
+    for i in range(4):
+        unit = f"{rank}{i}" if i else "both"
+        state.update({"dish": [unit], "item": [0], "weight": [10 + i]}, {"dish": [unit], "item": [0], "weight": [12]})
+    state.compact("mae")
+    report = sync(state).report(confidence=None)
+    out = {"value": report["mae"].value, "units": report["mae"].units}
+dist.destroy_process_group()
+print(json.dumps(out))
+"""
+
+
+def ranks(case: str, folder: Path) -> list[dict[str, object]]:
+    """Run both ranks; each must end by itself."""
+    env = {**os.environ, "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", RANK, str(rank), str(folder / case), case, str(Path(__file__).parent)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+        )
+        for rank in (0, 1)
+    ]  # fmt: skip
+    outputs = []
+    for process in running:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        outputs.append(json.loads(out.splitlines()[-1]))
+    return outputs
+
+
+def test_a_padded_sampler_counts_once(tmp_path: Path) -> None:
+    found = ranks("padded", tmp_path)
+    assert found[0] == found[1]
+    assert found[0]["naive"] == [39, 102]
+    assert found[0]["value"] == 38 / 101
+    assert found[0]["units"] == 101
+    assert found[0]["notes"] == ["1 units (unit) came more than once and count once."]
+
+
+def test_uneven_ranks_with_an_overlap(tmp_path: Path) -> None:
+    truth, predictions = DRAW["boxes"](np.random.default_rng(1), 12)
+    whole = sy.Accumulator("boxes")
+    whole.update(truth, predictions)
+    found = ranks("uneven", tmp_path)
+    assert found[0]["report"] == found[1]["report"] == repr(whole.report(draws=100).scores)
+    assert [one["left"] for one in found] == [0, 2]
+
+
+def test_a_rank_that_saw_nothing(tmp_path: Path) -> None:
+    assert ranks("nothing", tmp_path) == [{"value": 2.0}] * 2
+
+
+def test_a_problem_of_one_rank_reaches_all(tmp_path: Path) -> None:
+    found = ranks("broken", tmp_path)
+    assert "the accumulator of rank 1 cannot be gathered" in str(found[0]["error"])
+    assert "dish 'a' came twice with different truth" in str(found[1]["error"])
+
+
+def test_compacted_accumulators(tmp_path: Path) -> None:
+    assert ranks("compacted", tmp_path) == [{"value": 1.0 * (2 + 2 * (1 + 0 + 1)) / 7, "units": 7}] * 2
+
+
+def test_without_a_process_group_it_is_this_process() -> None:
+    from steelyard.torch import sync
+
+    state = sy.Accumulator("weights")
+    state.update({"dish": ["a"], "item": [0], "weight": [10]}, {"dish": ["a"], "item": [0], "weight": [12]})
+    assert sync(state).report("mae", confidence=None)["mae"].value == 2.0

@@ -1,0 +1,87 @@
+"""Screenshots of the pages of every task, from the sample data, into docs/images. Run: python tools/make_screenshots.py
+
+Needs Chromium (see tools/browser.py) and, for the vision-language page, the extra vlm.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from browser import Browser, Page
+from PIL import Image
+
+import steelyard as sy
+from steelyard.cli.demo import SAMPLES
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = ROOT / "src" / "steelyard" / "samples"
+IMAGES = ROOT / "docs" / "images"
+WIDTH, HEIGHT = 1100, 2400
+COLOURS = 96  # of a picture; a page has few, and a small palette keeps the repository small
+
+
+def main() -> None:
+    wanted = set(sys.argv[1:])
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        place = Path(folder)
+        os.chdir(place)
+        for task, sample in SAMPLES.items():
+            if wanted and task not in wanted:
+                continue
+            for file in (SAMPLE / task).iterdir():
+                (place / file.name).write_bytes(file.read_bytes())
+            truth, a, b = (sample[side] for side in ("truth", "a", "b"))  # a page shows how its files were named
+            sy.evaluate(task, truth, a, by=[sample["by"]]).to_html(place / "report.html")
+            _shoot(browser, place / "report.html", task)
+            if task == "weights":
+                _shoot(browser, place / "report.html", "weights_dark", dark=True)
+                _shoot(browser, place / "report.html", "weights_phone", width=390, phone=True)
+                sy.compare(task, truth, a, b, by=[sample["by"]]).to_html(place / "compared.html")
+                _shoot(browser, place / "compared.html", "compared")
+            if task == "boxes":
+                page = browser.open(place / "report.html", width=WIDTH, height=760)
+                page.run("document.getElementById('explorer').scrollIntoView()")
+                _save(page, "explorer", whole=False)
+        if not wanted or "vlm" in wanted:
+            _vlm(place)
+            _shoot(browser, place / "vlm.html", "vlm")
+
+
+def _vlm(place: Path) -> None:
+    import steelyard.vlm.run as runner
+    from steelyard.vlm.backend import ModelOptions, open_backend
+    from steelyard.vlm.frames import read_frames
+    from steelyard.vlm.prompts import PROMPTS
+    from steelyard.vlm.score import score
+
+    model = f"hf:{SAMPLE / 'vlm' / 'model'}"
+    backend = open_backend(model, ModelOptions(device="cpu"))
+    frames = read_frames(SAMPLE / "vlm" / "frames.csv")
+    runner.run(frames, backend, tuple(PROMPTS.values()), "run", model="hf:model", controls=True)
+    backend.close()
+    score("run").to_html(place / "vlm.html", images=SAMPLE / "vlm")
+
+
+def _shoot(browser: Browser, path: Path, name: str, width: int = WIDTH, **how: object) -> None:
+    page = browser.open(path, width=width, height=900, **how)
+    _save(page, name)
+
+
+def _save(page: Page, name: str, *, whole: bool = True) -> None:
+    """Keep the top of the page, in few colours."""
+    if page.errors:
+        sys.exit(f"{name}: {page.errors}")
+    target = IMAGES / f"{name}.png"
+    page.screenshot(target, whole=whole, most=HEIGHT)
+    image = Image.open(io.BytesIO(target.read_bytes())).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    image.save(target, optimize=True)
+    page.close()
+
+
+if __name__ == "__main__":
+    main()
