@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,10 @@ class Driver:
     """A process that has imported all there is, and forks a fresh driver for every run: imports are paid for once."""
 
     def __init__(self, task: str, engine: str) -> None:
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - a pipe that nobody reads would fill up
         self.process = subprocess.Popen(
             [sys.executable, "-c", ZYGOTE, task, engine],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
             env={**os.environ, "PYTHONWARNINGS": "ignore"},
         )  # fmt: skip
 
@@ -98,7 +100,9 @@ class Driver:
     def _line(self) -> dict[str, int]:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, self.process.stderr.read() if self.process.stderr else ""
+        if not line:
+            self.log.seek(0)
+            raise AssertionError(self.log.read())
         return dict(json.loads(line))
 
     def __enter__(self) -> Driver:
@@ -108,6 +112,6 @@ class Driver:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(timeout=60)
-        for stream in (self.process.stdout, self.process.stderr):
+        for stream in (self.process.stdout, self.log):
             if stream is not None:
                 stream.close()

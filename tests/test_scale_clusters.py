@@ -29,20 +29,15 @@ KILLS = 20
 METRICS = ["map", "map50", "precision", "recall"]
 
 
-def read_until(process: subprocess.Popen[str], pattern: str, seconds: float = 60) -> str:
-    """A line of stderr that holds the pattern."""
-    assert process.stderr is not None
+def read_until(process: subprocess.Popen[Any], log: Path, pattern: str, seconds: float = 60) -> str:
+    """What a pattern finds in a log; a file, since a pipe that nobody reads fills up and stops its writer."""
     deadline = time.monotonic() + seconds
-    seen = []
-    while time.monotonic() < deadline:
-        line = process.stderr.readline()
-        seen.append(line)
-        found = re.search(pattern, line)
+    while time.monotonic() < deadline and process.poll() is None:
+        found = re.search(pattern, log.read_text(encoding="utf-8"))
         if found:
             return found[1]
-        if not line and process.poll() is not None:
-            break
-    raise AssertionError("".join(seen))
+        time.sleep(0.05)
+    raise AssertionError(log.read_text(encoding="utf-8"))
 
 
 def ended(process: subprocess.Popen[Any]) -> None:
@@ -59,7 +54,7 @@ def ended(process: subprocess.Popen[Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def scheduler() -> Iterator[str]:
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A scheduler and two workers, each a process with a nanny that starts it again when it dies."""
     pytest.importorskip("distributed")  # installed by requirements/test.txt
     env = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(Path(__file__).parent), "PYTHONUNBUFFERED": "1"}
@@ -73,9 +68,11 @@ def scheduler() -> Iterator[str]:
         "0",
         "--no-dashboard",
     ]
-    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env)]
+    log = tmp_path_factory.mktemp("scheduler") / "log"
+    with log.open("w") as file:
+        running: list[subprocess.Popen[Any]] = [subprocess.Popen(command, stderr=file, env=env)]
     try:
-        address = read_until(running[0], r"Scheduler at:\s+(tcp://127\.0\.0\.1:\d+)")
+        address = read_until(running[0], log, r"Scheduler at:\s+(tcp://127\.0\.0\.1:\d+)")
         for _ in range(2):
             command = [
                 sys.executable,
