@@ -125,7 +125,8 @@ def ellipse_mask(box: Any, form: int) -> Any:
         return polygon
     if form % 3 == 1:
         return json.dumps(polygon)
-    left, top, wide, high = int(x), int(y), max(1, int(w)), max(1, int(h))
+    left, top = (min(max(int(v), 0), SIDE - 2) for v in (x, y))
+    wide, high = min(max(1, int(w)), SIDE - 1 - left), min(max(1, int(h)), SIDE - 1 - top)
     counts = [left * SIDE + top, *[high, SIDE - high] * wide]
     counts[-1] = SIDE * SIDE - sum(counts[:-1])
     return {"size": [SIDE, SIDE], "counts": counts}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from steelyard.core.errors import InputError
-from steelyard.core.frozen import frozen
 from steelyard.losses.arrays import (
     REDUCTIONS,
     Array,
@@ -86,7 +86,7 @@ def _loss(
     return loss
 
 
-@frozen
+@dataclass(frozen=True)
 class Parts:
     """What goes with a prediction: its target, and what counts."""
 
@@ -100,7 +100,7 @@ class Parts:
         return Parts(cut(self.target), cut(self.keep))
 
 
-@frozen
+@dataclass(frozen=True)
 class Quadratic:
     """The formula. With c = min(|e|, δ) both branches are c (|e| - c/2), over δ for smooth L1."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from steelyard.core.errors import InputError
-from steelyard.core.frozen import frozen
 from steelyard.losses import boxes as box_losses
 from steelyard.losses import focal
 from steelyard.losses.arrays import Array, Namespace, check_choice, check_number, check_shape
@@ -27,7 +27,7 @@ class DetectionLosses(NamedTuple):
     boxes: Array
 
 
-@frozen
+@dataclass(frozen=True)
 class DetectionLoss:
     """The settings of a detector's loss; call it with arrays. `dataclasses.replace` gives one that differs.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.frozen import frozen
 from steelyard.losses.arrays import (
     REDUCTIONS,
     Array,
@@ -74,7 +74,7 @@ def focal_loss(
     return loss
 
 
-@frozen
+@dataclass(frozen=True)
 class Parts:
     """What goes with the logits: labels (...) or dense targets (..., classes), what counts, weights of the classes."""
 
@@ -91,7 +91,7 @@ class Parts:
         return Parts(cut(self.labels), cut(self.dense), cut(self.keep), self.classes, self.weight)
 
 
-@frozen
+@dataclass(frozen=True)
 class Focal:
     """The formula, with e = exp(-|x|), so that nothing overflows and 1 - p is e / (1 + e), never 1 minus p.
 
