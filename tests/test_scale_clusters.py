@@ -233,7 +233,7 @@ def dies_once(path):
     return path
 
 folder = Path(sys.argv[1])
-report = evaluate_shards("boxes", str(folder / "truth" / "*"), str(folder / "pred" / "*"), json.loads(sys.argv[2]),
+report = evaluate_shards("boxes", str(folder / "truth" / "*.parquet"), str(folder / "pred" / "*.parquet"), json.loads(sys.argv[2]),
                          work=folder / "ray", engine="ray", workers=2, draws=100)
 report.to_json(folder / "ray.json")
 engine = Ray(2, None)
