@@ -1,7 +1,8 @@
 """Fuzz the tokeniser, the parser and what reads captions. Run by `make fuzz` on a build with sanitizers.
 
-Texts are made by changing good ones: bytes, words, marks, lengths. Whatever comes must give tokens, trees and tuples of the
-right form; damaged models and tables must be refused. A sanitizer's report, a crash or any other exception ends the run.
+Texts are made by changing good ones: bytes, words, marks, lengths. Whatever comes must give tokens, trees and tuples
+of the right form; damaged models and tables must be refused. A sanitizer's report, a crash or any other exception
+ends the run.
 
     python fuzz/fuzz_captions.py [--target texts|model] [--seconds 60] [--seed N]
 """
@@ -18,60 +19,15 @@ from steelyard import _native
 from steelyard.language import tables
 
 WORDS = [
-    "a",
-    "an",
-    "the",
-    "man",
-    "woman",
-    "dogs",
-    "cat",
-    "riding",
-    "sitting",
-    "on",
-    "in",
-    "of",
-    "next",
-    "to",
-    "front",
-    "top",
-    "with",
-    "and",
-    "or",
-    "black",
-    "white",
-    "two",
-    "couple",
-    "lot",
-    "his",
-    "it",
-    "is",
-    "are",
-    "red",
-    "living",
-    "room",
-    "don't",
-    "'s",
-    "i'm",
-    "3.5",
-    "10:30",
-    "u.s.",
-    "e.g.",
-    "etc.",
-    "cannot",
-    "gonna",
-    "$5",
-    "50%",
-    "#1",
-    "http://a.b/c",
-    "a@b.c",
-    ":-)",
-    "-lrb-",
-    "mid-air",
-    "unbelievableness",
-    "zzzzqx",
-]
-PIECES = [b"\x00", b"\xff", b"\xc3", b"\xe2\x80\x99", b"\xf0\x9f\x90\xb6", b"\t", b"\r\n", b"\n", b"...", b"''", b"``", b"--",
-          b"(", b"]", b"&amp;", b"<br>", b"'", b'"', b" " * 40, b"-" * 200, b"x" * 5000, b"\xc2\xa0", b"\xed\xa0\x80"]  # fmt: skip
+    "a", "an", "the", "man", "woman", "dogs", "cat", "riding", "sitting", "on", "in", "of", "next", "to", "front",
+    "top", "with", "and", "or", "black", "white", "two", "couple", "lot", "his", "it", "is", "are", "red", "living",
+    "room", "don't", "'s", "i'm", "3.5", "10:30", "u.s.", "e.g.", "etc.", "cannot", "gonna", "$5", "50%", "#1",
+    "http://a.b/c", "a@b.c", ":-)", "-lrb-", "mid-air", "unbelievableness", "zzzzqx",
+]  # fmt: skip
+PIECES = [
+    b"\x00", b"\xff", b"\xc3", b"\xe2\x80\x99", b"\xf0\x9f\x90\xb6", b"\t", b"\r\n", b"\n", b"...", b"''", b"``",
+    b"--", b"(", b"]", b"&amp;", b"<br>", b"'", b'"', b" " * 40, b"-" * 200, b"x" * 5000, b"\xc2\xa0", b"\xed\xa0\x80",
+]  # fmt: skip
 
 
 def text(rng: random.Random) -> bytes:

@@ -11,6 +11,7 @@ void bind_keypoints(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
 void bind_detection_ap(nanobind::module_& m);
 void bind_masks(nanobind::module_& m);
+void bind_places(nanobind::module_& m);
 void bind_ranked(nanobind::module_& m);
 void bind_ranking_join(nanobind::module_& m);
 void bind_ranking_scores(nanobind::module_& m);
@@ -30,6 +31,7 @@ NB_MODULE(_native, m) {
   steelyard::bind_keypoints(m);
   steelyard::bind_labels(m);
   steelyard::bind_masks(m);
+  steelyard::bind_places(m);
   steelyard::bind_detection_ap(m);
   steelyard::bind_ranked(m);
   steelyard::bind_ranking_join(m);

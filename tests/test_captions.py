@@ -99,7 +99,7 @@ def test_from_raw_captions_to_scores(images: list[Any]) -> None:
     found = by_image(report, "spice")
     mine = np.array([found[row["image"]] for row in images])
     original = np.array([row["spice"]["All"][3] for row in images])
-    assert np.corrcoef(mine, original)[0, 1] >= 0.95
+    assert np.corrcoef(mine, original)[0, 1] >= 0.96
     assert abs(mine.mean() - original.mean()) <= 0.004
     common = named = wanted = 0
     for row in images:
@@ -109,7 +109,7 @@ def test_from_raw_captions_to_scores(images: list[Any]) -> None:
         ):
             a, b = set(scene.tuples_of(lines_)), {tuple(entry) for entry in known}
             common, named, wanted = common + len(a & b), named + len(a), wanted + len(b)
-    assert 2 * common / (named + wanted) >= 0.885
+    assert 2 * common / (named + wanted) >= 0.91
 
 
 def test_ngram_metrics_of_images_and_corpus(images: list[Any], corpus: Any) -> None:

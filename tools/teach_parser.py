@@ -2,10 +2,10 @@
 
     python tools/teach_parser.py PARSES CAPTIONS SILVER [--held-out 2000] [--without TEXTS]
 
-The forms of the files stand in tools/parser_corpus.py. Two Transformers learn to fill gaps in CAPTIONS; three copies of
-each then learn tags, heads and relations from PARSES, all but the last --held-out different sentences, on which they are
-measured; their chances are averaged. Captions whose text stands in TEXTS, one a line, are left out of all of it: give it
-the captions that will be tested with. Needs PyTorch and a GPU (about eight minutes on a large one).
+The forms of the files stand in tools/parser_corpus.py. Two Transformers learn to fill gaps in CAPTIONS; three copies
+of each then learn tags, heads and relations from PARSES, all but the last --held-out different sentences, on which
+they are measured; their chances are averaged. Captions whose text stands in TEXTS, one a line, are left out of all of
+it: give it the captions that will be tested with. Needs PyTorch and a GPU (about eight minutes on a large one).
 tools/train_parser.py is the next step.
 """
 
@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from parser_corpus import HEADS, LONGEST, RELATIONS, TAGS, Vocabulary, by_length, read_parses, read_text
 from torch import multiprocessing as mp
 from torch import nn
+from torch.nn import functional
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SHAPES = [(384, 6), (512, 8)]  # width and layers of the two Transformers
@@ -115,7 +115,7 @@ def pretrain(which: int, vocabulary: Vocabulary, lines: list[np.ndarray], steps:
             gaps &= target > 1
             with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
                 x = encoder(words.masked_fill(gaps, 1))
-                loss = F.cross_entropy(head(x[gaps]).float(), target[gaps])
+                loss = functional.cross_entropy(head(x[gaps]).float(), target[gaps])
             optimize(parameters, optimizer, loss, 7e-4 * rate(step, steps, 500))
             step += 1
             if step % 1000 == 0:
@@ -150,7 +150,7 @@ def finetune(copy: int, vocabulary: Vocabulary, train: list, dev: list, names: d
         with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
             t, a, r = parser(words, forgotten)
         pairs = ((t, tag), (a, head), (chosen(r, head), relation))
-        loss = sum(F.cross_entropy(x.flatten(0, 1), y.flatten()) for x, y in pairs)
+        loss = sum(functional.cross_entropy(x.flatten(0, 1), y.flatten()) for x, y in pairs)
         optimize(parameters, optimizer, loss, 2.5e-4 * rate(step, len(plan), 200))
     print(f"copy {copy}: {measure([parser], vocabulary, dev, names)}", flush=True)
     torch.save(parser.state_dict(), folder / f"parser{copy}.pt")

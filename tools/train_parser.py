@@ -1,11 +1,11 @@
 """Train the parser that SPICE reads captions with.
 
-    python tools/train_parser.py PARSES SILVER OUT.npz [--units 96,64] [--held-out 2000] [--without TEXTS] [--steps 16000]
+    python tools/train_parser.py PARSES SILVER OUT.npz [--units 64,64] [--held-out 2000] [--without TEXTS] [--steps N]
 
-The second of three steps: tools/teach_parser.py writes SILVER, and tools/pack_parser.py makes the package's file of OUT.npz.
-The net (tools/parser_net.py) learns from the silver captions, with the teachers' chances as targets, and from PARSES,
-each three times as often; the last --held-out different sentences of PARSES are only measured with. A GPU is advised (some
-minutes; hours without).
+The second of three steps: tools/teach_parser.py writes SILVER, and tools/pack_parser.py makes the package's file of
+OUT.npz. The net (tools/parser_net.py) learns from the silver captions, with the teachers' chances as targets, and
+from PARSES, each three times as often; the last --held-out different sentences of PARSES are only measured with. A
+GPU is advised (some minutes; hours without).
 """
 
 from __future__ import annotations
@@ -121,10 +121,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     for name in ("parses", "silver", "out"):
         arguments.add_argument(name, type=Path)
-    arguments.add_argument("--units", default="96,64", help="of the layers, in each direction")
+    arguments.add_argument("--units", default="64,64", help="of the layers, in each direction")
     arguments.add_argument("--without", type=Path)
     arguments.add_argument("--held-out", type=int, default=2000)
-    arguments.add_argument("--steps", type=int, default=16_000)
+    arguments.add_argument("--steps", type=int, default=37_000)
     arguments.add_argument("--seconds", type=float, default=1e9)
     args = arguments.parse_args()
     torch.manual_seed(0)

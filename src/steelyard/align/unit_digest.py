@@ -29,7 +29,7 @@ def unit_digests(columns: Mapping[str, Array], starts: Array) -> Array:
         return result
     counts = np.diff(starts)
     position = (np.arange(rows) - np.repeat(starts[:-1], counts)).astype(np.uint64)
-    keys = [column_keys(columns[name]) + _name_key(name) for name in sorted(columns)]
+    keys = [key + _name_key(name) for name in sorted(columns) for key in _keys_of(columns[name])]
     filled = np.flatnonzero(counts)
     for lane, seed in enumerate(_LANES):
         total = _mixed(position * _GOLDEN + seed)
@@ -38,6 +38,13 @@ def unit_digests(columns: Mapping[str, Array], starts: Array) -> Array:
         sums = np.add.reduceat(total, starts[:-1][filled])
         result[filled, lane] = _mixed(sums + counts[filled].astype(np.uint64))
     return result
+
+
+def _keys_of(column: Array) -> list[Array]:
+    """The keys of a column; of one with several values a row, of each in turn."""
+    if column.ndim == 1:
+        return [column_keys(column)]
+    return [column_keys(part) for part in column.reshape(len(column), -1).T]
 
 
 def total_digest(ids: Array, digests: Array) -> Array:

@@ -141,7 +141,7 @@ def _records(found: Columns, source: str, truth: bool, what: str) -> BoxRecords:
         label_names=tuple(found["names"]),
         zero_id=_row_of_zero(found["id"]),
         notes=(FEDERATED,) if found["federated"] else (),
-        sizes=found.get("sizes"),
+        sizes=found.get("canvas"),
     )
 
 

@@ -11,9 +11,9 @@
 | last 32 | SHA-256 of all that stands before |
 
 An array is `{"name", "code", "type", "shape", "at", "bytes"}`, `at` counted from the first. The code says what the
-bytes are: `plain` (numbers as numpy holds them in C order), `text` (int64 ends of the texts, then their UTF-8), `json`
-(UTF-8 JSON: a list of values). In `json` and in `facts` a tuple is `{"t": [...]}`, an array of numbers
-`{"a": [shape, values]}`, a mapping `{"m": [[key, value], ...]}`.
+bytes are: `plain` (numbers as numpy holds them in C order), `text` (int64 ends of the texts, then their UTF-8), `bytes`
+(the same of byte strings), `json` (UTF-8 JSON: a list of values). In `json` and in `facts` a tuple is `{"t": [...]}`,
+an array of numbers `{"a": [shape, values]}`, a mapping `{"m": [[key, value], ...]}`.
 """
 
 from __future__ import annotations
@@ -176,9 +176,9 @@ def _encoded(array: Array, where: str) -> tuple[str, Any]:
         return "plain", flat.reshape(-1).view(np.uint8).data
     values = array.tolist()
     if array.ndim == 1 and all(type(value) is str for value in values):
-        texts = [value.encode("utf-8", "surrogatepass") for value in values]
-        ends = np.cumsum([len(text) for text in texts], dtype="<i8") if texts else np.zeros(0, "<i8")
-        return "text", ends.tobytes() + b"".join(texts)
+        return "text", _in_a_row([value.encode("utf-8", "surrogatepass") for value in values])
+    if array.ndim == 1 and all(type(value) is bytes for value in values):
+        return "bytes", _in_a_row(values)
     try:
         return "json", json.dumps([_tagged(value) for value in values], ensure_ascii=False).encode(
             "utf-8", "surrogatepass"
@@ -187,16 +187,24 @@ def _encoded(array: Array, where: str) -> tuple[str, Any]:
         raise InputError(f"cannot be saved: {error}", where=where) from None
 
 
+def _in_a_row(texts: list[bytes]) -> bytes:
+    ends = np.cumsum([len(text) for text in texts], dtype="<i8") if texts else np.zeros(0, "<i8")
+    return ends.tobytes() + b"".join(texts)
+
+
 def _decoded(entry: Mapping[str, Any], part: memoryview) -> Array:
     shape = tuple(int(size) for size in entry["shape"])
     if entry["code"] == "plain":
         return np.frombuffer(part, dtype=np.dtype(entry["type"])).reshape(shape)
-    if entry["code"] == "text":
+    if entry["code"] in ("text", "bytes"):
         ends = np.frombuffer(part[: 8 * shape[0]], dtype="<i8").tolist()
         raw = bytes(part[8 * shape[0] :])
         if (ends[-1] if ends else 0) != len(raw):
             raise ValueError("texts are cut off")
-        return as_object([raw[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends], ends, strict=False)])
+        parts = [raw[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+        if entry["code"] == "bytes":
+            return np.fromiter(parts, dtype=object, count=len(parts))
+        return as_object([part.decode("utf-8", "surrogatepass") for part in parts])
     values = [_plain(value) for value in json.loads(bytes(part).decode("utf-8", "surrogatepass"))]
     if len(values) != shape[0]:
         raise ValueError("values are missing")

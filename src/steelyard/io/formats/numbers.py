@@ -7,6 +7,7 @@ from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from steelyard.core.errors import InputError
 
 EXACT = Context(prec=700, traps=[InvalidOperation, DivisionByZero, Overflow])  # enough for any two doubles up to 1e12
+SHORT = Context(prec=60, traps=[InvalidOperation, DivisionByZero, Overflow])  # for quotients, which have no end
 LARGEST = Decimal(10) ** 12
 
 

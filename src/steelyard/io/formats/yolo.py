@@ -16,7 +16,7 @@ from steelyard.core.errors import InputError
 from steelyard.io.csv import read_csv
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.names import read_names
-from steelyard.io.formats.numbers import EXACT, coordinate, exact, plain, score
+from steelyard.io.formats.numbers import EXACT, SHORT, coordinate, exact, plain, score
 from steelyard.io.formats.sizes import ENDINGS, picture_size
 from steelyard.io.text import open_text
 from steelyard.io.write import csv_text
@@ -24,7 +24,8 @@ from steelyard.io.write import csv_text
 SIZES = "image_sizes.csv"
 NAME_FILES = ("data.yaml", "dataset.yaml", "data.yml", "classes.txt", "obj.names", "names.txt")
 NOT_LABELS = {"classes.txt", "names.txt", "train.txt", "val.txt", "test.txt", "readme.txt", "notes.txt"}
-DIGITS = (6, 8, 10, 12, 14, 16, 18, 20, 24, 30, 40, 350)  # the last for numbers that no picture has
+DIGITS = (6, 10, 14, 18, 24, 40)
+MANY_DIGITS = (350,)  # for numbers that no picture has
 
 Size = tuple[int, int]
 
@@ -256,17 +257,15 @@ def _fractions(box: list[float], size: Size) -> list[str]:
     x, y, w, h = map(exact, box)
     width, height = Decimal(size[0]), Decimal(size[1])
     half = Decimal("0.5")
-    wide = EXACT.multiply(w, half), EXACT.multiply(h, half)
-    parts = [
-        EXACT.divide(EXACT.add(x, wide[0]), width), EXACT.divide(EXACT.add(y, wide[1]), height),
-        EXACT.divide(w, width), EXACT.divide(h, height),
-    ]  # fmt: skip
+    centre = EXACT.add(x, EXACT.multiply(w, half)), EXACT.add(y, EXACT.multiply(h, half))
     texts: list[str] = []
-    for digits in DIGITS:
-        rounded = [_rounded(part, digits) for part in parts]
-        texts = [plain(part) for part in rounded]
-        if _from_centre(rounded[0], rounded[1], rounded[2], rounded[3], size) == tuple(box):
-            break
+    for context, choices in ((SHORT, DIGITS), (EXACT, MANY_DIGITS)):
+        parts = [context.divide(v, n) for v, n in ((centre[0], width), (centre[1], height), (w, width), (h, height))]
+        for digits in choices:
+            rounded = [_rounded(part, digits) for part in parts]
+            texts = [plain(part) for part in rounded]
+            if _from_centre(rounded[0], rounded[1], rounded[2], rounded[3], size) == tuple(box):
+                return texts
     return texts
 
 
@@ -286,7 +285,7 @@ def _polygon(dataset: Dataset, row: int, size: Size) -> str:
     for i, value in enumerate(shape[0]):
         side = Decimal(size[i % 2])
         share = EXACT.divide(exact(float(value)), side)
-        for digits in DIGITS:
+        for digits in (*DIGITS, *MANY_DIGITS):
             rounded = _rounded(share, digits)
             if float(EXACT.multiply(rounded, side)) == float(value):
                 break
