@@ -17,13 +17,14 @@ from steelyard.metrics import catalogue
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.sums import are_sums, join_sums, pack_sums, sums, take_sums, unpack_sums
 
-UNITS = 18
+UNITS = 24
 every_task = pytest.mark.parametrize("task", list(catalogue.TASKS))
 # What a metric that is no function of sums by unit needs instead; the rest of the catalogue must be one.
 OTHERS = {
     "weights": {"r2", "pearson", "slope"},  # shifted by a mean over all rows
     "sequences": {"r2", "pearson", "slope"},
-    "boxes": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},  # one ranking of all detections
+    **dict.fromkeys(("boxes", "masks"), {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"}),  # rankings
+    "keypoints": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},
     "ellipses": {"score", "score_truths", "ap"},  # notes that count pairs; a ranking
     "labels": {"kappa", "ovo", "ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr", "log_loss"},
     "captions": {"spice", "sacrebleu", "rouge_score", "cider", "spider"},  # notes about texts; frequencies in all
