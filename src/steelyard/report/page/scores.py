@@ -59,11 +59,12 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
                 Cell(whisker(score.value, score.interval)),
             ]
         )
-    said = legend(score.better for score in scores)
+    said = f"{legend(score.better for score in scores)}. The dashed line in the picture is zero."
+    if about:
+        said += " Point at a metric, or reach it with the Tab key, to read what it means."
     return (
         table("All scores", ["metric", "what it is", "score", last, ""], rows, kind="scores", sort=False)
-        + f'<p class="legend">{escape(said)}. The dashed line in the picture is zero. '
-        "Point at a metric, or reach it with the Tab key, to read what it means.</p>"
+        + f'<p class="legend">{escape(said)}</p>'
     )
 
 
