@@ -21,7 +21,11 @@ Data = dict[str, Any]
 
 
 def plain(column: Any) -> list[Any]:
-    return [v.item() if hasattr(v, "item") else v for v in column]
+    """Values as a file can hold them: what is more than a number or a text, as JSON."""
+    values = [v.item() if isinstance(v, np.generic) else v for v in column]
+    if not any(isinstance(v, list | dict | np.ndarray) for v in values):
+        return values
+    return [v if isinstance(v, str) else json.dumps(v, default=lambda array: array.tolist()) for v in values]
 
 
 def write_shards(
