@@ -90,10 +90,12 @@ import sys, resource, time, json
 import steelyard as sy
 from steelyard.scale import evaluate_shards
 folder, work, engine, workers, confidence, draws = sys.argv[1:7]
-stages, start = {}, time.perf_counter()
+stages, start, last = {}, time.perf_counter(), time.process_time()
 def progress(stage, done, all_):
+    global last
     now = time.process_time()
-    stages.setdefault(stage, [now, now])[1] = now
+    name = stage if done else "driver"  # between two stages it is the driver that works
+    stages[name], last = stages.get(name, 0.0) + now - last, now
     if done % 20 == 0 or done == all_:
         print(f"  {stage} {done}/{all_}  {time.perf_counter() - start:.0f} s, peak "
               f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB", file=sys.stderr, flush=True)
@@ -102,8 +104,9 @@ report = evaluate_shards("boxes", f"{folder}/truth*.parquet", f"{folder}/found*.
                          draws=int(draws), progress=progress if len(sys.argv) > 7 else None)
 if len(sys.argv) > 7:
     print(report)
-    for stage, (a, b) in stages.items():
-        print(f"{stage:<8} {b - a:8.1f} CPU s")
+    progress("report", 0, 0)
+    for stage, spent in stages.items():
+        print(f"{stage:<8} {spent:8.1f} CPU s")
 usage = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print(json.dumps({"map": report["map"].value, "interval": report["map"].interval,
                   "cpu": sum(u.ru_utime + u.ru_stime for u in usage), "wall": time.perf_counter() - start,

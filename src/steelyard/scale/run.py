@@ -70,7 +70,7 @@ def evaluate_shards(
     is resumed there. `engine` is "local" (processes of this machine), "dask" or "ray", at `address` or, without one,
     started for this run. `join` says how the sides meet: "pairs" (the i-th file of one with the i-th of the other),
     "hash" (by a hash of the unit's id, in so many `buckets`), or "auto": pairs where they fit, else hash.
-    `memory` is about how many bytes a worker may hold of the events of rankings; a class is held whole.
+    `memory` is about how many bytes a worker may hold of the events of rankings; with intervals a class is held whole.
     `approximate` takes rankings from a histogram of scores with so many bins: faster, with bounds that hold for certain
     and without intervals; off by default.
     `skip_bad_shards` leaves out shards that cannot be read, and says so in the report. `progress(stage, done, all)` is
@@ -311,7 +311,7 @@ def _walked(
     for number, key in enumerate(keys):
         sizes = np.sum([counts for _, every in laid for counts in every[number]], axis=0)
         for group in ranked.in_groups(sizes, max(1, memory // ranked.EVENT_BYTES)):
-            items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], how))
+            items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], how, memory))
     names = run.every("walk", ranked.walk, items)
     return Answered(ranked.read_answers(run.data, by_class, names, items))
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table, no_approximation, tied_by_unit
+from steelyard import _native
+from steelyard.core.by_class import Arrays, Ask, Elsewhere, Stream, Table, Totals, no_approximation, tied_by_unit
 from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights
-from steelyard.metrics.boxes.matches import KEY, Matches, MatchesElsewhere, curves, figures, matches
+from steelyard.metrics.boxes.matches import KEY, KINDS, Matches, MatchesElsewhere, curves, figures, matches
 
 
 class _StandIn(MatchesElsewhere):
@@ -43,8 +44,43 @@ class _StandIn(MatchesElsewhere):
         return found[0], found[1], found[2]
 
 
+CURVES = 7  # among the kinds of native/streams.cpp
+
+
+class _Told:
+    """How many detections there are, whether there is truth, and how many detections have the score of another."""
+
+    def __init__(self, has_truth: bool) -> None:
+        self.has_truth, self.count, self.ties = has_truth, 0, 0
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        score = part["score"]
+        self.count += len(score)
+        self.ties += int(np.count_nonzero(score[1:] == score[:-1]))
+
+    def result(self) -> Arrays:
+        return np.array([self.count]), np.array([self.has_truth]), np.array([self.ties])
+
+
+class _Walk:
+    """Curves or figures of detections that come in parts."""
+
+    def __init__(self, area: int, curves: bool, walk: Any) -> None:
+        self.area, self.curves, self.walk = area, curves, walk
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        bits = (part[f"{name}{self.area}"].astype(np.uint32) for name in ("hit", "ignored"))
+        self.walk.feed(part["score"], part["rank"], *bits)
+
+    def result(self) -> Arrays:
+        found: Arrays = self.walk.result()
+        return tuple(one[..., np.newaxis] for one in found) if self.curves else tuple(one[np.newaxis] for one in found)
+
+
 class BoxesByClass:
     """See `core.by_class.ByClass`."""
+
+    ranked = "detections"
 
     def stand_in(self, key: Any, facts: Mapping[str, Any], source: Elsewhere) -> Any:
         """One for each area, as the matching of a set of settings gives them."""
@@ -111,6 +147,20 @@ class BoxesByClass:
             return figures(m, weights, most, kind, np.array(grid))
 
         return answer
+
+    def stream(self, ask: Ask, totals: Totals, units: int) -> Stream:
+        """Answers for one class, its detections in parts."""
+        area, *rest = ask.settings
+        objects = totals.sum("truths", f"counts{area}")
+        if ask.what == "told":
+            return _Told(objects > 0)
+        thresholds = len(ask.key[1])
+        if ask.what == "curves":
+            most, points = rest
+            grid = np.linspace(0.0, 1.0, points)
+            return _Walk(area, True, _native.BoxStream(thresholds, most, CURVES, grid, objects, units))
+        most, kind, recalls, _ = rest
+        return _Walk(area, False, _native.BoxStream(thresholds, most, KINDS[kind], np.array(recalls), objects, units))
 
     def combined(self, ask: Ask, parts: Iterator[tuple[int, Arrays]]) -> Arrays:
         """Curves side by side; of figures the mean over the classes that have truth, added in the order of classes."""

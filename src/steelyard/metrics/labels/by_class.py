@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table, no_approximation
+from steelyard.core.by_class import Arrays, Ask, Elsewhere, Stream, Table, Totals, no_approximation
 from steelyard.core.histogram import Histogram, binned
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
@@ -30,8 +30,23 @@ class _StandIn:
         return self.source.answer(Ask(self.key, "thresholds", (kind,)), weights, lambda rows: (np.zeros(rows),))[0]
 
 
+class _Walk:
+    """One value of a ranking that comes in parts."""
+
+    def __init__(self, walk: Any) -> None:
+        self.walk = walk
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        self.walk.feed(part["score"], part["positive"])
+
+    def result(self) -> Arrays:
+        return (np.array([self.walk.result()]),)
+
+
 class LabelsByClass:
     """See `core.by_class.ByClass`."""
+
+    ranked = "rows"
 
     def stand_in(self, key: Any, facts: Mapping[str, Any], source: Elsewhere) -> Any:
         """One for the ranking of a class."""
@@ -42,7 +57,7 @@ class LabelsByClass:
         return (0,)
 
     def tables(self, stats: Stats, key: Any) -> Mapping[str, Table]:
-        """Rows with the score of the class, and whether they are of it."""
+        """Rows with the score of the class, and whether they are of it; the highest score first."""
         place = key[1]
         columns: dict[str, Array] = {
             "unit": stats.owner.astype(np.int32),
@@ -51,7 +66,8 @@ class LabelsByClass:
         }
         if "weight" in stats.events:
             columns["weight"] = np.asarray(stats.events["weight"], dtype=np.float64)
-        return {"rows": Table(np.array([0, len(stats.owner)]), columns)}
+        order = np.argsort(-columns["score"], kind="stable")
+        return {"rows": Table(np.array([0, len(order)]), {name: column[order] for name, column in columns.items()})}
 
     def walked(
         self, key: Any, events: Mapping[str, dict[str, Array]], units: int
@@ -74,6 +90,14 @@ class LabelsByClass:
             return (ranking.thresholds(weights, *ask.settings),)
 
         return answer
+
+    def stream(self, ask: Ask, totals: Totals, units: int) -> Stream | None:
+        """Answers of one ranking, its rows in parts; rows with weights of their own are walked whole."""
+        if totals.has("rows", "weight"):
+            return None
+        positives = totals.sum("rows", "positive")
+        kind, limit = (*ask.settings, 0.0)[:2]
+        return _Walk(_native.LabelStream(kind, limit, positives, totals.rows("rows") - positives))
 
     def combined(self, ask: Ask, parts: Iterator[tuple[int, Arrays]]) -> Arrays:
         """The answer of the one ranking."""
