@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import DRAW
-from scale_help import Driver, files, write_shards
+from scale_help import files, write_shards
 
 import steelyard as sy
 from steelyard.core.by_class import tied_by_unit
@@ -329,29 +328,3 @@ def test_the_default_set_of_much_data_leaves_out_what_must_be_gathered(
     assert any("best_f1. Ask for them by name" in note for note in found.notes)
     asked = evaluate_shards("boxes", *files(tmp_path), ["best_f1"], work=tmp_path / "work", workers=1, draws=100)
     assert "best_f1" in asked.scores
-
-
-@pytest.mark.slow
-def test_a_killed_driver_is_resumed_to_the_same_bytes(tmp_path: Path) -> None:
-    """Twenty times: kill -9 when some states are there, then run again."""
-    write_shards("boxes", tmp_path, 6, 6)
-    args = ("boxes", *files(tmp_path), ["map", "map50", "precision"])
-    expected = evaluate_shards(*args, work=tmp_path / "whole", workers=1, draws=100).to_json()
-    reference = states(tmp_path / "whole")
-    rng = np.random.default_rng(1)
-    killed = 0
-    with Driver("boxes", "local") as driver:
-        for turn in range(20):
-            work, out = tmp_path / f"work{turn}", tmp_path / f"{turn}.json"
-            wanted = 1 + int(rng.integers(len(reference) - 2))
-            pid = driver.start(out, *args, work=str(work), workers=1, draws=100)
-            deadline = time.monotonic() + 60
-            while len(list(work.glob("states/[!.]*"))) < wanted and time.monotonic() < deadline:
-                time.sleep(0.001)
-            os.kill(pid, signal.SIGKILL)
-            killed += driver.wait() == signal.SIGKILL and not out.exists()
-            driver.start(out, *args, work=str(work), workers=1, draws=100)
-            assert driver.wait() == 0
-            assert out.read_text(encoding="utf-8") == expected
-            assert {k: v for k, v in states(work).items() if not k.startswith(".")} == reference
-    assert killed >= 15  # now and then the run is over before the signal comes
