@@ -71,7 +71,8 @@ RANKED = {
         "ap(kind=voc)", "ap(kind=voc11)", "ap(kind=step)", "ap(kind=voc11, rule=voc)", "ap(label=cat)", "map(max_dets=2)",
         "map(max_dets=300)", "map(iou=0.3:0.6)", "lamr", "precision", "fpr_image",
     ],
-    "labels": ["roc_auc", "ap", "best_f1", "best_threshold", "tpr_at_fpr@0.1", "macro(ap)", "macro(roc_auc)", "weighted(ap)"],
+    "labels": ["roc_auc", "ap", "best_f1", "best_threshold", "tpr_at_fpr@0.1", "macro(ap)", "macro(roc_auc)", "weighted(ap)", "micro(ap)", "micro(roc_auc)"],
+    "ellipses": ["ap", "ap(iou=0.5:0.95, kind=coco)", "ap(kind=voc, iou=0.5)", "ap(kind=voc11, iou=0.3)", "recall"],
 }  # fmt: skip
 
 
@@ -82,12 +83,14 @@ def test_rankings_are_walked_by_class_on_the_workers(
 ) -> None:
     """Equal scores across shards, classes that a shard lacks, memory for a few events at a time; nothing is gathered."""
     rng = np.random.default_rng(5)
-    truth, predictions = DRAW[task](rng, units if task == "boxes" else units // 3)
+    truth, predictions = DRAW[task](rng, units // 3 if task == "labels" else units)
     if task == "boxes":
         predictions["score"] = np.round(predictions["score"], 2)
         truth["label"] = np.where(np.array(truth["image"]) == truth["image"][0], "yak", truth["label"])
-    else:
+    elif task == "labels":
         del truth["group"]
+    else:
+        predictions["score"] = np.round(predictions["score"], 2)
     key = catalogue.find_task(task).truth.key[0]
     shards = {unit: int(rng.integers(4)) for unit in dict.fromkeys(truth[key])}
     import pyarrow as pa

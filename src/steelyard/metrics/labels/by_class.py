@@ -12,7 +12,7 @@ from steelyard.core.by_class import Arrays, Ask, Elsewhere, Stream, Table, Total
 from steelyard.core.histogram import Histogram, binned
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
-from steelyard.metrics.labels.ranked import Ranking, class_scores, is_class
+from steelyard.metrics.labels.ranked import POOLED, Ranking, class_scores, is_class
 
 
 class _StandIn:
@@ -43,14 +43,20 @@ class _Walk:
         return (np.array([self.walk.result()]),)
 
 
+def _side_by_side(columns: Sequence[Array]) -> Array:
+    """Row by row, the classes of each in their order."""
+    return np.stack(columns, axis=1).ravel()
+
+
 class LabelsByClass:
     """See `core.by_class.ByClass`."""
 
     ranked = "rows"
 
     def stand_in(self, key: Any, facts: Mapping[str, Any], source: Elsewhere) -> Any:
-        """One for the ranking of a class."""
-        return _StandIn(source, key) if isinstance(key, tuple) and len(key) == 2 and key[0] == "ranking" else None
+        """One for the ranking of a class, or of all classes' scores in one."""
+        mine = key == POOLED or (isinstance(key, tuple) and len(key) == 2 and key[0] == "ranking")
+        return _StandIn(source, key) if mine else None
 
     def classes(self, key: Any, facts: Mapping[str, Any]) -> Sequence[int]:
         """One: the ranking's own."""
@@ -58,14 +64,14 @@ class LabelsByClass:
 
     def tables(self, stats: Stats, key: Any) -> Mapping[str, Table]:
         """Rows with the score of the class, and whether they are of it; the highest score first."""
-        place = key[1]
+        places = range(len(stats.facts["classes"])) if key == POOLED else (key[1],)
         columns: dict[str, Array] = {
-            "unit": stats.owner.astype(np.int32),
-            "score": np.asarray(class_scores(stats, place), dtype=np.float64),
-            "positive": is_class(stats, place),
+            "unit": np.repeat(stats.owner.astype(np.int32), len(places)),
+            "score": _side_by_side([np.asarray(class_scores(stats, place), dtype=np.float64) for place in places]),
+            "positive": _side_by_side([is_class(stats, place) for place in places]),
         }
         if "weight" in stats.events:
-            columns["weight"] = np.asarray(stats.events["weight"], dtype=np.float64)
+            columns["weight"] = np.repeat(np.asarray(stats.events["weight"], dtype=np.float64), len(places))
         order = np.argsort(-columns["score"], kind="stable")
         return {"rows": Table(np.array([0, len(order)]), {name: column[order] for name, column in columns.items()})}
 
