@@ -71,7 +71,10 @@ RANKED = {
         "ap(kind=voc)", "ap(kind=voc11)", "ap(kind=step)", "ap(kind=voc11, rule=voc)", "ap(label=cat)", "map(max_dets=2)",
         "map(max_dets=300)", "map(iou=0.3:0.6)", "lamr", "precision", "fpr_image",
     ],
-    "labels": ["roc_auc", "ap", "best_f1", "best_threshold", "tpr_at_fpr@0.1", "macro(ap)", "macro(roc_auc)", "weighted(ap)", "micro(ap)", "micro(roc_auc)"],
+    "labels": [
+        "roc_auc", "ap", "best_f1", "best_threshold", "tpr_at_fpr@0.1", "macro(ap)", "macro(roc_auc)", "weighted(ap)",
+        "micro(ap)", "micro(roc_auc)", "ovo(roc_auc)", "ovo(ap, weighted=true)",
+    ],
     "ellipses": ["ap", "ap(iou=0.5:0.95, kind=coco)", "ap(kind=voc, iou=0.5)", "ap(kind=voc11, iou=0.3)", "recall"],
 }  # fmt: skip
 

@@ -140,6 +140,16 @@ def test_without_a_process_group_it_is_this_process() -> None:
     assert sync(state).report("mae", confidence=None)["mae"].value == 2.0
 
 
+@pytest.mark.parametrize(("backend", "device"), [("nccl", "cuda:3"), ("gloo", "cpu"), ("cpu:gloo,cuda:nccl", "cpu")])
+def test_tensors_go_where_the_backend_wants_them(backend: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no GPU here: what is tested of nccl is the choice of the device, not the sending."""
+    from steelyard import torch as ours
+
+    monkeypatch.setattr(torch.distributed, "get_backend", lambda group: backend)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
+    assert ours._device(None) == torch.device(device)
+
+
 def test_the_lightning_example_on_two_ranks(tmp_path: Path) -> None:
     """The module of the docs, with the ranks that Lightning starts: its sampler repeats one of 11 images, and 11 count."""
     pytest.importorskip("lightning")  # installed by requirements/test.txt

@@ -54,8 +54,8 @@ class LabelsByClass:
     ranked = "rows"
 
     def stand_in(self, key: Any, facts: Mapping[str, Any], source: Elsewhere) -> Any:
-        """One for the ranking of a class, or of all classes' scores in one."""
-        mine = key == POOLED or (isinstance(key, tuple) and len(key) == 2 and key[0] == "ranking")
+        """One for the ranking of a class, of two classes' rows, or of all classes' scores in one."""
+        mine = key == POOLED or (isinstance(key, tuple) and key and key[0] in ("ranking", "between"))
         return _StandIn(source, key) if mine else None
 
     def classes(self, key: Any, facts: Mapping[str, Any]) -> Sequence[int]:
@@ -72,6 +72,9 @@ class LabelsByClass:
         }
         if "weight" in stats.events:
             columns["weight"] = np.repeat(np.asarray(stats.events["weight"], dtype=np.float64), len(places))
+        if key[0] == "between":
+            kept = np.isin(stats.events["truth"], key[1:])
+            columns = {name: column[kept] for name, column in columns.items()}
         order = np.argsort(-columns["score"], kind="stable")
         return {"rows": Table(np.array([0, len(order)]), {name: column[order] for name, column in columns.items()})}
 
