@@ -60,7 +60,7 @@ def sync(accumulator: Accumulator, *, to: int | None = None, group: Any = None) 
 
 
 def _device(group: Any) -> Any:
-    """Where tensors must be for a group's backend: nccl moves what is on a GPU only, and of a rank that is the current."""
+    """Where tensors must be for a group's backend: nccl moves only what is on a GPU; a rank's is the current one."""
     import torch
     import torch.distributed as dist
 
