@@ -33,6 +33,7 @@ from steelyard.stats.intervals import BCA_BELOW
 from steelyard.stats.sums import are_sums, sums
 
 EVENT_BYTES = 64  # that a worker needs for an event, about: its columns, their sorted copies, the order
+PIECES = 8  # jobs that a ranking is walked in, at least: whatever the number of workers, so that states stay the same
 PART = 1 << 20  # events that are merged at a time: more only make the sorting slower
 RUN_ROWS = 4096  # of a file at a time, at least, where memory allows
 Asked = Mapping[Any, tuple[tuple[Ask, str], ...]]  # by the key of the ranking
@@ -169,9 +170,11 @@ def walk(job: Walking) -> str:
         asks = [(i, ask) for i, (ask, under) in enumerate(job.asked) if under == kind]
         parts: dict[str, list[Array]] = {}
         for block in weights.blocks() if asks else ():
-            row = Plain(block[0]) if kind == "plain" else Rows(block)
-            for i, ask in asks:
-                for k, walker in walkers.items():
+            for k, walker in walkers.items():
+                row = (
+                    Plain(block[0]) if kind == "plain" else Rows(block)
+                )  # one a class: what is kept with it goes with it
+                for i, ask in asks:
                     for j, array in enumerate(walker(ask, row)):
                         parts.setdefault(f"{i}.{k}.{j}", []).append(array)
         arrays |= {part: found[0] if len(found) == 1 else np.concatenate(found) for part, found in parts.items()}

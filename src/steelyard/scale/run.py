@@ -314,7 +314,8 @@ def _walked(
     items = []
     for number, key in enumerate(keys):
         sizes = np.sum([counts for _, every in laid for counts in every[number]], axis=0)
-        for group in ranked.in_groups(sizes, max(1, memory // ranked.EVENT_BYTES)):
+        most = min(memory // ranked.EVENT_BYTES, -(-int(sizes.sum()) // ranked.PIECES))
+        for group in ranked.in_groups(sizes, max(1, most)):
             items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], how, memory))
     names = run.every("walk", ranked.walk, items)
     return Answered(ranked.read_answers(run.data, by_class, names, items))
