@@ -41,13 +41,15 @@ class Resampling:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
 
 
-def score(stats: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str, Score]:
-    """Score every metric; all share the draws, and one pass over them."""
+def score(
+    stats: Stats, metrics: Sequence[Metric], how: Resampling, shared: BootstrapDraws | None = None
+) -> dict[str, Score]:
+    """Score every metric; all share the draws, and one pass over them. `shared`: draws that others need as well."""
     plain = stats.whole()
     values = [float(metric.reduce(stats, plain)[0]) for metric in metrics]
     units = stats.unit_count
     nothing: list[_Drawn] = [(None, None)] * len(metrics)
-    drawn = _intervals(stats, metrics, values, plain, how) if units > 1 else nothing
+    drawn = _intervals(stats, metrics, values, plain, how, shared) if units > 1 else nothing
     counted = plain if stats.unweighted else Plain(stats.counted)
     if (
         how.keep and units > 1 and stats.copies is not None
@@ -62,11 +64,17 @@ def score(stats: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str,
 
 
 def _intervals(
-    stats: Stats, metrics: Sequence[Metric], values: Sequence[float], plain: Plain, how: Resampling
+    stats: Stats,
+    metrics: Sequence[Metric],
+    values: Sequence[float],
+    plain: Plain,
+    how: Resampling,
+    drawn: BootstrapDraws | None = None,
 ) -> list[_Drawn]:
     if how.confidence is None:
         return [(None, None)] * len(metrics)
-    drawn = BootstrapDraws(unit_keys(stats.units), stats.weight, how.seed, how.draws, stats.copies)
+    if drawn is None:
+        drawn = BootstrapDraws(unit_keys(stats.units), stats.weight, how.seed, how.draws, stats.copies)
     drawn.prefetch(plain.seen.values())
     left_out = LeaveOneOut(plain.array)
     found: list[_Drawn] = []
