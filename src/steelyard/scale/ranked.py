@@ -49,7 +49,8 @@ def what_is_asked(
             continue
         kept = sums(stats, [metric], stand_in)
         metric.reduce(kept, Rows(np.ones((1, len(kept)))))  # as a bootstrap asks, and the jackknife
-        metric.reduce(kept, LeaveOneOut(np.ones(len(kept))))
+        if not metric.leans:
+            metric.reduce(kept, LeaveOneOut(np.ones(len(kept))))
         fit.append(metric)
         for ask, kind in recorder.asked:
             asked.setdefault(ask.key, {})[ask, kind] = None

@@ -13,7 +13,7 @@ from steelyard.core.score import Score
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, LeaveOneOut, Plain
 from steelyard.stats.draws import BootstrapDraws, unit_keys
-from steelyard.stats.intervals import BCA_BELOW, Interval, bca_interval, percentile_interval
+from steelyard.stats.intervals import BCA_BELOW, Interval, bca_interval, centred_interval, percentile_interval
 
 _Drawn = tuple[Interval | None, Floats | None]
 
@@ -83,7 +83,9 @@ def _intervals(
             found.append((None, None))
             continue
         draws = metric.reduce(stats, drawn)
-        if stats.copies is None and len(stats) < BCA_BELOW:
+        if metric.leans:
+            interval = centred_interval(draws, value, how.confidence, metric.range)
+        elif stats.copies is None and len(stats) < BCA_BELOW:
             interval = bca_interval(draws, value, metric.reduce(stats, left_out), how.confidence)
         else:
             interval = percentile_interval(draws, how.confidence)

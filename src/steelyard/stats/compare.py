@@ -18,7 +18,7 @@ from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, LeaveOneOut, Plain, Weights
 from steelyard.stats.bootstrap import Resampling, score
 from steelyard.stats.draws import BootstrapDraws, Sides, SwapDraws, unit_keys
-from steelyard.stats.intervals import BCA_BELOW, bca_interval, percentile_interval
+from steelyard.stats.intervals import BCA_BELOW, bca_interval, centred_interval, percentile_interval
 
 NO_DIFFERENCE = "no difference shown"
 
@@ -54,7 +54,9 @@ def compare(a: Stats, b: Stats, metrics: Sequence[Metric], how: Resampling) -> d
         interval, p = None, float("nan")
         if not np.isnan(value) and len(a) > 1:
             draws = _difference(metric, a, b, drawn)
-            if len(a) < BCA_BELOW:
+            if metric.leans:
+                interval = centred_interval(draws, value, confidence)
+            elif len(a) < BCA_BELOW:
                 jackknife = _difference(metric, a, b, LeaveOneOut(plain.array))
                 interval = bca_interval(draws, value, jackknife, confidence)
             else:
