@@ -2,7 +2,7 @@
 //
 // A class with more events than memory holds is merged from sorted files a part at a time. Nothing of a part is kept:
 // all that a curve needs of the past fits into a few numbers. Units weigh 1 here, so every sum is a whole number, and the
-// results are those of curves.cpp and ranked.cpp to the bit.
+// results are those of box_curves.cpp, box_pass.hpp and ranked.cpp to the bit.
 //
 // Precision on a recall grid is the highest precision at or after the hit that reaches a point. Going forward, hits fall
 // between two points of the grid; the highest precision between each two is enough, and is carried back in the end. For
@@ -26,10 +26,10 @@ namespace {
 constexpr double kTiny = 2.220446049250313e-16;  // numpy.spacing(1), as the reference adds it
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-// The figures of curves.cpp, and its curves.
+// The figures of box_figures.cpp, and curves.
 enum BoxKind : int { kCoco = 0, kGrid = 1, kArea = 2, kStep = 3, kMiss = 4, kBestF1 = 5, kRecall = 6, kCurves = 7 };
 
-// As curves.cpp divides: a float's inverse and two steps of Newton's.
+// As box_pass.hpp divides: a float's inverse and two steps of Newton's.
 double quotient(double found, double all) {
   double r = static_cast<double>(1.0f / static_cast<float>(all));
   r = r * (2.0 - all * r);
@@ -142,7 +142,7 @@ class BoxStream {
     return beyond * beyond < 1e-18 ? static_cast<double>(r) / last >= grid_[r] : beyond > 0;
   }
 
-  // How many points of the grid the weight found so far reaches, as curves.cpp counts them.
+  // How many points of the grid the weight found so far reaches, as box_pass.hpp counts them.
   std::size_t points_to(double tp) const {
     constexpr double magic = 6755399441055744.0;
     const double last = static_cast<double>(grid_.size() - 1), at = tp * (last / positives_);
@@ -225,7 +225,7 @@ class BoxStream {
       case kGrid: {
         double best = 0.0, sum = 0.0;
         std::size_t upper = 0;
-        for (std::size_t u = one.best.size(); u-- > 0;) {  // from the last hits back, as curves.cpp adds
+        for (std::size_t u = one.best.size(); u-- > 0;) {  // from the last hits back, as box_pass.hpp adds
           if (one.best[u] < 0) continue;
           if (upper) sum += best * static_cast<double>(upper - u);
           best = std::max(best, one.best[u]);

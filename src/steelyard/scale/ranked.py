@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.records import Array, as_object
 from steelyard.core.stats import Stats
-from steelyard.core.weights import LeaveOneOut, Plain, Weights
+from steelyard.core.weights import Counts, Floats, LeaveOneOut, Plain, Weights
 from steelyard.io.container import Reader, read_container, write_container
 from steelyard.scale.jobs import Data, State, Summary, measured, measuring_name
 from steelyard.scale.merge import Run, merged
@@ -55,7 +56,8 @@ def what_is_asked(
             continue
         kept = sums(stats, [metric], stand_in)
         metric.reduce(kept, Rows(np.ones((1, len(kept)))))  # as a bootstrap asks, and the jackknife
-        metric.reduce(kept, LeaveOneOut(np.ones(len(kept))))
+        if not metric.leans:
+            metric.reduce(kept, LeaveOneOut(np.ones(len(kept))))
         fit.append(metric)
         for ask, kind in recorder.asked:
             asked.setdefault(ask.key, {})[ask, kind] = None
@@ -169,17 +171,43 @@ def walk(job: Walking) -> str:
     for kind, weights in _weights(job.how, units, count):
         asks = [(i, ask) for i, (ask, under) in enumerate(job.asked) if under == kind]
         parts: dict[str, list[Array]] = {}
-        for block in weights.blocks() if asks else ():
-            for k, walker in walkers.items():
-                row = (
-                    Plain(block[0]) if kind == "plain" else Rows(block)
-                )  # one a class: what is kept with it goes with it
-                for i, ask in asks:
-                    for j, array in enumerate(walker(ask, row)):
+        for piece in _pieces(weights) if asks else ():
+            for i, ask in asks:
+                for k, walker in walkers.items():
+                    for j, array in enumerate(walker(ask, piece)):
                         parts.setdefault(f"{i}.{k}.{j}", []).append(array)
         arrays |= {part: found[0] if len(found) == 1 else np.concatenate(found) for part, found in parts.items()}
     write_container(path, "answers", {}, {part: np.ascontiguousarray(array) for part, array in arrays.items()})
     return name
+
+
+class _Once(Weights):
+    """Some draws, whose weights are made once for all classes."""
+
+    def __init__(self, piece: BootstrapDraws) -> None:
+        self.piece, self.rows, self.units = piece, piece.rows, piece.units
+
+    @cached_property
+    def _blocks(self) -> list[Floats]:
+        return list(self.piece.blocks())
+
+    def blocks(self) -> Iterator[Floats]:
+        """Give them."""
+        yield from self._blocks
+
+    def counts(self) -> Iterator[Counts] | None:
+        """Give them as bytes."""
+        return self.piece.counts()
+
+
+def _pieces(weights: Weights) -> Iterator[Weights]:
+    """A block of rows at a time."""
+    if isinstance(weights, Plain):
+        yield weights
+    elif isinstance(weights, BootstrapDraws):
+        yield from map(_Once, weights.pieces())
+    else:
+        yield from map(Rows, weights.blocks())
 
 
 def _weights(how: Resampling, units: Reader, count: int) -> Iterator[tuple[str, Weights]]:

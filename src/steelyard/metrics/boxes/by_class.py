@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,8 +15,17 @@ from steelyard import _native
 from steelyard.core.by_class import Arrays, Ask, Elsewhere, Rows, Stream, Table, Totals, no_approximation, tied_by_unit
 from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
 from steelyard.core.stats import Array, Stats
-from steelyard.core.weights import Floats, Plain, Weights
-from steelyard.metrics.boxes.matches import KEY, KINDS, Matches, MatchesElsewhere, curves, figures, matches
+from steelyard.core.weights import Floats, Weights
+from steelyard.metrics.boxes.matches import (
+    KEY,
+    KINDS,
+    Matches,
+    MatchesElsewhere,
+    curves,
+    figures,
+    matches,
+    takes_counts,
+)
 
 
 class _StandIn(MatchesElsewhere):
@@ -122,42 +130,44 @@ class BoxesByClass:
         order = tied_by_unit(found["score"], found["unit"])
         for name in found:  # one column at a time: a class may be the larger part of the memory
             found[name] = found[name][order]
-        score, rank = found["score"], found["rank"]
+        unit, score, rank = found["unit"], found["score"], found["rank"]
         count, objects = len(order), len(truths["unit"])
         del order
-        # Most classes are in few images: a draw lays out the weights of those only.
-        used, place = np.unique(np.concatenate([found.pop("unit"), truths.pop("unit")]), return_inverse=True)
-        place = place.astype(np.int32)
         none = np.zeros(0, np.int32)
-        narrowed: WeakKeyDictionary[Weights, Weights] = WeakKeyDictionary()
+        few: list[tuple[Array, Array]] = []
 
-        def matches_of(area: int, every: bool) -> Matches:
-            image = used[place] if every else place
+        def own_images() -> tuple[Array, Array]:
+            """The images that the class is in, and for each detection and truth its place among them."""
+            if not few:
+                used, place = np.unique(np.concatenate([unit, truths["unit"]]), return_inverse=True)
+                few.append((used, place.astype(np.int32)))
+            return few[0]
+
+        def matches_of(area: int, image: Array, truth_image: Array) -> Matches:
             return Matches(
-                np.zeros(1, np.int64), np.array([count]), none, image[:count], score, rank,
+                np.zeros(1, np.int64), np.array([count]), none, image, score, rank,
                 found[f"hit{area}"].astype(np.uint32), found[f"ignored{area}"].astype(np.uint32),
-                np.array([0, objects]), none, image[count:], truths[f"counts{area}"], len(key[1]), none, none,
+                np.array([0, objects]), none, truth_image, truths[f"counts{area}"], len(key[1]), none, none,
             )  # fmt: skip
-
-        def narrow(weights: Weights) -> Weights:
-            if weights not in narrowed:
-                block = np.concatenate([part[:, used] for part in weights.blocks()])
-                narrowed[weights] = Plain(block[0]) if isinstance(weights, Plain) else Rows(block)
-            return narrowed[weights]
 
         def answer(ask: Ask, weights: Weights | None) -> Arrays:
             if ask.what == "told":
                 has_truth = bool(truths[f"counts{ask.settings[0]}"].any())
                 ties = np.count_nonzero(score[1:] == score[:-1])
                 return np.array([count]), np.array([has_truth]), np.array([ties])
+            every = matches_of(ask.settings[0], unit, truths["unit"])
             if ask.what == "curves":
-                return curves(matches_of(ask.settings[0], False), np.ones(len(used)), *ask.settings[1:])
+                return curves(every, np.ones(units), *ask.settings[1:])
             if weights is None:
                 raise ValueError("figures need weights")
-            area, most, kind, grid, _ = ask.settings
-            every = kind == "lamr"  # it counts the images without the class too
-            m = matches_of(area, every)
-            return figures(m, weights if every else narrow(weights), most, kind, np.array(grid))
+            area, most, kind, given, _ = ask.settings
+            grid = np.array(given)
+            if kind == "lamr" or takes_counts(kind, grid, weights):  # the one counts images without the class too
+                return figures(every, weights, most, kind, grid)
+            # Most classes are in few images: the weights of those are enough, and laid out faster.
+            used, place = own_images()
+            rows = Rows(np.concatenate([block[:, used] for block in weights.blocks()]))
+            return figures(matches_of(area, place[:count], place[count:]), rows, most, kind, grid)
 
         return answer
 
