@@ -2,9 +2,9 @@
 
     python tools/simulate_intervals.py CLASSES IMAGES [--sets 150] [--draws 300] [--seed 0]
 
-Draws test sets from one population of 40,000 images and prints, for three metrics, the share of sets whose
-interval holds the mean over the sets, and the population's own value: for percentiles of the draws as they are, for BCa (below 1,000
-images), and for draws moved to the estimate. The table in docs/boxes.md is made with it.
+Draws test sets from one population of 40,000 images and prints, for three metrics, the share of sets whose interval
+holds the mean over the sets, and the population's own value: for percentiles of the draws as they are, for BCa (below
+1,000 images), and for draws moved to the estimate. The table in docs/boxes.md is made with it.
 """
 
 from __future__ import annotations
