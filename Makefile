@@ -46,7 +46,7 @@ fuzz: $(VENV)/test
 	$(BIN)/cmake --build build/fuzz --parallel 2
 	rm -rf build/fuzz-site && mkdir -p build/fuzz-site && cp -r src/steelyard build/fuzz-site/
 	cp build/fuzz/_native*.so build/fuzz-site/steelyard/
-	@for target in boxes:reader boxes:evaluator boxes:kernel masks:reader masks:evaluator masks:functions \
+	@for target in boxes:reader boxes:evaluator boxes:kernel boxes:streams masks:reader masks:evaluator masks:functions \
 	    captions:texts captions:model; do \
 	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/fuzz-site \
