@@ -30,7 +30,7 @@ from steelyard.metrics import catalogue
 from steelyard.report.model import Report
 from steelyard.scale import jobs, ranked
 from steelyard.scale.engines import Engine, Failure, Started
-from steelyard.scale.shards import Pattern, find_shards, is_remote, state_path
+from steelyard.scale.shards import Pattern, find_shards, state_path, work_folder
 from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.sums import are_sums
 
@@ -89,12 +89,7 @@ def evaluate_shards(
     predicted = None if predictions is None else find_shards(predictions, "predictions")
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     crossed = tuple((name,) if isinstance(name, str) else tuple(name) for name in by)
-    if is_remote(os.fspath(work)):
-        raise InputError(
-            "states cannot be kept behind a URL", where=f"work '{work}'", remedy="Name a folder that every worker sees."
-        )
-    folder = os.path.abspath(work)
-    os.makedirs(os.path.join(folder, "states"), exist_ok=True)
+    folder = work_folder(work)
     with Started(engine, workers, address) as started:
         run = _Run(started, jobs.Data(kind.name, dict(columns or {}), folder), skip_bad_shards, progress)
         states = _read(run, truths, predicted, join, buckets)

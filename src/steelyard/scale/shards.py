@@ -122,6 +122,17 @@ def state_name(kind: str, *parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
+def work_folder(work: str | os.PathLike[str]) -> str:
+    """The folder of a run's states, made where it is not there yet."""
+    if is_remote(os.fspath(work)):
+        raise InputError(
+            "states cannot be kept behind a URL", where=f"work '{work}'", remedy="Name a folder that every worker sees."
+        )
+    folder = os.path.abspath(work)
+    os.makedirs(os.path.join(folder, "states"), exist_ok=True)
+    return folder
+
+
 def state_path(work: str, kind: str, name: str) -> str:
     """Where a state lies in the work folder."""
     return os.path.join(work, "states", f"{name}.{kind}")
