@@ -41,8 +41,8 @@ bench: $(VENV)/bench
 # The sanitizers' runtime must be loaded before Python is.
 fuzz: $(VENV)/test
 	$(PIP) install cmake "nanobind>=3.0.1,<4"
-	$(BIN)/cmake -S . -B build/fuzz -DSTEELYARD_SANITIZE=ON -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(PY)) \
-	    -Dnanobind_DIR="$$($(PY) -m nanobind --cmake_dir)"
+	$(BIN)/cmake -S . -B build/fuzz -DSTEELYARD_SANITIZE=ON -DSKBUILD_SABI_VERSION=3.11 -DCMAKE_BUILD_TYPE=Release \
+	    -DPython_EXECUTABLE=$(abspath $(PY)) -Dnanobind_DIR="$$($(PY) -m nanobind --cmake_dir)"
 	$(BIN)/cmake --build build/fuzz --parallel 2
 	rm -rf build/fuzz-site && mkdir -p build/fuzz-site && cp -r src/steelyard build/fuzz-site/
 	cp build/fuzz/_native*.so build/fuzz-site/steelyard/
