@@ -151,6 +151,22 @@ def test_bad_tables_are_named(case: str) -> None:
         assert part in str(error.value)
 
 
+def test_lists_of_no_keypoint_are_named() -> None:
+    side = {"image": [1], "label": [1], "keypoints": [[]]}
+    with pytest.raises(sy.InputError, match="the list of keypoints is empty"):
+        sy.evaluate("keypoints", side, {**side, "score": [0.5]}, "map", options={"sigmas": [0.1]}, confidence=None)
+
+
+def test_one_sigma_where_there_is_no_object(tmp_path: Path) -> None:
+    """Found by fuzzing: there was then no sigma either."""
+    truth, results = tmp_path / "truth.json", tmp_path / "results.json"
+    truth.write_text('{"images": [{"id": 1}], "annotations": [], "categories": [{"id": 1, "name": "p"}]}')
+    results.write_text("[]")
+    report = sy.evaluate("keypoints", truth, results, ["map", "fppi"], options={"sigmas": [0.1]}, confidence=None)
+    assert np.isnan(report["map"].value)
+    assert report["fppi"].value == 0
+
+
 @pytest.mark.parametrize(
     ("item", "part"),
     [

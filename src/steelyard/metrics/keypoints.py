@@ -78,6 +78,12 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     width = max(records["keypoints"].shape[1] if len(records) else 0 for records in (truth, prediction))
     for records in (truth, prediction):
         numbers = records["keypoints"].shape[1]
+        if len(records) and not width:
+            raise InputError(
+                "the list of keypoints is empty",
+                where=records.where(0, "keypoints"),
+                remedy="Give x, y and v of each point.",
+            )
         if len(records) and (numbers % 3 or numbers != width):
             raise InputError(
                 f"{numbers} numbers a row, where the other side has {width}",
@@ -96,7 +102,7 @@ def _sigmas(given: Any, points: int) -> tuple[float, ...]:
                 remedy="Give the option sigmas: one number for all (0.05), or one for each.",
             )
         return BODY
-    sigmas = tuple(given) * (points if len(given) == 1 else 1)
+    sigmas = tuple(given) * (max(1, points) if len(given) == 1 else 1)
     if not all(1e-6 <= sigma <= 1e6 for sigma in sigmas):
         raise InputError(f"a sigma of {min(sigmas):g} is out of range", remedy="It must be from 1e-6 to 1e6.")
     if len(sigmas) != points and points:
