@@ -7,6 +7,7 @@
 #include "dots.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #if defined(__aarch64__) && (defined(__ARM_FEATURE_DOTPROD) || (defined(__linux__) && defined(__GNUC__) && !defined(__clang__)))
 #define STEELYARD_DOT_PRODUCT 1
@@ -26,26 +27,26 @@ namespace {
 #endif
 
 STEELYARD_INLINE void plain(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
-                            std::size_t vectors, std::int32_t* out) {
+                            std::size_t vectors, float* out) {
   for (std::size_t v = 0; v < vectors; ++v) {
     for (std::size_t r = 0; r < rows; ++r) {
-      std::int32_t sum = 0;
+      std::int32_t sum = kMagicBits;
       for (std::size_t c = 0; c < columns; ++c) sum += std::int32_t{weights[r * columns + c]} * x[v * columns + c];
-      out[v * rows + r] = sum;
+      out[v * rows + r] = std::bit_cast<float>(sum);
     }
   }
 }
 
-using Kernel = void (*)(const std::int8_t*, std::size_t, std::size_t, const std::int8_t*, std::size_t, std::int32_t*);
+using Kernel = void (*)(const std::int8_t*, std::size_t, std::size_t, const std::int8_t*, std::size_t, float*);
 
 void plain_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x, std::size_t vectors,
-                  std::int32_t* out) {
+                  float* out) {
   plain(weights, rows, columns, x, vectors, out);
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 __attribute__((target("avx2"))) void wide_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns,
-                                                 const std::int8_t* x, std::size_t vectors, std::int32_t* out) {
+                                                 const std::int8_t* x, std::size_t vectors, float* out) {
   plain(weights, rows, columns, x, vectors, out);
 }
 #endif
@@ -60,10 +61,10 @@ __attribute__((target("avx2"))) void wide_kernel(const std::int8_t* weights, std
 // Sixteen rows times `kVectors` vectors.
 template <std::size_t kVectors>
 STEELYARD_TARGET inline void sixteen_rows(const std::int8_t* weights, std::size_t columns, const std::int8_t* x, std::size_t rows,
-                                          std::int32_t* out) {
+                                          float* out) {
   int32x4_t sum[4][kVectors];
   for (auto& four : sum) {
-    for (auto& s : four) s = vdupq_n_s32(0);
+    for (auto& s : four) s = vdupq_n_s32(kMagicBits);
   }
   for (std::size_t c = 0; c < columns; c += 16, weights += 256) {
     int8x16_t in[kVectors];
@@ -86,22 +87,21 @@ STEELYARD_TARGET inline void sixteen_rows(const std::int8_t* weights, std::size_
     }
   }
   for (std::size_t v = 0; v < kVectors; ++v) {
-    for (int r = 0; r < 4; ++r) vst1q_s32(out + v * rows + 4 * r, sum[r][v]);
+    for (int r = 0; r < 4; ++r) vst1q_f32(out + v * rows + 4 * r, vreinterpretq_f32_s32(sum[r][v]));
   }
 }
 
-template <std::size_t kVectors>
-STEELYARD_TARGET inline void all_rows(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
-                                      std::int32_t* out) {
-  for (std::size_t r = 0; r < rows; r += 16) sixteen_rows<kVectors>(weights + r * columns, columns, x, rows, out + r);
-}
-
+// Sixteen rows after the other, each with all vectors, so that weights come from far once.
 STEELYARD_TARGET void dot_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
-                                 std::size_t vectors, std::int32_t* out) {
-  for (; vectors >= 4; vectors -= 4, x += 4 * columns, out += 4 * rows) all_rows<4>(weights, rows, columns, x, out);
-  if (vectors == 3) return all_rows<3>(weights, rows, columns, x, out);
-  if (vectors == 2) return all_rows<2>(weights, rows, columns, x, out);
-  if (vectors == 1) return all_rows<1>(weights, rows, columns, x, out);
+                                 std::size_t vectors, float* out) {
+  for (std::size_t r = 0; r < rows; r += 16, weights += 16 * columns, out += 16) {
+    std::size_t v = 0;
+    for (; v + 4 <= vectors; v += 4) sixteen_rows<4>(weights, columns, x + v * columns, rows, out + v * rows);
+    const std::int8_t* last = x + v * columns;
+    if (vectors - v == 3) sixteen_rows<3>(weights, columns, last, rows, out + v * rows);
+    if (vectors - v == 2) sixteen_rows<2>(weights, columns, last, rows, out + v * rows);
+    if (vectors - v == 1) sixteen_rows<1>(weights, columns, last, rows, out + v * rows);
+  }
 }
 #endif
 
@@ -139,7 +139,7 @@ ByteMatrix::ByteMatrix(std::span<const std::int8_t> weights, std::size_t rows, s
   }
 }
 
-void ByteMatrix::multiply(const std::int8_t* x, std::size_t vectors, std::int32_t* out) const {
+void ByteMatrix::multiply(const std::int8_t* x, std::size_t vectors, float* out) const {
   static const Kernel kernel = chosen_kernel();
   kernel(weights_.data(), rows_, columns_, x, vectors, out);
 }
