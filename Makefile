@@ -42,6 +42,12 @@ fuzz: $(VENV)/test
 	$(BIN)/cmake --build build/fuzz --parallel 2
 	rm -rf build/fuzz-site && mkdir -p build/fuzz-site && cp -r src/steelyard build/fuzz-site/
 	cp build/fuzz/_native*.so build/fuzz-site/steelyard/
+	$(BIN)/cmake -S . -B build/plain -DSTEELYARD_PLAIN=ON -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(PY)) \
+	    -Dnanobind_DIR="$$($(PY) -m nanobind --cmake_dir)"
+	$(BIN)/cmake --build build/plain --parallel 2
+	rm -rf build/plain-site && mkdir -p build/plain-site && cp -r src/steelyard build/plain-site/
+	cp build/plain/_native*.so build/plain-site/steelyard/
+	$(PY) fuzz/twins.py build/plain-site
 	@for target in boxes:reader boxes:evaluator boxes:kernel masks:reader masks:evaluator masks:functions \
 	    captions:texts captions:model; do \
 	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \

@@ -9,7 +9,8 @@
 #include <algorithm>
 #include <bit>
 
-#if defined(__aarch64__) && (defined(__ARM_FEATURE_DOTPROD) || (defined(__linux__) && defined(__GNUC__) && !defined(__clang__)))
+#if !defined(STEELYARD_PLAIN) && defined(__aarch64__) && \
+    (defined(__ARM_FEATURE_DOTPROD) || (defined(__linux__) && defined(__GNUC__) && !defined(__clang__)))
 #define STEELYARD_DOT_PRODUCT 1
 #include <arm_neon.h>
 #if !defined(__ARM_FEATURE_DOTPROD)
@@ -44,7 +45,8 @@ void plain_kernel(const std::int8_t* weights, std::size_t rows, std::size_t colu
   plain(weights, rows, columns, x, vectors, out);
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if !defined(STEELYARD_PLAIN) && defined(__x86_64__) && defined(__GNUC__)
+#define STEELYARD_WIDE 1
 __attribute__((target("avx2"))) void wide_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns,
                                                  const std::int8_t* x, std::size_t vectors, float* out) {
   plain(weights, rows, columns, x, vectors, out);
@@ -111,7 +113,7 @@ Kernel chosen_kernel() {
 #elif defined(STEELYARD_DOT_PRODUCT)
   constexpr unsigned long kDotProduct = 1ul << 20;  // HWCAP_ASIMDDP
   return getauxval(AT_HWCAP) & kDotProduct ? dot_kernel : plain_kernel;
-#elif defined(__x86_64__) && defined(__GNUC__)
+#elif defined(STEELYARD_WIDE)
   return __builtin_cpu_supports("avx2") ? wide_kernel : plain_kernel;
 #else
   return plain_kernel;

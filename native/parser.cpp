@@ -30,7 +30,7 @@ STEELYARD_INLINE void step_loop(std::size_t units, const float* STEELYARD_RESTRI
   }
   for (std::size_t u = 0; u < units; ++u) bytes[u] = static_cast<std::int8_t>(nearest(127.0f * state[u]));
 }
-#if defined(__x86_64__) && defined(__GNUC__)
+#if !defined(STEELYARD_PLAIN) && defined(__x86_64__) && defined(__GNUC__)
 #define STEELYARD_FUSED __attribute__((target("avx2,fma")))
 STEELYARD_FUSED void fused_step(std::size_t units, const float* in, const float* sum, const float* scale, const float* bias,
                                 float* state, std::int8_t* bytes) {
