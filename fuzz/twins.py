@@ -12,8 +12,11 @@ import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 
-TEXTS = 20_000
+import numpy
+
+TEXTS = 2_000
 
 
 def trees() -> None:
@@ -29,8 +32,12 @@ def trees() -> None:
 
 
 def parsed(site: str | None) -> bytes:
-    environment = os.environ | ({"PYTHONPATH": os.path.abspath(site)} if site else {})
-    done = subprocess.run([sys.executable, __file__], env=environment, check=True, capture_output=True)
+    """The trees by this build, or by the one in `site`: then without what the environment installs over it (-S)."""
+    command, environment = [sys.executable, __file__], dict(os.environ)
+    if site:
+        command.insert(1, "-S")
+        environment["PYTHONPATH"] = os.pathsep.join([os.path.abspath(site), str(Path(numpy.__file__).parent.parent)])
+    done = subprocess.run(command, env=environment, check=True, capture_output=True)
     if site and not done.stderr.decode().startswith(os.path.abspath(site)):
         sys.exit(f"this is no build of {site}: {done.stderr.decode()}")
     return done.stdout

@@ -64,7 +64,11 @@ __attribute__((target("avx2"))) void wide_kernel(const std::int8_t* weights, std
 // move registers about the intrinsic, which costs a tenth of the time.
 template <int kLane>
 STEELYARD_TARGET STEELYARD_INLINE void add_products(int32x4_t& sum, int8x16_t rows, int8x16_t x) {
-  asm("sdot %0.4s, %1.16b, %2.4b[%3]" : "+w"(sum) : "w"(rows), "w"(x), "i"(kLane));
+  static_assert(kLane >= 0 && kLane < 4);
+  if constexpr (kLane == 0) asm("sdot %0.4s, %1.16b, %2.4b[0]" : "+w"(sum) : "w"(rows), "w"(x));
+  if constexpr (kLane == 1) asm("sdot %0.4s, %1.16b, %2.4b[1]" : "+w"(sum) : "w"(rows), "w"(x));
+  if constexpr (kLane == 2) asm("sdot %0.4s, %1.16b, %2.4b[2]" : "+w"(sum) : "w"(rows), "w"(x));
+  if constexpr (kLane == 3) asm("sdot %0.4s, %1.16b, %2.4b[3]" : "+w"(sum) : "w"(rows), "w"(x));
 }
 
 // Sixteen rows times `kVectors` vectors: four bytes of each row and vector.
