@@ -101,12 +101,10 @@ def make_data(size: str, folder: Path) -> tuple[Path, Path]:
             for row, count in zip(rows, points, strict=True):
                 x, y, w, h = box[row]
                 ring = np.round(rng.random((count, 2)) * (w, h) + (x, y), 2)
-                polygon = str(ring.ravel().tolist())
-                seg = (
-                    f"[{polygon}]"
-                    if not crowd[row]
-                    else f'{{"counts": {polygon.replace(".", "")}, "size": [480, 640]}}'
-                )
+                numbers = ring.ravel().tolist()
+                seg = f"[{numbers}]"
+                if crowd[row]:
+                    seg = f'{{"counts": {[int(str(v).replace(".", "")) for v in numbers]}, "size": [480, 640]}}'
                 texts.append(
                     f'{{"segmentation": {seg}, "area": {area[row]}, "iscrowd": {int(crowd[row])}, "image_id": '
                     f'{image_ids[image[row]]}, "bbox": [{x}, {y}, {w}, {h}], "category_id": '

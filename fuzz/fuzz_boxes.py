@@ -149,7 +149,12 @@ def fuzz_kernel(rng: random.Random) -> None:
         grid = np.linspace(0, 1, 101 if rng.random() < 0.9 else 7)
         _native.box_curves(*args, counts, len(ious), 3, real(images), grid, 2)
         for kind in range(7):
-            _native.box_figures(*args, counts, len(ious), 3, real(int(n.integers(0, 40)), images), kind, grid, 2)
+            weights = real(int(n.integers(0, 40)), images)
+            _native.box_figures(*args, counts, len(ious), 3, weights, kind, grid, 2)
+            drawn = n.integers(0, 256, (2, images, 32)).astype(np.uint8)
+            _native.box_draws(
+                *args, counts, len(ious), 3, drawn, int(n.integers(30, 66)), kind, grid, bool(n.integers(2)), 2
+            )
     except (ValueError, TypeError):
         pass
 

@@ -249,6 +249,37 @@ Out<double> dense(In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t fir
   return result;
 }
 
+// The weights as bytes: (blocks of kDrawBlock draws, units, draws), so that a unit's weights lie side by side.
+template <typename Maker>
+Out<std::uint8_t> counts(In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count,
+                         long threads, const Maker& make_block) {
+  const std::size_t n = keys.shape(0), blocks = (count + kDrawBlock - 1) / kDrawBlock;
+  require(first % kDrawBlock == 0, "the first draw must be a multiple of 32");
+  require(count <= (std::size_t{1} << 32) && blocks * kDrawBlock * n <= (std::size_t{1} << 40), "too many draws");
+  std::uint8_t* out;
+  auto result = make_raw<std::uint8_t>({blocks, n, kDrawBlock}, out);
+  const std::uint64_t* key = keys.data();
+  nb::gil_scoped_release release;
+  parallel_for(blocks, thread_count(threads), [&](std::size_t block) {
+    auto weights = std::make_unique<WeightBlock>();
+    std::array<std::uint64_t, kUnitBlock> streams;
+    for (std::size_t start = 0; start < n; start += kUnitBlock) {
+      const std::size_t units = std::min(kUnitBlock, n - start);
+      for (std::size_t u = 0; u < units; ++u) {
+        streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
+      }
+      make_block(streams.data(), start, units, first + block * kDrawBlock, *weights);
+      std::uint8_t* to = out + (block * n + start) * kDrawBlock;
+      for (std::size_t u = 0; u < units; ++u) {
+        for (std::size_t d = 0; d < kDrawBlock; ++d) {
+          to[u * kDrawBlock + d] = static_cast<std::uint8_t>((*weights)[d][u]);
+        }
+      }
+    }
+  });
+  return result;
+}
+
 Out<std::uint64_t> unit_keys(nb::bytes text, In1<std::int64_t> ends) {
   const std::size_t n = ends.shape(0);
   const char* data = static_cast<const char*>(text.data());
@@ -340,6 +371,20 @@ void bind_draws(nb::module_& m) {
          const Copies& copies) { return dense(keys, seed, first, count, poisson_maker(keys, copies)); },
       nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
       nb::arg("copies").noconvert() = nb::none(), "The weights that poisson_totals multiplies with, draws x units.");
+  m.def(
+      "poisson_counts",
+      [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads) {
+        return counts(keys, seed, first, count, threads, poisson_maker(keys, std::nullopt));
+      },
+      nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"), nb::arg("threads") = 0,
+      "The weights of poisson_weights as bytes, (groups, units, 32 draws).");
+  m.def(
+      "flip_counts",
+      [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads) {
+        return counts(keys, seed, first, count, threads, FlipMaker{});
+      },
+      nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"), nb::arg("threads") = 0,
+      "The flips of flip_weights as bytes, (groups, units, 32 draws).");
   m.def(
       "flip_weights",
       [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count) {

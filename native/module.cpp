@@ -17,7 +17,8 @@ void bind_ranking_join(nanobind::module_& m);
 void bind_ranking_scores(nanobind::module_& m);
 void bind_texts(nanobind::module_& m);
 void bind_trec(nanobind::module_& m);
-void bind_curves(nanobind::module_& m);
+void bind_box_curves(nanobind::module_& m);
+void bind_box_figures(nanobind::module_& m);
 void bind_language(nanobind::module_& m);
 }
 
@@ -38,6 +39,7 @@ NB_MODULE(_native, m) {
   steelyard::bind_ranking_scores(m);
   steelyard::bind_texts(m);
   steelyard::bind_trec(m);
-  steelyard::bind_curves(m);
+  steelyard::bind_box_curves(m);
+  steelyard::bind_box_figures(m);
   steelyard::bind_language(m);
 }

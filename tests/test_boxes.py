@@ -1,4 +1,4 @@
-"""Boxes: worked values, other references, what draws mean, the kinds of input."""
+"""Boxes: worked values, other references, the kinds of input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_boxes_parity import TWELVE, draw, reference, stats_of
+from test_boxes_parity import TWELVE, draw
 
 import steelyard as sy
 from steelyard.metrics import catalogue
@@ -113,51 +113,6 @@ def test_vocs_rule_gives_a_taken_truth_no_second_choice() -> None:
     report = sy.evaluate("boxes", truth, found, ["ap(kind=voc)", "ap(kind=voc, rule=voc)"], confidence=None)
     assert report["ap(kind=voc)"].value == 1.0
     assert report["ap(kind=voc, rule=voc)"].value == 0.5
-
-
-def test_draws_are_what_the_reference_gives_for_repeated_images() -> None:
-    """A row of whole weights against pycocotools on a data set in which images stand that often."""
-    for seed in (11, 12, 13, 14):
-        data, results = draw(seed)
-        for i, result in enumerate(results):  # no ties, which copies would order anew
-            result["score"] = float(np.random.default_rng(seed).permutation(len(results))[i] + 1) / 1000
-        stats = stats_of(data, results)
-        counts = np.random.default_rng(seed + 100).integers(0, 4, len(stats))
-        if counts.sum() == 0:
-            continue
-        wanted = dict(zip(stats.units.tolist(), counts.tolist(), strict=True))
-        big: Data = {"images": [], "annotations": [], "categories": data["categories"]}
-        repeated = []
-        for image, times in wanted.items():
-            for copy in range(times):
-                new = image * 10 + copy
-                big["images"].append({"id": new})
-                big["annotations"] += [
-                    {**a, "image_id": new, "id": len(big["annotations"]) + 1 + j}
-                    for j, a in enumerate(x for x in data["annotations"] if x["image_id"] == image)
-                ]
-                repeated += [{**r, "image_id": new} for r in results if r["image_id"] == image]
-        if not repeated:
-            continue
-        expected = reference(big, repeated).stats
-
-        rows = _rows_of(counts.astype(float))
-        for name, reference_value in zip(TWELVE, expected, strict=True):
-            found = catalogue.parse(name, "boxes").reduce(stats, rows)
-            want = np.nan if reference_value == -1 else reference_value
-            np.testing.assert_allclose(found, [want, want], atol=1e-12)
-
-
-def _rows_of(weights: Any) -> Any:
-    from steelyard.core.weights import Weights
-
-    class Rows(Weights):
-        rows, units = 2, len(weights)
-
-        def blocks(self) -> Any:
-            yield np.stack([weights, weights])
-
-    return Rows()
 
 
 def small() -> tuple[Data, Data]:

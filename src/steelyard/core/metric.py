@@ -31,6 +31,7 @@ class Metric(ABC):
     at: ClassVar[str | None] = None
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
+    leans: ClassVar[bool] = False  # whether draws lie to one side of the value, as those of a maximum do
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
 
     @abstractmethod

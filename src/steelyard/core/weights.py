@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Counts = NDArray[np.uint8]
 
 BLOCK_BYTES = 32 << 20
 
@@ -62,6 +63,14 @@ class Weights(ABC):
     @abstractmethod
     def blocks(self) -> Iterator[Floats]:
         """The weights themselves, as blocks (some rows, units) that are never all held at once."""
+
+    def counts(self) -> Iterator[Counts] | None:
+        """The same as blocks of counts, (groups, units, 32 rows side by side); None where they are none.
+
+        Only draws give them. They say that nobody reads the last digits of a value: a metric may make it in single
+        precision.
+        """
+        return None
 
     def parts(self, most: int) -> Iterator[Weights]:
         """The same rows in parts of about `most`, where their totals would be too large to hold at once."""
@@ -138,6 +147,14 @@ class EachUnit(Weights):
             block = np.zeros((stop - start, self.units))
             block[np.arange(stop - start), np.arange(start, stop)] = 1.0
             yield block
+
+    def counts(self) -> Iterator[Counts] | None:
+        """The same as blocks of counts, (groups, units, 32 rows side by side); None where they are none.
+
+        Only draws give them. They say that nobody reads the last digits of a value: a metric may make it in single
+        precision.
+        """
+        return None
 
     def parts(self, most: int) -> Iterator[Weights]:
         """Runs of units."""

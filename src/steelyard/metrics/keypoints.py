@@ -25,15 +25,17 @@ from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, w
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
-    FalsePositiveRateCandidate,
-    FalsePositiveRateImage,
-    FalsePositivesPerImage,
     LogAverageMissRate,
     MeanIou,
     Precision,
     Recall,
 )
 from steelyard.metrics.boxes.errors import ErrorCost
+from steelyard.metrics.boxes.false_positives import (
+    FalsePositiveRateCandidate,
+    FalsePositiveRateImage,
+    FalsePositivesPerImage,
+)
 from steelyard.metrics.boxes.pairs import LARGEST
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
 from steelyard.metrics.boxes.precision import (

@@ -49,7 +49,8 @@ def what_is_asked(
             continue
         kept = sums(stats, [metric], stand_in)
         metric.reduce(kept, Rows(np.ones((1, len(kept)))))  # as a bootstrap asks, and the jackknife
-        metric.reduce(kept, LeaveOneOut(np.ones(len(kept))))
+        if not metric.leans:
+            metric.reduce(kept, LeaveOneOut(np.ones(len(kept))))
         fit.append(metric)
         for ask, kind in recorder.asked:
             asked.setdefault(ask.key, {})[ask, kind] = None
@@ -157,15 +158,24 @@ def walk(job: Walking) -> str:
     for kind, weights in _weights(job.how, units, count):
         asks = [(i, ask) for i, (ask, under) in enumerate(job.asked) if under == kind]
         parts: dict[str, list[Array]] = {}
-        for block in weights.blocks() if asks else ():
-            row = Plain(block[0]) if kind == "plain" else Rows(block)
+        for piece in _pieces(weights) if asks else ():
             for i, ask in asks:
                 for k, walker in walkers.items():
-                    for j, array in enumerate(walker(ask, row)):
+                    for j, array in enumerate(walker(ask, piece)):
                         parts.setdefault(f"{i}.{k}.{j}", []).append(array)
         arrays |= {part: found[0] if len(found) == 1 else np.concatenate(found) for part, found in parts.items()}
     write_container(path, "answers", {}, {part: np.ascontiguousarray(array) for part, array in arrays.items()})
     return name
+
+
+def _pieces(weights: Weights) -> Iterator[Weights]:
+    """A block of rows at a time."""
+    if isinstance(weights, Plain):
+        yield weights
+    elif isinstance(weights, BootstrapDraws):
+        yield from weights.pieces()
+    else:
+        yield from map(Rows, weights.blocks())
 
 
 def _weights(how: Resampling, units: Reader, count: int) -> Iterator[tuple[str, Weights]]:

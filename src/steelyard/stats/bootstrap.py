@@ -13,7 +13,7 @@ from steelyard.core.score import Score
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, LeaveOneOut, Plain
 from steelyard.stats.draws import BootstrapDraws, unit_keys
-from steelyard.stats.intervals import BCA_BELOW, Interval, bca_interval, percentile_interval
+from steelyard.stats.intervals import BCA_BELOW, Interval, bca_interval, centred_interval, percentile_interval
 
 _Drawn = tuple[Interval | None, Floats | None]
 
@@ -41,13 +41,15 @@ class Resampling:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
 
 
-def score(stats: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str, Score]:
-    """Score every metric; all share the draws, and one pass over them."""
+def score(
+    stats: Stats, metrics: Sequence[Metric], how: Resampling, shared: BootstrapDraws | None = None
+) -> dict[str, Score]:
+    """Score every metric; all share the draws, and one pass over them. `shared`: draws that others need as well."""
     plain = stats.whole()
     values = [float(metric.reduce(stats, plain)[0]) for metric in metrics]
     units = stats.unit_count
     nothing: list[_Drawn] = [(None, None)] * len(metrics)
-    drawn = _intervals(stats, metrics, values, plain, how) if units > 1 else nothing
+    drawn = _intervals(stats, metrics, values, plain, how, shared) if units > 1 else nothing
     counted = plain if stats.unweighted else Plain(stats.counted)
     if (
         how.keep and units > 1 and stats.copies is not None
@@ -62,11 +64,17 @@ def score(stats: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str,
 
 
 def _intervals(
-    stats: Stats, metrics: Sequence[Metric], values: Sequence[float], plain: Plain, how: Resampling
+    stats: Stats,
+    metrics: Sequence[Metric],
+    values: Sequence[float],
+    plain: Plain,
+    how: Resampling,
+    drawn: BootstrapDraws | None = None,
 ) -> list[_Drawn]:
     if how.confidence is None:
         return [(None, None)] * len(metrics)
-    drawn = BootstrapDraws(unit_keys(stats.units), stats.weight, how.seed, how.draws, stats.copies)
+    if drawn is None:
+        drawn = BootstrapDraws(unit_keys(stats.units), stats.weight, how.seed, how.draws, stats.copies)
     drawn.prefetch(plain.seen.values())
     left_out = LeaveOneOut(plain.array)
     found: list[_Drawn] = []
@@ -75,7 +83,9 @@ def _intervals(
             found.append((None, None))
             continue
         draws = metric.reduce(stats, drawn)
-        if stats.copies is None and len(stats) < BCA_BELOW:
+        if metric.leans:
+            interval = centred_interval(draws, value, how.confidence, metric.range)
+        elif stats.copies is None and len(stats) < BCA_BELOW:
             interval = bca_interval(draws, value, metric.reduce(stats, left_out), how.confidence)
         else:
             interval = percentile_interval(draws, how.confidence)

@@ -17,8 +17,8 @@ from steelyard.core.score import Difference
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, LeaveOneOut, Plain, Weights
 from steelyard.stats.bootstrap import Resampling, score
-from steelyard.stats.draws import BootstrapDraws, SwapDraws, unit_keys
-from steelyard.stats.intervals import BCA_BELOW, bca_interval, percentile_interval
+from steelyard.stats.draws import BootstrapDraws, Sides, SwapDraws, unit_keys
+from steelyard.stats.intervals import BCA_BELOW, bca_interval, centred_interval, percentile_interval
 
 NO_DIFFERENCE = "no difference shown"
 
@@ -44,7 +44,8 @@ def compare(a: Stats, b: Stats, metrics: Sequence[Metric], how: Resampling) -> d
     for swap in swaps:
         swap.prefetch(both.seen.values())
 
-    scores_a, scores_b = score(a, metrics, how), score(b, metrics, how)
+    scores_a, scores_b = (score(side, metrics, how, drawn) for side in (a, b))
+    sides = [Sides(swap) for swap in swaps]
     confidence = 0.95 if how.confidence is None else how.confidence
     found: list[Difference] = []
     for metric in metrics:
@@ -53,12 +54,17 @@ def compare(a: Stats, b: Stats, metrics: Sequence[Metric], how: Resampling) -> d
         interval, p = None, float("nan")
         if not np.isnan(value) and len(a) > 1:
             draws = _difference(metric, a, b, drawn)
-            if len(a) < BCA_BELOW:
+            if metric.leans:
+                interval = centred_interval(draws, value, confidence)
+            elif len(a) < BCA_BELOW:
                 jackknife = _difference(metric, a, b, LeaveOneOut(plain.array))
                 interval = bca_interval(draws, value, jackknife, confidence)
             else:
                 interval = percentile_interval(draws, confidence)
-            p = _p_value(value, _goodness(metric, stacked, swaps[1]) - _goodness(metric, stacked, swaps[0]))
+            # As the worlds are made, which may be in single precision.
+            seen = float((_goodness(metric, stacked, sides[1]) - _goodness(metric, stacked, sides[0]))[0])
+            worlds = _goodness(metric, stacked, swaps[1]) - _goodness(metric, stacked, swaps[0])
+            p = _p_value(min(abs(value), abs(seen)), worlds)
         found.append(
             Difference(
                 spec=spec,
@@ -101,10 +107,10 @@ def _difference(metric: Metric, a: Stats, b: Stats, weights: Weights) -> Floats:
     return _goodness(metric, b, weights) - _goodness(metric, a, weights)
 
 
-def _p_value(value: float, worlds: Floats) -> float:
+def _p_value(size: float, worlds: Floats) -> float:
     worlds = worlds[~np.isnan(worlds)]
     # A world equal to the observed one up to rounding is as extreme as it.
-    as_extreme = np.count_nonzero(np.abs(worlds) >= abs(value) * (1 - 1e-12))
+    as_extreme = np.count_nonzero(np.abs(worlds) >= size * (1 - 1e-12))
     return (1 + as_extreme) / (1 + len(worlds))
 
 

@@ -13,7 +13,10 @@ from itertools import accumulate
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.weights import Array, Entries, Floats, Weights
+from steelyard.core.weights import Array, Counts, Entries, Floats, Weights
+
+HELD_BYTES = 64 << 20  # counts that are kept for the next metric
+SURE_UNITS = 200  # below, worlds of the randomisation test are few, and equal ones must come out equal
 
 
 def unit_keys(units: Array) -> Array:
@@ -74,31 +77,66 @@ class BootstrapDraws(_Drawn):
     A row that stands for n alike units (`copies`) is drawn from Poisson(n), which is the sum of n such weights.
     """
 
-    def __init__(self, keys: Array, base: Floats, seed: int, draws: int, copies: Array | None = None) -> None:
+    def __init__(
+        self, keys: Array, base: Floats, seed: int, draws: int, copies: Array | None = None, *, first: int = 0
+    ) -> None:
         super().__init__(keys, seed, draws)
-        self.base = base
+        self.base, self.first = base, first
         self.copies = None if copies is None else np.ascontiguousarray(copies, dtype=np.int64)
+        self._counts: list[Counts] = []
 
     def _pass(self, matrix: Floats) -> Floats:
         weighted = np.ascontiguousarray(matrix * self.base[:, np.newaxis])
-        totals: Floats = _native.poisson_totals(self.keys, weighted, self.seed, 0, self.rows, copies=self.copies)
+        totals: Floats = _native.poisson_totals(
+            self.keys, weighted, self.seed, self.first, self.rows, copies=self.copies
+        )
         return totals
 
     def _scatter(self, entries: Entries) -> Floats:
         value = np.zeros(0) if entries.value is None and (self.base == 1).all() else entries.times(self.base)
         totals: Floats = _native.poisson_scatter(
-            self.keys, entries.owner, entries.code, value, entries.size, self.seed, 0, self.rows, copies=self.copies
+            self.keys,
+            entries.owner,
+            entries.code,
+            value,
+            entries.size,
+            self.seed,
+            self.first,
+            self.rows,
+            copies=self.copies,
         )
         return totals
 
     def blocks(self) -> Iterator[Floats]:
         """Give the drawn weights in blocks of draws."""
-        step = self._rows_a_block()
-        for start in range(0, self.rows, step):
-            count = min(step, self.rows - start)
+        for start, count in self._ranges(self._rows_a_block()):
             block: Floats = _native.poisson_weights(self.keys, self.seed, start, count, copies=self.copies)
             block *= self.base
             yield block
+
+    def counts(self) -> Iterator[Counts] | None:
+        """Give the drawn weights as bytes, where a unit stands for itself and weighs 1."""
+        if self.copies is not None or not (self.base == 1).all():
+            return None
+        if self._counts:
+            return iter(self._counts)
+        made = (
+            _native.poisson_counts(self.keys, self.seed, start, count)
+            for start, count in self._ranges(8 * self._rows_a_block())
+        )
+        if self.rows * self.units > HELD_BYTES:
+            return made
+        self._counts = list(made)
+        return iter(self._counts)
+
+    def pieces(self) -> Iterator[BootstrapDraws]:
+        """The same draws a block at a time."""
+        for start, count in self._ranges(self._rows_a_block()):
+            yield BootstrapDraws(self.keys, self.base, self.seed, count, self.copies, first=start)
+
+    def _ranges(self, step: int) -> Iterator[tuple[int, int]]:
+        for start in range(0, self.rows, step):
+            yield self.first + start, min(step, self.rows - start)
 
 
 class SwapDraws(_Drawn):
@@ -145,3 +183,35 @@ class SwapDraws(_Drawn):
             flips = _native.flip_weights(self.keys, self.seed, start, count)
             first = 1 - flips if self.other else flips
             yield np.concatenate([first * self.base, (1 - first) * self.base], axis=1)
+
+    def counts(self) -> Iterator[Counts] | None:
+        """Give the flips as bytes, where units weigh 1 and are not few."""
+        if len(self.keys) < SURE_UNITS or not (self.base == 1).all():
+            return None
+        step = 8 * self._rows_a_block()
+        starts = range(0, self.rows, step)
+        return (self._sides(_native.flip_counts(self.keys, self.seed, k, min(step, self.rows - k))) for k in starts)
+
+    def _sides(self, flips: Counts) -> Counts:
+        other = np.uint8(1) - flips
+        return np.concatenate([other, flips] if self.other else [flips, other], axis=1)
+
+
+class Sides(Weights):
+    """The two models stacked, as they are: one row that takes every unit from A, or with `other` from B."""
+
+    def __init__(self, swaps: SwapDraws) -> None:
+        self.rows, self.units, self.swaps = 1, swaps.units, swaps
+
+    def blocks(self) -> Iterator[Floats]:
+        """Give the one row."""
+        sides = [self.swaps.base, np.zeros_like(self.swaps.base)]
+        yield np.concatenate(sides[::-1] if self.swaps.other else sides)[np.newaxis]
+
+    def counts(self) -> Iterator[Counts] | None:
+        """Give the one row as the flips come, so that values compare with theirs."""
+        if self.swaps.counts() is None:
+            return None
+        row = np.zeros((1, self.units, 32), dtype=np.uint8)
+        row[0, :, 0] = next(self.blocks())[0]
+        return iter([row])

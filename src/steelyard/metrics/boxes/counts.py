@@ -1,4 +1,4 @@
-"""Boxes at a working point: precision, recall, F1, false positive rates and the IoU of what was found.
+"""Boxes at a working point: precision, recall, F1, the miss rate and the IoU of what was found.
 
 Everything here is a ratio of counts by image, so that any weights are one product with the columns.
 """
@@ -14,7 +14,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.spec import Range, render_value
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.metrics.boxes.matches import AREAS, Matches, figures, matches, sides
+from steelyard.metrics.boxes.matches import AREAS, Matches, figures, matches
 from steelyard.metrics.boxes.settings import (
     STANDARD,
     check_ious,
@@ -24,8 +24,6 @@ from steelyard.metrics.boxes.settings import (
     matched,
     thresholds,
 )
-
-INFINITY = float("inf")
 
 
 def _in_class(m: Matches, places: Array, code: int | None) -> Array:
@@ -53,6 +51,21 @@ def _counts(stats: Stats, iou: float | Range, score: float, most: int, label: st
         columns[:, 1, column] = np.bincount(m.image[kept & ~hit & ~ignored], minlength=units)
         columns[:, 2, column] = np.bincount(m.truth_image[objects], minlength=units)
     return columns
+
+
+@frozen
+class WorkingPoint(Metric):
+    """A metric at an IoU threshold and a score threshold."""
+
+    iou: float | Range = 0.5
+    score: float = 0.5
+    max_dets: int = 100
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_score(self)
+        check_most(self, "max_dets")
 
 
 @frozen
@@ -89,7 +102,8 @@ class _AtScore(Metric):
         return (weights @ flat).reshape(-1, 3, columns.shape[2])
 
 
-def _mean(values: Array) -> Floats:
+def mean_over_thresholds(values: Array) -> Floats:
+    """The mean of each row's values."""
     return np.asarray(values.mean(axis=1))
 
 
@@ -117,7 +131,7 @@ class Precision(_AtScore):
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Hits over detections."""
         totals = self.totals(stats, weights)
-        return _mean(ratio(totals[:, 0], totals[:, 0] + totals[:, 1]))
+        return mean_over_thresholds(ratio(totals[:, 0], totals[:, 0] + totals[:, 1]))
 
 
 @frozen
@@ -142,7 +156,7 @@ class Recall(_AtScore):
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Hits over objects."""
         totals = self.totals(stats, weights)
-        return _mean(ratio(totals[:, 0], totals[:, 2]))
+        return mean_over_thresholds(ratio(totals[:, 0], totals[:, 2]))
 
 
 @frozen
@@ -166,7 +180,7 @@ class F1(_AtScore):
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Twice the hits over detections plus objects."""
         totals = self.totals(stats, weights)
-        return _mean(ratio(2 * totals[:, 0], totals[:, 0] + totals[:, 1] + totals[:, 2]))
+        return mean_over_thresholds(ratio(2 * totals[:, 0], totals[:, 0] + totals[:, 1] + totals[:, 2]))
 
 
 @frozen
@@ -234,131 +248,7 @@ def _pooled(m: Matches, t: int) -> Matches:
 
 
 @frozen
-class FalsePositivesPerImage(Metric):
-    r"""False positives an image: how many wrong detections a viewer sees.
-
-    $\mathrm{FPPI} = \mathrm{FP} \;/\; \mathrm{images}$
-
-    Undefined when there is no image.
-
-    Pros:
-    - Means the same whatever the number of objects.
-
-    Cons:
-    - Not a rate: it has no upper end.
-    """
-
-    name = "fppi"
-    title = "False positives an image"
-    better = "lower"
-    range = (0, INFINITY)
-
-    iou: float | Range = 0.5
-    score: float = 0.5
-    max_dets: int = 100
-
-    def check(self) -> None:
-        """Check every setting."""
-        check_ious(self, self.iou)
-        check_score(self)
-        check_most(self, "max_dets")
-
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """False positives over images."""
-        totals = F1(self.iou, self.score, None, self.max_dets).totals(stats, weights)
-        return _mean(ratio(totals[:, 1], (weights @ stats["images"])[:, np.newaxis]))
-
-
-@frozen
-class FalsePositiveRateImage(Metric):
-    r"""False positive rate by image: of the images without a class, the share that got a detection of it.
-
-    $\mathrm{FPR} = \sum_k |\{i : k \notin i,\; k\ \mathrm{detected}\}| \;/\; \sum_k |\{i : k \notin i\}|$
-
-    Boxes have no true negatives; whole images do, so this is the one rate with a true denominator, and what plain `fpr`
-    means. It is taken over all pairs of image and class.
-
-    Undefined when every image holds every class.
-
-    Pros:
-    - A real rate, from 0 to 1, comparable with classification.
-
-    Cons:
-    - Blind to false positives in images that do hold the class.
-    - Small by nature where there are many classes.
-    """
-
-    name = "fpr_image"
-    title = "False positive rate by image"
-    aliases = ("fpr",)
-    better = "lower"
-
-    score: float = 0.5
-
-    def check(self) -> None:
-        """Check the score threshold."""
-        check_score(self)
-
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Absent classes that were detected over absent classes."""
-        columns = stats.per_unit(("absent", self.score), lambda: _absent(stats, self.score))
-        totals = weights @ columns
-        return ratio(totals[:, 1], totals[:, 0])
-
-
-def _absent(stats: Stats, score: float) -> Array:
-    """By image: classes that are absent, and those among them that were detected."""
-    s, classes, units = sides(stats), len(stats.facts["labels"]), len(stats)
-    present = np.unique(s.image.astype(np.int64) * classes + s.label)
-    kept = s.d_score >= score
-    detected = np.unique(s.d_image[kept].astype(np.int64) * classes + s.d_label[kept])
-    wrong = np.setdiff1d(detected, present, assume_unique=True)
-    columns = np.empty((units, 2))
-    columns[:, 0] = classes - np.bincount(present // classes, minlength=units) if classes else 0
-    columns[:, 1] = np.bincount(wrong // max(classes, 1), minlength=units)
-    return columns
-
-
-@frozen
-class FalsePositiveRateCandidate(Metric):
-    r"""False positive rate by candidate: of the detections that match nothing, the share that the score lets through.
-
-    $\mathrm{FPR}_{\mathrm{candidate}} = |\{d\ \mathrm{unmatched},\; s_d \ge s\}| \;/\; |\{d\ \mathrm{unmatched}\}|$
-
-    Takes the unmatched detections of low score for the true negatives.
-
-    Undefined when every detection matches.
-
-    Pros:
-    - Shows how well the score tells wrong detections from right ones.
-
-    Cons:
-    - Depends on how many detections of low score the model puts out: not comparable between models.
-    """
-
-    name = "fpr_candidate"
-    title = "False positive rate by candidate"
-    better = "lower"
-
-    iou: float | Range = 0.5
-    score: float = 0.5
-    max_dets: int = 100
-
-    def check(self) -> None:
-        """Check every setting."""
-        check_ious(self, self.iou)
-        check_score(self)
-        check_most(self, "max_dets")
-
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Unmatched kept over unmatched."""
-        kept = F1(self.iou, self.score, None, self.max_dets).totals(stats, weights)
-        every = F1(self.iou, -1e300, None, self.max_dets).totals(stats, weights)
-        return _mean(ratio(kept[:, 1], every[:, 1]))
-
-
-@frozen
-class MeanIou(Metric):
+class MeanIou(WorkingPoint):
     r"""Mean IoU of the matched: how well what was found fits the objects.
 
     $\overline{\mathrm{IoU}} = \frac{1}{|M|} \sum_{(d, g) \in M} \mathrm{IoU}(d, g)$
@@ -376,14 +266,6 @@ class MeanIou(Metric):
     title = "Mean IoU of the matched"
 
     iou: float = 0.5
-    score: float = 0.5
-    max_dets: int = 100
-
-    def check(self) -> None:
-        """Check every setting."""
-        check_ious(self, self.iou)
-        check_score(self)
-        check_most(self, "max_dets")
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Sum of IoU over number of matches."""

@@ -98,6 +98,7 @@ class AveragePrecision(Metric):
     name = "ap"
     title = "Average precision"
     reference = "pycocotools 2.0.11"
+    leans = True
 
     kind: Kind = "coco"
     iou: float | Range = 0.5
@@ -147,6 +148,7 @@ class MeanAveragePrecision(Metric):
     name = "map"
     title = "mAP, IoU 0.5:0.95"
     reference = "pycocotools 2.0.11"
+    leans = True
 
     iou: float | Range = STANDARD
     area: AreaSetting = "all"
@@ -202,6 +204,7 @@ class _AtThreshold(Metric):
 
     iou: ClassVar[float]
     reference = "pycocotools 2.0.11"
+    leans = True
 
     area: AreaSetting = "all"
     max_dets: int = 100

@@ -8,15 +8,17 @@ from steelyard.metrics.boxes.by_class import BY_CLASS
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
-    FalsePositiveRateCandidate,
-    FalsePositiveRateImage,
-    FalsePositivesPerImage,
     LogAverageMissRate,
     MeanIou,
     Precision,
     Recall,
 )
 from steelyard.metrics.boxes.errors import ErrorCost
+from steelyard.metrics.boxes.false_positives import (
+    FalsePositiveRateCandidate,
+    FalsePositiveRateImage,
+    FalsePositivesPerImage,
+)
 from steelyard.metrics.boxes.others import explain_tools
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
 from steelyard.metrics.boxes.picture import scene

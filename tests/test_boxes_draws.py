@@ -1,0 +1,218 @@
+"""Boxes under draws of images: against the reference on repeated images, and the two ways of counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import draw_boxes, perfect_boxes
+from test_boxes_parity import TWELVE, draw, reference, stats_of
+
+import steelyard as sy
+from steelyard import _native
+from steelyard.core.stats import Stats
+from steelyard.core.task import Policy
+from steelyard.core.weights import Counts, Floats, Weights
+from steelyard.io.sources import read_sides
+from steelyard.metrics import catalogue
+from steelyard.metrics.boxes.matches import KINDS, figures, ranked
+from steelyard.metrics.boxes.settings import STANDARD, matched
+from steelyard.stats.bootstrap import Resampling, score
+from steelyard.stats.draws import BootstrapDraws, Sides, SwapDraws, unit_keys
+
+Data = dict[str, Any]
+SINGLE = 2.0**-23  # what a figure of counted rows may be off by
+
+
+class Rows(Weights):
+    """Rows of weights, as real numbers or, with `drawn`, as counts."""
+
+    def __init__(self, weights: Floats, *, drawn: bool) -> None:
+        self.weights, self.drawn = weights, drawn
+        self.rows, self.units = weights.shape
+
+    def blocks(self) -> Iterator[Floats]:
+        yield self.weights
+
+    def counts(self) -> Iterator[Counts] | None:
+        if not self.drawn:
+            return None
+        table = np.zeros((-(-self.rows // 32) * 32, self.units), np.uint8)
+        table[: self.rows] = self.weights
+        return iter([np.ascontiguousarray(table.reshape(-1, 32, self.units).transpose(0, 2, 1))])
+
+
+def repeated(data: Data, results: list[Data], times: dict[int, int]) -> tuple[Data, list[Data]]:
+    """The data set in which each image stands so many times."""
+    big: Data = {"images": [], "annotations": [], "categories": data["categories"]}
+    found = []
+    for image, count in times.items():
+        for copy in range(count):
+            new = image * 10 + copy
+            big["images"].append({"id": new})
+            big["annotations"] += [
+                {**a, "image_id": new, "id": len(big["annotations"]) + 1 + j}
+                for j, a in enumerate(x for x in data["annotations"] if x["image_id"] == image)
+            ]
+            found += [{**r, "image_id": new} for r in results if r["image_id"] == image]
+    return big, found
+
+
+def without_ties(seed: int) -> tuple[Data, list[Data]]:
+    """Drawn data whose scores differ: copies of an image would order equal ones anew."""
+    data, results = draw(seed)
+    for result, place in zip(results, np.random.default_rng(seed).permutation(len(results)), strict=True):
+        result["score"] = float(place + 1) / 1000
+    return data, results
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_draws_are_what_the_reference_gives_for_repeated_images(block: int) -> None:
+    """A row of whole weights against pycocotools on a data set in which images stand that often."""
+    used = 0
+    for seed in range(11 + 10 * block, 21 + 10 * block):
+        data, results = without_ties(seed)
+        stats = stats_of(data, results)
+        counts = np.random.default_rng(seed + 100).integers(0, 4, len(stats))
+        big, found = repeated(data, results, dict(zip(stats.units.tolist(), counts.tolist(), strict=True)))
+        if not found:
+            continue
+        used += 1
+        expected = reference(big, found).stats
+        weights = np.stack([counts, counts]).astype(float)
+        for name, wanted in zip(TWELVE, expected, strict=True):
+            want = np.nan if wanted == -1 else wanted
+            metric = catalogue.parse(name, "boxes")
+            np.testing.assert_allclose(metric.reduce(stats, Rows(weights, drawn=False)), [want, want], atol=1e-12)
+            np.testing.assert_allclose(metric.reduce(stats, Rows(weights, drawn=True)), [want, want], atol=SINGLE)
+    assert used > 5
+
+
+def measured(truth: Data, found: Data) -> Stats:
+    kind = catalogue.find_task("boxes")
+    return kind.measure(kind.join(*read_sides(kind, truth, found, {}), Policy()))
+
+
+@pytest.mark.parametrize("kind", ["coco", "voc11", "recall"])
+@pytest.mark.parametrize("seed", range(5))
+def test_counting_agrees_with_adding_real_weights(kind: str, seed: int) -> None:
+    """Over many draws and images; 64 bits give what 32 do."""
+    stats = measured(*draw_boxes(np.random.default_rng(seed), 250))
+    found, _ = matched(stats, STANDARD, "all", 100)
+    drawn = BootstrapDraws(unit_keys(stats.units), stats.weight, seed, 70)
+    real = Rows(np.concatenate(list(drawn.blocks())), drawn=False)
+    counted, exact = (figures(found, weights, 100, kind) for weights in (drawn, real))
+    for one, other in zip(counted, exact, strict=True):
+        assert one.shape == (70, 10)
+        np.testing.assert_allclose(one, other, rtol=0, atol=SINGLE)
+    grid = np.linspace(0, 1, {"coco": 101, "voc11": 11}.get(kind, 2))
+    wide = [
+        _native.box_draws(*ranked(found), 10, 100, counts, 70, KINDS[kind], grid, True)
+        for counts in drawn.counts() or ()
+    ]
+    assert len(wide) == 1
+    for one, other in zip(counted, wide[0], strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_pieces_are_the_same_draws() -> None:
+    keys = unit_keys(np.arange(40_000))
+    drawn = BootstrapDraws(keys, np.ones(len(keys)), 3, 200)
+    pieces = list(drawn.pieces())
+    assert len(pieces) > 1
+    for way in ("blocks", "counts"):
+        whole = [np.concatenate(list(getattr(one, way)())) for one in (drawn, *pieces)]
+        assert np.array_equal(whole[0], np.concatenate(whole[1:]))
+    counts = np.concatenate(list(drawn.counts() or ()))  # (groups, units, 32), padded with further draws
+    rows = counts.transpose(0, 2, 1).reshape(-1, len(keys))[:200]
+    assert np.array_equal(rows, np.concatenate(list(drawn.blocks())))
+
+
+def test_what_is_found_without_error_is_one_in_every_draw() -> None:
+    truth, _ = draw_boxes(np.random.default_rng(1), 60)
+    truth["crowd"] = np.zeros(len(truth["image"]), bool)
+    report = sy.evaluate("boxes", truth, perfect_boxes(truth), ["map", "map50", "ar@100"], draws=200)
+    for name in ("map", "map50", "ar@100"):
+        assert report[name].interval == (1.0, 1.0)
+
+
+def test_weights_of_images_are_not_counted() -> None:
+    keys = unit_keys(np.arange(300))
+    assert BootstrapDraws(keys, np.full(300, 0.5), 0, 100).counts() is None
+    assert BootstrapDraws(keys, np.ones(300), 0, 100, copies=np.full(300, 2)).counts() is None
+    assert SwapDraws(keys, np.full(300, 2.0), 0, 100).counts() is None
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_flips_come_as_counts_too(other: bool) -> None:
+    keys = unit_keys(np.arange(300))
+    swaps = SwapDraws(keys, np.ones(300), 5, 70, other=other)
+    for weights in (swaps, Sides(swaps)):
+        counts = np.concatenate(list(weights.counts() or ()))
+        rows = counts.transpose(0, 2, 1).reshape(-1, 600)[: weights.rows]
+        assert np.array_equal(rows, np.concatenate(list(weights.blocks())))
+    few = SwapDraws(keys[:50], np.ones(50), 5, 70, other=other)  # few worlds: equal ones must come out equal
+    assert few.counts() is None
+    assert Sides(few).counts() is None
+
+
+def test_a_model_against_itself_has_no_difference() -> None:
+    truth, found = draw_boxes(np.random.default_rng(2), 220)
+    difference = sy.compare("boxes", truth, found, found, ["map", "ar@10"], draws=100)
+    for name in ("map", "ar@10"):
+        assert (difference[name].difference, difference[name].p) == (0, 1.0)
+        assert difference[name].interval == (0.0, 0.0)
+
+
+def test_bad_counts_are_refused() -> None:
+    stats = measured(*draw_boxes(np.random.default_rng(0), 20))
+    found, _ = matched(stats, STANDARD, "all", 100)
+    counts, grid = np.ones((1, 20, 32), np.uint8), np.linspace(0, 1, 101)
+    good = (*ranked(found), 10, 100)
+    for message, *arguments in (
+        ("32 rows side by side", np.ones((1, 20, 16), np.uint8), 16, 0, grid),
+        ("out of range", np.ones((1, 19, 32), np.uint8), 32, 0, grid),
+        ("so many rows", counts, 33, 0, grid),
+        ("so many rows", counts, 0, 0, grid),
+        ("cannot be counted", counts, 32, 2, grid),
+        ("too many points", counts, 32, 0, np.linspace(0, 1, 128)),
+        ("must be even", counts, 32, 0, grid**2),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _native.box_draws(*good, *arguments)
+    with pytest.raises(TypeError):
+        _native.box_draws(*good, counts.astype(float), 32, 0, grid)
+
+
+def test_the_interval_of_map_holds_what_other_test_sets_score() -> None:
+    """Drawn test sets of a population with many rare classes, where draws of mAP all lean upward."""
+    rng = np.random.default_rng(5)
+    images, classes, sets, size = 6000, 40, 60, 300
+    image = np.repeat(np.arange(images), rng.poisson(4, images))
+    label = rng.choice(classes, len(image))
+    x = 100.0 * (np.arange(len(image)) - np.searchsorted(image, image))  # apart from each other
+    truth = {"image": image, "label": label, "x": x, "y": 0 * x, "w": 0 * x + 50, "h": 0 * x + 50}
+    found = np.flatnonzero(rng.random(len(image)) < 0.7)
+    false = rng.choice(image, len(image))
+    pred = {
+        "image": np.concatenate([image[found], false]),
+        "label": np.concatenate([label[found], rng.choice(classes, len(false))]),
+        "x": np.concatenate([x[found] + rng.exponential(8, len(found)), np.full(len(false), 5000.0)]),
+        "score": np.concatenate([rng.beta(4, 2, len(found)), rng.beta(2, 4, len(false))]),
+    }
+    pred |= {"y": 0 * pred["x"], "w": 0 * pred["x"] + 50, "h": 0 * pred["x"] + 50}
+    whole = measured(truth, pred)
+    metric = catalogue.parse("map", "boxes")
+    values, intervals, leaning = [], [], 0
+    for k in range(sets):
+        part = whole.take(np.sort(rng.choice(len(whole), size, replace=False)))
+        one = score(part, [metric], Resampling(draws=200, seed=k, keep=True))["map"]
+        values.append(one.value)
+        intervals.append(one.interval)
+        leaning += float(np.mean(one.draws)) > one.value
+    low, high = np.array(intervals).T
+    assert leaning == sets
+    # 95 % of 60 are 57; chance alone gives fewer than 52 once in 100 times.
+    assert np.count_nonzero((low <= np.mean(values)) & (np.mean(values) <= high)) >= 52
