@@ -1,5 +1,6 @@
 # make demo   set up a virtual environment, install, score the sample data, write a report
 # make test   the whole test suite, with every optional part it needs
+# make kills  kill -9 of workers and drivers in the middle of runs, twenty times each, on every engine
 # make lint   ruff and mypy --strict
 # make bench  benchmarks against the peers: CPU seconds and ratios
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, a minute a target
@@ -18,13 +19,16 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench fuzz docs clean
+.PHONY: demo test kills lint bench fuzz docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
 
 test: $(VENV)/test
 	$(PY) -m pytest -n 2
+
+kills: $(VENV)/test
+	STEELYARD_KILLS=20 $(PY) -m pytest -n 0 tests/test_scale_clusters.py -k killed_in
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .
@@ -49,7 +53,7 @@ fuzz: $(VENV)/test
 	rm -rf build/plain-site && mkdir -p build/plain-site && cp -r src/steelyard build/plain-site/
 	cp build/plain/_native*.so build/plain-site/steelyard/
 	$(PY) fuzz/twins.py build/plain-site
-	@for target in boxes:reader boxes:evaluator boxes:kernel masks:reader masks:evaluator masks:functions \
+	@for target in boxes:reader boxes:evaluator boxes:kernel boxes:streams masks:reader masks:evaluator masks:functions \
 	    captions:texts captions:model; do \
 	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/fuzz-site \

@@ -1,15 +1,18 @@
 """Scale: one process against two workers, the overhead of a shard, and detections by the hundred million.
 
-    python benchmarks/bench_scale.py                      64 shards; local processes, Dask; states' sizes
+    python benchmarks/bench_scale.py                      64 shards on every engine; a shard's overhead; states' sizes
+    python benchmarks/bench_scale.py intervals N FOLDER   N detections with 1,000 draws, in one process
     python benchmarks/bench_scale.py big [N] [FOLDER]     N detections (default 100 million) out of core, in one process
 
-Prints CPU seconds of this process and its children, wall seconds, and peak memory.
+Prints CPU seconds of the driver and all processes below it, wall seconds, and peak memory.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import secrets
 import shutil
 import subprocess
 import sys
@@ -21,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+ENGINES = (("local", 1), ("local", 2), ("dask", 2), ("ray", 2))
+TESTS = Path(__file__).resolve().parent.parent / "tests"
 CLASSES = 80
 PER_IMAGE = 100  # detections
 TRUTHS = 7
@@ -89,43 +94,79 @@ ONE = """
 import sys, resource, time, json
 import steelyard as sy
 from steelyard.scale import evaluate_shards
-folder, work, engine, workers, confidence, draws = sys.argv[1:7]
-stages, start = {}, time.perf_counter()
+folder, work, engine, workers, confidence, draws, task = sys.argv[1:8]
+stages, start, last = {}, time.perf_counter(), time.process_time()
 def progress(stage, done, all_):
+    global last
     now = time.process_time()
-    stages.setdefault(stage, [now, now])[1] = now
+    name = stage if done else "driver"  # between two stages it is the driver that works
+    stages[name], last = stages.get(name, 0.0) + now - last, now
     if done % 20 == 0 or done == all_:
         print(f"  {stage} {done}/{all_}  {time.perf_counter() - start:.0f} s, peak "
               f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB", file=sys.stderr, flush=True)
-report = evaluate_shards("boxes", f"{folder}/truth*.parquet", f"{folder}/found*.parquet", work=work, engine=engine,
+report = evaluate_shards(task, f"{folder}/truth*.*", f"{folder}/found*.*", work=work, engine=engine,
                          workers=int(workers), confidence=None if confidence == "none" else float(confidence),
-                         draws=int(draws), progress=progress if len(sys.argv) > 7 else None)
-if len(sys.argv) > 7:
+                         draws=int(draws), progress=progress if len(sys.argv) > 8 else None)
+if len(sys.argv) > 8:
     print(report)
-    for stage, (a, b) in stages.items():
-        print(f"{stage:<8} {b - a:8.1f} CPU s")
-usage = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-print(json.dumps({"map": report["map"].value, "interval": report["map"].interval,
-                  "cpu": sum(u.ru_utime + u.ru_stime for u in usage), "wall": time.perf_counter() - start,
-                  "self_mb": usage[0].ru_maxrss >> 10, "child_mb": usage[1].ru_maxrss >> 10}))
+    progress("report", 0, 0)
+    for stage, spent in stages.items():
+        print(f"{stage:<8} {spent:8.1f} CPU s")
+usage = resource.getrusage(resource.RUSAGE_SELF)
+first = next(iter(report.scores.values()))
+print(json.dumps({"map": first.value, "interval": first.interval, "cpu": usage.ru_utime + usage.ru_stime,
+                  "wall": time.perf_counter() - start, "self_mb": usage.ru_maxrss >> 10}))
 """
 
 
+def watched(command: list[str], environment: dict[str, str]) -> tuple[str, dict[int, tuple[float, int]]]:
+    """What a command prints, and CPU seconds and peak memory of each process below it, looked at now and then."""
+    import psutil
+
+    seen: dict[int, tuple[float, int]] = {}
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        started = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
+        root = psutil.Process(started.pid)
+        while started.poll() is None:
+            with contextlib.suppress(psutil.Error):
+                for process in root.children(recursive=True):
+                    with contextlib.suppress(psutil.Error):
+                        times, memory = process.cpu_times(), process.memory_info().rss
+                        before = seen.get(process.pid, (0.0, 0))
+                        seen[process.pid] = times.user + times.system, max(before[1], memory)
+            time.sleep(0.1)
+        out.seek(0)
+        err.seek(0)
+        if started.returncode:
+            raise subprocess.CalledProcessError(started.returncode, command, out.read(), err.read())
+        return out.read(), seen
+
+
 def run(
-    folder: Path, work: Path, engine: str, workers: int, confidence: str = "0.95", draws: int = 1000
+    folder: Path,
+    work: Path,
+    engine: str,
+    workers: int,
+    confidence: str = "0.95",
+    draws: int = 1000,
+    task: str = "boxes",
 ) -> dict[str, Any]:
     import json
 
-    done = subprocess.run(
-        [sys.executable, "-c", ONE, str(folder), str(work), engine, str(workers), confidence, str(draws)],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    command = [sys.executable, "-c", ONE, str(folder), str(work), engine, str(workers), confidence, str(draws), task]
+    if engine == "ray":  # it listens on all interfaces: in a network of its own, where the system allows one
+        head = f"import sys; sys.path.insert(0, {str(TESTS)!r}); import scale_ray; scale_ray.leave_the_network()\n"
+        command[2] = head + ONE
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONWARNINGS": "ignore"}
+    environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16)}
+    printed, below = watched(command, environment)
+    found = dict(json.loads(printed.splitlines()[-1]))
+    found["cpu"] += sum(cpu for cpu, _ in below.values())
+    found["child_mb"] = max((memory for _, memory in below.values()), default=0) >> 20
+    return found
 
 
 def small() -> None:
-    import steelyard as sy
-
     shards, images = 64, 250
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "data"
@@ -133,7 +174,7 @@ def small() -> None:
         print(f"{shards} shards, {shards * images:,} images, {shards * images * 20:,} detections, 1,000 draws")
         print(f"{'':<34} {'CPU s':>8} {'wall s':>8} {'peak MB':>8} {'a worker':>8}")
         seen = set()
-        for engine, workers in (("local", 1), ("local", 2), ("dask", 2), ("ray", 2)):
+        for engine, workers in ENGINES:
             work = Path(place) / f"{engine}{workers}"
             try:
                 first = run(folder, work, engine, workers)
@@ -145,13 +186,14 @@ def small() -> None:
                 print(
                     f"{engine}, {workers} workers{name:<20}".ljust(34),
                     f"{one['cpu']:8.2f} {one['wall']:8.2f} {one['self_mb']:8} {one['child_mb']:8}",
+                    flush=True,
                 )
                 seen.add((one["map"], tuple(one["interval"])))
             shutil.rmtree(work)
         print(f"the same score and interval from all: {len(seen) == 1} {seen}")
         whole = timed("one process, all data at once", lambda: at_once(folder))
         print(f"  {whole['map'].value} {whole['map'].interval}")
-        empty_shard(Path(place), sy)
+        overhead(Path(place))
 
 
 def at_once(folder: Path) -> Any:
@@ -166,24 +208,29 @@ def at_once(folder: Path) -> Any:
     return sy.evaluate("boxes", *sides, draws=1000)
 
 
-def empty_shard(place: Path, sy: Any) -> None:
-    """What a shard costs that holds next to nothing."""
-    from steelyard.scale import evaluate_shards
-
-    folder = place / "tiny"
-    folder.mkdir()
-    for i in range(64):
-        for side, more in (("truth", ""), ("pred", "")):
-            (folder / f"{side}{i:02d}.csv").write_text(f"dish,item,weight{more}\nd{i},0,{100 + i}\n")
-    before, wall = cpu(), time.perf_counter()
-    evaluate_shards("weights", str(folder / "truth*"), str(folder / "pred*"), ["mae"], work=place / "t", workers=1)
-    spent, passed = (cpu() - before) / 64 * 1e3, (time.perf_counter() - wall) / 64 * 1e3
-    print(f"a shard of one row: {spent:.1f} CPU ms, {passed:.1f} ms wall")
+def overhead(place: Path) -> None:
+    """What a shard costs that holds next to nothing: the slope from 64 shards to 320."""
+    print("a shard of one row, from 64 and 320 of them:")
+    for count in (64, 320):
+        folder = place / f"tiny{count}"
+        folder.mkdir()
+        for i in range(count):
+            for side in ("truth", "found"):
+                (folder / f"{side}{i:03d}.csv").write_text(f"dish,item,weight\nd{i},0,{100 + i}\n")
+    for engine, workers in ENGINES:
+        few, many = (
+            run(
+                place / f"tiny{count}", place / f"work{engine}{workers}{count}", engine, workers, "none", 100, "weights"
+            )
+            for count in (64, 320)
+        )
+        spent, passed = ((many[name] - few[name]) / 256 * 1e3 for name in ("cpu", "wall"))
+        print(f"{engine}, {workers} workers".ljust(34), f"{spent:.1f} CPU ms, {passed:.1f} ms wall", flush=True)
 
 
 def sizes() -> None:
     """Bytes a unit of states and of sums, by task, for the drawn data of the tests."""
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    sys.path.insert(0, str(TESTS))
     from drawn import DRAW
 
     import steelyard as sy
@@ -217,7 +264,10 @@ def big(detections: int, folder: Path, confidence: str = "none", draws: str = "1
     shards = max(1, detections // 500_000)
     timed(f"make {detections:,} detections in {shards} shards", lambda: make(folder, shards, 500_000 // PER_IMAGE))
     done = subprocess.run(
-        [sys.executable, "-c", ONE, str(folder), str(folder / "work"), "local", "1", confidence, draws, "tell"],
+        [
+            sys.executable, "-c", ONE, str(folder), str(folder / "work"), "local", "1", confidence, draws, "boxes",
+            "tell",
+        ],
         check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     print(done.stdout)
@@ -225,7 +275,9 @@ def big(detections: int, folder: Path, confidence: str = "none", draws: str = "1
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if sys.argv[1:2] == ["big"]:
+    if sys.argv[1:2] == ["intervals"]:
+        big(int(sys.argv[2]), Path(sys.argv[3]), "0.95")
+    elif sys.argv[1:2] == ["big"]:
         big(
             int(sys.argv[2]) if len(sys.argv) > 2 else 100_000_000,
             Path(sys.argv[3]) if len(sys.argv) > 3 else Path(tempfile.gettempdir()) / "steelyard-big",

@@ -3,7 +3,7 @@
 Texts are made by changing good ones: bytes, pieces, tokens, numbers. Whatever comes must give columns or an InputError;
 what gives columns on both sides is evaluated. A sanitizer's report, a crash or any other exception ends the run.
 
-    python fuzz/fuzz_boxes.py [--target reader|evaluator|kernel] [--seconds 60] [--seed N]
+    python fuzz/fuzz_boxes.py [--target reader|evaluator|kernel|streams] [--seconds 60] [--seed N]
 """
 
 from __future__ import annotations
@@ -159,7 +159,36 @@ def fuzz_kernel(rng: random.Random) -> None:
         pass
 
 
-TARGETS = {"reader": fuzz_reader, "evaluator": fuzz_evaluator, "kernel": fuzz_kernel}
+def fuzz_streams(rng: random.Random) -> None:
+    """Rankings in parts of any content: refused, or walked to the end."""
+    n = np.random.default_rng(rng.randrange(1 << 30))
+    odd = [np.nan, np.inf, -np.inf, -1.0, 0.5, 1e14, 1e300, 1e-320]
+
+    def count() -> float:
+        return float(rng.choice(odd) if rng.random() < 0.1 else n.integers(0, 9))
+
+    try:
+        thresholds = int(n.integers(0, 40)) if rng.random() < 0.1 else int(n.integers(1, 33))
+        grid = np.linspace(0, 1, int(n.integers(1, 102)))
+        boxes = _native.BoxStream(thresholds, int(n.integers(0, 9)), int(n.integers(-1, 9)), grid, count(), count())
+        rows = _native.LabelStream(int(n.integers(-1, 6)), float(rng.choice(odd)), count(), count())
+        top = 9.0
+        for _ in range(int(n.integers(0, 5))):
+            size = int(n.integers(0, 20))
+            score = np.sort(n.uniform(top - 1, top, size))[::-1].copy()
+            if size and rng.random() < 0.1:
+                score[int(n.integers(size))] = rng.choice(odd)
+            bits = (n.integers(0, 1 << 32, size, dtype=np.uint32) for _ in range(2))
+            boxes.feed(score, n.integers(0, 12, size).astype(np.uint16), *bits)
+            rows.feed(score, n.integers(0, 3, size).astype(np.uint8))
+            top -= 1
+        boxes.result()
+        rows.result()
+    except (ValueError, TypeError):
+        pass
+
+
+TARGETS = {"reader": fuzz_reader, "evaluator": fuzz_evaluator, "kernel": fuzz_kernel, "streams": fuzz_streams}
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ void bind_places(nanobind::module_& m);
 void bind_ranked(nanobind::module_& m);
 void bind_ranking_join(nanobind::module_& m);
 void bind_ranking_scores(nanobind::module_& m);
+void bind_streams(nanobind::module_& m);
 void bind_texts(nanobind::module_& m);
 void bind_trec(nanobind::module_& m);
 void bind_box_curves(nanobind::module_& m);
@@ -37,6 +38,7 @@ NB_MODULE(_native, m) {
   steelyard::bind_ranked(m);
   steelyard::bind_ranking_join(m);
   steelyard::bind_ranking_scores(m);
+  steelyard::bind_streams(m);
   steelyard::bind_texts(m);
   steelyard::bind_trec(m);
   steelyard::bind_box_curves(m);

@@ -26,9 +26,9 @@ OTHERS = {
     "boxes": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},  # one ranking of all detections
     "masks": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},
     "keypoints": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},
-    "ellipses": {"score", "score_truths", "ap"},  # notes that count pairs; a ranking
-    "labels": {"kappa", "ovo", "ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr", "log_loss"},
-    "captions": {"spice", "sacrebleu", "rouge_score", "cider", "spider"},  # notes about texts; frequencies in all
+    "ellipses": {"ap"},  # a ranking
+    "labels": {"ovo", "ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr"},
+    "captions": {"sacrebleu", "rouge_score", "cider", "spider"},  # notes about texts; frequencies in all
 }
 
 

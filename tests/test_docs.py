@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 import run_docs  # noqa: E402
 
 
+@pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning")  # Lightning's own
+@pytest.mark.filterwarnings("ignore:.*does not have many workers")  # its advice on machines with many cores
 @pytest.mark.parametrize("page", run_docs.pages(), ids=lambda p: p.name)
 def test_examples(page: Path) -> None:
     assert run_docs.run(page) == page.read_text(encoding="utf-8")

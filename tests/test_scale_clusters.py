@@ -6,6 +6,7 @@ of its own where the system allows one, and asks for a token in any case.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -14,11 +15,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from scale_help import Driver, files, write_shards
 
@@ -26,6 +28,7 @@ import steelyard as sy
 from steelyard.scale import evaluate_shards
 
 KILLS = 20
+SLOW_KILLS = int(os.environ.get("STEELYARD_KILLS", "2"))  # where a kill takes seconds; `make kills` asks for 20
 METRICS = ["map", "map50", "precision", "recall"]
 
 
@@ -58,34 +61,15 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A scheduler and two workers, each a process with a nanny that starts it again when it dies."""
     pytest.importorskip("distributed")  # installed by requirements/test.txt
     env = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(Path(__file__).parent), "PYTHONUNBUFFERED": "1"}
-    command = [
-        sys.executable,
-        "-m",
-        "distributed.cli.dask_scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-dashboard",
-    ]
+    part = [sys.executable, "-m", "distributed.cli.{}", "--host", "127.0.0.1", "--no-dashboard"]
     log = tmp_path_factory.mktemp("scheduler") / "log"
     with log.open("w") as file:
+        command = [word.format("dask_scheduler") for word in part] + ["--port", "0"]
         running: list[subprocess.Popen[Any]] = [subprocess.Popen(command, stderr=file, env=env)]
     try:
         address = read_until(running[0], log, r"Scheduler at:\s+(tcp://127\.0\.0\.1:\d+)")
-        for _ in range(2):
-            command = [
-                sys.executable,
-                "-m",
-                "distributed.cli.dask_worker",
-                address,
-                "--host",
-                "127.0.0.1",
-                "--nthreads",
-                "1",
-            ]
-            command += ["--no-dashboard", "--death-timeout", "60"]
-            running.append(subprocess.Popen(command, stderr=subprocess.DEVNULL, env=env))
+        command = [word.format("dask_worker") for word in part] + ["--nthreads", "1", "--death-timeout", "60", address]
+        running += [subprocess.Popen(command, stderr=subprocess.DEVNULL, env=env) for _ in range(2)]
         import distributed
 
         with distributed.Client(address, set_as_default=False) as client:
@@ -162,100 +146,120 @@ def wait_for_states(work: Path, wanted: int) -> None:
         time.sleep(0.002)
 
 
+class Killed:
+    """Runs of one evaluation in which somebody is killed when some states are there."""
+
+    def __init__(self, folder: Path, driver: Driver, seed: int, **settings: Any) -> None:
+        write_shards("boxes", folder, 6, 6)
+        self.folder, self.driver, self.settings = folder, driver, {"draws": 100, **settings}
+        self.expected, self.kept = reference(folder)
+        self.rng = np.random.default_rng(seed)
+        self.in_time = 0  # now and then a run is over before the signal comes
+
+    def turn(self, number: int, victim: Callable[[int], int]) -> None:
+        """One run: `victim(driver)` is killed; if that is the driver, the run is started again. Same bytes out."""
+        work, out = self.folder / f"work{number}", self.folder / f"{number}.json"
+        args = (out, "boxes", *files(self.folder), METRICS)
+        pid = self.driver.start(*args, work=str(work), **self.settings)
+        wait_for_states(work, 1 + int(self.rng.integers(len(self.kept) - 4)))
+        dead = victim(pid)
+        over = out.exists()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(dead, signal.SIGKILL)
+            self.in_time += not over
+        status = self.driver.wait()
+        if dead == pid:
+            assert status in (0, signal.SIGKILL)
+            self.driver.start(*args, work=str(work), **self.settings)
+            status = self.driver.wait()
+        assert status == 0
+        assert out.read_text(encoding="utf-8") == self.expected
+        assert states(work) == self.kept
+
+
+def enough(turns: int) -> int:
+    """How many kills must have come in time, of so many runs."""
+    return 3 * turns // 4
+
+
+def pool_worker(driver: int) -> int:
+    """A process of the local engine's pool."""
+    for child in psutil.Process(driver).children():
+        if any("spawn_main" in word for word in child.cmdline()):
+            return int(child.pid)
+    return 0x7FFFFFFF  # no such process: the pool is not there any more
+
+
 @pytest.mark.slow
 def test_workers_killed_in_the_middle(scheduler: str, tmp_path: Path) -> None:
     """Twenty runs; in each a worker is killed when some states are there. The report and every state are the same."""
-    write_shards("boxes", tmp_path, 6, 6)
-    expected, kept = reference(tmp_path)
-    rng = np.random.default_rng(2)
-    killed = 0
     with Driver("boxes", "dask") as driver:
+        runs = Killed(tmp_path, driver, 2, engine="dask", address=scheduler)
         for turn in range(KILLS):
-            work, out = tmp_path / f"work{turn}", tmp_path / f"{turn}.json"
             pids = worker_pids(scheduler)
-            driver.start(
-                out, "boxes", *files(tmp_path), METRICS, work=str(work), engine="dask", address=scheduler, draws=100
-            )
-            wait_for_states(work, 1 + int(rng.integers(len(kept) - 4)))
-            killed += not out.exists()
-            os.kill(pids[turn % 2], signal.SIGKILL)
-            assert driver.wait() == 0
-            assert out.read_text(encoding="utf-8") == expected
-            assert states(work) == kept
-    assert killed >= 15
+            runs.turn(turn, lambda _, pid=pids[turn % 2]: pid)  # type: ignore[misc]
+    assert runs.in_time >= enough(KILLS)
 
 
 @pytest.mark.slow
 def test_drivers_killed_in_the_middle(scheduler: str, tmp_path: Path) -> None:
     """Twenty drivers are killed when some states are there, and each run is resumed to the same bytes."""
-    write_shards("boxes", tmp_path, 6, 6)
-    expected, kept = reference(tmp_path)
-    rng = np.random.default_rng(3)
-    killed = 0
     with Driver("boxes", "dask") as driver:
+        runs = Killed(tmp_path, driver, 3, engine="dask", address=scheduler)
         for turn in range(KILLS):
-            work, out = tmp_path / f"work{turn}", tmp_path / f"{turn}.json"
-            run: dict[str, Any] = {"work": str(work), "engine": "dask", "address": scheduler, "draws": 100}
-            pid = driver.start(out, "boxes", *files(tmp_path), METRICS, **run)
-            wait_for_states(work, 1 + int(rng.integers(len(kept) - 4)))
-            os.kill(pid, signal.SIGKILL)
-            killed += driver.wait() == signal.SIGKILL and not out.exists()
-            driver.start(out, "boxes", *files(tmp_path), METRICS, **run)
-            assert driver.wait() == 0
-            assert out.read_text(encoding="utf-8") == expected
-            assert states(work) == kept
-    assert killed >= 15
-
-
-RAY = """
-import ctypes, fcntl, json, os, signal, socket, struct, sys, threading, time
-try:  # a network of its own: nobody else can reach what Ray opens
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(0x40000000 | (0 if os.geteuid() == 0 else 0x10000000)) == 0:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            request = struct.pack("16sh14x", b"lo", 0x1 | 0x40 | 0x8)
-            fcntl.ioctl(s.fileno(), 0x8914, request)
-except (OSError, AttributeError):
-    pass
-from pathlib import Path
-from steelyard.scale import evaluate_shards
-from steelyard.scale.engines import Failure, Ray
-
-def dies_at_one(number):
-    if number == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-def dies_once(path):
-    if path and not os.path.exists(path):
-        Path(path).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return path
-
-folder = Path(sys.argv[1])
-report = evaluate_shards("boxes", str(folder / "truth" / "*.parquet"), str(folder / "pred" / "*.parquet"), json.loads(sys.argv[2]),
-                         work=folder / "ray", engine="ray", workers=2, draws=100)
-report.to_json(folder / "ray.json")
-engine = Ray(2, None)
-poison = dict(engine.run(dies_at_one, [0, 1, 2]))
-assert poison == {0: 0, 1: Failure("its worker died again and again"), 2: 2}, poison
-once = dict(engine.run(dies_once, [str(folder / "once"), ""]))
-assert once == {0: str(folder / "once"), 1: ""}, once
-engine.close()
-"""
+            runs.turn(turn, lambda pid: pid)
+    assert runs.in_time >= enough(KILLS)
 
 
 @pytest.mark.slow
-def test_ray_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_drivers_of_one_machine_killed_in_the_middle(tmp_path: Path) -> None:
+    with Driver("boxes", "local") as driver:
+        runs = Killed(tmp_path, driver, 1, engine="local", workers=1)
+        for turn in range(KILLS):
+            runs.turn(turn, lambda pid: pid)
+    assert runs.in_time >= enough(KILLS)
+
+
+@pytest.mark.slow
+def test_workers_of_one_machine_killed_in_the_middle(tmp_path: Path) -> None:
+    """Every run starts two processes of its own, which is slow: `make kills` does it twenty times."""
+    with Driver("boxes", "local") as driver:
+        runs = Killed(tmp_path, driver, 4, engine="local", workers=2)
+        for turn in range(SLOW_KILLS):
+            runs.turn(turn, pool_worker)
+    assert runs.in_time >= enough(SLOW_KILLS)
+
+
+def with_ray(*args: object) -> str:
+    """What scale_ray.py prints."""
     pytest.importorskip("ray")  # installed by requirements/test.txt
-    write_shards("boxes", tmp_path, 4, 3)
     env = {
         **os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16), "PYTHONWARNINGS": "ignore",
         "RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     }  # fmt: skip
-    command = [sys.executable, "-c", RAY, str(tmp_path), json.dumps(METRICS)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
+    command = [sys.executable, str(Path(__file__).parent / "scale_ray.py"), *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=env)
     assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_ray_gives_the_same_bytes(tmp_path: Path) -> None:
+    write_shards("boxes", tmp_path, 4, 3)
+    with_ray("whole", tmp_path, json.dumps(METRICS))
     expected, kept = reference(tmp_path)
     assert (tmp_path / "ray.json").read_text(encoding="utf-8") == expected
     assert states(tmp_path / "ray") == kept
+
+
+@pytest.mark.slow
+def test_workers_and_drivers_of_ray_killed_in_the_middle(tmp_path: Path) -> None:
+    """`make kills` does it twenty times each."""
+    write_shards("boxes", tmp_path, 6, 6)
+    expected, kept = reference(tmp_path)
+    told = json.loads(with_ray("kills", tmp_path, json.dumps(METRICS), SLOW_KILLS).splitlines()[-1])
+    for who, killed in told.items():
+        assert killed >= enough(SLOW_KILLS)
+        for turn in range(SLOW_KILLS):
+            assert (tmp_path / f"{who}{turn}.json").read_text(encoding="utf-8") == expected
+            assert states(tmp_path / f"{who}{turn}") == kept

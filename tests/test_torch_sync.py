@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -136,3 +138,34 @@ def test_without_a_process_group_it_is_this_process() -> None:
     state = sy.Accumulator("weights")
     state.update({"dish": ["a"], "item": [0], "weight": [10]}, {"dish": ["a"], "item": [0], "weight": [12]})
     assert sync(state).report("mae", confidence=None)["mae"].value == 2.0
+
+
+@pytest.mark.parametrize(("backend", "device"), [("nccl", "cuda:3"), ("gloo", "cpu"), ("cpu:gloo,cuda:nccl", "cpu")])
+def test_tensors_go_where_the_backend_wants_them(backend: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no GPU here: what is tested of nccl is the choice of the device, not the sending."""
+    from steelyard import torch as ours
+
+    monkeypatch.setattr(torch.distributed, "get_backend", lambda group: backend)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
+    assert ours._device(None) == torch.device(device)
+
+
+def test_the_lightning_example_on_two_ranks(tmp_path: Path) -> None:
+    """The module of the docs, with the ranks that Lightning starts: its sampler repeats one of 11 images, and 11 count."""
+    pytest.importorskip("lightning")  # installed by requirements/test.txt
+    page = (Path(__file__).parent.parent / "docs" / "scale.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(import lightning\n.*?)```", page, re.S)
+    ranks = example.replace("devices=1", 'devices=2, strategy="ddp"')
+    assert ranks != example
+    head = "import torch\nimport steelyard as sy\nfrom steelyard.torch import sync\n"
+    (tmp_path / "example.py").write_text(head + ranks, encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    env = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "GLOO_SOCKET_IFNAME": "lo"}
+    env |= {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "example.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env, timeout=180)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "distributed_backend=gloo" in done.stderr
+    assert set(done.stdout.split("\n")) - {""} == {"0.7932 11.0"}

@@ -34,7 +34,7 @@ def sync(accumulator: Accumulator, *, to: int | None = None, group: Any = None) 
     size, rank = dist.get_world_size(group), dist.get_rank(group)
     if to is not None and not 0 <= to < size:
         raise InputError(f"there is no rank {to} among {size}")
-    device = torch.device("cuda", torch.cuda.current_device()) if dist.get_backend(group) == "nccl" else "cpu"
+    device = _device(group)
     mine, problem = b"", None
     try:
         mine = accumulator.to_bytes()
@@ -57,6 +57,15 @@ def sync(accumulator: Accumulator, *, to: int | None = None, group: Any = None) 
             else:
                 whole.merge(part)
     return whole
+
+
+def _device(group: Any) -> Any:
+    """Where tensors must be for a group's backend: nccl moves only what is on a GPU; a rank's is the current one."""
+    import torch
+    import torch.distributed as dist
+
+    on_gpu = dist.get_backend(group) == "nccl"
+    return torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
 
 
 def _broadcast(mine: bytes, length: int, source: int, rank: int, device: Any, group: Any) -> bytes:

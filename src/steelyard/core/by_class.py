@@ -87,8 +87,33 @@ class Table:
     columns: Mapping[str, Array]
 
 
+class Totals(Protocol):
+    """Of one class, in all files: what must be known before its ranking is walked."""
+
+    def has(self, table: str, column: str) -> bool:
+        """Whether a table has a column."""
+
+    def rows(self, table: str) -> int:
+        """How many events a table has."""
+
+    def sum(self, table: str, column: str) -> int:
+        """The sum of a column of whole numbers."""
+
+
+class Stream(Protocol):
+    """An answer for one class under plain weights, from its ranking in parts: from the highest score to the lowest."""
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        """The next events, in their order; all of an equal score come in one part."""
+
+    def result(self) -> Arrays:
+        """What `walked` would answer."""
+
+
 class ByClass(Protocol):
     """What a task must know so that its rankings can be walked class by class, elsewhere."""
+
+    ranked: str  # the table that is a ranking
 
     def stand_in(self, key: Any, facts: Mapping[str, Any], source: Elsewhere) -> Any:
         """What stands for the ranking that has this key; None where the key is none of a ranking."""
@@ -97,12 +122,15 @@ class ByClass(Protocol):
         """The classes that a ranking has."""
 
     def tables(self, stats: Stats, key: Any) -> Mapping[str, Table]:
-        """The events of a part of the units."""
+        """The events of a part of the units; those of the ranked table by falling score inside a class."""
 
     def walked(
         self, key: Any, events: Mapping[str, dict[str, Array]], units: int
     ) -> Callable[[Ask, Weights | None], Arrays]:
         """Answers for one class, of all its events. The columns are the callee's to put in order."""
+
+    def stream(self, ask: Ask, totals: Totals, units: int) -> Stream | None:
+        """The same in parts, where a class is larger than the memory; None where that cannot be."""
 
     def combined(self, ask: Ask, parts: Iterator[tuple[int, Arrays]]) -> Arrays:
         """The answer for all classes, from those of each in their order."""

@@ -91,9 +91,8 @@ _FUNCTION_WORDS = {
 }  # fmt: skip
 
 
-def share_known(tokenised: Sequence[str]) -> float:
-    """The share of words (of three letters and more) that are English as far as WordNet knows; nan without words."""
-    known: dict[str, bool] = {}
+def count_known(tokenised: Sequence[str], known: dict[str, bool]) -> tuple[int, int]:
+    """Words of three letters and more, and how many are English as far as WordNet knows. `known` remembers words."""
     seen = found = 0
     for text in tokenised:
         for word in text.split():
@@ -103,4 +102,4 @@ def share_known(tokenised: Sequence[str]) -> float:
                 known[word] = word in _FUNCTION_WORDS or bool(len(tables.wordnet().similar(word.encode())))
             seen += 1
             found += known[word]
-    return found / seen if seen else float("nan")
+    return seen, found

@@ -2,14 +2,17 @@
 
     match where the images are -> events by class, one file a shard -> walk a few classes at a time -> small answers
 
-A worker holds the events of its classes only, and no more of them than `memory` allows (but at least one class whole);
-they are sorted there by score, equal scores by unit, as they would be in one place.
+Without intervals the walk is one pass down the scores, and the files' sorted events are merged a part at a time: no
+more is held than `memory` allows, however large a class is. With intervals every draw walks again, so a worker holds
+the events of its classes: no more of them than `memory` allows, but at least one class whole. Events stand in the order
+of their scores, equal ones by unit, as they would in one place.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,9 +23,10 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.records import Array, as_object
 from steelyard.core.stats import Stats
-from steelyard.core.weights import LeaveOneOut, Plain, Weights
+from steelyard.core.weights import Counts, Floats, LeaveOneOut, Plain, Weights
 from steelyard.io.container import Reader, read_container, write_container
 from steelyard.scale.jobs import Data, State, Summary, measured, measuring_name
+from steelyard.scale.merge import Run, merged
 from steelyard.scale.shards import state_name, state_path
 from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.draws import BootstrapDraws
@@ -30,6 +34,9 @@ from steelyard.stats.intervals import BCA_BELOW
 from steelyard.stats.sums import are_sums, sums
 
 EVENT_BYTES = 64  # that a worker needs for an event, about: its columns, their sorted copies, the order
+PIECES = 8  # jobs that a ranking is walked in, at least: whatever the number of workers, so that states stay the same
+PART = 1 << 20  # events that are merged at a time: more only make the sorting slower
+RUN_ROWS = 4096  # of a file at a time, at least, where memory allows
 Asked = Mapping[Any, tuple[tuple[Ask, str], ...]]  # by the key of the ranking
 
 
@@ -68,7 +75,7 @@ class Eventing:
 def make_events(job: Eventing) -> tuple[str, list[list[Array]]]:
     """The events of a state; gives their name, and for each ranking how many events each class has in its tables."""
     data = job.state.how.data
-    name = state_name("events", job.state.name, job.state.drop, repr(job.keys), measuring_name(job.state.how))
+    name = state_name("sorted events", job.state.name, job.state.drop, repr(job.keys), measuring_name(job.state.how))
     path = state_path(data.work, "events", name)
     if not os.path.exists(path):
         by_class = data.kind.by_class
@@ -133,6 +140,7 @@ class Walking:
     classes: tuple[int, ...]
     asked: tuple[tuple[Ask, str], ...]
     how: Resampling
+    memory: int
 
 
 def walk(job: Walking) -> str:
@@ -149,12 +157,17 @@ def walk(job: Walking) -> str:
     count = int(units.facts["units"])
     readers = [Reader(state_path(job.data.work, "events", one)) for one in job.events]
     places = [units.whole(f"place{i}") for i in range(len(readers))]
+    if job.how.confidence is None or count < 2:
+        arrays = _streamed(job, by_class, readers, places, count)
+        if arrays is not None:
+            write_container(path, "answers", {}, arrays)
+            return name
     walkers = {}
     for k in job.classes:
         events = _events(readers, places, job.number, k)
         walkers[k] = by_class.walked(job.key, events, count)
         events.clear()
-    arrays: dict[str, Array] = {}
+    arrays = {}
     for kind, weights in _weights(job.how, units, count):
         asks = [(i, ask) for i, (ask, under) in enumerate(job.asked) if under == kind]
         parts: dict[str, list[Array]] = {}
@@ -168,12 +181,31 @@ def walk(job: Walking) -> str:
     return name
 
 
+class _Once(Weights):
+    """Some draws, whose weights are made once for all classes."""
+
+    def __init__(self, piece: BootstrapDraws) -> None:
+        self.piece, self.rows, self.units = piece, piece.rows, piece.units
+
+    @cached_property
+    def _blocks(self) -> list[Floats]:
+        return list(self.piece.blocks())
+
+    def blocks(self) -> Iterator[Floats]:
+        """Give them."""
+        yield from self._blocks
+
+    def counts(self) -> Iterator[Counts] | None:
+        """Give them as bytes."""
+        return self.piece.counts()
+
+
 def _pieces(weights: Weights) -> Iterator[Weights]:
     """A block of rows at a time."""
     if isinstance(weights, Plain):
         yield weights
     elif isinstance(weights, BootstrapDraws):
-        yield from weights.pieces()
+        yield from map(_Once, weights.pieces())
     else:
         yield from map(Rows, weights.blocks())
 
@@ -184,6 +216,68 @@ def _weights(how: Resampling, units: Reader, count: int) -> Iterator[tuple[str, 
         yield "draws", BootstrapDraws(units.whole("keys"), np.ones(count), how.seed, how.draws)
         if count < BCA_BELOW:
             yield "left out", LeaveOneOut(np.ones(count))
+
+
+class _Totals:
+    """Of one class, from all files; see `core.by_class.Totals`."""
+
+    def __init__(self, readers: Sequence[Reader], number: int, begins: Mapping[str, Array], k: int) -> None:
+        self.readers, self.number, self.begins, self.k = readers, number, begins, k
+        self._sums: dict[tuple[str, str], int] = {}
+
+    def ranges(self, table: str) -> list[tuple[int, int]]:
+        """Where the events of the class stand in each file."""
+        return [(a, b) for a, b in self.begins[table][:, self.k : self.k + 2].tolist()]
+
+    def has(self, table: str, column: str) -> bool:
+        """Whether a table has a column."""
+        return f"{self.number}.{table}/{column}" in self.readers[0].entries
+
+    def rows(self, table: str) -> int:
+        """How many events a table has."""
+        return sum(b - a for a, b in self.ranges(table))
+
+    def sum(self, table: str, column: str) -> int:
+        """The sum of a column, a file at a time."""
+        if (table, column) not in self._sums:
+            name = f"{self.number}.{table}/{column}"
+            parts = zip(self.readers, self.ranges(table), strict=True)
+            counts = [int(reader.rows(name, a, b).sum(dtype=np.int64)) for reader, (a, b) in parts if b > a]
+            self._sums[table, column] = sum(counts)
+        return self._sums[table, column]
+
+
+def _streamed(
+    job: Walking, by_class: ByClass, readers: Sequence[Reader], places: Sequence[Array], count: int
+) -> dict[str, Array] | None:
+    """The answers under plain weights, each class a part at a time; None where one of them cannot be had so."""
+    asks = [(i, ask) for i, (ask, under) in enumerate(job.asked) if under == "plain"]
+    prefix = f"{job.number}.{by_class.ranked}/"
+    columns = [name.removeprefix(prefix) for name in readers[0].entries if name.startswith(prefix)]
+    most = max(1, min(job.memory // EVENT_BYTES, max(PART, len(readers) * RUN_ROWS)))
+    begins = {
+        table: np.stack([reader.whole(f"{job.number}.{table}.begin") for reader in readers])
+        for table in readers[0].facts["tables"][job.number]
+    }
+    arrays: dict[str, Array] = {}
+    for k in job.classes:
+        totals = _Totals(readers, job.number, begins, k)
+        streams = {i: by_class.stream(ask, totals, count) for i, ask in asks}
+        ranges = totals.ranges(by_class.ranked)
+        runs = [
+            Run(reader, prefix, columns, a, b, place)
+            for reader, (a, b), place in zip(readers, ranges, places, strict=True)
+            if b > a
+        ]
+        fed = [stream for stream in streams.values() if stream is not None]
+        if len(fed) < len(streams):
+            return None
+        for part in merged(runs, most):
+            for stream in fed:
+                stream.feed(part)
+        for i, answer in zip(streams, fed, strict=True):
+            arrays |= {f"{i}.{k}.{j}": np.ascontiguousarray(one) for j, one in enumerate(answer.result())}
+    return arrays
 
 
 def _events(readers: Sequence[Reader], places: Sequence[Array], number: int, k: int) -> dict[str, dict[str, Array]]:

@@ -30,7 +30,7 @@ from steelyard.metrics import catalogue
 from steelyard.report.model import Report
 from steelyard.scale import jobs, ranked
 from steelyard.scale.engines import Engine, Failure, Started
-from steelyard.scale.shards import Pattern, find_shards, state_path
+from steelyard.scale.shards import Pattern, find_shards, state_path, work_folder
 from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.sums import are_sums
 
@@ -70,7 +70,7 @@ def evaluate_shards(
     is resumed there. `engine` is "local" (processes of this machine), "dask" or "ray", at `address` or, without one,
     started for this run. `join` says how the sides meet: "pairs" (the i-th file of one with the i-th of the other),
     "hash" (by a hash of the unit's id, in so many `buckets`), or "auto": pairs where they fit, else hash.
-    `memory` is about how many bytes a worker may hold of the events of rankings; a class is held whole.
+    `memory` is about how many bytes a worker may hold of the events of rankings; with intervals a class is held whole.
     `approximate` takes rankings from a histogram of scores with so many bins: faster, with bounds that hold for certain
     and without intervals; off by default.
     `skip_bad_shards` leaves out shards that cannot be read, and says so in the report. `progress(stage, done, all)` is
@@ -89,8 +89,7 @@ def evaluate_shards(
     predicted = None if predictions is None else find_shards(predictions, "predictions")
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
     crossed = tuple((name,) if isinstance(name, str) else tuple(name) for name in by)
-    folder = os.path.abspath(work)
-    os.makedirs(os.path.join(folder, "states"), exist_ok=True)
+    folder = work_folder(work)
     with Started(engine, workers, address) as started:
         run = _Run(started, jobs.Data(kind.name, dict(columns or {}), folder), skip_bad_shards, progress)
         states = _read(run, truths, predicted, join, buckets)
@@ -310,8 +309,9 @@ def _walked(
     items = []
     for number, key in enumerate(keys):
         sizes = np.sum([counts for _, every in laid for counts in every[number]], axis=0)
-        for group in ranked.in_groups(sizes, max(1, memory // ranked.EVENT_BYTES)):
-            items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], how))
+        most = min(memory // ranked.EVENT_BYTES, -(-int(sizes.sum()) // ranked.PIECES))
+        for group in ranked.in_groups(sizes, max(1, most)):
+            items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], how, memory))
     names = run.every("walk", ranked.walk, items)
     return Answered(ranked.read_answers(run.data, by_class, names, items))
 

@@ -13,9 +13,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.errors import InputError, MissingExtra, MissingPackage
 from steelyard.version import __version__
 
+PACKAGES = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "hf": "huggingface_hub",
+    "abfs": "adlfs",
+    "az": "adlfs",
+}
 Pattern = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -25,7 +34,12 @@ def find_shards(pattern: Pattern, side: str) -> list[str]:
         found = [str(path) for path in pattern]
     elif is_remote(str(pattern)):
         filesystem, path = _filesystem(str(pattern))
-        found = sorted(filesystem.glob(path)) if glob.has_magic(path) else [path]
+        try:
+            found = sorted(filesystem.glob(path)) if glob.has_magic(path) else [path]
+        except FileNotFoundError:
+            found = []
+        except Exception as error:  # every file system has errors of its own
+            raise InputError(f"cannot be listed: {_said(error)}", where=f"{side} '{pattern}'") from None
         found = [filesystem.unstrip_protocol(one) for one in found] if "::" not in str(pattern) else [str(pattern)]
     elif glob.has_magic(str(pattern)) and not os.path.exists(pattern):
         found = sorted(glob.glob(str(pattern), recursive=True))
@@ -53,9 +67,20 @@ def _filesystem(url: str) -> tuple[Any, str]:
         raise MissingExtra(f"{url}: a remote path", "remote") from None
     try:
         filesystem, path = fsspec.core.url_to_fs(url)
-    except (ImportError, ValueError) as error:
+    except ImportError as error:
+        package = PACKAGES.get(url.partition("://")[0])
+        if package is not None:
+            raise MissingPackage(url, package) from None
         raise InputError(f"cannot be opened: {error}", where=url, remedy="Install what fsspec needs for it.") from None
+    except Exception as error:  # every file system has errors of its own
+        raise InputError(f"cannot be opened: {_said(error)}", where=url) from None
     return filesystem, path
+
+
+def _said(error: Exception) -> str:
+    """What an error says in its first line; some say nothing but what they are."""
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__
 
 
 @contextlib.contextmanager
@@ -72,7 +97,7 @@ def local_copy(path: str) -> Iterator[Path]:
             with filesystem.open(inner, "rb") as source, open(copy, "wb") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
         except Exception as error:  # every file system has errors of its own
-            raise InputError(f"cannot be read: {error}", where=path) from None
+            raise InputError(f"cannot be read: {_said(error)}", where=path) from None
         try:
             yield copy
         except InputError as error:
@@ -95,6 +120,17 @@ def state_name(kind: str, *parts: object) -> str:
     """The name of a state: a hash of what it is made of, and of the version that makes it."""
     text = json.dumps([kind, __version__, *parts], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def work_folder(work: str | os.PathLike[str]) -> str:
+    """The folder of a run's states, made where it is not there yet."""
+    if is_remote(os.fspath(work)):
+        raise InputError(
+            "states cannot be kept behind a URL", where=f"work '{work}'", remedy="Name a folder that every worker sees."
+        )
+    folder = os.path.abspath(work)
+    os.makedirs(os.path.join(folder, "states"), exist_ok=True)
+    return folder
 
 
 def state_path(work: str, kind: str, name: str) -> str:

@@ -11,11 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table, no_approximation, tied_by_unit
+from steelyard import _native
+from steelyard.core.by_class import Arrays, Ask, Elsewhere, Rows, Stream, Table, Totals, no_approximation, tied_by_unit
 from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights
-from steelyard.metrics.boxes.matches import KEY, Matches, MatchesElsewhere, curves, figures, matches
+from steelyard.metrics.boxes.matches import (
+    KEY,
+    KINDS,
+    Matches,
+    MatchesElsewhere,
+    curves,
+    figures,
+    matches,
+    takes_counts,
+)
 
 
 class _StandIn(MatchesElsewhere):
@@ -43,8 +53,43 @@ class _StandIn(MatchesElsewhere):
         return found[0], found[1], found[2]
 
 
+CURVES = 7  # among the kinds of native/streams.cpp
+
+
+class _Told:
+    """How many detections there are, whether there is truth, and how many detections have the score of another."""
+
+    def __init__(self, has_truth: bool) -> None:
+        self.has_truth, self.count, self.ties = has_truth, 0, 0
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        score = part["score"]
+        self.count += len(score)
+        self.ties += int(np.count_nonzero(score[1:] == score[:-1]))
+
+    def result(self) -> Arrays:
+        return np.array([self.count]), np.array([self.has_truth]), np.array([self.ties])
+
+
+class _Walk:
+    """Curves or figures of detections that come in parts."""
+
+    def __init__(self, area: int, curves: bool, walk: Any) -> None:
+        self.area, self.curves, self.walk = area, curves, walk
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        bits = (part[f"{name}{self.area}"].astype(np.uint32) for name in ("hit", "ignored"))
+        self.walk.feed(part["score"], part["rank"], *bits)
+
+    def result(self) -> Arrays:
+        found: Arrays = self.walk.result()
+        return tuple(one[..., np.newaxis] for one in found) if self.curves else tuple(one[np.newaxis] for one in found)
+
+
 class BoxesByClass:
     """See `core.by_class.ByClass`."""
+
+    ranked = "detections"
 
     def stand_in(self, key: Any, facts: Mapping[str, Any], source: Elsewhere) -> Any:
         """One for each area, as the matching of a set of settings gives them."""
@@ -89,12 +134,20 @@ class BoxesByClass:
         count, objects = len(order), len(truths["unit"])
         del order
         none = np.zeros(0, np.int32)
+        few: list[tuple[Array, Array]] = []
 
-        def matches_of(area: int) -> Matches:
+        def own_images() -> tuple[Array, Array]:
+            """The images that the class is in, and for each detection and truth its place among them."""
+            if not few:
+                used, place = np.unique(np.concatenate([unit, truths["unit"]]), return_inverse=True)
+                few.append((used, place.astype(np.int32)))
+            return few[0]
+
+        def matches_of(area: int, image: Array, truth_image: Array) -> Matches:
             return Matches(
-                np.zeros(1, np.int64), np.array([count]), none, unit, score, rank,
+                np.zeros(1, np.int64), np.array([count]), none, image, score, rank,
                 found[f"hit{area}"].astype(np.uint32), found[f"ignored{area}"].astype(np.uint32),
-                np.array([0, objects]), none, truths["unit"], truths[f"counts{area}"], len(key[1]), none, none,
+                np.array([0, objects]), none, truth_image, truths[f"counts{area}"], len(key[1]), none, none,
             )  # fmt: skip
 
         def answer(ask: Ask, weights: Weights | None) -> Arrays:
@@ -102,15 +155,35 @@ class BoxesByClass:
                 has_truth = bool(truths[f"counts{ask.settings[0]}"].any())
                 ties = np.count_nonzero(score[1:] == score[:-1])
                 return np.array([count]), np.array([has_truth]), np.array([ties])
-            m = matches_of(ask.settings[0])
+            every = matches_of(ask.settings[0], unit, truths["unit"])
             if ask.what == "curves":
-                return curves(m, np.ones(units), *ask.settings[1:])
+                return curves(every, np.ones(units), *ask.settings[1:])
             if weights is None:
                 raise ValueError("figures need weights")
-            _, most, kind, grid, _ = ask.settings
-            return figures(m, weights, most, kind, np.array(grid))
+            area, most, kind, given, _ = ask.settings
+            grid = np.array(given)
+            if kind == "lamr" or takes_counts(kind, grid, weights):  # the one counts images without the class too
+                return figures(every, weights, most, kind, grid)
+            # Most classes are in few images: the weights of those are enough, and laid out faster.
+            used, place = own_images()
+            rows = Rows(np.concatenate([block[:, used] for block in weights.blocks()]))
+            return figures(matches_of(area, place[:count], place[count:]), rows, most, kind, grid)
 
         return answer
+
+    def stream(self, ask: Ask, totals: Totals, units: int) -> Stream:
+        """Answers for one class, its detections in parts."""
+        area, *rest = ask.settings
+        objects = totals.sum("truths", f"counts{area}")
+        if ask.what == "told":
+            return _Told(objects > 0)
+        thresholds = len(ask.key[1])
+        if ask.what == "curves":
+            most, points = rest
+            grid = np.linspace(0.0, 1.0, points)
+            return _Walk(area, True, _native.BoxStream(thresholds, most, CURVES, grid, objects, units))
+        most, kind, recalls, _ = rest
+        return _Walk(area, False, _native.BoxStream(thresholds, most, KINDS[kind], np.array(recalls), objects, units))
 
     def combined(self, ask: Ask, parts: Iterator[tuple[int, Arrays]]) -> Arrays:
         """Curves side by side; of figures the mean over the classes that have truth, added in the order of classes."""

@@ -244,6 +244,11 @@ def curves(m: Matches | MatchesElsewhere, weights: Floats, most: int, points: in
     return found
 
 
+def takes_counts(kind: str, grid: Array, weights: Weights) -> bool:
+    """Whether a figure is made of drawn counts."""
+    return kind in COUNTED and len(grid) <= MOST_POINTS and weights.counts() is not None
+
+
 def figures(
     m: Matches | MatchesElsewhere,
     weights: Weights,
@@ -261,7 +266,7 @@ def figures(
         return _each_image(m, weights, most, kind, grid, label)
     given = (*ranked(m, label), m.thresholds, most)
     code, left = KINDS[kind], weights.rows
-    counted = weights.counts() if kind in COUNTED and len(grid) <= MOST_POINTS else None
+    counted = weights.counts() if takes_counts(kind, grid, weights) else None
     found: list[tuple[Floats, Floats]] = []
     if counted is not None:
         for counts in counted:

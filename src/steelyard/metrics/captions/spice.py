@@ -17,7 +17,7 @@ from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.language.scene import share_known
+from steelyard.language.scene import count_known
 from steelyard.metrics.captions.columns import CATEGORIES, scene_counts
 
 
@@ -44,9 +44,16 @@ ENGLISH = 0.5  # of captions in English nearly all words are known, of others ha
 
 
 def known_words(stats: Stats) -> float:
-    """The share of all captions' words that are English."""
-    texts = [*stats["candidate_tokens"].tolist(), *(t for texts in stats["reference_tokens"].tolist() for t in texts)]
-    return float(stats.per_unit("known words", lambda: np.array([share_known(texts)]))[0])
+    """The share of all captions' words that are English; nan without words."""
+
+    def make() -> Array:
+        known: dict[str, bool] = {}
+        texts = zip(stats["candidate_tokens"].tolist(), stats["reference_tokens"].tolist(), strict=True)
+        counts = [count_known([candidate, *references], known) for candidate, references in texts]
+        return np.array(counts, dtype=np.float64).reshape(-1, 2)
+
+    seen, found = stats.per_unit("known words", make).sum(axis=0).tolist()
+    return float(found / seen) if seen else float("nan")
 
 
 def mean_of_defined(stats: Stats, weights: Weights, key: object, scores: Array) -> Floats:

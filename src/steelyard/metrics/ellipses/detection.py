@@ -7,23 +7,21 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range
 from steelyard.core.stats import Stats
-from steelyard.core.weights import EachUnit, Floats, Weights, ratio
+from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.match.ellipses import DISTANCES, WEIGHTS
 from steelyard.metrics.ellipses.matched import (
     DistanceName,
     check_pairing,
     factors,
-    hits,
     matches,
-    ranked,
 )
+from steelyard.metrics.ellipses.ranking import ranking
 
 ROUNDING = 1e-12  # of an exact area: a pair at the IoU asked for counts
 KINDS = ("step", "voc", "voc11", "coco")
@@ -213,43 +211,11 @@ class AveragePrecision(Metric):
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """The mean over the IoUs of the area under each curve."""
-        if _unscored(stats):
-            return np.full(weights.rows, math.nan)
-        rule = KINDS.index(self.kind)
-        order, found = ranked(stats), hits(stats, self.levels)
-        columns = [np.ascontiguousarray(found[order.order, level]) for level in range(len(self.levels))]
-        if isinstance(weights, EachUnit):
-            by_unit = np.argsort(order.owner, kind="stable")
-            owner, closes = order.owner[by_unit], _closes(stats, order.order[by_unit], order.owner[by_unit])
-            each = [_native.ranked_ap_by_unit(stats["truths"], owner, c[by_unit], closes, rule) for c in columns]
-            mean: Floats = np.mean(each, axis=0)
-            return mean
-        blocks = [
-            np.mean(
-                [_native.ranked_ap(np.ascontiguousarray(block), stats["truths"], order.owner, c, order.closes, rule)
-                 for c in columns],
-                axis=0,
-            )
-            for block in weights.blocks()
-        ]  # fmt: skip
-        return np.concatenate(blocks)
+        return ranking(stats, self.levels).areas(weights, KINDS.index(self.kind))
 
     def why(self, stats: Stats, weights: Weights) -> str:
         """Tell missing scores from missing truths."""
-        return "the detections have no score" if _unscored(stats) else "there is no truth"
-
-
-def _unscored(stats: Stats) -> bool:
-    score = stats.events["score"][stats.events["detected"]]
-    return bool(np.isnan(score).any())
-
-
-def _closes(stats: Stats, order: Array, owner: Array) -> Array:
-    """Where equal scores end, for detections by image."""
-    score = stats.events["score"][stats.events["detected"]][order]
-    closes = np.ones(len(order), dtype=np.uint8)
-    closes[:-1] = (score[1:] != score[:-1]) | (owner[1:] != owner[:-1])
-    return closes
+        return "the detections have no score" if ranking(stats, self.levels).unscored() else "there is no truth"
 
 
 @frozen

@@ -84,29 +84,6 @@ def matches(stats: Stats, distance: str, matching: str = "greedy", weights: tupl
     return stats.derived(("matches", distance, matching, weights), make)
 
 
-@frozen
-class Ranked:
-    """Detections of all images by falling score: their image, and where equal scores end."""
-
-    order: Array
-    owner: Array
-    closes: Array
-
-
-def ranked(stats: Stats) -> Ranked:
-    """The order of detections by score; ties keep the order of images."""
-
-    def make() -> Ranked:
-        score = stats.events["score"][stats.events["detected"]]
-        order = np.argsort(-score, kind="stable")
-        falling = score[order]
-        closes = np.ones(len(order), dtype=np.uint8)
-        closes[:-1] = falling[1:] != falling[:-1]
-        return Ranked(order, np.ascontiguousarray(sides(stats).detected_owner[order]), closes)
-
-    return stats.derived("ranked", make)
-
-
 def hits(stats: Stats, ious: tuple[float, ...]) -> Array:
     """Whether each detection, in the order of `sides`, finds a truth; one column an IoU."""
 

@@ -55,24 +55,40 @@ class _Scored(Paired):
     def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
         """Say where greedy and optimal pairing differ, and by how much."""
         other = "optimal" if self.matching == "greedy" else "greedy"
-        truths, found = stats["truths"], stats["detections"]
-        if float((truths * found * np.minimum(truths, found)).sum()) > MOST_WORK:
+        differ, values = self._otherwise(stats, other).T
+        if _work(stats) > MOST_WORK:
             return ("Greedy and optimal pairing were not compared: there are too many ellipses in one image.",)
-        mine, theirs = (
-            np.bincount(found.owner, weights=found.distance, minlength=len(stats))
-            for found in (self.matches(stats), self.matches(stats, other))
-        )
         used = weights @ np.ones(len(stats))
-        differ = np.abs(mine - theirs) > 1e-9 * np.maximum(mine, theirs)
-        count = float((weights @ differ.astype(float))[0])
+        count = float((weights @ np.ascontiguousarray(differ))[0])
         if not count:
             return ()
-        value = float(ratio(weights @ self.by_image(stats, other), weights @ self.counted(stats))[0])
+        value = float(ratio(weights @ np.ascontiguousarray(values), weights @ self.counted(stats))[0])
         own = float(self.reduce(stats, weights)[0])
         return (
             f"Greedy and optimal pairing differ in {count:,.0f} of {float(used[0]):,.0f} images: "
             f"{own:.4f} with matching={self.matching}, {value:.4f} with matching={other}.",
         )
+
+    def _otherwise(self, stats: Stats, other: str) -> Array:
+        """By image: whether the other way of pairing differs, and the value it gives; 0 where that is too much."""
+
+        def make() -> Array:
+            if _work(stats) > MOST_WORK:
+                return np.zeros((len(stats), 2))
+            mine, theirs = (
+                np.bincount(found.owner, weights=found.distance, minlength=len(stats))
+                for found in (self.matches(stats), self.matches(stats, other))
+            )
+            differ = np.abs(mine - theirs) > 1e-9 * np.maximum(mine, theirs)
+            return np.stack([differ.astype(float), self.by_image(stats, other)], axis=1)
+
+        return stats.per_unit((type(self).name, self, "otherwise"), make)
+
+
+def _work(stats: Stats) -> float:
+    """What optimal pairing costs, about."""
+    truths, found = stats["truths"], stats["detections"]
+    return float((truths * found * np.minimum(truths, found)).sum())
 
 
 @frozen

@@ -13,6 +13,7 @@ from steelyard.metrics.ellipses.data import OPTIONS, PREDICTION, TRUTH, measure,
 from steelyard.metrics.ellipses.detection import F1, AveragePrecision, DetectionRate, Precision, Recall
 from steelyard.metrics.ellipses.errors import AngleError, AxisError, CenterError, MeanDistance, MeanIou
 from steelyard.metrics.ellipses.picture import scene
+from steelyard.metrics.ellipses.ranking import BY_CLASS
 from steelyard.metrics.ellipses.score import Score, TruthScore
 
 TASK = Task(
@@ -35,5 +36,6 @@ TASK = Task(
     options=OPTIONS,
     prepare=prepare,
     scene=scene,
+    by_class=BY_CLASS,
     pictures="steelyard.metrics.ellipses.figures",
 )  # fmt: skip

@@ -282,8 +282,9 @@ class CohenKappa(LabelMetric):
     def of_labels(self, stats: Stats, weights: Weights) -> Floats:
         """One minus observed over expected disagreement."""
         classes = np.arange(len(stats.facts["classes"]))
-        truth, predicted = stats.events["truth"], stats.events["predicted"]
-        observed = weights @ row_sums(stats, ("apart", self.weights), lambda: self._apart(truth, predicted))
+        observed = weights @ row_sums(
+            stats, ("apart", self.weights), lambda: self._apart(stats.events["truth"], stats.events["predicted"])
+        )
         counts = class_counts(stats, weights)
         rows = weights @ stats["rows"]
         apart = self._apart(classes[:, np.newaxis], classes[np.newaxis])

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.by_class import Arrays, Ask, Elsewhere, Table, no_approximation
+from steelyard.core.by_class import Arrays, Ask, Elsewhere, Stream, Table, Totals, no_approximation
 from steelyard.core.histogram import Histogram, binned
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
-from steelyard.metrics.labels.ranked import Ranking, class_scores, is_class
+from steelyard.metrics.labels.ranked import POOLED, Ranking, class_scores, is_class
 
 
 class _StandIn:
@@ -30,28 +30,53 @@ class _StandIn:
         return self.source.answer(Ask(self.key, "thresholds", (kind,)), weights, lambda rows: (np.zeros(rows),))[0]
 
 
+class _Walk:
+    """One value of a ranking that comes in parts."""
+
+    def __init__(self, walk: Any) -> None:
+        self.walk = walk
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        self.walk.feed(part["score"], part["positive"])
+
+    def result(self) -> Arrays:
+        return (np.array([self.walk.result()]),)
+
+
+def _side_by_side(columns: Sequence[Array]) -> Array:
+    """Row by row, the classes of each in their order."""
+    return np.stack(columns, axis=1).ravel()
+
+
 class LabelsByClass:
     """See `core.by_class.ByClass`."""
 
+    ranked = "rows"
+
     def stand_in(self, key: Any, facts: Mapping[str, Any], source: Elsewhere) -> Any:
-        """One for the ranking of a class."""
-        return _StandIn(source, key) if isinstance(key, tuple) and len(key) == 2 and key[0] == "ranking" else None
+        """One for the ranking of a class, of two classes' rows, or of all classes' scores in one."""
+        mine = key == POOLED or (isinstance(key, tuple) and key and key[0] in ("ranking", "between"))
+        return _StandIn(source, key) if mine else None
 
     def classes(self, key: Any, facts: Mapping[str, Any]) -> Sequence[int]:
         """One: the ranking's own."""
         return (0,)
 
     def tables(self, stats: Stats, key: Any) -> Mapping[str, Table]:
-        """Rows with the score of the class, and whether they are of it."""
-        place = key[1]
+        """Rows with the score of the class, and whether they are of it; the highest score first."""
+        places = range(len(stats.facts["classes"])) if key == POOLED else (key[1],)
         columns: dict[str, Array] = {
-            "unit": stats.owner.astype(np.int32),
-            "score": np.asarray(class_scores(stats, place), dtype=np.float64),
-            "positive": is_class(stats, place),
+            "unit": np.repeat(stats.owner.astype(np.int32), len(places)),
+            "score": _side_by_side([np.asarray(class_scores(stats, place), dtype=np.float64) for place in places]),
+            "positive": _side_by_side([is_class(stats, place) for place in places]),
         }
         if "weight" in stats.events:
-            columns["weight"] = np.asarray(stats.events["weight"], dtype=np.float64)
-        return {"rows": Table(np.array([0, len(stats.owner)]), columns)}
+            columns["weight"] = np.repeat(np.asarray(stats.events["weight"], dtype=np.float64), len(places))
+        if key[0] == "between":
+            kept = np.isin(stats.events["truth"], key[1:])
+            columns = {name: column[kept] for name, column in columns.items()}
+        order = np.argsort(-columns["score"], kind="stable")
+        return {"rows": Table(np.array([0, len(order)]), {name: column[order] for name, column in columns.items()})}
 
     def walked(
         self, key: Any, events: Mapping[str, dict[str, Array]], units: int
@@ -74,6 +99,14 @@ class LabelsByClass:
             return (ranking.thresholds(weights, *ask.settings),)
 
         return answer
+
+    def stream(self, ask: Ask, totals: Totals, units: int) -> Stream | None:
+        """Answers of one ranking, its rows in parts; rows with weights of their own are walked whole."""
+        if totals.has("rows", "weight"):
+            return None
+        positives = totals.sum("rows", "positive")
+        kind, limit = (*ask.settings, 0.0)[:2]
+        return _Walk(_native.LabelStream(kind, limit, positives, totals.rows("rows") - positives))
 
     def combined(self, ask: Ask, parts: Iterator[tuple[int, Arrays]]) -> Arrays:
         """The answer of the one ranking."""

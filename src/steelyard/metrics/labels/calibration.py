@@ -79,7 +79,8 @@ class LogLoss(ProbabilityMetric):
         """Count the rows that were given no chance."""
         if stats.facts["several"]:
             return ()
-        count = int(np.count_nonzero(_true_probability(stats) < SMALLEST))
+        column = stats.per_unit("no chance", lambda: stats.sum_events(_true_probability(stats) < SMALLEST))
+        count = int(column.sum())
         return (f"{count} rows give their true class a probability of 0; it is taken for 2.2e-16.",) if count else ()
 
 

@@ -19,6 +19,7 @@ from steelyard.core.stats import Stats
 from steelyard.core.weights import EachUnit, Floats, Plain, Weights
 from steelyard.metrics.labels.counts import PerClass
 
+POOLED = "pooled ranking"  # its key in stats
 NO_SCORES = "the predictions hold labels and no scores"
 
 
@@ -148,7 +149,7 @@ def pooled_ranking(stats: Stats) -> Ranking:
             None if weight is None else np.repeat(weight, classes),
         )
 
-    found: Ranking = stats.derived("pooled ranking", make)
+    found: Ranking = stats.derived(POOLED, make)
     return found
 
 
