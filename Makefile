@@ -38,14 +38,21 @@ lint: $(VENV)/lint
 bench: $(VENV)/bench
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
 
+# What the wheel's build says of itself (pyproject.toml) is said here by hand.
+BY_HAND = -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(PY)) -DSKBUILD_SABI_VERSION=3.11
+
 # The sanitizers' runtime must be loaded before Python is.
 fuzz: $(VENV)/test
 	$(PIP) install cmake "nanobind>=3.0.1,<4"
-	$(BIN)/cmake -S . -B build/fuzz -DSTEELYARD_SANITIZE=ON -DSKBUILD_SABI_VERSION=3.11 -DCMAKE_BUILD_TYPE=Release \
-	    -DPython_EXECUTABLE=$(abspath $(PY)) -Dnanobind_DIR="$$($(PY) -m nanobind --cmake_dir)"
+	$(BIN)/cmake -S . -B build/fuzz -DSTEELYARD_SANITIZE=ON $(BY_HAND) -Dnanobind_DIR="$$($(PY) -m nanobind --cmake_dir)"
 	$(BIN)/cmake --build build/fuzz --parallel 2
 	rm -rf build/fuzz-site && mkdir -p build/fuzz-site && cp -r src/steelyard build/fuzz-site/
 	cp build/fuzz/_native*.so build/fuzz-site/steelyard/
+	$(BIN)/cmake -S . -B build/plain -DSTEELYARD_PLAIN=ON $(BY_HAND) -Dnanobind_DIR="$$($(PY) -m nanobind --cmake_dir)"
+	$(BIN)/cmake --build build/plain --parallel 2
+	rm -rf build/plain-site && mkdir -p build/plain-site && cp -r src/steelyard build/plain-site/
+	cp build/plain/_native*.so build/plain-site/steelyard/
+	$(PY) fuzz/twins.py build/plain-site
 	@for target in boxes:reader boxes:evaluator boxes:kernel boxes:streams masks:reader masks:evaluator masks:functions \
 	    captions:texts captions:model; do \
 	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \

@@ -6,12 +6,17 @@ from measure import measure, table
 
 TEXTS = """
 import numpy as np
-rng = np.random.default_rng(0) things = ["dog", "cat", "man", "woman", "car", "bus", "table", "bowl", "horse",
-"boat", "kite", "pizza", "bench", "clock"] words = ["red", "blue", "small", "large", "old", "young", "wooden",
-"black", "white", "green"] doing = ["sitting on", "standing next to", "riding", "holding", "in front of", "near",
-"under", "looking at"] def caption(): a, b, c = rng.choice(things, 3) x, y = rng.choice(words, 2) return f"a {x} {a}
-{rng.choice(doing)} a {y} {b} {rng.choice(doing)} the {c}" images, references = 5000, 5 candidates = [caption() for
-_ in range(images)] truth = [[caption() for _ in range(references)] for _ in range(images)]
+rng = np.random.default_rng(0)
+things = ["dog", "cat", "man", "woman", "car", "bus", "table", "bowl", "horse", "boat", "kite", "pizza", "clock"]
+words = ["red", "blue", "small", "large", "old", "young", "wooden", "black", "white", "green"]
+doing = ["sitting on", "standing next to", "riding", "holding", "in front of", "near", "under", "looking at"]
+def caption():
+    a, b, c = rng.choice(things, 3)
+    x, y = rng.choice(words, 2)
+    return f"a {x} {a} {rng.choice(doing)} a {y} {b} {rng.choice(doing)} the {c}"
+images, references = 5000, 5
+candidates = [caption() for _ in range(images)]
+truth = [[caption() for _ in range(references)] for _ in range(images)]
 """
 
 table(

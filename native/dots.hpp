@@ -1,12 +1,20 @@
 // Products of a matrix of bytes with vectors of bytes, exact and so the same on every machine: see dots.cpp.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace steelyard::language {
+
+// Between whole and real numbers within 2^22, to the nearest, ties to even: added to kMagic, a number stands in the last bits of
+// the sum. Machines add faster than they convert, and a sum that starts at kMagic need not even be added to.
+constexpr float kMagic = 12582912.0f;
+constexpr std::int32_t kMagicBits = std::bit_cast<std::int32_t>(kMagic);
+inline float real(std::int32_t x) { return std::bit_cast<float>(x + kMagicBits) - kMagic; }
+inline std::int32_t nearest(float x) { return std::bit_cast<std::int32_t>(x + kMagic) - kMagicBits; }
 
 class ByteMatrix {
  public:
@@ -18,8 +26,8 @@ class ByteMatrix {
 
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
-  // out[v][row] = the row times vector v; vectors follow each other in x, and so do their results.
-  void multiply(const std::int8_t* x, std::size_t vectors, std::int32_t* out) const;
+  // out[v][row] = kMagic + the row times vector v; vectors follow each other in x, and so do their results.
+  void multiply(const std::int8_t* x, std::size_t vectors, float* out) const;
 
  private:
   std::size_t rows_ = 0, columns_ = 0;

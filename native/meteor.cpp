@@ -1,7 +1,10 @@
 // METEOR 1.5 without its paraphrase tables: words match exactly, by stem or by synonym.
 //
-// Of all one-to-one alignments the one with most matches, then fewest chunks, then least crossing is sought by a beam
-// over the candidate's words. Words are numbered once, and each distinct word is stemmed and looked up in WordNet once.
+// What is aligned follows METEOR 1.5's own alignments, which say more than its papers do. Two words that match each other and
+// no other word, by one stage alone, are always aligned. Of the others, a beam over the reference's words seeks most exact
+// matches, then fewest chunks, then most weight, then least crossing: so that a stem or a synonym that is found in several ways
+// counts where it stands beside another match, and not alone. Words are numbered once, and each distinct word is stemmed and
+// looked up in WordNet once.
 #include "meteor.hpp"
 
 #include <algorithm>
@@ -18,7 +21,7 @@ namespace steelyard::language {
 namespace {
 
 constexpr double kAlpha = 0.85, kBeta = 0.2, kGamma = 0.6, kDelta = 0.75;
-constexpr double kExact = 1.0, kStem = 0.6, kSynonym = 0.8;
+constexpr int kExact = 10, kStem = 6, kSynonym = 8;  // what matches weigh, in tenths
 constexpr std::size_t kBeam = 40;
 
 const std::unordered_set<std::string_view> kFunctionWords{
@@ -64,54 +67,71 @@ class Words {
   std::vector<Known> known_;
 };
 
-double match_weight(const Words& words, std::uint32_t a, std::uint32_t b) {
-  if (a == b) return kExact;
-  if (words[a].stem == words[b].stem) return kStem;
-  const auto &x = words[a].synsets, &y = words[b].synsets;
+bool synonyms(const Known& a, const Known& b) {
+  const auto &x = a.synsets, &y = b.synsets;
   for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {
-    if (x[i] == y[j]) return kSynonym;
+    if (x[i] == y[j]) return true;
     x[i] < y[j] ? ++i : ++j;
   }
-  return 0;
+  return false;
 }
 
-// An alignment of the candidate's first words, as a step behind another one.
+int match_weight(const Words& words, std::uint32_t a, std::uint32_t b) {
+  if (a == b) return kExact;
+  if (words[a].stem == words[b].stem) return kStem;
+  return synonyms(words[a], words[b]) ? kSynonym : 0;
+}
+
+// An alignment of the reference's first words, as a step behind another one.
 struct Step {
-  int to;  // the reference word of the last candidate word, or -1
+  int to;  // the candidate word of the last reference word, or -1
   std::uint32_t before;
-  int matches, chunks;
-  long distance;
+  int exact, chunks;
+  long weight, distance;
 };
 
 bool better(const Step& a, const Step& b) {
-  if (a.matches != b.matches) return a.matches > b.matches;
+  if (a.exact != b.exact) return a.exact > b.exact;
   if (a.chunks != b.chunks) return a.chunks < b.chunks;
+  if (a.weight != b.weight) return a.weight > b.weight;
   return a.distance < b.distance;
 }
 
-// Reference words that each candidate word matches, the nearest kNearest of them.
+// Candidate words that each reference word matches, the nearest kNearest of them.
 class Options {
  public:
-  Options(const Words& words, const std::vector<std::uint32_t>& candidate, const std::vector<std::uint32_t>& reference) {
+  struct Match {
+    std::uint32_t at;
+    int weight;
+  };
+  Options(const Words& words, const std::vector<std::uint32_t>& reference, const std::vector<std::uint32_t>& candidate)
+      : rivals_(candidate.size()) {
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> places;
-    for (std::size_t j = 0; j < reference.size(); ++j) places[reference[j]].push_back(static_cast<std::uint32_t>(j));
-    for (const std::uint32_t word : candidate) {
-      const auto made = matching_.try_emplace(word);
-      if (!made.second) continue;
-      auto& all = made.first->second;
+    for (std::size_t i = 0; i < candidate.size(); ++i) places[candidate[i]].push_back(static_cast<std::uint32_t>(i));
+    std::unordered_map<std::uint32_t, std::uint32_t> times;
+    for (const std::uint32_t word : reference) ++times[word];
+    for (const auto& [word, count] : times) {
+      auto& found = matching_[word];
       for (const auto& [other, at] : places) {
-        if (match_weight(words, word, other) > 0) all.insert(all.end(), at.begin(), at.end());
+        const int weight = match_weight(words, word, other);
+        if (!weight) continue;
+        found.twice = found.twice || (weight == kStem && synonyms(words[word], words[other]));
+        for (const std::uint32_t i : at) {
+          found.all.push_back({i, weight});
+          rivals_[i] += count;
+        }
       }
-      std::sort(all.begin(), all.end());
+      std::sort(found.all.begin(), found.all.end(), [](const Match& a, const Match& b) { return a.at < b.at; });
     }
   }
-  std::span<const std::uint32_t> of(std::uint32_t word, std::size_t i) const {
-    const auto& all = matching_.find(word)->second;
+  std::span<const Match> of(std::uint32_t word, std::size_t j) const {
+    const auto& all = matching_.find(word)->second.all;
     std::size_t from = 0, to = all.size();
     while (to - from > kNearest) {  // the farther end goes
-      const long before = static_cast<long>(i) - static_cast<long>(all[from]), behind = static_cast<long>(all[to - 1]) - static_cast<long>(i);
+      const long before = static_cast<long>(j) - static_cast<long>(all[from].at), behind = static_cast<long>(all[to - 1].at) - static_cast<long>(j);
       if (to - from > 4 * kNearest && before > 0 && behind > 0) {
-        const auto near = static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), i) - all.begin());
+        const auto near = static_cast<std::size_t>(
+            std::partition_point(all.begin(), all.end(), [&](const Match& m) { return m.at < j; }) - all.begin());
         from = near > kNearest ? std::max(from, near - kNearest) : from;
         to = std::min(to, near + kNearest);
       } else if (to - from > 4 * kNearest) {
@@ -122,34 +142,44 @@ class Options {
     }
     return std::span(all).subspan(from, to - from);
   }
+  // Whether the word matches one candidate word, by one stage, and that one no other.
+  bool alone(std::uint32_t word) const {
+    const auto& found = matching_.find(word)->second;
+    return found.all.size() == 1 && !found.twice && rivals_[found.all[0].at] == 1;
+  }
 
  private:
   static constexpr std::size_t kNearest = 64;
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> matching_;
+  struct Found {
+    std::vector<Match> all;
+    bool twice = false;  // a match by stem is one by synonym, too
+  };
+  std::unordered_map<std::uint32_t, Found> matching_;
+  std::vector<std::uint32_t> rivals_;  // how many reference words each candidate word matches
 };
 
-// The reference word of each candidate word, or -1. Of the steps to each word the best kBeam are kept, with the reference
+// The candidate word of each reference word, or -1. Of the steps to each word the best kBeam are kept, with the candidate
 // words that each has taken; the way back is read off in the end, so that a long text costs no more a word than a short one
 // but for those bits.
-std::vector<int> align(const Options& options, const std::vector<std::uint32_t>& candidate, std::size_t references, int& matches,
-                       int& chunks) {
+std::vector<int> align(const Options& options, const std::vector<std::uint32_t>& reference, std::size_t candidates, int& chunks) {
   using Bits = std::vector<std::uint64_t>;
-  std::vector<std::vector<Step>> steps(candidate.size() + 1);
-  std::vector<Bits> taken{Bits(references / 64 + 1)}, next_taken;
-  steps[0] = {{-1, 0, 0, 0, 0}};
+  std::vector<std::vector<Step>> steps(reference.size() + 1);
+  std::vector<Bits> taken{Bits(candidates / 64 + 1)}, next_taken;
+  steps[0] = {{-1, 0, 0, 0, 0, 0}};
   std::vector<Step> next;
   std::vector<std::uint32_t> order;
-  for (std::size_t i = 0; i < candidate.size(); ++i) {
+  for (std::size_t j = 0; j < reference.size(); ++j) {
     next.clear();
-    const auto choices = options.of(candidate[i], i);
-    for (std::uint32_t k = 0; k < steps[i].size(); ++k) {
-      const Step& p = steps[i][k];
-      next.push_back({-1, k, p.matches, p.chunks, p.distance});
-      for (const std::uint32_t at : choices) {
+    const auto choices = options.of(reference[j], j);
+    const bool alone = options.alone(reference[j]);
+    for (std::uint32_t k = 0; k < steps[j].size(); ++k) {
+      const Step& p = steps[j][k];
+      if (!alone) next.push_back({-1, k, p.exact, p.chunks, p.weight, p.distance});
+      for (const auto& [at, weight] : choices) {
         if (taken[k][at / 64] >> (at % 64) & 1) continue;
-        const bool goes_on = i > 0 && p.to >= 0 && static_cast<std::uint32_t>(p.to) + 1 == at;
-        next.push_back({static_cast<int>(at), k, p.matches + 1, p.chunks + (goes_on ? 0 : 1),
-                        p.distance + std::abs(static_cast<long>(i) - static_cast<long>(at))});
+        const bool goes_on = p.to >= 0 && static_cast<std::uint32_t>(p.to) + 1 == at;
+        next.push_back({static_cast<int>(at), k, p.exact + (weight == kExact), p.chunks + (goes_on ? 0 : 1), p.weight + weight,
+                        p.distance + std::abs(static_cast<long>(j) - static_cast<long>(at))});
       }
     }
     order.resize(next.size());
@@ -161,42 +191,41 @@ std::vector<int> align(const Options& options, const std::vector<std::uint32_t>&
       order.resize(kBeam);
     }
     next_taken.resize(order.size());
-    steps[i + 1].reserve(order.size());
+    steps[j + 1].reserve(order.size());
     for (std::size_t k = 0; k < order.size(); ++k) {
       const Step& step = next[order[k]];
-      steps[i + 1].push_back(step);
+      steps[j + 1].push_back(step);
       next_taken[k] = taken[step.before];
       if (step.to >= 0) next_taken[k][static_cast<std::size_t>(step.to) / 64] |= std::uint64_t{1} << (step.to % 64);
     }
     taken.swap(next_taken);
   }
   std::size_t k = static_cast<std::size_t>(std::min_element(steps.back().begin(), steps.back().end(), better) - steps.back().begin());
-  matches = steps.back()[k].matches;
   chunks = steps.back()[k].chunks;
-  std::vector<int> to(candidate.size());
-  for (std::size_t i = candidate.size(); i > 0; --i) {
-    to[i - 1] = steps[i][k].to;
-    k = steps[i][k].before;
+  std::vector<int> to(reference.size());
+  for (std::size_t j = reference.size(); j > 0; --j) {
+    to[j - 1] = steps[j][k].to;
+    k = steps[j][k].before;
   }
   return to;
 }
 
 void score_one(const Words& words, const std::vector<std::uint32_t>& candidate, const std::vector<std::uint32_t>& reference,
                double* out) {
-  int matched = 0, chunks = 0;
-  const std::vector<int> to = align(Options(words, candidate, reference), candidate, reference.size(), matched, chunks);
+  int chunks = 0;
+  const std::vector<int> to = align(Options(words, reference, candidate), reference, candidate.size(), chunks);
   auto share = [&](std::uint32_t word) { return words[word].function ? 1 - kDelta : kDelta; };
-  double matched_a = 0, matched_b = 0, all_a = 0, all_b = 0;
+  double matched_a = 0, matched_b = 0, all_a = 0, all_b = 0, matches = 0;
   for (std::uint32_t w : candidate) all_a += share(w);
   for (std::uint32_t w : reference) all_b += share(w);
-  for (std::size_t i = 0; i < candidate.size(); ++i) {
-    if (to[i] < 0) continue;
-    const std::uint32_t other = reference[static_cast<std::size_t>(to[i])];
-    const double weight = match_weight(words, candidate[i], other);
-    matched_a += weight * share(candidate[i]);
-    matched_b += weight * share(other);
+  for (std::size_t j = 0; j < reference.size(); ++j) {
+    if (to[j] < 0) continue;
+    const std::uint32_t other = candidate[static_cast<std::size_t>(to[j])];
+    const double weight = match_weight(words, reference[j], other) / 10.0;
+    matched_a += weight * share(other);
+    matched_b += weight * share(reference[j]);
+    ++matches;
   }
-  const auto matches = static_cast<double>(matched);
   const double precision = all_a > 0 ? matched_a / all_a : 0, recall = all_b > 0 ? matched_b / all_b : 0;
   double score = 0;
   if (precision > 0 && recall > 0) {

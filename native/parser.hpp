@@ -83,6 +83,7 @@ class ParserModel {
     void best(const std::int16_t* x, std::size_t stride, std::size_t n, std::size_t without, Scratch& s) const;
   };
 
+  static float to_bytes(const std::int16_t* from, std::int8_t* to);
   const std::int8_t* vector_of(std::string_view word, std::int8_t* made, std::int32_t& number) const;
   void first_gates(const std::vector<Word>& words, Scratch& s) const;
   void read_layer(const Layer& layer, const Pieces& pieces, std::int8_t* out, Scratch& s) const;

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.language import scene, tokens
+from steelyard import _native
+from steelyard.language import scene, tables, tokens
+from steelyard.language.texts import pack
 
 DATA = Path(__file__).parent / "data" / "captions"
 PARTS = {
@@ -181,6 +183,15 @@ def test_rouge_score() -> None:
         found = by_image(report, spec)
         for i, (text, texts) in enumerate(zip(candidates, references, strict=True)):
             assert found[i] == pytest.approx(scorer.score_multi(texts, text)[name].fmeasure, abs=1e-12)
+
+
+def test_meteor_of_pairs() -> None:
+    """tools/make_meteor_goldens.py has the command. The original's beam ends on another alignment now and then."""
+    pairs = lines("meteor_500.jsonl.gz")
+    candidates, references = pack([row["candidate"] for row in pairs]), pack([row["reference"] for row in pairs])
+    counts = _native.meteor_counts(tables.wordnet(), *candidates, *references, np.arange(len(pairs) + 1))
+    off = [row for row, score in zip(pairs, counts[:, -1], strict=True) if abs(score - row["score"]) > 1e-9]
+    assert len(off) <= 2, off
 
 
 def test_cider_first_form_by_hand() -> None:

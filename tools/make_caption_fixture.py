@@ -85,7 +85,8 @@ def main() -> None:
         "Chen et al. 2015, licensed CC BY 4.0. Tokens, trees, tuples and SPICE scores are the output of SPICE 1.0 "
         "with CoreNLP 3.6.0; BLEU, ROUGE-L and CIDEr that of pycocoevalcap 1.2. Changes: a subset was taken, and the "
         "results of those programs were added.\n\n"
-        "Written by `python tools/make_caption_fixture.py FOLDER`, which says what is what.\n"
+        "Written by `python tools/make_caption_fixture.py FOLDER`, which says what is what; meteor_500.jsonl.gz, by "
+        "`python tools/make_meteor_goldens.py`.\n"
     )
 
 

@@ -282,7 +282,7 @@ class Meteor(Metric):
 
     name = "meteor"
     title = "METEOR"
-    reference = "METEOR 1.5, modules exact, stem and synonym: close, not equal"
+    reference = "METEOR 1.5, modules exact, stem and synonym: equal for 99.8 % of pairs of captions"
 
     level: Literal["image", "corpus"] = "image"
 

@@ -1,0 +1,34 @@
+// Words that the rules of SPICE know by heart.
+#pragma once
+
+#include <string_view>
+#include <unordered_set>
+
+namespace steelyard::language {
+
+using Texts = std::unordered_set<std::string_view>;
+
+inline const Texts kSideBySide{
+    "across_from", "along_with", "alongside_of", "apart_from", "as_for", "as_from", "as_of", "as_per", "as_to",
+    "aside_from", "based_on", "close_by", "close_to", "contrary_to", "compared_to", "compared_with", "except_for",
+    "exclusive_of", "far_from", "followed_by", "inside_of", "irrespective_of", "next_to", "near_to", "off_of",
+    "out_of", "outside_of", "owing_to", "preliminary_to", "preparatory_to", "previous_to", "pursuant_to",
+    "regardless_of", "subsequent_to", "thanks_to", "together_with"};
+inline const Texts kNested{"apart_from", "as_from", "aside_from", "away_from", "close_by", "close_to", "contrary_to", "far_from",
+                           "next_to", "near_to", "out_of", "outside_of", "pursuant_to", "regardless_of", "together_with"};
+inline const Texts kThreeWords{"by_means_of", "in_accordance_with", "in_addition_to", "in_case_of", "in_front_of", "in_lieu_of",
+                        "in_place_of", "in_spite_of", "on_account_of", "on_behalf_of", "on_top_of", "with_regard_to",
+                        "with_respect_to"};
+inline const Texts kQuantityWithArticle{
+    "lot", "assortment", "number", "couple", "bunch", "handful", "litany", "sheaf", "slew", "dozen", "series", "variety",
+    "multitude", "wad", "clutch", "wave", "mountain", "array", "spate", "string", "ton", "range", "plethora", "heap",
+    "sort", "form", "kind", "type", "version", "bit", "pair", "triple", "total"};
+inline const Texts kQuantity{"lots", "many", "several", "plenty", "tons", "dozens", "multitudes", "mountains", "loads", "pairs",
+                      "tens", "hundreds", "thousands", "millions", "billions", "trillions"};
+inline const Texts kQuantityOfThe{"some", "all", "both", "neither", "everyone", "nobody", "one", "two", "three", "four", "five",
+                           "six", "seven", "eight", "nine", "ten", "hundred", "thousand", "million", "billion",
+                           "trillion"};
+inline const Texts kOfOne{"i", "me", "myself", "mine", "my", "yourself", "he", "him", "himself", "his", "she", "her", "herself",
+                   "hers", "it", "itself", "its", "one", "oneself", "one's"};
+
+}  // namespace steelyard::language
