@@ -8,6 +8,9 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 
 from typing import TYPE_CHECKING, Any
 
+from steelyard import idle  # noqa: F401  # before anything else loads NumPy
+
+# isort: split
 from steelyard.api import compare, compare_all, draw, evaluate, metrics, read, use_threads
 from steelyard.core.errors import InputError, SteelyardError
 from steelyard.report.model import Comparison, Report
