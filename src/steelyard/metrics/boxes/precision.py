@@ -195,7 +195,11 @@ def _hidden(found: Matches) -> str:
 
 def _ties(found: Matches) -> str:
     ties = int(told(found)[2].sum())
-    return f"{ties:,} detections have the score of another of their class: they keep the input's order." if ties else ""
+    if not ties:
+        return ""
+    if ties == 1:
+        return "1 detection has the score of another of its class: they keep the input's order."
+    return f"{ties:,} detections have the score of another of their class: they keep the input's order."
 
 
 @frozen
