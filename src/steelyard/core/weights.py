@@ -148,14 +148,6 @@ class EachUnit(Weights):
             block[np.arange(stop - start), np.arange(start, stop)] = 1.0
             yield block
 
-    def counts(self) -> Iterator[Counts] | None:
-        """The same as blocks of counts, (groups, units, 32 rows side by side); None where they are none.
-
-        Only draws give them. They say that nobody reads the last digits of a value: a metric may make it in single
-        precision.
-        """
-        return None
-
     def parts(self, most: int) -> Iterator[Weights]:
         """Runs of units."""
         for start in range(self.start, self.stop, max(1, most)):

@@ -3,9 +3,9 @@
 BCa (bias-corrected and accelerated; Efron 1987) shifts the percentiles by how far the draws lie from the estimate (z0)
 and by how fast the spread changes with the value (a, from the jackknife).
 
-Draws of a metric that takes a maximum (the envelope of average precision) all lean to one side of the estimate, by as
-much as the estimate leans from what endless data would give. What another test set of this size would score lies around
-the estimate: so the draws are moved there.
+Draws of a metric that takes a maximum (the envelope of average precision) all lean to one side of the estimate, as the
+estimate itself leans from what endless data would give. What another test set of this size would score lies around the
+estimate: so the draws are moved there.
 """
 
 from __future__ import annotations
