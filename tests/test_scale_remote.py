@@ -180,3 +180,9 @@ def test_what_is_not_installed_is_named(url: str, tmp_path: Path, monkeypatch: p
 def test_states_are_kept_in_a_folder(tmp_path: Path) -> None:
     with pytest.raises(sy.InputError, match=r"work 's3://b/w': states cannot be kept behind a URL\. Name a folder"):
         evaluate_shards("weights", "x.csv", "y.csv", work="s3://b/w", workers=1)
+
+
+def test_a_folder_of_states_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(sy.InputError, match=r"work '.*file.w': the folder cannot be made: .+\. Name a folder"):
+        evaluate_shards("weights", "x.csv", "y.csv", work=tmp_path / "file" / "w", workers=1)

@@ -129,7 +129,14 @@ def work_folder(work: str | os.PathLike[str]) -> str:
             "states cannot be kept behind a URL", where=f"work '{work}'", remedy="Name a folder that every worker sees."
         )
     folder = os.path.abspath(work)
-    os.makedirs(os.path.join(folder, "states"), exist_ok=True)
+    try:
+        os.makedirs(os.path.join(folder, "states"), exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder cannot be made: {error.strerror}",
+            where=f"work '{work}'",
+            remedy="Name a folder that can be written to.",
+        ) from None
     return folder
 
 
