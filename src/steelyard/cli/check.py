@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from steelyard.cli.options import given_options, keep_options, parse_mapping, terminal_width
+from steelyard.cli.say import say
 
 
 @click.command()
@@ -37,9 +38,9 @@ def check(truth: str, predictions: str | None, mapping: tuple[str, ...], as_json
     from steelyard import files  # other commands need none of it
 
     found = files.check(truth, predictions, columns=parse_mapping(mapping), options=given_options())
-    click.echo(found.to_json(output) if as_json else found.to_text(terminal_width()), nl=not as_json)
+    say(found.to_json(output) if as_json else found.to_text(terminal_width()), nl=not as_json)
     if output:
         if not as_json:
             found.to_json(output)
-        click.echo(f"wrote {output}", err=True)
+        say(f"wrote {output}", err=True)
     return 0 if found.ok else 1

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.cli.say import say
+
 if TYPE_CHECKING:
     from steelyard.io.formats.convert import Conversion
 
@@ -76,9 +78,9 @@ def convert(
     )  # fmt: skip
     if as_json:
         data = {"schema": "steelyard/conversion/1", **asdict(done), "lossless": done.lossless}
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        click.echo(account(done))
+        say(account(done))
 
 
 def account(done: Conversion) -> str:

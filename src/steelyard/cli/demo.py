@@ -9,6 +9,7 @@ import click
 
 from steelyard import api
 from steelyard.cli.options import complete_task, terminal_width
+from steelyard.cli.say import say
 from steelyard.core.errors import InputError, nearest
 from steelyard.io.write import write_text
 
@@ -50,17 +51,17 @@ def demo(task: str, output: str) -> None:
     _copy(task, folder)
     truth, a, b = (folder / sample[name] for name in ("truth", "a", "b"))
 
-    click.echo(f"$ steelyard evaluate {task} {truth} {a} --by {sample['by']}\n")
+    say(f"$ steelyard evaluate {task} {truth} {a} --by {sample['by']}\n")
     report = api.evaluate(task, truth, a, by=[sample["by"]])
-    click.echo(report.to_text(terminal_width()))
-    click.echo(f"\n$ steelyard compare {task} {truth} {a} {b}\n")
+    say(report.to_text(terminal_width()))
+    say(f"\n$ steelyard compare {task} {truth} {a} {b}\n")
     comparison = api.compare(task, truth, a, b)
-    click.echo(comparison.to_text(terminal_width()))
+    say(comparison.to_text(terminal_width()))
 
     report.to_html(folder / "report.html")
     report.to_json(folder / "result.json")
     comparison.to_html(folder / "comparison.html")
-    click.echo(
+    say(
         f"\nThe report was written to {folder / 'report.html'};\n"
         f"beside it comparison.html, result.json and the data, so that you can run the lines above."
     )

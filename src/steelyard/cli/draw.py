@@ -6,6 +6,7 @@ import click
 
 from steelyard import api
 from steelyard.cli.options import TaskCommand, complete_task, given_options, keep_options, parse_mapping
+from steelyard.cli.say import say
 from steelyard.io.write import write_text
 
 
@@ -40,7 +41,7 @@ def draw(
     """
     picture = api.draw(task, truth, predictions, unit, metric, columns=parse_mapping(mapping), options=given_options())
     if output is None:
-        click.echo(picture, nl=False)
+        say(picture, nl=False)
         return
     write_text(output, picture)
-    click.echo(f"wrote {output}", err=True)
+    say(f"wrote {output}", err=True)

@@ -17,6 +17,7 @@ from steelyard.cli.options import (
     put_out,
     shared_options,
 )
+from steelyard.cli.say import say
 from steelyard.cli.shards import are_shards, evaluate_shards, progress_bar, shard_options, work_folder
 from steelyard.core.errors import InputError
 
@@ -132,6 +133,6 @@ def evaluate(
         report.units().to_csv(units)
     put_out(report, as_json, output, html=html, figures=figures, details=details)
     if units:
-        click.echo(f"wrote {units}", err=True)
+        say(f"wrote {units}", err=True)
     for path in report.write_tables(tables) if tables else ():
-        click.echo(f"wrote {path}", err=True)
+        say(f"wrote {path}", err=True)

@@ -7,6 +7,7 @@ import os
 import click
 
 from steelyard.cli.options import terminal_width
+from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 
 
@@ -37,9 +38,9 @@ def gate(
     found = gating.gate(result, rules, baseline=baseline, other_truth=other_truth)
     if junit:
         found.to_junit(junit)
-    click.echo(found.to_json() if as_json else found.to_text(terminal_width()), nl=not as_json)
+    say(found.to_json() if as_json else found.to_text(terminal_width()), nl=not as_json)
     if junit:
-        click.echo(f"wrote {junit}", err=True)
+        say(f"wrote {junit}", err=True)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         _append(summary, found.to_markdown())

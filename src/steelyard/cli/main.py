@@ -19,9 +19,11 @@ from steelyard.cli.gate import gate
 from steelyard.cli.metrics import metrics
 from steelyard.cli.parse import parse
 from steelyard.cli.report import report
+from steelyard.cli.say import say
 from steelyard.cli.view import view
 from steelyard.cli.vlm import vlm
 from steelyard.core.errors import SteelyardError, nearest
+from steelyard.core.visible import visible
 from steelyard.version import __version__
 
 
@@ -71,6 +73,7 @@ def main() -> None:
     except SteelyardError as error:
         _fail(str(error))
     except click.ClickException as error:
+        error.message = visible(error.message)
         error.show()
         sys.exit(error.exit_code)
     except click.Abort:
@@ -79,5 +82,5 @@ def main() -> None:
 
 
 def _fail(message: str, code: int = 2) -> None:
-    click.echo(f"steelyard: {message}", err=True)
+    say(f"steelyard: {message}", err=True)
     sys.exit(code)

@@ -7,6 +7,7 @@ import json
 import click
 
 from steelyard.cli.options import complete_metric, complete_task, terminal_width
+from steelyard.cli.say import say
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
 from steelyard.metrics import catalogue
@@ -29,15 +30,15 @@ def metrics(spec: str | None, task: str | None, as_json: bool) -> None:
     found = _explain(spec, tasks) if spec else {name: list(catalogue.metrics(name)) for name in tasks}
     if as_json:
         data = [metric_dict(metric, name) for name, members in found.items() for metric in members]
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        say(json.dumps(data, indent=2, ensure_ascii=False))
     elif spec:
         seen: dict[Metric, list[str]] = {}
         for name, members in found.items():
             for metric in members:
                 seen.setdefault(metric, []).append(name)
-        click.echo("\n\n".join(metric_text(metric, names, terminal_width()) for metric, names in seen.items()))
+        say("\n\n".join(metric_text(metric, names, terminal_width()) for metric, names in seen.items()))
     else:
-        click.echo(list_text([(catalogue.TASKS[name], members) for name, members in found.items()], terminal_width()))
+        say(list_text([(catalogue.TASKS[name], members) for name, members in found.items()], terminal_width()))
 
 
 def _explain(spec: str, tasks: list[str]) -> dict[str, list[Metric]]:

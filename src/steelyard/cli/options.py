@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from steelyard import api
+from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
 from steelyard.metrics import catalogue
@@ -187,9 +188,9 @@ def put_out(
     if html:
         result.to_html(html)
     drawn = result.write_figures(figures) if figures else ()
-    click.echo(json_text() if as_json else result.to_text(terminal_width()), nl=not as_json)
+    say(json_text() if as_json else result.to_text(terminal_width()), nl=not as_json)
     for output in (*outputs, *([html] if html else []), *drawn):
-        click.echo(f"wrote {output}", err=True)
+        say(f"wrote {output}", err=True)
 
 
 def terminal_width() -> int:

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.language import scene, tokens
 from steelyard.report import scene as drawing
@@ -32,21 +33,21 @@ def parse(captions: tuple[str, ...], as_json: bool, svg: str | None, tree: bool)
     graphs = [scene.tuples_of(lines) for lines in scene.tuple_lines(tokenised)]
     for number, (text, words, graph) in enumerate(zip(texts, tokenised, graphs, strict=True)):
         if as_json:
-            click.echo(drawing.as_json(text, graph))
+            say(drawing.as_json(text, graph))
             continue
         if number:
-            click.echo()
+            say()
         if len(texts) > 1:
-            click.echo(f"# {text}")
+            say(f"# {text}")
         if tree:
             for place, token in enumerate(scene.trees([words])[0], start=1):
-                click.echo(f"{place}\t{token.word}\t{token.tag}\t{token.head}\t{token.relation}")
-            click.echo()
-        click.echo(drawing.as_text(graph) or "(no object)")
+                say(f"{place}\t{token.word}\t{token.tag}\t{token.head}\t{token.relation}")
+            say()
+        say(drawing.as_text(graph) or "(no object)")
     if svg:
         try:
             with open(svg, "w", encoding="utf-8") as file:
                 file.write(drawing.as_svg(texts[0], graphs[0]))
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", where=svg) from None
-        click.echo(f"Wrote {svg}", err=True)
+        say(f"Wrote {svg}", err=True)

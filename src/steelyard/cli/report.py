@@ -6,6 +6,7 @@ import click
 
 from steelyard import api
 from steelyard.cli.options import check_outputs, terminal_width
+from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 
 
@@ -33,6 +34,6 @@ def report(result: str, output: tuple[str, ...], figures: str | None) -> None:
         (found.to_html if name.lower().endswith(".html") else found.to_markdown)(name)
     paths = (*output, *(found.write_figures(figures) if figures else ()))
     if not paths:
-        click.echo(found.to_text(terminal_width()))
+        say(found.to_text(terminal_width()))
     for path in paths:
-        click.echo(f"wrote {path}", err=True)
+        say(f"wrote {path}", err=True)

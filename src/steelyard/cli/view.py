@@ -8,6 +8,7 @@ import socket
 
 import click
 
+from steelyard.cli.say import say
 from steelyard.core.errors import InputError, MissingExtra
 from steelyard.view.folder import Folder
 
@@ -41,8 +42,8 @@ def view(folder: str, port: int, open_it: bool) -> None:
         raise InputError(f"port {port} cannot be had: {error.strerror}", remedy="Leave --port out.") from None
     address = listening.getsockname()[1]
     place = f"http://127.0.0.1:{address}/{token}/"
-    click.echo(place)
-    click.echo(f"Steelyard shows {found.root} there, to this machine alone. Ctrl-C ends.", err=True)
+    say(place)
+    say(f"Steelyard shows {found.root} there, to this machine alone. Ctrl-C ends.", err=True)
     if open_it:
         click.launch(place)
     config = uvicorn.Config(

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from steelyard.cli.options import terminal_width
+from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.io.nutrition5k import write_frames as write_nutrition5k
 from steelyard.vlm.answers import MODES, MOST_GRAMS
@@ -97,9 +98,9 @@ def run(
     shown = read_frames(frames)
     problems = [frame.problem for frame in shown if frame.problem and frame.valid]
     for problem in problems[:5]:
-        click.echo(f"steelyard: {problem}", err=True)
+        say(f"steelyard: {problem}", err=True)
     if len(problems) > 5:
-        click.echo(f"steelyard: {len(problems) - 5} more images cannot be read", err=True)
+        say(f"steelyard: {len(problems) - 5} more images cannot be read", err=True)
     backend = open_backend(model, ModelOptions(share=share, key_variable=key_env, **options))
     try:
         progress = ask(
@@ -108,7 +109,7 @@ def run(
         )  # fmt: skip
     finally:
         backend.close()
-    click.echo(_summary(progress, out), err=True)
+    say(_summary(progress, out), err=True)
     if progress.failed or progress.unaskable:
         raise click.exceptions.Exit(1)
 
@@ -141,6 +142,7 @@ def _watcher() -> Callable[[Progress], None]:
         share = (p.wanted - p.left) / p.wanted if p.wanted else 1.0
         bar = ("█" * round(20 * share)).ljust(20, "░")
         parts = [f"{p.wanted - p.left:,}/{p.wanted:,}", f"{p.rate:.1f}/s", left, parsed, f"{p.failed} failed"]
+        # The one line that steers the terminal itself: nothing in it comes from elsewhere.
         click.echo(f"\r{bar} {', '.join(part for part in parts if part)}\033[K", nl=not p.left, err=True)
 
     return watch
@@ -158,8 +160,8 @@ def parse(folder: str, mode: str | None) -> None:
     for reading in taken:
         counts[reading.answer.outcome] = counts.get(reading.answer.outcome, 0) + 1
     for outcome, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        click.echo(f"{outcome:<20} {count:>8,}")
-    click.echo(f"wrote {path}", err=True)
+        say(f"{outcome:<20} {count:>8,}")
+    say(f"wrote {path}", err=True)
 
 
 @vlm.command()
@@ -197,9 +199,9 @@ def score(
     for name in output:
         ending = Path(name).suffix.lower()
         getattr(result, writers[ending])(name, **({"images": thumbnails} if ending == ".html" else {}))
-    click.echo(result.to_json() if as_json else result.to_text(terminal_width()), nl=not as_json)
+    say(result.to_json() if as_json else result.to_text(terminal_width()), nl=not as_json)
     for name in output:
-        click.echo(f"wrote {name}", err=True)
+        say(f"wrote {name}", err=True)
 
 
 @vlm.command()
@@ -210,7 +212,7 @@ def score(
 def nutrition5k(metadata: str, images: str, name: str, output: str) -> None:
     """Make frames of the dishes of Nutrition5k: METADATA is its headerless CSV, IMAGES holds a folder a dish."""
     count, without = write_nutrition5k(metadata, images, output, name)
-    click.echo(f"wrote {output}: {count:,} dishes, {without:,} without an image left out", err=True)
+    say(f"wrote {output}: {count:,} dishes, {without:,} without an image left out", err=True)
 
 
 def demo(output: Path) -> None:
@@ -222,18 +224,18 @@ def demo(output: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(file.read_bytes())
     frames, model, out = folder / "frames.csv", f"hf:{folder / 'model'}", folder / "run"
-    click.echo(f"$ steelyard vlm run {frames} --model {model} --out {out} --controls")
+    say(f"$ steelyard vlm run {frames} --model {model} --out {out} --controls")
     backend = open_backend(model, ModelOptions(device="cpu"))
     progress = ask(
         read_frames(frames), backend, tuple(PROMPTS.values()), out, model=model, controls=True, watch=_watcher()
     )
-    click.echo(_summary(progress, str(out)))
-    click.echo(f"\n$ steelyard vlm score {out}\n")
+    say(_summary(progress, str(out)))
+    say(f"\n$ steelyard vlm score {out}\n")
     result = score_run(out)
-    click.echo(result.to_text(terminal_width()))
+    say(result.to_text(terminal_width()))
     result.to_json(folder / "score.json")
     result.to_markdown(folder / "score.md")
     result.to_html(folder / "report.html", images=folder)
-    click.echo(
+    say(
         f"\nBeside the run in {folder} stand report.html, score.md and score.json, so that you can run the lines above."
     )
