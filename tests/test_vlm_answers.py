@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -163,3 +165,39 @@ def test_never_a_value_that_the_reply_does_not_spell(text: str) -> None:
 def test_any_text_has_an_outcome(text: str) -> None:
     for mode in MODES:
         assert parse_reply(text, mode=mode).outcome in OUTCOMES
+
+
+LONG = {
+    "commas": "1,", "thoughts": "<think>", "thoughts of two kinds": "<think><thinking>", "letters behind a fence": "```a",
+    "numbers": "1 ", "lines": "1\n", "ranges": "1-", "full stops": "1.", "signs": "< ", "words": "between ", "bounds": "less than ",
+    "boxes": "\\boxed{", "marks": "\\text{", "money": "$", "minus": "-", "exponents": "1e", "spaces": " ", "digits": "1",
+}  # fmt: skip
+PARSE_LONG = """
+import sys
+from steelyard.vlm.answers import parse_reply
+for unit in sys.argv[1:]:
+    body = unit * (200_000 // len(unit))
+    for text in (body + "x", "1" + body + "</thinking>", "< " + body + " 1"):
+        parse_reply(text)
+parse_reply("```" + "a" * 200_000)
+"""
+
+
+def test_a_long_reply_is_read_in_linear_time() -> None:
+    """Seconds; a square number of steps would take hours. The deadline is no measure of speed."""
+    subprocess.run([sys.executable, "-c", PARSE_LONG, *LONG.values()], check=True, timeout=110)
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("<think>a</think>245", "245"),
+        ("<think>a<think>b</think>245", "245"),
+        ("<thinking>a</think>b</thinking>245", "245"),
+        ("<Think>a</THINK>2<think>b</think>45", "245"),
+        ("a</think>245", "245"),
+    ],
+)
+def test_closed_thoughts_are_passed_over(text: str, rest: str) -> None:
+    assert parse_reply(text) == parse_reply(rest)
+    assert parse_reply(text).ok

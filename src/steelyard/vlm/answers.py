@@ -3,6 +3,9 @@
 Every reply ends in an outcome (`OUTCOMES` says what each means). Only `ok` carries a strict value. A lenient reading
 (the middle of a range, kilograms turned into grams) may stand beside it, in a column of its own. The rules have a
 version, so that a journal can be parsed again and two readings of the same reply can be told apart.
+
+The time grows with the reply's length and no faster: a number is entered at its beginning only, and white space, once
+taken, is not given back (`*+`, `++`).
 """
 
 from __future__ import annotations
@@ -89,7 +92,7 @@ _MARKS = {
 }  # fmt: skip
 # Marks that are not seen: zero width, direction, byte-order, soft hyphen, variation.
 _UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad\ufe0f]")
-_THOUGHT = re.compile(r"<(think|thinking)>.*?</\1>", re.I | re.S)
+_THOUGHT_TAG = re.compile(r"<(/?)(think|thinking)>", re.I)
 _THOUGHT_END = re.compile(r"^.*</(?:think|thinking)>", re.I | re.S)
 _THOUGHT_START = re.compile(r"<(?:think|thinking)>", re.I)
 
@@ -109,13 +112,31 @@ def _without_thoughts(text: str) -> tuple[str, bool]:
     """The reply behind its thoughts, and whether every thought was closed."""
     if "<" not in text:
         return text, True
-    text = _THOUGHT.sub("", text)
+    text = _without_closed(text)
     text = _THOUGHT_END.sub("", text)  # opened by the prompt's template, closed by the model
     return text, not _THOUGHT_START.search(text)
 
 
+def _without_closed(text: str) -> str:
+    """The text without its closed thoughts: each from where it opens to the next end of its kind."""
+    tags = list(_THOUGHT_TAG.finditer(text))
+    behind: dict[str, re.Match[str]] = {}  # the next end of each kind, seen from behind
+    ends: dict[int, re.Match[str]] = {}
+    for tag in reversed(tags):
+        if tag[1]:
+            behind[tag[2].lower()] = tag
+        elif tag[2].lower() in behind:
+            ends[tag.start()] = behind[tag[2].lower()]
+    kept, place = [], 0
+    for tag in tags:
+        if tag.start() >= place and tag.start() in ends:
+            kept.append(text[place : tag.start()])
+            place = ends[tag.start()].end()
+    return "".join([*kept, text[place:]])
+
+
 _WRAPPED = re.compile(
-    r"""```[a-z]*\n?(?P<fence>[^`]*)``` | `(?P<tick>[^`]*)` | \*\*(?P<bold>[^*]*)\*\* | \*(?P<slant>[^*\n]*)\*
+    r"""```[a-z]*+\n?+(?P<fence>[^`]*)``` | `(?P<tick>[^`]*)` | \*\*(?P<bold>[^*]*)\*\* | \*(?P<slant>[^*\n]*)\*
       | __(?P<under>[^_]*)__ | \$\$(?P<math2>[^$]*)\$\$ | \$(?P<math>[^$]*)\$ | \\\((?P<round>.*)\\\)
       | \\\[(?P<square>.*)\\\] | \\boxed\{(?P<boxed>[^{}]*(?:\{[^{}]*\}[^{}]*)?)\}
       | "(?P<quote>[^"]*)" | '(?P<single>[^']*)'
@@ -159,17 +180,19 @@ def _strict(found: re.Match[str], most: float) -> Answer:
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?|(?<!\.)\.\d+", re.I | re.A)
 _NONFINITE = re.compile(r"[+-]?(?:inf|infinity|infinite|nan|∞)\.?", re.I)
-_N = r"\d+(?:[.,]\d+)*\s*(?:g|grams?|kg|oz|ml)?"
+_N = r"\d++(?:[.,]\d++)*+"
+_UNIT = r"(?:g|grams?|kg|oz|ml)"
+_FROM = rf"(?<!\d)(?<!\d[.,]){_N}\s*+(?:{_UNIT}\s*+)?"
 _RANGE = re.compile(
-    rf"{_N}\s*(?:-|–|—|~|…|\.\.+|±|\+/-|\bto\b|\bor so to\b|\bthrough\b)\s*{_N}"
-    rf"|between\s+\D{{0,20}}{_N}\s*(?:and|&|-)\s*{_N}",
+    rf"{_FROM}(?:-|–|—|~|…|\.\.++|±|\+/-|\bto\b|\bor so to\b|\bthrough\b)\s*+{_N}\s*{_UNIT}?"
+    rf"|between\s+\D{{0,20}}{_FROM}(?:and|&|-)\s*+{_N}\s*{_UNIT}?",
     re.I | re.A,
 )
 _BOUND = re.compile(
-    r"(?<![\w/\"'|])[<>≤≥]=?\s*~?\s*\d"
+    r"(?<![\w/\"'|])[<>≤≥]=?\s*+(?:~\s*+)?\d"
     r"|(?:less|more|fewer|greater|lower|higher|heavier|lighter|no more|no less)\s+than\s+\D{0,20}\d"
     r"|(?:at least|at most|up to|under|over|below|above|minimum of|maximum of|exceeds|not exceeding)\s+\D{0,20}\d"
-    r"|\d\s*(?:g|grams?)?\s*(?:\+(?!\s*[-/]|\s*\d)|or (?:more|less|fewer|above|below)|and (?:above|below|up))",
+    r"|\d\s*+(?:(?:g|grams?)\s*+)?(?:\+(?!\s*[-/]|\s*\d)|or (?:more|less|fewer|above|below)|and (?:above|below|up))",
     re.I | re.A,
 )
 _NEGATIVE = re.compile(r"(?:-|\bminus\b|\bnegative\b)\s*\d[\d.,]*\s*(?:g|grams?)?\.?", re.I | re.A)
@@ -195,7 +218,8 @@ _OTHER_UNITS = {
     "pieces": math.nan, "bite": math.nan, "bites": math.nan, "usd": math.nan, "$": math.nan, "€": math.nan,
     "£": math.nan, "grams/serving": math.nan,
 }  # fmt: skip
-_UNIT_BEHIND = re.compile(r"\s*-?\s*([a-zµ]+|[%$€£])", re.I)
+_UNIT_BEHIND = re.compile(r"\s*+(?:-\s*+)?([a-zµ]+|[%$€£])", re.I)
+_GRAMS_BEHIND = re.compile(r"\s*+(?:g|grams?)\b", re.I)
 _CURRENCY_BEFORE = re.compile(r"[$€£]\s*$")
 
 
@@ -274,7 +298,7 @@ def _decimal_comma(text: str) -> float:
 
 def _only_grams(text: str, numbers: list[re.Match[str]]) -> float:
     """The one number that has grams behind it, or that all the numbers are equal to; else nan."""
-    grams = [_value(m[0]) for m in numbers if re.match(r"\s*(?:g|grams?)\b", text[m.end() :], re.I)]
+    grams = [_value(m[0]) for m in numbers if _GRAMS_BEHIND.match(text, m.end())]
     values = {_value(m[0]) for m in numbers}
     if len(grams) == 1:
         return grams[0]
