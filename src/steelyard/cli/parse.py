@@ -8,6 +8,7 @@ import click
 
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
+from steelyard.io.write import write_text
 from steelyard.language import scene, tokens
 from steelyard.report import scene as drawing
 
@@ -45,9 +46,5 @@ def parse(captions: tuple[str, ...], as_json: bool, svg: str | None, tree: bool)
             say()
         say(drawing.as_text(graph) or "(no object)")
     if svg:
-        try:
-            with open(svg, "w", encoding="utf-8") as file:
-                file.write(drawing.as_svg(texts[0], graphs[0]))
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", where=svg) from None
+        write_text(svg, drawing.as_svg(texts[0], graphs[0]))
         say(f"Wrote {svg}", err=True)

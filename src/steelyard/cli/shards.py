@@ -6,12 +6,12 @@ import contextlib
 import glob
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
+from steelyard.io.parts import scratch
 from steelyard.report.model import Report
 
 Progress = Callable[[str, int, int], None]
@@ -60,8 +60,8 @@ def work_folder(given: str | None) -> Iterator[str]:
     if given is not None:
         yield given
         return
-    with tempfile.TemporaryDirectory(prefix="steelyard-work-") as folder:
-        yield folder
+    with scratch() as folder:
+        yield str(folder)
 
 
 @contextlib.contextmanager

@@ -6,12 +6,14 @@ import contextlib
 import csv
 import io
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError
+from steelyard.io.parts import part_file, sweep
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
@@ -20,42 +22,38 @@ def write_text(path: str | PathLike[str], text: str) -> None:
 
 
 def write_bytes(path: str | PathLike[str], data: bytes) -> None:
-    """The same for data that is no text."""
-    target = Path(path)
-    temporary = ""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = str(target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}"))
-        with open(temporary, "xb") as file:
-            file.write(data)
-        os.replace(temporary, target)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise InputError(f"cannot be written: {error.strerror}", where=str(path)) from None
+    """The same for data that is no text. What a run that died left beside it goes."""
+    _write(Path(path), str(path), [data], durable=False)
 
 
 def write_durably(path: str | PathLike[str], chunks: Iterable[bytes | memoryview]) -> None:
     """Write bytes through a temporary file that reaches the disk before it takes the name: a crash loses no more."""
-    target = Path(path)
+    _write(Path(path), str(path), chunks, durable=True)
+
+
+def _write(target: Path, shown: str, chunks: Iterable[bytes | memoryview], durable: bool) -> None:
     temporary = ""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = str(target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}"))
-        with open(temporary, "xb") as file:
+        sweep(target.parent)
+        temporary, file = part_file(target.parent)
+        with file:
             for chunk in chunks:
                 file.write(chunk)
             file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-        _sync_folder(target.parent)
-    except OSError as error:
+            if durable:
+                os.fsync(file.fileno())
+            if sys.platform != "win32":  # under its lock, which ends when the file is closed
+                os.replace(temporary, target)
+        if sys.platform == "win32":  # where an open file cannot be renamed
+            os.replace(temporary, target)
+        if durable:
+            _sync_folder(target.parent)
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise InputError(f"cannot be written: {error.strerror}", where=str(path)) from None
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise InputError(f"cannot be written: {error.strerror}", where=shown) from None
         raise
 
 
