@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -14,6 +13,7 @@ from steelyard.io.formats import coco, cvat, table, voc, yolo
 from steelyard.io.formats.dataset import Category, Dataset
 from steelyard.io.formats.detect import TABLES, check_format, detect
 from steelyard.io.formats.fit import fit
+from steelyard.io.formats.folder import recover, write_folder
 from steelyard.io.formats.losses import Loss, Manner, losses
 from steelyard.io.formats.names import read_names
 from steelyard.io.formats.reading import Reading
@@ -127,6 +127,8 @@ def convert(
     """Read `source`, write `target`. With `strict`, nothing is written where something would be lost."""
     goal = Path(target)
     name = target_format(goal) if to == "auto" else check_format(to)
+    if name in FOLDERS:
+        recover(goal)
     _check_target(goal, name, os.fspath(target), force)
     model = None if like is None else read_dataset(like)
     dataset = read_dataset(source, how, like=model)
@@ -164,7 +166,7 @@ def _write(dataset: Dataset, goal: Path, name: str, manner: Manner) -> None:
         files = (
             voc.render(dataset, manner.pixels, manner.whole) if name == "voc" else yolo.render(dataset, manner.polygons)
         )
-        _write_folder(_checked(files, dataset.source), goal)
+        write_folder(_checked(files, dataset.source), goal)
         return
     render = {"coco": coco.render, "lvis": coco.render_lvis, "cvat": cvat.render, "csv": table.render}[name]
     write_text(goal, render(dataset))
@@ -185,28 +187,3 @@ def _checked(files: Iterable[tuple[str, str]], source: str) -> Iterator[tuple[st
             )
         seen.add(name.lower())
         yield name, text
-
-
-def _write_folder(files: Iterator[tuple[str, str]], goal: Path) -> None:
-    """Into a folder beside the target, which then takes its place."""
-    temporary = goal.with_name(f".{goal.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    try:
-        temporary.mkdir(parents=True)
-        for name, text in files:
-            file = temporary / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with open(file, "x", encoding="utf-8", newline="\n") as out:
-                out.write(text)
-        if goal.is_dir():
-            for child in sorted(temporary.rglob("*")):
-                place = goal / child.relative_to(temporary)
-                if child.is_dir():
-                    place.mkdir(parents=True, exist_ok=True)
-                else:
-                    os.replace(child, place)
-        else:
-            os.replace(temporary, goal)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", where=str(goal)) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
