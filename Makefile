@@ -1,6 +1,6 @@
 # make demo   set up a virtual environment, install, score the sample data, write a report
 # make test   the whole test suite, with every optional part it needs
-# make kills  kill -9 of workers and drivers in the middle of runs, twenty times each, on every engine
+# make kills  kill -9 in the middle of every command that writes, fifty times each, and of workers and drivers of every engine
 # make lint   ruff and mypy --strict
 # make bench  benchmarks against the peers: CPU seconds and ratios
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, a minute a target

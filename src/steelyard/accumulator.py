@@ -27,6 +27,7 @@ from steelyard.io.container import Container, container_bytes, parse_container, 
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
+from steelyard.io.valid import check_sorted
 from steelyard.metrics import catalogue
 from steelyard.report.model import Report
 from steelyard.stats.bootstrap import Resampling
@@ -254,17 +255,21 @@ class Accumulator:
         facts, arrays = container.facts, container.arrays
         try:
             state = Accumulator(facts["task"], columns=facts["columns"], unlike=facts["unlike"])
+            schemas = (state.task.truth, state.task.prediction)
             if SIDES[0] in facts:
                 sides = [
-                    unpack_records(container, side, Place(f"{source}, {side}"), f"{source}, {side}") for side in SIDES
+                    unpack_records(container, side, schema, Place(f"{source}, {side}"), f"{source}, {side}")
+                    for side, schema in zip(SIDES, schemas, strict=True)
                 ]
                 state.batches, state._seen = [(sides[0], sides[1])], 1
             if "sums" in facts:
-                state.compacted = unpack_compacted(Container(KIND, facts["sums"], arrays))
+                state.compacted = unpack_compacted(Container(KIND, facts["sums"], arrays), source)
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"the state lacks {error}", where=source, remedy="Make it anew.") from None
-        state._repeated = [arrays["repeated"]] if "repeated" in arrays else []
-        state._unlike = [arrays["unlike"]] if "unlike" in arrays else []
+        for name, kept in (("repeated", state._repeated), ("unlike", state._unlike)):
+            if name in arrays:
+                check_sorted(arrays[name], name, source)
+                kept.append(arrays[name])
         return state
 
     def __getstate__(self) -> dict[str, Any]:

@@ -16,7 +16,9 @@ from steelyard.core.metric import Metric
 from steelyard.core.pairs import Coverage
 from steelyard.core.records import Array, as_object
 from steelyard.core.task import Policy
-from steelyard.io.container import Container
+from steelyard.core.weights import Entries
+from steelyard.io.container import Container, unfit
+from steelyard.io.valid import check_numbers, check_range, check_sorted, check_weights
 from steelyard.metrics import catalogue
 from steelyard.report.model import Provenance, Report, Side
 from steelyard.stats.bootstrap import Resampling
@@ -212,8 +214,17 @@ def pack_compacted(part: Compacted) -> tuple[dict[str, Any], dict[str, Array]]:
     return facts, arrays
 
 
-def unpack_compacted(container: Container) -> Compacted:
-    """What `pack_compacted` took apart; what is not there raises KeyError."""
+def unpack_compacted(container: Container, source: str) -> Compacted:
+    """What `pack_compacted` took apart, checked as an input is."""
+    try:
+        part = _unpacked(container)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise unfit(source, f"the sums lack {error}") from None
+    _check(part, source)
+    return part
+
+
+def _unpacked(container: Container) -> Compacted:
     facts, arrays = container.facts, container.arrays
     seen = None
     if "seen.units" in arrays:
@@ -235,3 +246,43 @@ def unpack_compacted(container: Container) -> Compacted:
         totals=arrays["totals"],
         seen=seen,
     )
+
+
+def _check(part: Compacted, source: str) -> None:
+    """Contents that Steelyard could have written: sums of as many units, weights that are some, counts that count."""
+    for stats in (part.stats, *(one for values in part.slices.values() for one in values.values())):
+        _check_sums(stats, source)
+    check_numbers(part.totals, (2, None), "u", "totals", source)
+    if part.seen is not None:
+        check_sorted(part.seen.units, "seen.units", source)
+        check_numbers(part.seen.digests, (len(part.seen.units), 2, 2), "u", "seen.digests", source)
+        check_numbers(part.seen.rows, (len(part.seen.units), 2), "i", "seen.rows", source)
+    counts = (*part.rows, *(count for name, count in vars(part.coverage).items() if name != "policy"))
+    if len(part.rows) != 2 or not all(type(count) is int and count >= 0 for count in counts):
+        raise unfit(source, f"the counts {counts} are none")
+    catalogue.find_task(part.task)
+    if not all(type(spec) is str for spec in part.specs):
+        raise unfit(source, "the metrics are no texts")
+
+
+def _check_sums(stats: SumStats, source: str) -> None:
+    units = len(stats)
+    check_sorted(stats.units, "units", source)
+    for name, column in stats.columns.items():
+        if len(column) != units or column.dtype.kind not in "iufb":
+            raise unfit(source, f"'{name}' is of type {column.dtype} and has {len(column)} rows for {units} units")
+    for name, value in stats.made.items():
+        if not isinstance(value, Entries):
+            if len(value) != units or value.dtype.kind not in "iufb":
+                raise unfit(source, f"'{name}' is of type {value.dtype} and has {len(value)} rows for {units} units")
+            continue
+        check_range(value.owner, units, f"owner.{name}", source)
+        check_range(value.code, value.size, f"code.{name}", source)
+        for column in (value.code, *(() if value.value is None else (value.value,))):
+            check_numbers(column, (len(value.owner),), "iuf", name, source)
+        if (np.diff(value.owner.astype(np.int64)) < 0).any():
+            raise unfit(source, f"the entries of '{name}' are not in the order of their units")
+    check_weights(stats.weight, units, "weight", source)
+    if stats.copies is not None:
+        check_numbers(stats.copies, (units,), "iu", "copies", source)
+        check_weights(stats.copies, units, "copies", source)

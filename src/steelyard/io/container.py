@@ -20,8 +20,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +37,8 @@ from steelyard.io.write import write_durably
 
 MAGIC, VERSION, ALIGN = b"STEELYRD", 1, 64
 _HEAD = struct.Struct("<8sIIQ")
+_LEAST = {"text": 8, "bytes": 8, "json": 1}  # bytes of a value, by the code of its array
+_UNFIT = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 _REMEDY = "It is no state that Steelyard wrote, or it is damaged: make it anew."
 
 
@@ -68,20 +73,72 @@ def read_container(path: str | PathLike[str]) -> Container:
 
 def parse_container(data: bytes, source: str) -> Container:
     """Take bytes apart; what does not fit is an error that names the source."""
+    if not isinstance(data, bytes | bytearray):
+        raise InputError(f"{type(data).__name__} where bytes are expected", where=source)
     header, begin = read_header(data, source)
     if hashlib.sha256(memoryview(data)[:-32]).digest() != data[-32:]:
         raise InputError("the checksum does not fit the contents", where=source, remedy=_REMEDY)
     view = memoryview(data)
-    arrays = {}
+    arrays: dict[str, Array] = {}
     try:
-        for entry in header["arrays"]:
-            at = begin + int(entry["at"])
-            if at + int(entry["bytes"]) > len(data) - 32:
-                raise ValueError("an array goes beyond the end")
-            arrays[str(entry["name"])] = _decoded(entry, view[at : at + int(entry["bytes"])])
-        return Container(str(header["kind"]), _plain(header["facts"]), arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the header does not fit the contents: {error}", where=source, remedy=_REMEDY) from None
+        for name, entry in _entries(header, len(data) - 32 - begin).items():
+            arrays[name] = _decoded(entry, view[begin + entry["at"] :][: entry["bytes"]])
+        facts = _plain(header["facts"])
+        if not isinstance(facts, dict):
+            raise ValueError("the facts are no mapping")
+        return Container(str(header["kind"]), facts, arrays)
+    except _UNFIT as error:
+        raise unfit(source, f"the header does not fit the contents: {error}") from None
+
+
+def unfit(source: str, what: str) -> InputError:
+    """The error of a state whose contents are not what Steelyard writes."""
+    return InputError(what, where=source, remedy=_REMEDY)
+
+
+def is_whole(path: str | PathLike[str]) -> bool:
+    """Whether a file ends with the SHA-256 of all that stands before, as states do; it is read a part at a time."""
+    total = hashlib.sha256()
+    try:
+        with open(path, "rb") as file:
+            left = os.fstat(file.fileno()).st_size - 32
+            while left > 0 and (chunk := file.read(min(left, 1 << 20))):
+                total.update(chunk)
+                left -= len(chunk)
+            return left == 0 and file.read() == total.digest()
+    except OSError:
+        return False
+
+
+def sealed(chunks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    """The chunks, and behind them the SHA-256 of them all."""
+    total = hashlib.sha256()
+    for chunk in chunks:
+        total.update(chunk)
+        yield chunk
+    yield total.digest()
+
+
+def _entries(header: Mapping[str, Any], room: int) -> dict[str, Mapping[str, Any]]:
+    """The arrays that a header declares, by name, each inside the `room` that the file has for them."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for entry in header["arrays"]:
+        name, shape = entry["name"], entry["shape"]
+        if type(name) is not str or name in found:
+            raise ValueError(f"the name {name!r} of an array")
+        sizes = (entry["at"], entry["bytes"], *shape)
+        if not all(type(size) is int and 0 <= size < 1 << 62 for size in sizes) or not 1 <= len(shape) <= 8:
+            raise ValueError(f"the sizes of '{name}'")
+        if entry["at"] + entry["bytes"] > room:
+            raise ValueError("an array goes beyond the end")
+        if entry["code"] == "plain":
+            kind = np.dtype(entry["type"])
+            if kind.kind not in "iufb" or kind.itemsize > 8 or math.prod(shape) * kind.itemsize != entry["bytes"]:
+                raise ValueError(f"the type or the size of '{name}'")
+        elif entry["code"] not in _LEAST or shape[0] * _LEAST[entry["code"]] > entry["bytes"]:
+            raise ValueError(f"the code or the size of '{name}'")
+        found[name] = entry
+    return found
 
 
 def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
@@ -111,18 +168,24 @@ class Reader:
         self.path = str(path)
         try:
             with open(path, "rb") as file:
+                whole = os.fstat(file.fileno()).st_size
                 head = file.read(_HEAD.size)
                 length = _HEAD.unpack(head)[3] if len(head) == _HEAD.size and head.startswith(MAGIC) else 0
-                header, self.begin = read_header(head + file.read(length) + bytes(32), self.path)
+                header, self.begin = read_header(head + file.read(min(length, whole)) + bytes(32), self.path)
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", where=self.path) from None
-        self.facts = _plain(header["facts"])
-        self.entries = {str(entry["name"]): entry for entry in header["arrays"]}
+        try:
+            self.facts = _plain(header["facts"])
+            self.entries = _entries(header, whole - 32 - self.begin)
+        except _UNFIT as error:
+            raise unfit(self.path, f"the header does not fit the contents: {error}") from None
 
     def rows(self, name: str, start: int, stop: int) -> Array:
         """Some rows of a plain array of one dimension."""
-        entry = self.entries[name]
+        entry = self._entry(name)
         kind = np.dtype(entry["type"])
+        if not 0 <= start <= stop <= entry["shape"][0]:
+            raise unfit(self.path, f"'{name}' has no rows from {start} to {stop}")
         try:
             found: Array = np.fromfile(
                 self.path, dtype=kind, count=stop - start, offset=self.begin + int(entry["at"]) + start * kind.itemsize
@@ -135,7 +198,13 @@ class Reader:
 
     def whole(self, name: str) -> Array:
         """A plain array of one dimension."""
-        return self.rows(name, 0, int(self.entries[name]["shape"][0]))
+        return self.rows(name, 0, int(self._entry(name)["shape"][0]))
+
+    def _entry(self, name: str) -> Mapping[str, Any]:
+        entry = self.entries.get(name, {})
+        if entry.get("code") != "plain" or len(entry["shape"]) != 1:
+            raise unfit(self.path, f"the state lacks a row of numbers '{name}'")
+        return entry
 
 
 def _chunks(kind: str, facts: Mapping[str, Any], arrays: Mapping[str, Array], source: str) -> Iterator[bytes]:
@@ -199,7 +268,7 @@ def _decoded(entry: Mapping[str, Any], part: memoryview) -> Array:
     if entry["code"] in ("text", "bytes"):
         ends = np.frombuffer(part[: 8 * shape[0]], dtype="<i8").tolist()
         raw = bytes(part[8 * shape[0] :])
-        if (ends[-1] if ends else 0) != len(raw):
+        if (ends[-1] if ends else 0) != len(raw) or any(a > b for a, b in pairwise([0, *ends])):
             raise ValueError("texts are cut off")
         parts = [raw[a:b] for a, b in zip([0, *ends], ends, strict=False)]
         if entry["code"] == "bytes":

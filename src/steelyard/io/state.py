@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.errors import InputError
 from steelyard.core.rankings import Ids, Rankings
-from steelyard.core.records import Array, BoxRecords, Records, as_object
-from steelyard.io.container import Container
+from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
+from steelyard.io.container import Container, unfit
+from steelyard.io.valid import check_numbers, check_records, check_steps
 
 SIDES = ("truth", "prediction")
 
@@ -40,8 +42,22 @@ def pack_records(records: Records, side: str) -> tuple[dict[str, Any], dict[str,
     return facts, arrays
 
 
-def unpack_records(container: Container, side: str, place: Callable[[int], str], source: str) -> Records:
-    """One side as records; what is not there raises KeyError."""
+def unpack_records(
+    container: Container, side: str, schema: Schema, place: Callable[[int], str], source: str
+) -> Records:
+    """One side as records, checked as an input is: what is not there or does not fit is an error."""
+    where = place(0).rpartition(",")[0] or source
+    try:
+        records = _unpacked(container, side, place, source, where)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise unfit(where, f"the state lacks {error}") from None
+    check_records(records, schema, where)
+    return records
+
+
+def _unpacked(container: Container, side: str, place: Callable[[int], str], source: str, where: str) -> Records:
     facts: Mapping[str, Any] = container.facts[side]
     found = container.arrays
 
@@ -52,7 +68,9 @@ def unpack_records(container: Container, side: str, place: Callable[[int], str],
     columns, other = under("column"), under("other")
     if facts["shape"] == "rankings":
         ends = np.ascontiguousarray(found[f"{side}.ends"], dtype=np.int64)
+        check_numbers(found[f"{side}.documents"], (None,), "u", "documents", where)
         text = np.ascontiguousarray(found[f"{side}.documents"], dtype=np.uint8)
+        check_steps(np.append(0, ends), len(text), "ends", where)
         packed = _native.pack_offsets(text, np.append(0, ends))
         if isinstance(packed, int):
             raise KeyError("a document's id")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 from steelyard.api import use_threads
 from steelyard.core.errors import InputError, MissingExtra, SteelyardError, nearest
 from steelyard.core.frozen import frozen
+from steelyard.scale.shards import damaged
 
 ENGINES = ("local", "dask", "ray")
 ATTEMPTS = 3  # before a job whose worker dies is given up
@@ -32,8 +34,16 @@ class Failure:
     reason: str
 
 
+@frozen
+class Remade:
+    """A job's result, where it found states damaged and made them again."""
+
+    result: Any
+    states: tuple[str, ...]
+
+
 class Engine(Protocol):
-    """Runs jobs and gives (index, result or Failure) as they end, in any order."""
+    """Runs jobs and gives (index, result, Remade or Failure) as they end, in any order."""
 
     workers: int
 
@@ -48,11 +58,25 @@ def guarded(job: Job, item: Any, threads: int) -> Any:
     """Run a job on a worker; what a user can cause comes back as a Failure."""
     try:
         with use_threads(threads):
-            return job(item)
+            result = job(item)
+        states = damaged()
+        return Remade(result, states) if states else result
     except SteelyardError as error:
         return Failure(str(error))
     except (OSError, MemoryError) as error:
         return Failure(f"{type(error).__name__}: {error}")
+
+
+def end_with_parent() -> None:
+    """Let this process end when the one that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 class Local:
@@ -103,7 +127,7 @@ class Local:
     def _submit(self, job: Job, item: Any) -> Future[Any]:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context)
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=end_with_parent)
         try:
             return self._pool.submit(guarded, job, item, self.threads)
         except BrokenProcessPool as error:

@@ -25,13 +25,22 @@ from steelyard.core.pairs import Paired
 from steelyard.core.records import Array, Records, as_object
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
-from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
+from steelyard.io.container import (
+    Container,
+    container_bytes,
+    parse_container,
+    read_container,
+    sealed,
+    unfit,
+    write_container,
+)
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_side, read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
+from steelyard.io.valid import check_numbers, check_sorted
 from steelyard.io.write import write_durably
 from steelyard.metrics import catalogue
-from steelyard.scale.shards import content_hash, local_copy, state_name, state_path
+from steelyard.scale.shards import content_hash, local_copy, state_name, state_path, there
 from steelyard.stats.slices import slices
 from steelyard.stats.sums import sums
 
@@ -82,8 +91,8 @@ def read_pair(job: ReadPair) -> Summary:
             hashes.append(content_hash(predictions, job.predictions))
         name = state_name("shard", job.data.task, dict(job.data.columns), hashes)
         path = state_path(job.data.work, "shard", name)
-        if os.path.exists(path):
-            return replace(_summary(read_container(path), name), new=False)
+        if there(path):
+            return replace(_summary(read_container(path), name, path), new=False)
         sides = read_sides(job.data.kind, truth, predictions, job.data.columns)
         found = gather([sides], job.data.kind.truth.key)
         return _kept(found, path, name)
@@ -105,7 +114,7 @@ def split(job: Split) -> str:
         contents = content_hash(path, job.path)
         name = state_name("split", job.data.task, dict(job.data.columns), job.side, job.buckets, contents)
         target = state_path(job.data.work, "split", name)
-        if os.path.exists(target):
+        if there(target):
             return name
         kind = job.data.kind
         records = read_side(kind, path, job.data.columns, job.side)
@@ -113,7 +122,7 @@ def split(job: Split) -> str:
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])
     head = container_bytes("index", {}, {"starts": index})
-    write_durably(target, [len(head).to_bytes(8, "little"), head, *parts])
+    write_durably(target, sealed([len(head).to_bytes(8, "little"), head, *parts]))
     return name
 
 
@@ -131,10 +140,10 @@ def join_bucket(job: JoinBucket) -> Summary:
     """The units of a bucket, whole, as a state."""
     name = state_name("bucket", job.data.task, job.truth, job.predictions, job.bucket)
     path = state_path(job.data.work, "shard", name)
-    if os.path.exists(path):
-        return replace(_summary(read_container(path), name), new=False)
-    truth = [_bucket(job.data.work, one, job.bucket, "truth") for one in job.truth]
-    predictions = [_bucket(job.data.work, one, job.bucket, "prediction") for one in job.predictions]
+    if there(path):
+        return replace(_summary(read_container(path), name, path), new=False)
+    truth = [_bucket(job.data, one, job.bucket, "truth") for one in job.truth]
+    predictions = [_bucket(job.data, one, job.bucket, "prediction") for one in job.predictions]
     key = job.data.kind.truth.key
     no_truth, no_prediction = (nothing_of(side[0], key) for side in (truth, predictions))
     batches = [(side, no_prediction) for side in truth] + [(no_truth, side) for side in predictions]
@@ -216,7 +225,7 @@ def make_sums(job: Summing) -> str:
     specs = [str(metric) for metric in metrics]
     name = state_name("sums", job.state.name, job.state.drop, specs, job.by, job.ranked, measuring_name(how))
     path = state_path(how.data.work, "sums", name)
-    if os.path.exists(path):
+    if there(path):
         return name
     stats, pairs, _ = measured(job.state)
     kind = how.data.kind
@@ -247,8 +256,12 @@ def load_shard(data: Data, name: str, drop: Sequence[str] = ()) -> Gathered:
     path = state_path(data.work, "shard", name)
     container = read_container(path)
     key = data.kind.truth.key
-    sides = [unpack_records(container, side, Place(f"{path}, {side}"), side) for side in SIDES]
-    units, digests, rows = (container.arrays[part] for part in ("units", "digests", "unit_rows"))
+    schemas = (data.kind.truth, data.kind.prediction)
+    sides = [
+        unpack_records(container, side, schema, Place(f"{path}, {side}"), side)
+        for side, schema in zip(SIDES, schemas, strict=True)
+    ]
+    units, digests, rows, _ = _units(container, path)
     empty = np.zeros(0, object)
     if not drop:
         return Gathered(sides[0], sides[1], empty, empty, units, digests, rows)
@@ -303,7 +316,7 @@ def _kept(found: Gathered, path: str, name: str) -> Summary:
     arrays |= {"units": found.units, "digests": found.digests, "unit_rows": found.rows}
     arrays["in_truth"] = _in_truth(found)
     write_container(path, "shard", facts, arrays)
-    return _summary(Container("shard", facts, arrays), name)
+    return _summary(Container("shard", facts, arrays), name, path)
 
 
 def _in_truth(found: Gathered) -> Array:
@@ -316,16 +329,28 @@ def _in_truth(found: Gathered) -> Array:
     return np.asarray(named)
 
 
-def _summary(container: Container, name: str) -> Summary:
-    arrays = container.arrays
-    units, digests = arrays["units"], arrays["digests"]
-    return Summary(
-        name,
-        id_keys(units),
-        np.stack([total_digest(units, digests[:, side]) for side in (0, 1)]),
-        container.facts["rows"],
-        int(np.count_nonzero(~arrays["in_truth"].astype(bool))),
-    )
+def _summary(container: Container, name: str, path: str) -> Summary:
+    units, digests, _, in_truth = _units(container, path)
+    rows = container.facts.get("rows")
+    if not isinstance(rows, tuple) or [type(count) for count in rows] != [int, int] or min(rows) < 0:
+        raise unfit(path, f"the numbers of rows are {rows}")
+    totals = np.stack([total_digest(units, digests[:, side]) for side in (0, 1)])
+    return Summary(name, id_keys(units), totals, (rows[0], rows[1]), int(np.count_nonzero(~in_truth)))
+
+
+def _units(container: Container, path: str) -> tuple[Array, Array, Array, Array]:
+    """The units of a state, their digests, how many rows each has, and whether the truth names it."""
+    try:
+        units, digests, rows, in_truth = (
+            container.arrays[part] for part in ("units", "digests", "unit_rows", "in_truth")
+        )
+    except KeyError as error:
+        raise unfit(path, f"the state lacks {error}") from None
+    check_sorted(units, "units", path)
+    check_numbers(digests, (len(units), 2, 2), "u", "digests", path)
+    check_numbers(rows, (len(units), 2), "i", "unit_rows", path)
+    check_numbers(in_truth, (len(units),), "b", "in_truth", path)
+    return units, digests, rows, in_truth
 
 
 def _packed_side(records: Records, side: str) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -338,14 +363,19 @@ def bucket_of(buckets: int) -> Callable[[Array], Array]:
     return lambda ids: (id_keys(ids) % np.uint64(buckets)).astype(np.int64)
 
 
-def _bucket(work: str, name: str, bucket: int, side: str) -> Records:
-    path = state_path(work, "split", name)
+def _bucket(data: Data, name: str, bucket: int, side: str) -> Records:
+    kind, path = data.kind, state_path(data.work, "split", name)
     try:
         with open(path, "rb") as file:
-            size = int.from_bytes(file.read(8), "little")
+            whole = os.fstat(file.fileno()).st_size
+            size = min(int.from_bytes(file.read(8), "little"), whole)
             starts = parse_container(file.read(size), path).arrays["starts"]
-            file.seek(8 + size + int(starts[bucket]))
-            data = file.read(int(starts[bucket + 1] - starts[bucket]))
+            begin, end = (min(max(0, int(start)), whole) for start in starts[bucket : bucket + 2])
+            file.seek(8 + size + begin)
+            part = file.read(max(0, end - begin))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path) from None
-    return unpack_records(parse_container(data, path), side, Place(f"{path}, {side}"), side)
+    except (KeyError, TypeError, ValueError) as error:
+        raise unfit(path, f"the index lacks {error}") from None
+    schema = kind.truth if side == "truth" else kind.prediction
+    return unpack_records(parse_container(part, path), side, schema, Place(f"{path}, {side}"), side)

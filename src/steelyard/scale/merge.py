@@ -8,7 +8,8 @@ import numpy as np
 
 from steelyard.core.by_class import tied_by_unit
 from steelyard.core.records import Array
-from steelyard.io.container import Reader
+from steelyard.io.container import Reader, unfit
+from steelyard.io.valid import check_range
 
 Columns = dict[str, Array]
 
@@ -61,6 +62,9 @@ class Run:
     def _read(self, rows: int) -> Columns:
         start, self.next = self.next, self.next + rows
         found = {name: self.reader.rows(f"{self.prefix}{name}", start, self.next) for name in self.columns}
+        check_range(found["unit"], len(self.place), "unit", self.reader.path)
+        if np.isnan(found["score"]).any():
+            raise unfit(self.reader.path, "a score is not a number")
         return found | {"unit": self.place[found["unit"]]}
 
 

@@ -10,7 +10,6 @@ of their scores, equal ones by unit, as they would in one place.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -25,9 +24,10 @@ from steelyard.core.records import Array, as_object
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Counts, Floats, LeaveOneOut, Plain, Weights
 from steelyard.io.container import Reader, read_container, write_container
+from steelyard.io.valid import check_range
 from steelyard.scale.jobs import Data, State, Summary, measured, measuring_name
 from steelyard.scale.merge import Run, merged
-from steelyard.scale.shards import state_name, state_path
+from steelyard.scale.shards import state_name, state_path, there
 from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.draws import BootstrapDraws
 from steelyard.stats.intervals import BCA_BELOW
@@ -77,7 +77,7 @@ def make_events(job: Eventing) -> tuple[str, list[list[Array]]]:
     data = job.state.how.data
     name = state_name("sorted events", job.state.name, job.state.drop, repr(job.keys), measuring_name(job.state.how))
     path = state_path(data.work, "events", name)
-    if not os.path.exists(path):
+    if not there(path):
         by_class = data.kind.by_class
         if by_class is None:
             raise ValueError("a task without rankings")
@@ -104,7 +104,7 @@ def lay_units(data: Data, states: Sequence[State], summaries: Sequence[Summary])
     """A file that says where each state's units stand among all, and their keys in that order."""
     name = state_name("units", [(state.name, state.drop) for state in states])
     path = state_path(data.work, "units", name)
-    if not os.path.exists(path):
+    if not there(path):
         ids = []
         for state in states:
             container = read_container(state_path(data.work, "shard", state.name))
@@ -148,7 +148,7 @@ def walk(job: Walking) -> str:
     how = (job.how.confidence is not None, job.how.draws, job.how.seed)
     name = state_name("answers", job.events, job.units, repr(job.key), job.classes, repr(job.asked), how)
     path = state_path(job.data.work, "answers", name)
-    if os.path.exists(path):
+    if there(path):
         return name
     by_class = job.data.kind.by_class
     if by_class is None:
@@ -157,6 +157,8 @@ def walk(job: Walking) -> str:
     count = int(units.facts["units"])
     readers = [Reader(state_path(job.data.work, "events", one)) for one in job.events]
     places = [units.whole(f"place{i}") for i in range(len(readers))]
+    for place in places:
+        check_range(place, count, "place", units.path)
     if job.how.confidence is None or count < 2:
         arrays = _streamed(job, by_class, readers, places, count)
         if arrays is not None:
@@ -293,7 +295,9 @@ def _events(readers: Sequence[Reader], places: Sequence[Array], number: int, k: 
             whole: Array | None = None  # filled part by part, so that nothing is held twice
             for i, (reader, (a, b)) in enumerate(zip(readers, ranges, strict=True)):
                 part = reader.rows(f"{prefix}{column}", a, b)
-                part = places[i][part] if column == "unit" else part
+                if column == "unit":
+                    check_range(part, len(places[i]), "unit", reader.path)
+                    part = places[i][part]
                 whole = np.empty(int(ends[-1]), dtype=part.dtype) if whole is None else whole
                 whole[ends[i] : ends[i + 1]] = part
             found[table][column] = np.zeros(0) if whole is None else whole
@@ -352,7 +356,7 @@ def make_histograms(job: Binning) -> str:
     data = job.state.how.data
     name = state_name("bins", job.state.name, job.state.drop, repr(job.asks), job.bins, measuring_name(job.state.how))
     path = state_path(data.work, "bins", name)
-    if not os.path.exists(path):
+    if not there(path):
         by_class = data.kind.by_class
         if by_class is None:
             raise ValueError("a task without rankings")

@@ -20,7 +20,7 @@ from steelyard.align.unit_digest import digest_text
 from steelyard.api import By, expanded, metrics_of
 from steelyard.compacted import Compacted, join_compacted, unpack_compacted
 from steelyard.core.by_class import Answered, Elsewhere
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, some
 from steelyard.core.metric import Metric
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
@@ -29,8 +29,9 @@ from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
 from steelyard.report.model import Report
 from steelyard.scale import jobs, ranked
-from steelyard.scale.engines import Engine, Failure, Started
-from steelyard.scale.shards import Pattern, find_shards, state_path, work_folder
+from steelyard.scale.engines import Engine, Failure, Remade, Started
+from steelyard.scale.joined import one_report
+from steelyard.scale.shards import Pattern, damaged, find_shards, state_path, work_folder
 from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.sums import are_sums
 
@@ -126,7 +127,7 @@ def evaluate_shards(
             run.left_out, rest = [str(metric) for metric in rest], []
         if rest:
             reports.append(_gathered(run, given, rest, crossed, how, sources))
-    return _one(reports, chosen, run.notes())
+    return one_report(reports, chosen, run.notes())
 
 
 class _Run:
@@ -138,6 +139,7 @@ class _Run:
         self.shards = 0
         self.repeated = 0
         self.left_out: list[str] = []
+        self.remade: list[str] = []
 
     def every(
         self, stage: str, job: Callable[[Any], Any], items: Sequence[Any], named: Sequence[str] | None = None
@@ -149,6 +151,9 @@ class _Run:
         for index, result in self.engine.run(job, items):
             done += 1
             self._tell(stage, done, len(items))
+            if isinstance(result, Remade):
+                self.remade += result.states
+                result = result.result
             if not isinstance(result, Failure):
                 results[index] = result
             elif named is None:
@@ -178,10 +183,11 @@ class _Run:
         if self.repeated:
             notes.append(f"{self.repeated} units ({self.data.kind.unit}) came more than once and count once.")
         if self.bad:
-            notes.append(
-                f"{len(self.bad)} of {self.shards} files could not be read and are left out: "
-                + "; ".join(sorted(self.bad))
-            )
+            left = "; ".join(sorted(self.bad))
+            notes.append(f"{len(self.bad)} of {self.shards} files could not be read and are left out: {left}")
+        remade = sorted({*self.remade, *damaged()})
+        if remade:
+            notes.append(f"{len(remade)} states in the work folder were damaged and are made again: {some(remade)}.")
         return notes
 
 
@@ -282,7 +288,8 @@ def _summed(
             totals, rows = jobs.totals_of(found), (len(found.truth), len(found.prediction))
         items.append(jobs.Summing(state, tuple(metrics), by, totals, rows, walked is not None))
     names = run.every("sums", jobs.make_sums, items)
-    parts = [unpack_compacted(read_container(state_path(run.data.work, "sums", name))) for name in names]
+    paths = [state_path(run.data.work, "sums", name) for name in names]
+    parts = [unpack_compacted(read_container(path), path) for path in paths]
     joined: Compacted = join_compacted(parts, run.data.kind.truth.key[0])[0]
     by_class = run.data.kind.by_class
     if walked is not None and by_class is not None:
@@ -375,26 +382,4 @@ def _gathered(
     return replace(
         report,
         provenance=replace(report.provenance, truth=sides[0], predictions=sides[1], columns=dict(run.data.columns)),
-    )
-
-
-def _one(reports: Sequence[Report], chosen: Sequence[Metric], notes: Sequence[str]) -> Report:
-    """One report from those of the parts of the metrics."""
-    first = reports[-1]  # the one that holds all rows has tables too
-    specs = [str(metric) for metric in chosen]
-
-    def in_order(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        every = {spec: score for part in scores for spec, score in part.items()}
-        return {spec: every[spec] for spec in specs}
-
-    slices = {
-        by: {value: in_order([report.slices[by][value] for report in reports]) for value in values}
-        for by, values in first.slices.items()
-    }
-    return replace(
-        first,
-        scores=in_order([report.scores for report in reports]),
-        slices=slices,
-        provenance=replace(first.provenance, metrics=tuple(specs)),
-        notes=(*first.notes, *notes),
     )

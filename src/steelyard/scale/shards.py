@@ -8,12 +8,13 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra, MissingPackage
+from steelyard.io.container import is_whole
+from steelyard.io.parts import scratch, sweep
 from steelyard.version import __version__
 
 PACKAGES = {
@@ -91,8 +92,8 @@ def local_copy(path: str) -> Iterator[Path]:
         return
     filesystem, inner = _filesystem(path)
     suffix = "".join(Path(inner).suffixes[-1:])
-    with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
-        copy = Path(folder) / f"shard{suffix}"
+    with scratch() as folder:
+        copy = folder / f"shard{suffix}"
         try:
             with filesystem.open(inner, "rb") as source, open(copy, "wb") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
@@ -137,7 +138,30 @@ def work_folder(work: str | os.PathLike[str]) -> str:
             where=f"work '{work}'",
             remedy="Name a folder that can be written to.",
         ) from None
+    sweep(os.path.join(folder, "states"))
     return folder
+
+
+_damaged: list[str] = []
+
+
+def there(path: str) -> bool:
+    """Whether a state lies there, whole. A damaged one is removed, so that it is made again, and told of."""
+    if not os.path.exists(path):
+        return False
+    if is_whole(path):
+        return True
+    _damaged.append(os.path.basename(path))
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    return False
+
+
+def damaged() -> tuple[str, ...]:
+    """The states that this process has found damaged since it was last asked."""
+    found = tuple(_damaged)
+    _damaged.clear()
+    return found
 
 
 def state_path(work: str, kind: str, name: str) -> str:

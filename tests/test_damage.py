@@ -1,0 +1,220 @@
+"""States that are damaged, or that somebody made up: made again with a note, or refused; never another number."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import DRAW
+from scale_help import files, write_shards
+
+import steelyard as sy
+from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
+from steelyard.scale import evaluate_shards
+
+METRICS = ["map", "precision"]
+Arrays = dict[str, Any]
+
+
+def flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place % len(data)] ^= 1 << place % 8
+    path.write_bytes(bytes(data))
+
+
+def without_note(report: sy.Report) -> str:
+    told = json.loads(report.to_json())
+    told["notes"] = [note for note in told["notes"] if "damaged" not in note]
+    return json.dumps(told)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3)], ids=["pairs", "hash"])
+def test_a_flipped_bit_in_any_state_is_found_and_mended(shape: tuple[int, int], tmp_path: Path) -> None:
+    write_shards("boxes", tmp_path, *shape, units=8)
+    how: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
+    first = evaluate_shards("boxes", *files(tmp_path), METRICS, **how)
+    assert not any("damaged" in note for note in first.notes)
+    states = {path: path.read_bytes() for path in sorted((tmp_path / "work" / "states").iterdir())}
+    kinds = {path.suffix: path for path in states}
+    assert set(kinds) >= {".shard", ".sums", ".events", ".units", ".answers"} | (
+        {".split"} if shape == (2, 3) else set()
+    )
+    rng = np.random.default_rng(7)
+    for path in kinds.values():
+        for place in (int(rng.integers(len(states[path]))), len(states[path]) - 50):  # any, and among the last numbers
+            flip(path, place)
+            again = evaluate_shards("boxes", *files(tmp_path), METRICS, **how)
+            (note,) = (note for note in again.notes if "damaged" in note)
+            assert "1 states in the work folder were damaged and are made again" in note
+            assert path.name in note
+            assert without_note(again) == without_note(first)
+            assert path.read_bytes() == states[path]
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "other"])
+def test_what_is_no_state_is_made_again(how: str, tmp_path: Path) -> None:
+    write_shards("weights", tmp_path, 2, 2)
+    first = evaluate_shards("weights", *files(tmp_path), "mae", work=tmp_path / "work", workers=1, draws=100)
+    for path in (tmp_path / "work" / "states").iterdir():
+        data = path.read_bytes()
+        path.write_bytes({"cut": data[: len(data) // 2], "empty": b"", "other": b"id,label\n" * 99}[how])
+    again = evaluate_shards("weights", *files(tmp_path), "mae", work=tmp_path / "work", workers=1, draws=100)
+    assert without_note(again) == without_note(first)
+    assert "4 states in the work folder were damaged" in again.notes[-1]
+
+
+def remade(task: str, change: Callable[[Arrays], None], compact: str | None = None) -> bytes:
+    """A state of some task, changed and signed anew."""
+    state = sy.Accumulator(task)
+    state.update(*DRAW[task](np.random.default_rng(1), 6))
+    if compact is not None:
+        state.compact(compact)
+    kind, facts, arrays = parse_container(state.to_bytes(), "state")
+    changed = {name: array.copy() for name, array in arrays.items()}
+    change(changed)
+    return container_bytes(kind, facts, changed)
+
+
+def put(name: str, row: int, value: Any) -> Callable[[Arrays], None]:
+    def change(arrays: Arrays) -> None:
+        arrays[name][row] = value
+
+    return change
+
+
+def become(name: str, make: Callable[[Any], Any]) -> Callable[[Arrays], None]:
+    def change(arrays: Arrays) -> None:
+        arrays[name] = make(arrays[name])
+
+    return change
+
+
+HOSTILE: dict[str, tuple[str, Callable[[Arrays], None], str]] = {
+    "a score that is no number": ("rankings", put("prediction.values", 3, np.nan), "the score in row 3 is nan"),
+    "an infinite relevance": ("rankings", put("truth.values", 0, np.inf), "the score in row 0 is inf"),
+    "queries that begin beyond": ("rankings", put("prediction.starts", 2, 10**9), "'starts' do not lead from 0"),
+    "queries that begin below": ("rankings", put("prediction.starts", 1, -5), "'starts' do not lead from 0"),
+    "a query twice": ("rankings", put("truth.queries", 1, "q0"), "twice|lacks|order"),
+    "documents that end beyond": ("rankings", put("truth.ends", -1, 10**9), "'ends' do not lead from 0"),
+    "fewer scores than documents": ("rankings", become("truth.values", lambda v: v[:-1]), "documents have|rows"),
+    "documents that are numbers": ("rankings", become("truth.documents", lambda v: v.astype(float)), "'documents' is of type"),
+    "a box's score that is no number": ("boxes", put("prediction.column.score", 2, np.nan), "row 2, column 'score'"),
+    "a box of negative width": ("boxes", put("truth.column.w", 1, -4.0), "-4 is not allowed here"),
+    "an infinite box": ("boxes", put("truth.column.x", 1, np.inf), "inf is not allowed here"),
+    "a column that is shorter": ("boxes", become("truth.column.y", lambda v: v[:-1]), "rows, and others have"),
+    "scores as texts": ("boxes", become("prediction.column.score", lambda v: v.astype(str).astype(object)), "of type"),
+    "scores in two dimensions": ("boxes", become("prediction.column.score", lambda v: v[:, None]), "of shape"),
+    "flags as numbers": ("boxes", become("truth.column.crowd", lambda v: v.astype(float)), "of type float64"),
+    "labels that are numbers": ("boxes", become("truth.column.label", lambda v: np.arange(len(v)) / 2), "neither"),
+    "a negative weight of a row": ("labels", put("truth.column.weight", 0, -1.0), "-1 is not allowed here"),
+    "a weight that is no number": ("labels", put("truth.column.weight", 0, np.nan), "nan is not allowed here"),
+    "a probability of two": ("labels", put("prediction.column.probability", 0, 2.0), "2 is not allowed here"),
+    "points of one coordinate": ("keypoints", become("truth.column.keypoints", lambda v: v[:, 0]), "of shape"),
+    "masks as texts": ("masks", become("truth.column.mask", lambda v: np.array(["x"] * len(v), object)), "kind 'mask'"),
+    "captions as numbers": ("captions", become("truth.column.caption", lambda v: np.arange(len(v))), "kind 'text'"),
+    "no ids": ("weights", lambda arrays: arrays.pop("truth.column.dish"), "the state lacks"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", list(HOSTILE))
+def test_a_signed_state_is_checked_as_an_input_is(case: str) -> None:
+    task, change, message = HOSTILE[case]
+    with pytest.raises(sy.InputError, match=message) as error:
+        sy.Accumulator.from_bytes(remade(task, change), "theirs.steelyard")
+    assert "theirs.steelyard" in str(error.value)
+
+
+SUMS: dict[str, tuple[str, str, Callable[[Arrays], None], str]] = {
+    "units out of order": ("weights", "mae", become("units", lambda v: v[::-1]), "'units' are not in order"),
+    "a unit twice": ("weights", "mae", lambda arrays: arrays["units"].__setitem__(1, arrays["units"][0]), "each once"),
+    "sums of fewer units": ("weights", "mae", become("units", lambda v: v[:-1]), "the sums lack|rows for"),
+    "digests of another shape": ("weights", "mae", become("seen.digests", lambda v: v[:, :1]), "'seen.digests' is of"),
+    "totals that are texts": ("weights", "mae", become("totals", lambda v: np.array(["a", "b"], object)), "'totals'"),
+    "a negative weight": ("weights", "mae", lambda arrays: arrays.__setitem__("weight", np.full(6, -1.0)), "'weight'"),
+    "copies that are none": ("weights", "mae", lambda arrays: arrays.__setitem__("copies", np.full(6, 0.5)), "'copies'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", list(SUMS))
+def test_signed_sums_are_checked_too(case: str) -> None:
+    task, metric, change, message = SUMS[case]
+    with pytest.raises(sy.InputError, match=message):
+        sy.Accumulator.from_bytes(remade(task, change, compact=metric), "theirs.steelyard")
+
+
+@pytest.mark.parametrize(
+    ("owner", "code", "message"),
+    [
+        ([0, 6], [0, 1], "'owner.x' is not from 0 to 5"),
+        ([0, -1], [0, 1], "'owner.x' is not from 0 to 5"),
+        ([1, 0], [0, 1], "not in the order of their units"),
+        ([0, 1], [0, 3], "'code.x' is not from 0 to 2"),
+        ([0, 1], [0], "'x' is of type int64 and of shape"),
+        ([0, 1], [0.0, 1.0], "'code.x' is of type float64"),
+    ],
+)
+def test_entries_of_sums_are_checked(owner: list[int], code: list[float], message: str) -> None:
+    kind, facts, arrays = parse_container(remade("weights", lambda _: None, compact="mae"), "state")
+    facts["sums"]["stats"]["sizes"]["x"] = 3
+    signed = container_bytes(kind, facts, {**arrays, "owner.x": np.array(owner), "code.x": np.array(code)})
+    with pytest.raises(sy.InputError, match=message):
+        sy.Accumulator.from_bytes(signed, "theirs.steelyard")
+
+
+def resigned(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
+    """The bytes of a state under another header."""
+    length = struct.unpack_from("<Q", data, 16)[0]
+    header = json.loads(data[24 : 24 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    begin = -(-(24 + length) // 64) * 64
+    head = data[:16] + struct.pack("<Q", len(text)) + text
+    whole = head + bytes(-len(head) % 64) + data[begin:-32]
+    return whole + hashlib.sha256(whole).digest()
+
+
+HEADERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a shape beyond all memory": lambda h: h["arrays"][0].update(shape=[1 << 61]),
+    "a negative shape": lambda h: h["arrays"][0].update(shape=[-1]),
+    "a place before the file": lambda h: h["arrays"][0].update(at=-64),
+    "a place beyond the file": lambda h: h["arrays"][0].update(at=1 << 40),
+    "bytes that are no number": lambda h: h["arrays"][0].update(bytes="9"),
+    "no shape": lambda h: h["arrays"][0].update(shape=[]),
+    "a type that is none": lambda h: h["arrays"][-1].update(type="V8"),
+    "an object as type": lambda h: h["arrays"][-1].update(type="O"),
+    "a code that is none": lambda h: h["arrays"][0].update(code="pickle"),
+    "two arrays of one name": lambda h: h["arrays"][0].update(name=h["arrays"][1]["name"]),
+    "arrays that are none": lambda h: h.update(arrays=7),
+    "facts that are a list": lambda h: h.update(facts=[1]),
+    "a fact cut off": lambda h: h.update(facts={"m": [["task", {"a": []}]]}),
+}
+
+
+@pytest.mark.parametrize("case", list(HEADERS))
+def test_a_header_that_does_not_fit_is_refused(case: str) -> None:
+    state = sy.Accumulator("weights")
+    state.update(*DRAW["weights"](np.random.default_rng(1), 6))
+    with pytest.raises(sy.InputError, match="does not fit the contents"):
+        sy.Accumulator.from_bytes(resigned(state.to_bytes(), HEADERS[case]))
+
+
+def test_events_that_somebody_made_up_are_refused(tmp_path: Path) -> None:
+    """A signed file of events whose units lie beyond all there are would be read from beyond the memory."""
+    write_shards("boxes", tmp_path, 2, 2, units=8)
+    how: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "confidence": None}
+    evaluate_shards("boxes", *files(tmp_path), "map", **how)
+    folder = tmp_path / "work" / "states"
+    for path in folder.glob("*.answers"):
+        path.unlink()
+    path = next(folder.glob("*.events"))
+    found = read_container(path)
+    arrays = {name: np.full_like(v, 10**6) if name.endswith("/unit") else v for name, v in found.arrays.items()}
+    write_container(path, *Container(found.kind, found.facts, arrays))
+    with pytest.raises(sy.InputError, match=r"\.events: a value of 'unit' is not from 0 to"):
+        evaluate_shards("boxes", *files(tmp_path), "map", **how)
