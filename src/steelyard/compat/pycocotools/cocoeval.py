@@ -30,6 +30,7 @@ from steelyard.compat.pycocotools.cells import (
 )
 from steelyard.compat.pycocotools.coco import COCO, many_objects
 from steelyard.compat.pycocotools.matching import iou_table, listed, match_all
+from steelyard.compat.pycocotools.oks import oks_table
 from steelyard.compat.pycocotools.params import Params
 from steelyard.compat.pycocotools.rows import Listed, Rows
 from steelyard.core.errors import InputError
@@ -173,7 +174,7 @@ class COCOeval:
         if not gts or not dts:
             return []
         sigmas = np.asarray(p.kpt_oks_sigmas, dtype=np.float64)
-        return _native.oks(
+        return oks_table(
             table_column(dts, "keypoints", 3 * len(sigmas)), table_column(gts, "keypoints", 3 * len(sigmas)),
             table_column(gts, "bbox", 4), number_column(gts, "area"), sigmas,
         )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.compat.pycocotools.cells import Cells, above_zero, entry, id_column, match, number_column, table_column
+from steelyard.compat.pycocotools.oks import oks_table
 from steelyard.core.errors import InputError
 
 
@@ -76,7 +77,7 @@ def _all_ious(p: Any, dts: list[Any], gts: list[Any], d_begin: Any, t_begin: Any
         pairs = np.flatnonzero((np.diff(d_begin) > 0) & (np.diff(t_begin) > 0))
         for cell in pairs.tolist():
             d, t = slice(d_begin[cell], d_begin[cell + 1]), slice(t_begin[cell], t_begin[cell + 1])
-            parts.append(_native.oks(found[d], truth[t], box[t], area[t], sigmas).ravel())
+            parts.append(oks_table(found[d], truth[t], box[t], area[t], sigmas).ravel())
         return np.concatenate(parts) if parts else np.zeros(0)
     ratio = float(p.dilation_ratio) if p.iouType == "boundary" else 0.0
     lists = [dt["segmentation"] for dt in dts], [gt["segmentation"] for gt in gts]
