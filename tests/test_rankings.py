@@ -67,6 +67,15 @@ def test_by_hand() -> None:
     assert score(truth, run, *expected) == pytest.approx(list(expected.values()), rel=1e-14)
 
 
+def test_a_negative_relevance_is_no_judgement() -> None:
+    """As if the row were not there: b is judged 0 and counts, c has -1 and does not, and q has no judged document."""
+    truth = {"p": {"a": 1, "b": 0, "c": -1, "d": -2}, "q": {"a": -1}}
+    run = {"p": {"a": 4.0, "c": 3.0, "b": 2.0, "x": 1.0}, "q": {"a": 1.0}}
+    without = {"p": {"a": 1, "b": 0}}
+    assert score(truth, run, "judged@2", "judged@3", "judged@4") == [1 / 2, 2 / 3, 2 / 4]
+    assert score(without, {"p": run["p"]}, "judged@2", "judged@3", "judged@4") == [1 / 2, 2 / 3, 2 / 4]
+
+
 def rows(nested: Nested, number: str) -> dict[str, list[Any]]:
     flat = [(q, d, v) for q, row in nested.items() for d, v in row.items()]
     return {"query": [r[0] for r in flat], "doc": [r[1] for r in flat], number: [r[2] for r in flat]}

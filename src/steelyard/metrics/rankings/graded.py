@@ -166,7 +166,8 @@ class Judged(QueryMetric):
 
     $\mathrm{judged@}k = \frac{1}{\min(k, n)} \sum_{i=1}^{k} [\,i \text{ is judged}\,]$
 
-    n is the number of documents retrieved. Where it is low, the other metrics say little about this run.
+    n is the number of documents retrieved; a negative relevance is no judgement. Where the share is low, the other
+    metrics say little about this run.
 
     Undefined when no query has a judged document.
 
@@ -190,7 +191,7 @@ class Judged(QueryMetric):
 
     def values(self, stats: Stats) -> Floats:
         """Judged documents over documents."""
-        found = hits(stats, self.ties, self.k, -np.inf)
+        found = hits(stats, self.ties, self.k, 0.0)
         size = stats["retrieved"] if self.k is None else np.minimum(stats["retrieved"], self.k)
         return over(found.hits, np.maximum(size, 1), found.relevant > 0)
 
