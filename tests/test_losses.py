@@ -31,6 +31,53 @@ def with_gradient(function: Any, *inputs: Any) -> tuple[Any, list[Any]]:
     return loss.detach(), list(torch.autograd.grad(loss.sum(), leaves))
 
 
+# ---- infinite logits: the limits of the formula
+
+ENDLESS = [math.inf, -math.inf, math.inf, -math.inf, 0.0]
+HARD_TARGETS = [1.0, 0.0, 0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 1.5, 2.0])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("kind", ["soft", "hard"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_infinite_logits(gamma: float, smoothing: float, kind: str, dtype: str) -> None:
+    """Surely right costs 0 and surely wrong infinity. Smoothed without a modulating factor, both cost infinity."""
+    import jax
+    import jax.numpy as jnp
+
+    both = bool(smoothing) and not gamma
+    expected = [math.inf if both else 0.0] * 2 + [math.inf] * 2
+    how: dict[str, Any] = {"gamma": gamma, "label_smoothing": smoothing}
+    x, t = np.array(ENDLESS, dtype)[:, None], np.array(HARD_TARGETS, dtype if kind == "soft" else bool)[:, None]
+    libraries: dict[str, Any] = {"numpy": (x, t), "torch": (torch.tensor(x), torch.tensor(t))}
+    if dtype == "float32":
+        libraries["jax"] = (jnp.asarray(x), jnp.asarray(t))
+    for logits, targets in libraries.values():
+        found = np.asarray(focal_loss(logits, targets, reduction="none", **how)).ravel()
+        assert found[:4].tolist() == expected
+        assert 0 < found[4] < 1
+    leaf, target = libraries["torch"][0].requires_grad_(), libraries["torch"][1]
+    for reduction in ("none", "sum"):
+        (slope,) = torch.autograd.grad(focal_loss(leaf, target, reduction=reduction, **how).sum(), leaf)
+        assert torch.isfinite(slope).all()
+        assert slope[4] < 0
+    if dtype == "float32":
+        slope = jax.grad(lambda v: focal_loss(v, libraries["jax"][1], reduction="sum", **how))(libraries["jax"][0])
+        assert np.isfinite(np.asarray(slope)).all()
+        assert slope[4, 0] < 0
+
+
+def test_infinite_logits_of_labels_and_of_soft_targets() -> None:
+    x = np.array([[math.inf, -math.inf, -math.inf], [-math.inf, -math.inf, -math.inf], [-math.inf, 3.0, math.inf]])
+    found = focal_loss(x, np.array([0, -1, 1]), reduction="none")
+    assert found[:2].tolist() == [[0.0] * 3] * 2
+    assert found[2, 0] == 0
+    assert found[2, 2] == math.inf
+    between = focal_loss(np.array([math.inf, -math.inf]), np.array([0.5, 0.5]), reduction="none")
+    assert between.tolist() == [math.inf, math.inf]
+
+
 # ---- effdet and torchvision
 
 

@@ -30,6 +30,7 @@ from steelyard.losses.arrays import (
 from steelyard.losses.formula import count, divide, each, total
 
 IGNORED = -2
+_SATURATED = 1e3  # stands for an infinite logit: exp(-1000) is 0 in both types, and nothing is infinite times 0
 
 
 def focal_loss(
@@ -127,6 +128,8 @@ class Focal:
         if keep is not None:  # what does not count may be anything, also nan
             keep = keep if keep.ndim == x.ndim else keep[..., None]
             x = xp.where(keep, x, scalar(xp, x, 0))
+        endless = xp.isinf(x)
+        x = xp.where(endless, xp.where(x > 0, scalar(xp, x, _SATURATED), scalar(xp, x, -_SATURATED)), x)
         if parts.dense is None or kind(xp, parts.dense) != "floating":
             target = _is_target(xp, parts)
             factor, entropy, derivative = self._hard(xp, x, target, slope)
@@ -137,7 +140,16 @@ class Focal:
             factor = factor * cast(xp, parts.weight, dtype)
         if keep is not None:
             factor = factor * cast(xp, keep, dtype)
-        return factor * entropy, factor * derivative if slope else None
+        wrong = endless & (self._far(xp, x, target) > 0) & (factor > 0)
+        value = xp.where(endless, xp.where(wrong, scalar(xp, x, np.inf), scalar(xp, x, 0)), factor * entropy)
+        return value, factor * derivative if slope else None
+
+    def _far(self, xp: Namespace, x: Array, target: Array) -> Array:
+        """How much of the target lies on the other side of an infinite logit; without gamma, of the smoothed target."""
+        t = cast(xp, target, x.dtype)
+        if not self.gamma and self.label_smoothing:
+            t = t * (1 - self.label_smoothing) + self.label_smoothing / 2
+        return xp.where(x > 0, 1 - t, t)
 
     def _hard(self, xp: Namespace, x: Array, target: Array, slope: bool) -> tuple[Array, Array, Any]:
         """Targets true or false. Of z = -x where true, else x, the loss is α_t sigmoid(z)^γ softplus(z)."""
