@@ -275,7 +275,7 @@ def test_bad_input_names_file_and_line(tmp_path: Path) -> None:
         ("micro(ece)", "'ece' has no micro form"),
         ("ovo(f1)", "'f1' is not one of a ranking"),
         ("macro", "wraps another metric"),
-        ("fbeta(beta=0)", "beta cannot be 0"),
+        ("fbeta(beta=-1)", "beta cannot be -1"),
         ("kappa(weights=cubic)", "weights cannot be cubic"),
         ("tpr_at_fpr@2", "fpr cannot be 2"),
         ("macro(f1, undefined=one)", "undefined cannot be one"),

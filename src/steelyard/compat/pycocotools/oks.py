@@ -1,8 +1,8 @@
 """Object keypoint similarity as the reference makes it: to the bit on every machine, since exp is NumPy's own.
 
-NumPy's exp is vectorised where the processor allows it and the C library's elsewhere; the two differ in the last bits. The
-distances are sums, products and quotients, which are rounded alike everywhere, so they are made for a whole cell at once.
-exp and the sum are asked for each pair by itself, of an array of the reference's type, length and layout.
+NumPy's exp is vectorised where the processor allows it and the C library's elsewhere; the two differ in the last bits.
+The distances are sums, products and quotients, which are rounded alike everywhere: they are made for all detections at
+once. exp and the sum are asked for each pair by itself, of an array of the reference's type, length and layout.
 """
 
 from __future__ import annotations

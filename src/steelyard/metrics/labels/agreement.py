@@ -22,7 +22,7 @@ from steelyard.metrics.labels.counts import (
     undefined,
 )
 from steelyard.metrics.labels.hard import two_by_two_correlation
-from steelyard.metrics.labels.ranked import NO_SCORES, score_matrix
+from steelyard.metrics.labels.scores import NO_SCORES, has_scores, score_matrix
 
 _ROUNDING = 1e-12
 
@@ -66,6 +66,8 @@ class Accuracy(CountMetric):
 
     def overall(self, stats: Stats, weights: Weights) -> Floats | None:
         """Right rows over all."""
+        if self.threshold is not None:
+            return None
         return ratio(weights @ correct_rows(stats), weights @ stats["rows"])
 
 
@@ -216,7 +218,7 @@ class MatthewsCorrelation(CountMetric):
 
     def overall(self, stats: Stats, weights: Weights) -> Floats | None:
         """The form for many classes."""
-        if stats.facts["several"]:
+        if stats.facts["several"] or self.threshold is not None:
             return None
 
         def value(part: Weights) -> Floats:
@@ -279,16 +281,27 @@ class CohenKappa(LabelMetric):
         gap = np.abs(a - b).astype(np.float64)
         return gap if self.weights == "linear" else np.asarray(gap**2)
 
+    def _expected(self, truth: Floats) -> Floats:
+        """How far each class is from a row of the truth, summed over rows: sums from either side, no table of pairs."""
+        return self._before(truth) + self._before(truth[:, ::-1])[:, ::-1]
+
+    def _before(self, truth: Floats) -> Floats:
+        """The part of the classes that come before, whose distances are 1, 2, 3, ... or 1, 4, 9, ..."""
+        number = np.zeros_like(truth)
+        np.cumsum(truth[:, :-1], axis=1, out=number[:, 1:])
+        if self.weights == "plain":
+            return number
+        gap = np.cumsum(number, axis=1)
+        return gap if self.weights == "linear" else np.cumsum(2 * gap - number, axis=1)
+
     def of_labels(self, stats: Stats, weights: Weights) -> Floats:
         """One minus observed over expected disagreement."""
-        classes = np.arange(len(stats.facts["classes"]))
         observed = weights @ row_sums(
             stats, ("apart", self.weights), lambda: self._apart(stats.events["truth"], stats.events["predicted"])
         )
         counts = class_counts(stats, weights)
         rows = weights @ stats["rows"]
-        apart = self._apart(classes[:, np.newaxis], classes[np.newaxis])
-        expected = (((counts.tp + counts.fn) @ apart) * (counts.tp + counts.fp)).sum(axis=1)
+        expected = (self._expected(counts.tp + counts.fn) * (counts.tp + counts.fp)).sum(axis=1)
         return 1 - ratio(observed * rows, np.where(expected > _ROUNDING * rows**2, expected, 0.0))
 
 
@@ -352,7 +365,7 @@ class TopAccuracy(Metric):
     def _lacks(self, stats: Stats) -> str:
         if stats.facts["several"]:
             return "a row may have several labels"
-        return "" if "score" in stats.facts or "probability" in stats.facts else NO_SCORES
+        return "" if has_scores(stats) else NO_SCORES
 
     def why(self, stats: Stats, weights: Weights) -> str:
         """Say what lacks."""

@@ -22,13 +22,13 @@ from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.metrics.labels.counts import (
     CountMetric,
     PerClass,
-    class_counts,
     class_support,
     in_parts,
     undefined,
 )
 from steelyard.metrics.labels.hard import F1
-from steelyard.metrics.labels.ranked import RankedMetric, Ranking, RocAuc, class_scores
+from steelyard.metrics.labels.ranked import RankedMetric, Ranking, RocAuc
+from steelyard.metrics.labels.scores import class_scores
 
 
 @frozen
@@ -108,9 +108,9 @@ class Average(Wrapper):
         values = self.inner.each(stats, weights)
         present: Array
         if isinstance(self.of, CountMetric):
-            present = class_counts(stats, weights).present
+            present = self.of.counts(stats, weights).present
         else:
-            present = class_support(stats, weights) > 0
+            present = ~np.isnan(values) | (class_support(stats, weights) > 0)
         if self.undefined == "zero":
             values = np.where(np.isnan(values), 0.0, values)
         return np.where(present, values, np.nan)
@@ -128,9 +128,9 @@ class Macro(Average):
 
     $\mathrm{macro}(m) = \frac{1}{K} \sum_k m_k$
 
-    A class that stands neither in the truth nor in the prediction is out of it, and so is one whose value is
-    undefined (the precision of a class that was never predicted), which is counted; `undefined=zero` takes it for 0,
-    as scikit-learn does unless told.
+    Of a metric of counts, a class that stands neither in the truth nor in the prediction is out of it. So is a class
+    whose value is undefined (the precision of a class that was never predicted), which is counted; `undefined=zero`
+    takes it for 0, as scikit-learn does unless told. A metric of probabilities has a value for every class.
 
     Undefined when no class has a value.
 
@@ -186,9 +186,9 @@ class Micro(Wrapper):
     $\mathrm{micro}(m) = m(\sum_k TP_k, \sum_k FP_k, \sum_k FN_k, \sum_k TN_k)$
 
     Every class of every row is one decision; a metric of scores ranks them all in one. For one label a row, micro
-    precision, recall and F1 are accuracy.
+    precision, recall and F1 are accuracy. `undefined=zero` takes 0 / 0 for 0, as scikit-learn does unless told.
 
-    Undefined when there is no row.
+    Undefined when there is no row, or the metric has no value for all decisions together.
 
     Pros:
     - Every decision counts the same; useful where a row has several labels.
@@ -201,15 +201,21 @@ class Micro(Wrapper):
     title = "Micro"
     reference = "sklearn.metrics.f1_score(average='micro')"
 
+    undefined: Literal["skip", "zero"] = "skip"
+
     def check(self) -> None:
         """Check that the metric inside can take all decisions together."""
         super().check()
+        one_of(self, "undefined", "skip", "zero")
         if not isinstance(self.of, CountMetric | RankedMetric):
             raise InputError(f"metric '{self.of}' has no micro form", remedy=f"Use macro({self.of}).")
 
     def value(self, stats: Stats, weights: Weights) -> Floats:
         """The metric of all decisions."""
-        return self.inner.pooled(stats, weights)
+        value = self.inner.pooled(stats, weights)
+        if self.undefined == "skip":
+            return value
+        return np.where(np.isnan(value) & (weights @ stats["rows"] > 0), 0.0, value)
 
 
 @frozen

@@ -12,7 +12,8 @@ from steelyard.core.by_class import Arrays, Ask, Elsewhere, Stream, Table, Total
 from steelyard.core.histogram import Histogram, binned
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Plain, Weights
-from steelyard.metrics.labels.ranked import POOLED, Ranking, class_scores, is_class
+from steelyard.metrics.labels.ranked import POOLED, Ranking
+from steelyard.metrics.labels.scores import class_scores, is_class
 
 
 class _StandIn:

@@ -13,7 +13,7 @@ from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Entries, Floats, Weights, ratio
 from steelyard.metrics.labels.counts import PerClass, row_sums
-from steelyard.metrics.labels.ranked import class_scores, is_class, score_matrix
+from steelyard.metrics.labels.scores import class_scores, is_class, score_matrix
 
 INFINITY = float("inf")
 NO_PROBABILITIES = "the predictions hold no probabilities"

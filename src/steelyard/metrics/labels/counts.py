@@ -15,12 +15,14 @@ import numpy as np
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric
+from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
-from steelyard.core.weights import Entries, Floats, Plain, Weights
+from steelyard.core.weights import Entries, Floats, LeaveOneOut, Plain, Weights
+from steelyard.metrics.labels.scores import NO_SCORES, at_least, has_scores, is_class
 
 _HELD = 1 << 23  # numbers that one part of the weights may give
+INFINITY = float("inf")
 MATRIX = "confusion matrix"  # what stats that count cells hold
 NO_LABELS = "the predictions hold scores and no labels"
 
@@ -48,18 +50,52 @@ class Counts:
         return Counts(self.tp.sum(axis=1), self.fp.sum(axis=1), self.fn.sum(axis=1), self.tn.sum(axis=1))
 
 
-def class_counts(stats: Stats, weights: Weights) -> Counts:
-    """Counts of every class, for each row of weights."""
+def class_counts(stats: Stats, weights: Weights, threshold: float | None = None) -> Counts:
+    """Counts of every class, for each row of weights; with a threshold, a row is of each class that scores as much."""
     classes = len(stats.facts["classes"])
     matrix = stats.held(MATRIX)
-    if isinstance(weights, Plain) and weights.whole and matrix is not None:
+    if isinstance(weights, Plain) and weights.whole and matrix is not None and threshold is None:
         return stats.derived("counts", lambda: _matrix_counts(matrix))
-    totals = weights.scatter(stats.derived("entries", lambda: _entries(stats)))
-    tp, fn, fp = totals[:, :classes], totals[:, classes : 2 * classes], totals[:, 2 * classes :]
+    key = "entries" if threshold is None else ("entries", threshold)
+    entries = stats.derived(key, lambda: _entries(stats) if threshold is None else _decisions(stats, threshold))
+    tp, fn, fp = np.split(weights.scatter(entries), (classes, 2 * classes), axis=1)
     # Where a row has one label, its class has it as TP or FN: no other pass is needed to count rows.
     rows = weights @ stats["rows"] if stats.facts["several"] else (tp + fn).sum(axis=1)
-    rows = rows[:, np.newaxis]
-    return Counts(tp, fp, fn, np.maximum(rows - tp - fp - fn, 0.0))
+    tn = np.maximum(rows[:, np.newaxis] - tp - fp - fn, 0.0)
+    if not _is_whole(entries, weights):  # a difference of sums keeps what rounding left: count the rows instead
+        tn = np.where(_some_left(stats, weights, entries, key), tn, 0.0)
+    return Counts(tp, fp, fn, tn)
+
+
+def _is_whole(entries: Entries, weights: Weights) -> bool:
+    """Whether all that is added up are whole numbers, whose sums are exact."""
+    if entries.value is not None:
+        return False
+    base = weights.array if isinstance(weights, Plain) else getattr(weights, "base", None)
+    return base is None or bool((base == np.floor(base)).all())
+
+
+def _some_left(stats: Stats, weights: Weights, entries: Entries, key: object) -> Array:
+    """Where a class has a true negative with a weight: the same counts, with 1 for every weight above 0."""
+    classes = len(stats.facts["classes"])
+    if isinstance(weights, Plain):
+        weights = Plain((weights.array > 0).astype(np.float64))
+    elif isinstance(weights, LeaveOneOut):
+        weights = LeaveOneOut((weights.base > 0).astype(np.float64))
+    if entries.value is not None:
+        above = (entries.value > 0).astype(np.float64)
+        entries = stats.derived(("above 0", key), lambda: Entries(entries.owner, entries.code, above, entries.size))
+    tp, fn, fp = np.split(weights.scatter(entries), (classes, 2 * classes), axis=1)
+    if stats.facts["several"]:
+        rows = weights @ stats.per_unit("rows above 0", lambda: _rows_above_zero(stats))
+    else:
+        rows = (tp + fn).sum(axis=1)
+    return rows[:, np.newaxis] - tp - fp - fn > 0.5
+
+
+def _rows_above_zero(stats: Stats) -> Array:
+    weight = stats.events.get("weight")
+    return stats.sum_events(np.ones(len(stats.owner)) if weight is None else weight > 0)
 
 
 def _matrix_counts(matrix: Array) -> Counts:
@@ -72,23 +108,45 @@ def _matrix_counts(matrix: Array) -> Counts:
 def _entries(stats: Stats) -> Entries:
     """An entry for each true and false positive and each false negative of a row: codes k, 2K + k and K + k."""
     truth, predicted, classes = stats.events["truth"], stats.events["predicted"], len(stats.facts["classes"])
-    weight = stats.events.get("weight")
     if stats.facts["several"]:
-        row, place = np.nonzero(truth | predicted)
-        is_true, is_predicted = truth[row, place] > 0, predicted[row, place] > 0
-        code = place + np.where(is_true & is_predicted, 0, np.where(is_true, classes, 2 * classes))
-    else:
-        right = truth == predicted
-        pairs = np.empty((len(truth), 2), dtype=np.int64)
-        pairs[:, 0] = np.where(right, truth, truth + classes)
-        pairs[:, 1] = np.where(right | (predicted < 0), -1, predicted + 2 * classes)
-        flat = np.flatnonzero(pairs.ravel() >= 0)
-        row, code = flat // 2, pairs.ravel()[flat]
+        return _both_sides(stats, truth, predicted)
+    right = truth == predicted
+    pairs = np.empty((len(truth), 2), dtype=np.int64)
+    pairs[:, 0] = np.where(right, truth, truth + classes)
+    pairs[:, 1] = np.where(right | (predicted < 0), -1, predicted + 2 * classes)
+    flat = np.flatnonzero(pairs.ravel() >= 0)
+    return _at_rows(stats, flat // 2, pairs.ravel()[flat], 3 * classes)
+
+
+def _decisions(stats: Stats, threshold: float) -> Entries:
+    """The same where a row is decided to be of each class whose score reaches the threshold."""
+    places = range(len(stats.facts["classes"]))
+    if not len(places):
+        return _at_rows(stats, np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
+    truth, predicted = (
+        np.stack([side(place) for place in places], axis=1)
+        for side in (lambda place: is_class(stats, place), lambda place: at_least(stats, place, threshold))
+    )
+    return _both_sides(stats, truth, predicted)
+
+
+def _both_sides(stats: Stats, truth: Array, predicted: Array) -> Entries:
+    """Entries of 0 and 1 by row and class."""
+    classes = truth.shape[1]
+    row, place = np.nonzero(truth | predicted)
+    is_true, is_predicted = truth[row, place] > 0, predicted[row, place] > 0
+    code = place + np.where(is_true & is_predicted, 0, np.where(is_true, classes, 2 * classes))
+    return _at_rows(stats, row, code, 3 * classes)
+
+
+def _at_rows(stats: Stats, row: Array, code: Array, size: int) -> Entries:
+    """One entry for each code, with the owner and the weight of its row."""
+    weight = stats.events.get("weight")
     return Entries(
         np.ascontiguousarray(stats.owner[row], dtype=np.int64),
         np.ascontiguousarray(code, dtype=np.int32),
         None if weight is None else np.ascontiguousarray(weight[row]),
-        3 * classes,
+        size,
     )
 
 
@@ -198,27 +256,48 @@ class PerClass(Metric):
 
 @frozen
 class CountMetric(PerClass):
-    """Base of the metrics that are a formula of a class's counts."""
+    """Base of the metrics that are a formula of a class's counts.
+
+    With `threshold` labels are not looked at: a row is of the class whose score, or else probability, is at least that.
+    """
+
+    threshold: float | None = None
 
     @abstractmethod
     def value(self, counts: Counts) -> Floats:
         """The formula, for counts of any shape; nan where undefined."""
 
+    def check(self) -> None:
+        """Check that the threshold is a number."""
+        if self.threshold is not None:
+            within_range(self, "threshold", -INFINITY, INFINITY)
+
+    @property
+    def label(self) -> str:
+        """Name the class, and the threshold."""
+        return super().label if self.threshold is None else f"{super().label} at a score of {self.threshold:g}"
+
     def lacks(self, stats: Stats) -> str:
-        """Labels are needed."""
+        """Labels are needed, or scores to decide by."""
+        if self.threshold is not None:
+            return "" if has_scores(stats) else NO_SCORES
         return "" if stats.facts["labelled"] else NO_LABELS
+
+    def counts(self, stats: Stats, weights: Weights) -> Counts:
+        """Counts of every class, by labels or by the threshold."""
+        return class_counts(stats, weights, None if self.threshold is None else float(self.threshold))
 
     def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
         """The formula of one class's counts."""
-        return in_parts(stats, weights, lambda part: self.value(class_counts(stats, part).of(place)))
+        return in_parts(stats, weights, lambda part: self.value(self.counts(stats, part).of(place)))
 
     def each(self, stats: Stats, weights: Weights) -> Floats:
         """The formula of every class's counts."""
-        return self.value(class_counts(stats, weights))
+        return self.value(self.counts(stats, weights))
 
     def pooled(self, stats: Stats, weights: Weights) -> Floats:
         """The formula of the counts of all classes."""
-        return in_parts(stats, weights, lambda part: self.value(class_counts(stats, part).pooled()))
+        return in_parts(stats, weights, lambda part: self.value(self.counts(stats, part).pooled()))
 
 
 def class_support(stats: Stats, weights: Weights) -> Floats:
@@ -230,11 +309,6 @@ def class_support(stats: Stats, weights: Weights) -> Floats:
 
 
 def _support(stats: Stats) -> Entries:
-    truth, weight = stats.events["truth"], stats.events.get("weight")
+    truth = stats.events["truth"]
     row, code = np.nonzero(truth) if stats.facts["several"] else (np.arange(len(truth)), truth)
-    return Entries(
-        np.ascontiguousarray(stats.owner[row], dtype=np.int64),
-        np.ascontiguousarray(code, dtype=np.int32),
-        None if weight is None else np.ascontiguousarray(weight[row]),
-        len(stats.facts["classes"]),
-    )
+    return _at_rows(stats, row, code, len(stats.facts["classes"]))

@@ -16,8 +16,9 @@ from steelyard.metrics.labels.averages import as_spec
 from steelyard.metrics.labels.counts import class_support
 from steelyard.metrics.labels.data import LabelPairs
 from steelyard.metrics.labels.hard import F1
-from steelyard.metrics.labels.ranked import ranking, score_matrix
-from steelyard.metrics.labels.tables import confusion, reliability
+from steelyard.metrics.labels.ranked import ranking
+from steelyard.metrics.labels.scores import score_matrix
+from steelyard.metrics.labels.tables import confused, confusion, reliability
 
 MOST_CURVES = 6
 MOST_CLASSES = 40  # of a confusion matrix that is drawn; beyond, the pairs that are confused most
@@ -74,17 +75,17 @@ def matrix_figure(table: Table, title: str, caption: str) -> Figure:
 
 def confused_figure(stats: Stats) -> Figure:
     """The pairs of classes that are confused most, where there are too many classes for a matrix."""
-    table = confusion(stats)
-    counts = table.values.copy()
-    np.fill_diagonal(counts, 0)
-    order = np.argsort(-counts.ravel(), kind="stable")[:MOST_PAIRS]
-    order = order[counts.ravel()[order] > 0]
-    i, j = np.divmod(order, counts.shape[1])
+    classes = stats.facts["classes"]
+    cells, counts = confused(stats)
+    i, j = np.divmod(cells, len(classes))
+    order = np.argsort(np.where(i == j, 0.0, -counts), kind="stable")[:MOST_PAIRS]
+    order = order[(i[order] != j[order]) & (counts[order] > 0)]
+    i, j = i[order], j[order]
     return Figure(
         "confusion",
         "bars",
         "Classes that are confused most",
-        {"name": [f"{table.rows[a]} → {table.columns[b]}" for a, b in zip(i, j, strict=True)], "value": counts[i, j]},
+        {"name": [f"{classes[a]} → {classes[b]}" for a, b in zip(i, j, strict=True)], "value": counts[order]},
         {"x": "rows"},
         f"True class → predicted class: the first {len(order)} pairs. --tables DIR writes the whole matrix.",
     )

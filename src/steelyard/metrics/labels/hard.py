@@ -7,9 +7,7 @@ import numpy as np
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import within_range
 from steelyard.core.weights import Floats, ratio
-from steelyard.metrics.labels.counts import CountMetric, Counts
-
-INFINITY = float("inf")
+from steelyard.metrics.labels.counts import INFINITY, CountMetric, Counts
 
 
 @frozen
@@ -97,6 +95,8 @@ class FBeta(CountMetric):
 
     $F_\beta = (1 + \beta^2)\,TP \;/\; ((1 + \beta^2)\,TP + \beta^2 FN + FP)$
 
+    With beta 0 it is precision, with an infinite one recall.
+
     Undefined when the class stands neither in the truth nor in the prediction.
 
     Pros:
@@ -113,8 +113,9 @@ class FBeta(CountMetric):
     beta: float = 1.0
 
     def check(self) -> None:
-        """Check that beta is a positive number."""
-        within_range(self, "beta", 0, INFINITY, open_low=True)
+        """Check that beta is a number from 0 up."""
+        super().check()
+        within_range(self, "beta", 0, INFINITY)
 
     @property
     def label(self) -> str:
@@ -123,6 +124,8 @@ class FBeta(CountMetric):
 
     def value(self, counts: Counts) -> Floats:
         """The weighted form of F1."""
+        if self.beta == INFINITY:
+            return ratio(counts.tp, counts.tp + counts.fn)
         square = self.beta**2
         hits = (1 + square) * counts.tp
         return ratio(hits, hits + square * counts.fn + counts.fp)

@@ -18,35 +18,9 @@ from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import EachUnit, Floats, Plain, Weights
 from steelyard.metrics.labels.counts import PerClass
+from steelyard.metrics.labels.scores import NO_SCORES, class_scores, has_scores, is_class, score_matrix
 
 POOLED = "pooled ranking"  # its key in stats
-NO_SCORES = "the predictions hold labels and no scores"
-
-
-def class_scores(stats: Stats, place: int, kind: str = "") -> Array:
-    """The score of one class; of two classes with one column, the other's is the complement."""
-    kind = kind or ("score" if "score" in stats.facts else "probability")
-    places, values = stats.facts[kind], stats.events[kind]
-    if place in places:
-        return np.ascontiguousarray(values[:, places.index(place)])
-    return -values[:, 0] if kind == "score" else 1 - values[:, 0]
-
-
-def score_matrix(stats: Stats, kind: str = "") -> Array:
-    """Scores of all classes: (rows, classes)."""
-    kind = kind or ("score" if "score" in stats.facts else "probability")
-    classes = len(stats.facts["classes"])
-    if stats.facts[kind] == tuple(range(classes)):
-        return stats.events[kind]
-    columns = [class_scores(stats, place, kind) for place in range(classes)]
-    matrix: Array = stats.derived(("matrix", kind), lambda: np.stack(columns, axis=1))
-    return matrix
-
-
-def is_class(stats: Stats, place: int) -> Array:
-    """Whether each row's truth is the class, as 0 and 1."""
-    truth = stats.events["truth"]
-    return np.ascontiguousarray(truth[:, place] if stats.facts["several"] else truth == place, dtype=np.uint8)
 
 
 @frozen
@@ -161,7 +135,7 @@ class RankedMetric(PerClass):
 
     def lacks(self, stats: Stats) -> str:
         """Scores are needed."""
-        return "" if "score" in stats.facts or "probability" in stats.facts else NO_SCORES
+        return "" if has_scores(stats) else NO_SCORES
 
     def walk(self, found: Ranking, weights: Weights) -> Floats:
         """The value of a ranking."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from steelyard.core.errors import InputError
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.table import Table
@@ -16,6 +17,7 @@ from steelyard.metrics.labels.counts import MATRIX, class_counts
 from steelyard.metrics.labels.hard import F1, Precision, Recall
 
 BINS = 15
+MOST_CLASSES = 10_000  # of a confusion matrix: 800 MB
 _TITLES = {
     "confusion": "Confusion matrix: rows of truth by prediction",
     "confusion_true": "Confusion matrix, as shares of the rows of each true class",
@@ -43,6 +45,11 @@ def _maker(stats: Stats, name: str) -> Callable[[], Table]:
 def confusion(stats: Stats, name: str = "confusion") -> Table:
     """The confusion matrix: truth by prediction, raw or as shares. A row that has no prediction is in none."""
     classes: tuple[str, ...] = stats.facts["classes"]
+    if len(classes) > MOST_CLASSES:
+        raise InputError(
+            f"the table '{name}' of {len(classes):,} classes has {len(classes) ** 2:.1e} cells",
+            remedy=f"It is made of up to {MOST_CLASSES:,} classes; the scores, and the table 'classes', know no limit.",
+        )
     held = stats.held(MATRIX)
     values: Array = _matrix(stats) if held is None else held.copy()
     if name == "confusion_true":
@@ -56,11 +63,19 @@ def confusion(stats: Stats, name: str = "confusion") -> Table:
 
 def _matrix(stats: Stats) -> Array:
     size = len(stats.facts["classes"])
-    truth, predicted = stats.events["truth"], stats.events["predicted"]
+    cells, counts = confused(stats)
+    matrix = np.zeros(size * size)
+    matrix[cells] = counts
+    return matrix.reshape(size, size)
+
+
+def confused(stats: Stats) -> tuple[Array, Array]:
+    """Cells of the confusion matrix that hold rows (truth times classes, plus prediction), and how many."""
+    truth, predicted = stats.events["truth"].astype(np.int64), stats.events["predicted"]
     each = stats.plain[stats.owner] * stats.events.get("weight", 1.0)
     kept = predicted >= 0
-    cells = truth[kept] * size + predicted[kept]
-    return np.bincount(cells, weights=each[kept], minlength=size * size).reshape(size, size)
+    cells, place = np.unique(truth[kept] * len(stats.facts["classes"]) + predicted[kept], return_inverse=True)
+    return cells, np.bincount(place, weights=each[kept], minlength=len(cells))
 
 
 def class_table(stats: Stats) -> Table:
