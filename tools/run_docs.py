@@ -5,6 +5,9 @@
 A `console` block holds commands behind `$` and their output; a `python` block runs in the page's own namespace, and a
 `text` block right behind it is what it prints. A comment `<!-- sample: TASK -->` lays that task's sample files into the
 page's folder. `--update` writes the real output into the page; without it, a difference is an error.
+
+A number with more digits than machines agree on (sums, exp and logarithms differ in the last ones) is shown
+with ten.
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ BLOCK = re.compile(
     r"(?P<output>\n?^```text\n(?P<text>.*?)^```\n)?",
     re.M | re.S,
 )
+
+
+LONG = re.compile(r"(?<![\w.])\d+\.\d{11,}(?![\w.])")
 
 
 def pages() -> list[Path]:
@@ -56,7 +62,7 @@ def _block(match: re.Match[str], namespace: dict[str, Any]) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(match["code"], "<example>", "exec"), namespace)
-    text = printed.getvalue()
+    text = _ten_digits(printed.getvalue())
     return match["fence"] + (f"\n```text\n{text}```\n" if text else "")
 
 
@@ -67,8 +73,12 @@ def _console(code: str) -> str:
         if arguments[0] == "steelyard":
             arguments[:1] = [sys.executable, "-m", "steelyard"]
         result = subprocess.run(arguments, capture_output=True, text=True, encoding="utf-8", check=False)
-        lines.append(f"$ {command}\n{result.stdout}{result.stderr}")
+        lines.append(f"$ {command}\n{_ten_digits(result.stdout + result.stderr)}")
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _ten_digits(text: str) -> str:
+    return LONG.sub(lambda match: f"{float(match[0]):.10g}", text)
 
 
 def main() -> None:

@@ -123,10 +123,8 @@ def _decisions(stats: Stats, threshold: float) -> Entries:
     places = range(len(stats.facts["classes"]))
     if not len(places):
         return _at_rows(stats, np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
-    truth, predicted = (
-        np.stack([side(place) for place in places], axis=1)
-        for side in (lambda place: is_class(stats, place), lambda place: at_least(stats, place, threshold))
-    )
+    truth = np.stack([is_class(stats, place) for place in places], axis=1)
+    predicted = np.stack([at_least(stats, place, threshold) for place in places], axis=1)
     return _both_sides(stats, truth, predicted)
 
 
