@@ -28,11 +28,26 @@ using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename T>
 using Out = nb::ndarray<nb::numpy, T, nb::c_contig>;
 
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+// How many values an array of that shape has; a terabyte is the most.
+template <typename T>
+std::size_t size_of_shape(std::initializer_list<std::size_t> shape) {
+  constexpr std::size_t most = (std::size_t{1} << 40) / sizeof(T);
+  std::size_t size = 1;
+  for (std::size_t n : shape) {
+    require(n == 0 || size <= most / n, "the result would be larger than a terabyte");
+    size *= n;
+  }
+  return size;
+}
+
 // A new array of the given shape; `data` points to its zeroed memory.
 template <typename T>
 Out<T> make_array(std::initializer_list<std::size_t> shape, T*& data) {
-  std::size_t size = 1;
-  for (std::size_t n : shape) size *= n;
+  const std::size_t size = size_of_shape<T>(shape);
   auto memory = std::make_unique<T[]>(size ? size : 1);
   data = memory.get();
   nb::capsule owner(memory.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
@@ -43,16 +58,11 @@ Out<T> make_array(std::initializer_list<std::size_t> shape, T*& data) {
 // The same without zeroing, for an array that is written whole.
 template <typename T>
 Out<T> make_raw(std::initializer_list<std::size_t> shape, T*& data) {
-  std::size_t size = 1;
-  for (std::size_t n : shape) size *= n;
   static_assert(std::is_trivially_copyable_v<T>);
+  const std::size_t size = size_of_shape<T>(shape);
   data = static_cast<T*>(take_memory(size * sizeof(T)));
   nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
   return Out<T>(data, shape, owner);
-}
-
-inline void require(bool condition, const char* message) {
-  if (!condition) throw std::invalid_argument(message);
 }
 
 }  // namespace steelyard

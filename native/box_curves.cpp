@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "box_events.hpp"
+#include "checks.hpp"
 #include "pool.hpp"
 
 namespace steelyard {
@@ -97,6 +98,7 @@ nb::tuple curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_
   const Ranked in = check_ranked(begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts,
                                  weights.shape(0), thresholds, most);
   const std::size_t T = thresholds, R = grid.shape(0), K = in.classes;
+  check_weights(weights);
   check_grid(grid);
   const double undefined = std::numeric_limits<double>::quiet_NaN();
   double *p, *s, *r;

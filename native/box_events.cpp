@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "checks.hpp"
+
 namespace steelyard {
 
 Ranked check_ranked(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
@@ -20,6 +22,8 @@ Ranked check_ranked(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int
     require(0 <= a && a <= b && static_cast<std::size_t>(b) <= n, "the range of a class is out of bounds");
     for (std::int64_t i = a; i < b; ++i) {
       require(image.data()[i] >= 0 && static_cast<std::size_t>(image.data()[i]) < units, "an image is out of range");
+      // Written so that nan fails.
+      require(score.data()[i] <= (i == a ? kMostFinite : score.data()[i - 1]), "the scores of a class must fall");
     }
     const std::int64_t c = truth_begin.data()[k], d = truth_begin.data()[k + 1];
     require(0 <= c && c <= d && static_cast<std::size_t>(d) <= truths, "the range of a class is out of bounds");

@@ -12,6 +12,7 @@
 #include "box_counted_pass.hpp"
 #include "box_events.hpp"
 #include "box_pass.hpp"
+#include "checks.hpp"
 #include "pool.hpp"
 
 namespace steelyard {
@@ -51,7 +52,9 @@ nb::tuple figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32
   const std::size_t rows = weights.shape(0), units = weights.shape(1);
   const Ranked in = check_ranked(begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts, units,
                                  thresholds, most);
+  check_weights(weights);
   require(kind >= kCoco && kind <= kRecall, "an unknown kind");
+  check_finite(grid.data(), grid.shape(0), "the grid must be finite");
   require(grid.shape(0) >= 2 && std::is_sorted(grid.data(), grid.data() + grid.shape(0)), "the grid must rise");
   if (kind == kCoco || kind == kGrid) check_grid(grid);
   Results results{thresholds, nullptr, nullptr};
@@ -96,7 +99,7 @@ nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t
   const Ranked in = check_ranked(begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts, units,
                                  thresholds, most);
   require(weights.shape(2) == kCountedLanes, "counts come 32 rows side by side");
-  require(groups == (rows + kCountedLanes - 1) / kCountedLanes, "the groups do not hold so many rows");
+  require(rows <= groups * kCountedLanes && groups == rows / kCountedLanes + (rows % kCountedLanes != 0), "the groups do not hold so many rows");
   require(kind == kCoco || kind == kGrid || kind == kRecall, "this kind cannot be counted");
   require(grid.shape(0) <= kMostPoints, "too many points of the grid");
   check_grid(grid);

@@ -16,6 +16,7 @@
 
 #include "arrays.hpp"
 #include "boxes.hpp"
+#include "checks.hpp"
 #include "pool.hpp"
 
 namespace steelyard {
@@ -318,6 +319,8 @@ class ClassMatcher {
   Candidate last_{0, 0.0};
 };
 
+constexpr std::size_t kMostNamed = std::size_t{1} << 28;  // images, and classes: tables are made of them
+
 void check_rows(In1<Row> values, std::size_t limit, const char* message) {
   for (std::size_t i = 0; i < values.shape(0); ++i) {
     require(values.data()[i] >= 0 && static_cast<std::size_t>(values.data()[i]) < limit, message);
@@ -338,7 +341,8 @@ nb::tuple match_objects(const Objects& objects, const Likeness* likeness, const 
   const auto& [t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images, labels, ious, areas, most,
                voc, partners, threads] = objects;
   const std::size_t truths = t_image.shape(0), detections = d_image.shape(0), limit = std::size_t{1} << 31;
-  require(truths < limit && detections < limit && images < limit && labels < limit, "too many rows");
+  require(truths < limit && detections < limit, "too many rows");
+  require(images <= kMostNamed && labels <= kMostNamed, "too many images or classes");
   require(t_label.shape(0) == truths && t_box.shape(0) == truths && t_area.shape(0) == truths &&
               t_flags.shape(0) == truths && t_box.shape(1) == 4, "columns of the truth differ in length");
   require(d_label.shape(0) == detections && d_box.shape(0) == detections && d_score.shape(0) == detections &&
@@ -352,7 +356,10 @@ nb::tuple match_objects(const Objects& objects, const Likeness* likeness, const 
   check_rows(d_label, labels, "a class of the detections is out of range");
   check_boxes(t_box);
   check_boxes(d_box);
-  for (std::size_t i = 0; i < detections; ++i) require(std::isfinite(d_score.data()[i]), "a score is not finite");
+  check_finite(d_score.data(), detections, "a score is not finite");
+  check_finite(t_area.data(), truths, "an area is not finite");
+  if (d_area) check_finite(d_area, detections, "an area is not finite");
+  check_numbers(areas.data(), areas.size(), "the end of an area range is not a number");
 
   Input in{t_image.data(), t_label.data(), d_image.data(), d_label.data(), t_box.data(), t_area.data(), d_box.data(),
            d_score.data(), t_flags.data(), ious.shape(0), areas.shape(0), {}, 1.0, areas.data(), most, voc, likeness,

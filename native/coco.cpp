@@ -146,6 +146,7 @@ void draw_masks(std::vector<Part>& parts, ImageSizes known, long asked) {
     known.sizes.insert(known.sizes.end(), part.shapes.sizes.begin(), part.shapes.sizes.end());
   }
   require(known.sizes.size() == 2 * (known.numbers.size() + known.texts.size()), "one size for each image");
+  require(known.numbers.empty() || known.texts.empty(), "some ids are numbers and some are texts");
   require(known.numbers.size() < (std::size_t{1} << 31), "too many ids");
   const Places places(known.numbers.data(), known.numbers.size());
   std::unordered_map<std::string_view, std::size_t> named;
@@ -286,13 +287,16 @@ What what_of(int what) {
 ImageSizes sizes_of(nb::object ids, nb::object sizes) {
   ImageSizes out;
   if (sizes.is_none()) return out;
-  const auto given = nb::cast<In2<std::int64_t>>(sizes, false);
-  require(given.shape(1) == 2, "a size is height and width");
+  In2<std::int64_t> given;
+  require(nb::try_cast(sizes, given, false) && given.shape(1) == 2, "a size is height and width");
   out.sizes.assign(given.data(), given.data() + given.size());
   if (nb::isinstance<nb::list>(ids)) {
-    for (nb::handle id : nb::borrow<nb::list>(ids)) out.texts.push_back(nb::cast<std::string>(id));
+    for (nb::handle id : nb::borrow<nb::list>(ids)) {
+      require(nb::try_cast(id, out.texts.emplace_back(), false), "the ids of images must be texts");
+    }
   } else {
-    const auto numbers = nb::cast<In1<std::int64_t>>(ids, false);
+    In1<std::int64_t> numbers;
+    require(nb::try_cast(ids, numbers, false), "the ids of images must be numbers, or a list of texts");
     out.numbers.assign(numbers.data(), numbers.data() + numbers.shape(0));
   }
   require(2 * (out.numbers.size() + out.texts.size()) == out.sizes.size(), "one size for each image");

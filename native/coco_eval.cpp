@@ -11,16 +11,11 @@
 
 #include "arrays.hpp"
 #include "boxes.hpp"
+#include "checks.hpp"
 #include "pool.hpp"
 
 namespace steelyard {
 namespace {
-
-void check_offsets(In1<std::int64_t> begin, std::size_t rows, const char* message) {
-  require(begin.shape(0) >= 1 && begin.data()[0] == 0, message);
-  for (std::size_t i = 1; i < begin.shape(0); ++i) require(begin.data()[i - 1] <= begin.data()[i], message);
-  require(static_cast<std::size_t>(begin.data()[begin.shape(0) - 1]) == rows, message);
-}
 
 nb::tuple match_cells(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In1<double> ious, In2<std::uint8_t> t_ignored,
                       In1<std::uint8_t> crowd, In1<std::uint8_t> takes, In1<double> thresholds, long threads) {
@@ -31,6 +26,7 @@ nb::tuple match_cells(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In1<
   check_offsets(d_begin, detections, "the detections' ranges are out of bounds");
   check_offsets(t_begin, truths, "the truths' ranges are out of bounds");
   require(t_ignored.shape(1) == truths, "one flag for each truth and area");
+  check_numbers(thresholds.data(), count, "a threshold is not a number");
   const std::size_t cells = d_begin.shape(0) - 1;
   std::vector<std::size_t> iou_begin(cells + 1, 0);
   for (std::size_t c = 0; c < cells; ++c) {
@@ -96,7 +92,8 @@ nb::tuple reference_curves(In1<std::int64_t> order, In1<double> score, In2<std::
                            double positives, In1<double> recalls, long threads) {
   const std::size_t n = order.shape(0), rows = score.shape(0), T = hit.shape(0), R = recalls.shape(0);
   require(hit.shape(1) == rows && ignored.shape(0) == T && ignored.shape(1) == rows, "columns differ in length");
-  require(positives > 0, "there must be a truth");
+  require(positives > 0 && positives <= kMostFinite, "there must be a truth");
+  check_numbers(recalls.data(), R, "a recall is not a number");
   for (std::size_t i = 0; i < n; ++i) {
     require(order.data()[i] >= 0 && static_cast<std::size_t>(order.data()[i]) < rows, "a row is out of range");
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "checks.hpp"
 #include "pool.hpp"
 
 namespace steelyard {
@@ -92,7 +93,9 @@ void areas(std::size_t begin, std::size_t end, const std::uint8_t* hit, const st
   }
 }
 
-void check(In1<std::int64_t> owner, In1<std::uint8_t> hit, In1<std::uint8_t> closes, std::size_t units, int rule) {
+void check(In1<double> truths, In1<std::int64_t> owner, In1<std::uint8_t> hit, In1<std::uint8_t> closes, int rule) {
+  const std::size_t units = truths.shape(0);
+  require(all_within(truths.data(), units, 0.0, kMostFinite), "a number of truths is negative or not finite");
   require(hit.shape(0) == owner.shape(0) && closes.shape(0) == owner.shape(0), "every event needs its columns");
   require(rule >= kStep && rule <= kHundredOnePoints, "there is no such kind of average precision");
   for (std::size_t e = 0; e < owner.shape(0); ++e) {
@@ -104,7 +107,8 @@ Out<double> ranked_ap(In2<double> weights, In1<double> truths, In1<std::int64_t>
                       In1<std::uint8_t> closes, int rule, long threads) {
   const std::size_t rows = weights.shape(0), units = weights.shape(1), events = owner.shape(0);
   require(truths.shape(0) == units, "every unit needs its number of truths");
-  check(owner, hit, closes, units, rule);
+  check_weights(weights);
+  check(truths, owner, hit, closes, rule);
   double* out;
   auto result = make_array<double>({rows}, out);
   const double *all_weights = weights.data(), *truth = truths.data();
@@ -130,7 +134,7 @@ Out<double> ranked_ap(In2<double> weights, In1<double> truths, In1<std::int64_t>
 Out<double> ranked_ap_by_unit(In1<double> truths, In1<std::int64_t> owner, In1<std::uint8_t> hit,
                               In1<std::uint8_t> closes, int rule) {
   const std::size_t units = truths.shape(0), events = owner.shape(0);
-  check(owner, hit, closes, units, rule);
+  check(truths, owner, hit, closes, rule);
   for (std::size_t e = 1; e < events; ++e) require(owner.data()[e] >= owner.data()[e - 1], "events must go by unit");
   double* out;
   auto result = make_array<double>({units}, out);

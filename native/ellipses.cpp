@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "assign.hpp"
+#include "checks.hpp"
 #include "ellipse.hpp"
 #include "pool.hpp"
 
@@ -175,6 +176,7 @@ nb::tuple match(In2<double> truth, In2<double> detected, In1<std::int64_t> truth
           make_ellipses(true_rows + 5 * first, n, turned, t);
           make_ellipses(found_rows + 5 * start, m, turned, d);
           fill(t.data(), n, d.data(), m, distance, cost.data(), workers);
+          check_finite(cost.data(), n * m, "a distance is not finite");
           assign(cost.data(), n, m, optimal, partner.data());
           order.clear();
           for (std::size_t i = 0; i < n; ++i) {
@@ -205,7 +207,8 @@ Out<std::uint8_t> match_by_score(In2<double> truth, In2<double> detected, In1<st
   const auto t = ellipses(truth), d = ellipses(detected);
   require(truth_ends.shape(0) == detected_ends.shape(0), "both sides must have as many images");
   require(scores.shape(0) == d.size(), "every detection needs a score");
-  for (std::size_t i = 0; i < d.size(); ++i) require(std::isfinite(scores.data()[i]), "scores must be finite");
+  check_finite(scores.data(), d.size(), "scores must be finite");
+  require(all_within(ious.data(), ious.shape(0), 0.0, 1.0), "an IoU that is asked for must be from 0 to 1");
   check_ends(truth_ends, t.size());
   check_ends(detected_ends, d.size());
   const std::size_t levels = ious.shape(0), images = truth_ends.shape(0);
@@ -251,7 +254,7 @@ Out<std::uint8_t> match_by_score(In2<double> truth, In2<double> detected, In1<st
 
 Out<std::int64_t> assign_matrix(In2<double> cost, bool optimal) {
   const std::size_t n = cost.shape(0), m = cost.shape(1);
-  for (std::size_t i = 0; i < n * m; ++i) require(std::fabs(cost.data()[i]) <= 1e300, "costs must be finite");
+  require(all_within(cost.data(), cost.size(), -1e300, 1e300), "costs must be finite");
   require(n < 0xFFFFFFFFu && m < 0xFFFFFFFFu, "too many rows or columns");
   std::int64_t* partner;
   auto result = make_array<std::int64_t>({n}, partner);

@@ -8,6 +8,7 @@
 
 #include "arrays.hpp"
 #include "boxes.hpp"
+#include "checks.hpp"
 
 namespace steelyard {
 namespace {
@@ -81,9 +82,7 @@ class PointLikeness : public Likeness {
 
 void check(In2<double> points, In1<double> sigmas, std::size_t rows, const char* message) {
   require(points.shape(0) == rows && points.shape(1) == 3 * sigmas.shape(0), message);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    require(std::fabs(points.data()[i]) <= 1e12, "a keypoint is not finite, or beyond 1e12");
-  }
+  require(all_within(points.data(), points.size(), -1e12, 1e12), "a keypoint is not finite, or beyond 1e12");
 }
 
 void check_sigmas(In1<double> sigmas) {
@@ -99,6 +98,8 @@ Out<double> oks(In2<double> d_points, In2<double> t_points, In2<double> t_box, I
   check(d_points, sigmas, n, "a detection needs x, y and v for each sigma");
   check(t_points, sigmas, m, "a truth needs x, y and v for each sigma");
   require(t_box.shape(0) == m && t_box.shape(1) == 4 && t_area.shape(0) == m, "columns of the truth differ in length");
+  check_finite(t_box.data(), t_box.size(), "a box is not finite");
+  check_finite(t_area.data(), m, "an area is not finite");
   double* out;
   auto result = make_raw<double>({n, m}, out);
   const PointLikeness likeness(t_points.data(), d_points.data(), t_box.data(), t_area.data(), sigmas.data(), sigmas.shape(0));

@@ -78,6 +78,9 @@ Runs packed_of(nb::handle value, bool counted) {
   const auto* words = reinterpret_cast<const std::uint32_t*>(data);
   const std::size_t n = static_cast<std::size_t>(size) / 4 - kPackedHead;
   check_size(words[0], words[1]);
+  const Extent extent = packed_extent(words);
+  require(extent.left <= extent.right && extent.right <= words[1] && extent.top <= extent.low && extent.low <= words[0] &&
+              extent.area <= words[0] * words[1], "the extent of a packed mask is not inside it");
   if (counted) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < n; ++i) sum += words[kPackedHead + i];

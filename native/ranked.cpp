@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "checks.hpp"
 #include "pool.hpp"
 
 namespace steelyard {
@@ -166,6 +167,11 @@ double walk(const Events& events, const double* weights, Kind kind, double limit
   }
 }
 
+void check_values(In1<double> value, double limit) {
+  check_weights(value);
+  require(!std::isnan(limit), "the limit is not a number");
+}
+
 Out<double> ranked(In2<double> weights, In1<std::int64_t> owner, In1<std::uint8_t> positive, In1<std::uint8_t> last,
                    In1<double> value, int kind, double limit, long threads) {
   const std::size_t rows = weights.shape(0), units = weights.shape(1), n = positive.shape(0);
@@ -173,6 +179,8 @@ Out<double> ranked(In2<double> weights, In1<std::int64_t> owner, In1<std::uint8_
   require(last.shape(0) == n && (even || owner.shape(0) == n), "events must be as many in every column");
   require(value.shape(0) == n || value.shape(0) == 0, "each event needs a value, or none has one");
   require(kind >= 0 && kind <= static_cast<int>(Kind::tpr), "there is no such kind");
+  check_values(value, limit);
+  check_weights(weights);
   for (std::size_t i = 0; !even && i < n; ++i) {
     require(owner.data()[i] >= 0 && static_cast<std::size_t>(owner.data()[i]) < units, "an owner is out of range");
   }
@@ -194,6 +202,7 @@ Out<double> ranked_each(In1<std::int64_t> starts, In1<std::uint8_t> positive, In
   require(last.shape(0) == n, "events must be as many in every column");
   require(value.shape(0) == n || value.shape(0) == 0, "each event needs a value, or none has one");
   require(kind >= 0 && kind <= static_cast<int>(Kind::tpr), "there is no such kind");
+  check_values(value, limit);
   const std::int64_t* start = starts.data();
   for (std::size_t u = 0; u < units; ++u) {
     require(start[u] >= 0 && start[u] <= start[u + 1] && static_cast<std::size_t>(start[u + 1]) <= n,

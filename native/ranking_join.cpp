@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "checks.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
 #include "python_ids.hpp"
@@ -32,21 +33,15 @@ struct Side {
   std::size_t queries, rows;
 };
 
-void check_starts(const Int64s& starts, std::size_t rows) {
-  require(starts.shape(0) >= 1 && starts.data()[0] == 0, "the starts must begin with 0");
-  const std::size_t queries = starts.shape(0) - 1;
-  for (std::size_t q = 0; q < queries; ++q) {
-    require(starts.data()[q] <= starts.data()[q + 1], "the starts must rise");
-  }
-  require(starts.data()[queries] == static_cast<std::int64_t>(rows), "the starts must end with the number of rows");
-}
+constexpr const char* kWrongStarts = "the starts must begin with 0, rise, and end with the number of rows";
 
 Side make_side(const Bytes& text, const Words& place, const Words& key, const Doubles& value, const Int64s& starts) {
   const std::size_t n = place.shape(0);
   require(key.shape(0) == n && value.shape(0) == n, "the columns of a side must have the same length");
   require(n < (std::size_t{1} << 32), "there are too many rows");
-  check_starts(starts, n);
+  check_offsets(starts, n, kWrongStarts);
   require(inside(place.data(), n, text.shape(0)), "an id lies outside the text");
+  check_finite(value.data(), n, "a relevance or a score is not finite");
   return {{reinterpret_cast<const char*>(text.data()), place.data(), key.data()},
           value.data(), starts.data(), starts.shape(0) - 1, n};
 }
@@ -270,7 +265,7 @@ nb::object join_nested(Bytes truth_text, Words truth_place, Words truth_key, Dou
 Out<std::uint64_t> ranking_sums(Words key, Doubles value, Int64s starts, long threads) {
   const std::size_t n = key.shape(0);
   require(value.shape(0) == n, "one value is expected for each key");
-  check_starts(starts, n);
+  check_offsets(starts, n, kWrongStarts);
   const std::size_t queries = starts.shape(0) - 1;
   std::uint64_t* out;
   auto result = make_array<std::uint64_t>({queries}, out);

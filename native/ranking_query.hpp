@@ -189,7 +189,7 @@ class Ranker {
     std::size_t width = 1;
     int bits = 0;
     while (width < k + 1) width *= 2, ++bits;
-    levels_.resize(width, -std::numeric_limits<double>::infinity());
+    levels_.resize(width, std::numeric_limits<double>::quiet_NaN());  // below every score, -inf in single precision too
     near_.assign(levels_.begin(), levels_.end());  // as single precision sees them
     const double* level = levels_.data();
     const float* near = near_.data();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "checks.hpp"
 #include "pool.hpp"
 
 namespace steelyard {
@@ -32,15 +33,17 @@ struct Query {
 using Ranks = In1<std::int64_t>;
 using Relevances = In1<double>;
 
+// `setting` is the number that the measure is given.
 template <typename Score>
-Out<double> each_query(const Ranks& rank, const Relevances& relevance, const Ranks& starts, std::size_t width,
-                       Score score) {
+Out<double> each_query(const Ranks& rank, const Relevances& relevance, const Ranks& starts, double setting,
+                       std::size_t width, Score score) {
   const std::size_t n = rank.shape(0);
-  require(relevance.shape(0) == n && starts.shape(0) >= 1, "one relevance is expected for each rank");
+  require(relevance.shape(0) == n, "one relevance is expected for each rank");
+  check_offsets(starts, n, "the starts must rise and cover the events");
+  check_numbers(relevance.data(), n, "a relevance is not a number");
+  check_numbers(&setting, 1, "a setting is not a number");
   const std::size_t queries = starts.shape(0) - 1;
   const std::int64_t* start = starts.data();
-  require(start[0] == 0 && start[queries] == static_cast<std::int64_t>(n), "the starts must cover the events");
-  for (std::size_t q = 0; q < queries; ++q) require(start[q] <= start[q + 1], "the starts must rise");
   double* out;
   auto result = make_array<double>({queries, width}, out);
   const std::int64_t* r = rank.data();
@@ -75,7 +78,7 @@ double count_relevant(const Query& query, double level) {
 
 // Columns: number relevant, hits in the first k, sum of the precisions at the hits, rank of the first hit (0: none).
 Out<double> ranking_hits(Ranks rank, Relevances relevance, Ranks starts, std::int64_t k, double level) {
-  return each_query(rank, relevance, starts, 4, [=](Query& query, double* out) {
+  return each_query(rank, relevance, starts, level, 4, [=](Query& query, double* out) {
     double hits = 0, sum = 0, first = 0;
     for (const Event& e : query.found) {
       if (e.rank > k) break;
@@ -93,7 +96,7 @@ Out<double> ranking_hits(Ranks rank, Relevances relevance, Ranks starts, std::in
 
 // Hits among the first R, where R is the query's own number of relevant documents. Columns: R, hits.
 Out<double> ranking_r_hits(Ranks rank, Relevances relevance, Ranks starts, double level) {
-  return each_query(rank, relevance, starts, 2, [=](Query& query, double* out) {
+  return each_query(rank, relevance, starts, level, 2, [=](Query& query, double* out) {
     const double relevant = count_relevant(query, level);
     double hits = 0;
     for (const Event& e : query.found) {
@@ -111,7 +114,7 @@ Out<double> ranking_gain(Ranks rank, Relevances relevance, Ranks starts, std::in
                          bool exponential) {
   auto counts = [=](double x) { return x > 0 && x >= level; };
   auto gain = [=](double x) { return exponential ? std::exp2(x) - 1.0 : x; };
-  return each_query(rank, relevance, starts, 2, [=](Query& query, double* out) {
+  return each_query(rank, relevance, starts, level, 2, [=](Query& query, double* out) {
     double sum = 0, ideal = 0;
     for (const Event& e : query.found) {
       if (e.rank > k) break;
@@ -129,7 +132,8 @@ Out<double> ranking_gain(Ranks rank, Relevances relevance, Ranks starts, std::in
 
 // Rank-biased precision: a reader goes on to the next document with probability p.
 Out<double> ranking_rbp(Ranks rank, Relevances relevance, Ranks starts, double p, double level, bool graded) {
-  return each_query(rank, relevance, starts, 1, [=](Query& query, double* out) {
+  require(p >= 0 && p <= 1, "the probability of going on is from 0 to 1");
+  return each_query(rank, relevance, starts, level, 1, [=](Query& query, double* out) {
     double sum = 0;
     for (const Event& e : query.found) {
       if (e.relevance < level) continue;
@@ -142,7 +146,7 @@ Out<double> ranking_rbp(Ranks rank, Relevances relevance, Ranks starts, double p
 // Expected reciprocal rank: a reader stops at a document with probability (2^relevance - 1) / 2^most.
 Out<double> ranking_err(Ranks rank, Relevances relevance, Ranks starts, std::int64_t k, double most) {
   const double scale = std::exp2(most);
-  return each_query(rank, relevance, starts, 1, [=](Query& query, double* out) {
+  return each_query(rank, relevance, starts, most, 1, [=](Query& query, double* out) {
     double sum = 0, reads_on = 1;
     for (const Event& e : query.found) {
       if (e.rank > k) break;
@@ -158,7 +162,7 @@ Out<double> ranking_err(Ranks rank, Relevances relevance, Ranks starts, std::int
 
 // Binary preference: judged documents alone count; a negative relevance is no judgement.
 Out<double> ranking_bpref(Ranks rank, Relevances relevance, Ranks starts, double level) {
-  return each_query(rank, relevance, starts, 1, [=](Query& query, double* out) {
+  return each_query(rank, relevance, starts, level, 1, [=](Query& query, double* out) {
     const double relevant = count_relevant(query, level);
     const auto judged = std::count_if(query.relevance.begin(), query.relevance.end(),
                                       [&](double x) { return x >= 0 && x < level; });

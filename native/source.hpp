@@ -22,6 +22,7 @@ constexpr std::size_t kChunk = std::size_t{1} << 20;  // that is read at a time
 class Source {
  public:
   Source(const std::string& path) {
+    if (path.find('\0') != std::string::npos) throw std::invalid_argument("cannot be opened");
 #ifndef _WIN32
     fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info;

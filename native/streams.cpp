@@ -19,6 +19,7 @@
 
 #include "arrays.hpp"
 #include "boxes.hpp"
+#include "checks.hpp"
 
 namespace steelyard {
 namespace {
@@ -58,6 +59,7 @@ class BoxStream {
         positives_(positives), images_(images) {
     require(thresholds >= 1 && thresholds <= kMostThresholds, "from 1 to 32 IoU thresholds");
     require(kind >= kCoco && kind <= kCurves, "an unknown kind");
+    check_finite(grid_.data(), grid_.size(), "the grid must be finite");
     require(grid_.size() >= 2 && std::is_sorted(grid_.begin(), grid_.end()), "the grid must rise");
     require(counted(positives) && counted(images), "a count must be a whole number");
     const double last = static_cast<double>(grid_.size() - 1);
@@ -269,6 +271,7 @@ class LabelStream {
       : kind_(static_cast<Kind>(kind)), limit_(limit), positives_(positives), negatives_(negatives) {
     require(kind >= 0 && kind <= static_cast<int>(Kind::tpr), "there is no such kind");
     require(counted(positives) && counted(negatives), "a count must be a whole number");
+    require(!std::isnan(limit), "the limit is not a number");
   }
 
   void feed(In1<double> score, In1<std::uint8_t> positive) {

@@ -77,7 +77,7 @@ nb::object pack_runs(nb::handle array) {
   Buffer<std::int64_t> rows;
   const PyObject* before = nullptr;
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    if (objects[i] == before) continue;
+    if (before && objects[i] == before) continue;
     std::string_view id;
     if (!read_id(objects[i], id)) return nb::int_(i);
     before = objects[i];

@@ -1,0 +1,226 @@
+"""The native core trusts nothing: an argument that does not fit is a ValueError, whatever was meant with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard import _native
+from steelyard.io.container import container_bytes, parse_container
+
+NAN, INF = float("nan"), float("inf")
+
+
+def ints(*values: int, kind: Any = np.int64) -> np.ndarray:
+    return np.array(values, dtype=kind)
+
+
+def reals(*values: float) -> np.ndarray:
+    return np.array(values, dtype=np.float64)
+
+
+def flags(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.uint8)
+
+
+# Two classes in three images, four detections, three truths: begin, end, image, score, rank, hit, ignored, truth_begin,
+# truth_image, counts.
+RANKED: tuple[np.ndarray, ...] = (
+    ints(0, 2), ints(2, 4), ints(0, 1, 1, 2, kind=np.int32), reals(0.9, 0.5, 0.8, 0.8), ints(0, 0, 0, 0, kind=np.uint16),
+    ints(1, 0, 1, 1, kind=np.uint32), ints(0, 0, 0, 0, kind=np.uint32), ints(0, 1, 3), ints(0, 1, 2, kind=np.int32),
+    flags(1, 1, 1),
+)  # fmt: skip
+GRID = np.linspace(0, 1, 101)
+
+
+def figures(weights: Any = None, ranked: Any = RANKED, kind: int = 0, grid: Any = GRID) -> Any:
+    return _native.box_figures(*ranked, 1, 100, np.ones((2, 3)) if weights is None else weights, kind, grid, 1)
+
+
+def with_score(*scores: float) -> tuple[np.ndarray, ...]:
+    return (*RANKED[:3], reals(*scores), *RANKED[4:])
+
+
+def drawn(rows: int) -> Any:
+    return _native.box_draws(*RANKED, 1, 100, np.zeros((0, 3, 32), np.uint8), rows, 0, GRID, False, 1)
+
+
+def side(values: np.ndarray, *names: str) -> tuple[Any, ...]:
+    column = np.empty(len(names), dtype=object)
+    column[:] = names
+    return (*_native.pack_objects(column), values, ints(0, len(names)))
+
+
+def join(relevance: np.ndarray, score: np.ndarray) -> Any:
+    truth, run = side(relevance, "a", "b"), side(score, "a", "b", "c")
+    return _native.join_rankings(*truth, *run, ints(0), ints(), 1)
+
+
+def scored(entry: str, *settings: Any, relevance: Any = (1.0, 0.0), rank: Any = (1, 2), starts: Any = (0, 2)) -> Any:
+    return getattr(_native, entry)(ints(*rank), reals(*relevance), ints(*starts), *settings)
+
+
+def matched(images: int = 2, labels: int = 1, area: float = 9.0, ranges: Any = (0.0, 1e10)) -> Any:
+    one = (ints(0, kind=np.int32), ints(0, kind=np.int32), np.ones((1, 4)))
+    return _native.boxes_match(
+        *one, reals(area), flags(0), *one, reals(0.5), images, labels, reals(0.5), reals(*ranges).reshape(1, 2), 5,
+        False, False, 1,
+    )  # fmt: skip
+
+
+def ranked(weights: Any = (1.0, 1.0), value: Any = (), limit: float = 0.5) -> Any:
+    return _native.ranked(
+        reals(*weights).reshape(1, 2), ints(0, 1), flags(1, 0), flags(1, 1), reals(*value), 0, limit, 1
+    )
+
+
+def detection_ap(weights: Any = (1.0, 1.0), truths: Any = (1.0, 1.0)) -> Any:
+    return _native.ranked_ap(reals(*weights).reshape(1, 2), reals(*truths), ints(0, 1), flags(1, 0), flags(1, 1), 0, 1)
+
+
+def oks(box: float = 9.0, area: float = 9.0) -> Any:
+    return _native.oks(np.ones((1, 3)), np.ones((1, 3)), np.full((1, 4), box), reals(area), reals(0.1))
+
+
+def curves(positives: float = 2.0, recalls: Any = (0.0, 1.0)) -> Any:
+    return _native.reference_curves(
+        ints(0), reals(0.5), flags(1).reshape(1, 1), flags(0).reshape(1, 1), positives, reals(*recalls), 1
+    )
+
+
+def packed(**head: int) -> bytes:
+    """A mask of 9 x 9 whose head says something else; the words are height, width, area, left, top, right, low."""
+    mask = _native.mask_pack({"size": [9, 9], "counts": [0, 81]})
+    words = np.frombuffer(mask, np.uint32).copy()
+    for name, value in head.items():
+        words[["height", "width", "area", "left", "top", "right", "low"].index(name)] = value
+    return words.tobytes()
+
+
+RESULTS = b'[{"image_id": 1, "category_id": 1, "segmentation": [[1, 1, 5, 1, 5, 5]], "score": 0.5}]'
+
+
+def sizes(ids: Any, of: Any) -> Any:
+    return _native.coco_parse(RESULTS, False, 1, 1, ids, of)
+
+
+ELLIPSE = reals(1, 1, 0, 2, 1).reshape(1, 5)
+STREAM = (1, 100, 4, reals(0.1, 1.0), 2.0, 2.0)
+
+REFUSED: list[tuple[str, Callable[[], Any], str]] = [
+    ("box_figures, negative weight", lambda: figures(-np.ones((2, 3))), "a weight is negative or not finite"),
+    ("box_figures, nan weight", lambda: figures(np.full((2, 3), NAN)), "a weight is negative or not finite"),
+    ("box_figures, infinite weight", lambda: figures(np.full((2, 3), INF)), "a weight is negative or not finite"),
+    ("box_figures, nan score", lambda: figures(ranked=with_score(0.9, NAN, 0.8, 0.8)), "must fall"),
+    ("box_figures, first score nan", lambda: figures(ranked=with_score(NAN, 0.5, 0.8, 0.8)), "must fall"),
+    ("box_figures, rising score", lambda: figures(ranked=with_score(0.5, 0.9, 0.8, 0.8)), "must fall"),
+    ("box_figures, nan in the grid", lambda: figures(kind=4, grid=reals(0.1, NAN, 1)), "the grid must be finite"),
+    ("box_curves, negative weight", lambda: _native.box_curves(*RANKED, 1, 100, reals(1, -1, 1), GRID), "negative"),
+    ("box_curves, nan weight", lambda: _native.box_curves(*RANKED, 1, 100, reals(1, NAN, 1), GRID), "negative"),
+    ("box_draws, 2^64 rows", lambda: drawn(2**64 - 1), "the groups do not hold so many rows"),
+    ("boxes_match, too many images", lambda: matched(images=2**31 - 1), "too many images or classes"),
+    ("boxes_match, too many classes", lambda: matched(labels=2**31 - 1), "too many images or classes"),
+    ("boxes_match, nan area", lambda: matched(area=NAN), "an area is not finite"),
+    ("boxes_match, nan range", lambda: matched(ranges=(0.0, NAN)), "area range is not a number"),
+    ("join_rankings, nan score", lambda: join(reals(1, 0), reals(0.5, NAN, 0.1)), "is not finite"),
+    ("join_rankings, -inf score", lambda: join(reals(1, 0), reals(0.5, -INF, -INF)), "is not finite"),
+    ("join_rankings, nan relevance", lambda: join(reals(1, NAN), reals(3, 2, 1)), "is not finite"),
+    ("ranking_gain, nan relevance", lambda: scored("ranking_gain", 9, 1.0, False, relevance=(NAN, 1)), "not a number"),
+    ("ranking_gain, nan level", lambda: scored("ranking_gain", 9, NAN, False), "a setting is not a number"),
+    ("ranking_hits, nan level", lambda: scored("ranking_hits", 9, NAN), "a setting is not a number"),
+    ("ranking_rbp, p of 2", lambda: scored("ranking_rbp", 2.0, 1.0, False), "from 0 to 1"),
+    ("ranking_err, nan most", lambda: scored("ranking_err", 9, NAN), "a setting is not a number"),
+    ("ranked, negative weight", lambda: ranked(weights=(1.0, -1.0)), "a weight is negative or not finite"),
+    ("ranked, nan value", lambda: ranked(value=(1.0, NAN)), "a weight is negative or not finite"),
+    ("ranked, nan limit", lambda: ranked(limit=NAN), "the limit is not a number"),
+    ("ranked_ap, nan weight", lambda: detection_ap(weights=(1.0, NAN)), "a weight is negative or not finite"),
+    ("ranked_ap, negative truths", lambda: detection_ap(truths=(1.0, -1.0)), "a number of truths is negative"),
+    ("ellipse_match_by_score, nan IoU",
+     lambda: _native.ellipse_match_by_score(ELLIPSE, ELLIPSE, ints(1), ints(1), reals(0.5), reals(NAN)), "from 0 to 1"),
+    ("oks, nan area", lambda: oks(area=NAN), "an area is not finite"),
+    ("oks, infinite box", lambda: oks(box=INF), "a box is not finite"),
+    ("match_cells, nan threshold",
+     lambda: _native.match_cells(ints(0, 1), ints(0, 1), reals(0.5), flags(0).reshape(1, 1), flags(0), flags(1), reals(NAN)),
+     "a threshold is not a number"),
+    ("reference_curves, infinite positives", lambda: curves(positives=INF), "there must be a truth"),
+    ("reference_curves, nan recall", lambda: curves(recalls=(0.0, NAN)), "a recall is not a number"),
+    ("masks, right of the image", lambda: _native.mask_fingerprint([packed(right=99)]), "the extent of a packed mask"),
+    ("masks, more set than there is", lambda: _native.mask_fingerprint([packed(area=82)]), "the extent of a packed mask"),
+    ("coco_parse, sizes that are none", lambda: sizes(ints(1), [[9, 9]]), "a size is height and width"),
+    ("coco_parse, ids that are none", lambda: sizes(reals(1), ints(9, 9).reshape(1, 2)), "the ids of images"),
+    ("coco_parse, an id of bytes", lambda: sizes([b"x"], ints(9, 9).reshape(1, 2)), "the ids of images must be texts"),
+    ("coco_read, a path with a zero", lambda: _native.coco_read(__file__ + "\0.json", True), "cannot be opened"),
+    ("BoxStream, nan in the grid", lambda: _native.BoxStream(1, 9, 4, reals(0.1, NAN, 1.0), 2.0, 2.0), "must be finite"),
+    ("LabelStream, nan limit", lambda: _native.LabelStream(4, NAN, 2.0, 2.0), "the limit is not a number"),
+    ("poisson_weights, more than a terabyte",
+     lambda: _native.poisson_weights(np.zeros(64, np.uint64), 0, 0, 2**32), "larger than a terabyte"),
+    ("poisson_totals, more than a terabyte",
+     lambda: _native.poisson_totals(np.zeros(1, np.uint64), np.zeros((1, 64)), 0, 0, 2**32), "larger than a terabyte"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_refused(act: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        act()
+
+
+def test_the_same_arguments_without_the_fault_are_taken() -> None:
+    """So that each of the above is refused for its fault alone."""
+    value, recall = figures()
+    assert value.shape == recall.shape == (2, 1)
+    assert np.isfinite(value).all()
+    for made in (
+        join(reals(1, 0), reals(3, 2, 1)),
+        matched(),
+        oks(),
+        curves(),
+        sizes(ints(1), ints(9, 9).reshape(1, 2)),
+    ):
+        assert made is not None
+    assert ranked()[0] == 1.0
+    assert detection_ap()[0] == 0.5
+    assert _native.mask_sizes([packed()]).tolist() == [[9, 9]]
+    assert _native.BoxStream(*STREAM).result() is not None
+    assert scored("ranking_gain", 9, 1.0, False).tolist() == [[1.0, 1.0]]
+
+
+def test_scores_beyond_single_precision() -> None:
+    """In single precision, as trec_eval holds them, -1e300 and -1e301 are both -inf: equal, so the larger id is first."""
+    ids, of_input, single, *_ = join(reals(1, 1), reals(5.0, -1e300, -1e301))
+    assert ids.tolist() == [1, 2]
+    assert of_input.tolist() == [1, 2]
+    assert single.tolist() == [1, 3]
+
+
+def test_a_signed_state_with_nan_is_refused() -> None:
+    """Its checksum fits, its contents do not: they are looked at as an input's are."""
+    state = sy.Accumulator("rankings")
+    state.update({"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5, "c": 0.1}})
+    kind, facts, arrays = parse_container(state.to_bytes(), "a state")
+    assert (
+        sy.Accumulator.from_bytes(container_bytes(kind, facts, arrays)).report(["mrr"], confidence=None)["mrr"].value
+        == 0.5
+    )
+
+    def refused(name: str, value: Any, message: str) -> None:
+        changed = arrays[name].copy()
+        changed[1] = value
+        with pytest.raises(sy.InputError, match=message):
+            sy.Accumulator.from_bytes(container_bytes(kind, facts, {**arrays, name: changed}), "x.state")
+
+    refused(
+        "prediction.values",
+        NAN,
+        "x.state: the state does not fit: row 1 of the rankings has a value that is not finite",
+    )
+    refused("truth.values", -INF, "not finite")
+    refused("prediction.starts", 2, "do not follow each other")
+    refused("prediction.ends", 99, "the offsets must rise and stay inside the text")
+    short = {**arrays, "truth.values": arrays["truth.values"][:-1]}
+    with pytest.raises(sy.InputError, match="differ in length"):
+        sy.Accumulator.from_bytes(container_bytes(kind, facts, short))
