@@ -3,7 +3,7 @@
 # make kills  kill -9 in the middle of every command that writes, fifty times each, and of workers and drivers of every engine
 # make lint   ruff and mypy --strict
 # make bench  benchmarks against the peers: CPU seconds and ratios
-# make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, a minute a target
+# make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
 # make docs   the documentation, into site/
 # make clean  remove what the above made
 
@@ -41,6 +41,8 @@ bench: $(VENV)/bench
 # What the wheel's build says of itself (pyproject.toml) is said here by hand.
 BY_HAND = -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(PY)) -DSKBUILD_SABI_VERSION=3.11
 
+FUZZ_SECONDS ?= 60
+
 # The sanitizers' runtime must be loaded before Python is.
 fuzz: $(VENV)/test
 	$(PIP) install cmake "nanobind>=3.0.1,<4"
@@ -53,13 +55,12 @@ fuzz: $(VENV)/test
 	rm -rf build/plain-site && mkdir -p build/plain-site && cp -r src/steelyard build/plain-site/
 	cp build/plain/_native*.so build/plain-site/steelyard/
 	$(PY) fuzz/twins.py build/plain-site
-	@for target in boxes:reader boxes:evaluator boxes:kernel boxes:streams masks:reader masks:evaluator masks:functions \
-	    captions:texts captions:model; do \
+	@for target in $$($(PY) fuzz/run.py --list); do \
 	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/fuzz-site \
 	    $(PY) -S -c "import sys, runpy; sys.path.append('$$($(PY) -c "import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)")'); \
-	        file, target = '$$target'.split(':'); sys.argv = ['fuzz', '--target', target]; \
-	        runpy.run_path(f'fuzz/fuzz_{file}.py', run_name='__main__')" || exit 1; done
+	        sys.argv = ['fuzz', '$$target', '--seconds', '$(FUZZ_SECONDS)']; \
+	        runpy.run_path('fuzz/run.py', run_name='__main__')" || exit 1; done
 
 docs: $(VENV)/docs
 	$(PY) tools/build_docs.py

@@ -1,20 +1,18 @@
-"""Fuzz the COCO reader and the evaluator of boxes. Run by `make fuzz` on a build with sanitizers.
+"""Fuzz the COCO reader, the evaluator of boxes and their kernels.
 
 Texts are made by changing good ones: bytes, pieces, tokens, numbers. Whatever comes must give columns or an InputError;
-what gives columns on both sides is evaluated. A sanitizer's report, a crash or any other exception ends the run.
-
-    python fuzz/fuzz_boxes.py [--target reader|evaluator|kernel|streams] [--seconds 60] [--seed N]
+what gives columns on both sides is evaluated. Kernels are given arrays of any content.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import sys
-import time
+import tempfile
+from pathlib import Path
 
 import numpy as np
+from harness import REALS, Draw, target
 
 import steelyard as sy
 from steelyard import _native
@@ -89,6 +87,7 @@ def read(text: bytes, side: str, threads: int) -> object:
         return None
 
 
+@target("boxes.reader")
 def fuzz_reader(rng: random.Random) -> None:
     for side, text in zip(("truth", "prediction"), good(rng), strict=True):
         text = changed(rng, text)
@@ -98,6 +97,7 @@ def fuzz_reader(rng: random.Random) -> None:
         assert (one is None) == (two is None), text[:2000]
 
 
+@target("boxes.evaluator")
 def fuzz_evaluator(rng: random.Random) -> None:
     truth, results = good(rng)
     if rng.random() < 0.5:
@@ -119,97 +119,86 @@ def fuzz_evaluator(rng: random.Random) -> None:
         pass
 
 
-def fuzz_kernel(rng: random.Random) -> None:
-    """Arrays of any content: the kernels must refuse what they cannot take."""
-    n = np.random.default_rng(rng.randrange(1 << 30))
-    t, d, images, labels = (int(n.integers(0, 6)) for _ in range(4))
-
-    def rows(count: int, limit: int) -> np.ndarray:
-        return n.integers(-1 if rng.random() < 0.05 else 0, max(1, limit + (rng.random() < 0.05)), count).astype(
-            np.int32
+@target("boxes.files")
+def fuzz_files(rng: random.Random) -> None:
+    """The reader of files, and the bare entries: sizes of images that are no sizes."""
+    draw, (truth, results) = Draw(rng), good(rng)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.json")
+        path.write_bytes(changed(rng, truth))
+        draw.call(
+            _native.coco_read, rng.choice([str(path), f"{path}\0", folder, f"{folder}/none"]), True, 2, rng.randrange(3)
         )
-
-    def real(*shape: int) -> np.ndarray:
-        values = n.uniform(0, 50, shape)
-        if rng.random() < 0.1 and values.size:
-            values.flat[int(n.integers(values.size))] = rng.choice([np.nan, np.inf, -1.0, 1e300, 1e-320])
-        return values
-
-    ious = n.uniform(0.05, 1, int(n.integers(0, 40)) if rng.random() < 0.1 else 3)
-    try:
-        found = _native.boxes_match(
-            rows(t, images), rows(t, labels), real(t, 4), real(t), n.integers(0, 4, t).astype(np.uint8),
-            rows(d, images), rows(d, labels), real(d, 4), real(d), images, labels, ious, np.sort(real(2, 2), axis=1),
-            int(n.integers(0, 5)), bool(n.integers(2)), bool(n.integers(2)), 2,
-        )  # fmt: skip
-        begin, end, _, rank, hit, ignored, truth_begin = found[:7]
-        image = rows(d, images)
-        args = (begin, end, image, real(d), rank, hit[0], ignored[0], truth_begin, rows(t, images))
-        counts = n.integers(0, 2, t).astype(np.uint8)
-        grid = np.linspace(0, 1, 101 if rng.random() < 0.9 else 7)
-        _native.box_curves(*args, counts, len(ious), 3, real(images), grid, 2)
-        for kind in range(7):
-            weights = real(int(n.integers(0, 40)), images)
-            _native.box_figures(*args, counts, len(ious), 3, weights, kind, grid, 2)
-            drawn = n.integers(0, 256, (2, images, 32)).astype(np.uint8)
-            _native.box_draws(
-                *args, counts, len(ious), 3, drawn, int(n.integers(30, 66)), kind, grid, bool(n.integers(2)), 2
-            )
-    except (ValueError, TypeError):
-        pass
+    ids = rng.choice([np.arange(4), ["a", "b", "c", "d"], ["\ud800"] * 4])
+    draw.call(_native.coco_parse, changed(rng, results), False, 2, rng.randrange(3), ids, draw.whole(40, 4, 2))
 
 
+@target("boxes.kernels")
+def fuzz_kernels(rng: random.Random) -> None:
+    """Arrays of any content: the kernels must refuse what they cannot take."""
+    draw = Draw(rng)
+    t, d, images, labels = (draw.size() for _ in range(4))
+    t, d = (t, d) if images and labels else (0, 0)
+    threads, most, voc, partners = 2, draw.size(4), rng.random() < 0.5, rng.random() < 0.5
+    ious = draw.real(draw.size(40) if rng.random() < 0.1 else 3, low=0.05, high=1.0)
+    truth = (draw.whole(images, t, kind=np.int32), draw.whole(labels, t, kind=np.int32), draw.real(t, 4), draw.real(t))
+    found = (draw.whole(images, d, kind=np.int32), draw.whole(labels, d, kind=np.int32), draw.real(d, 4), draw.few(d))
+    areas, flags = np.sort(draw.real(2, 2), axis=1), draw.whole(16, t, kind=np.uint8)
+    setting = (images, labels, ious, areas, most, voc, partners, threads)
+    matched = draw.call(_native.boxes_match, *truth, flags, *found, *setting)
+    if matched is None:
+        return
+    begin, end, order, rank, hit, ignored, truth_begin, rows = matched[:8]
+    score, counts = found[3][order] if d else found[3], draw.flags(t)
+    given = (begin, end, found[0][order], score, rank, hit[0], ignored[0], truth_begin, truth[0][rows], counts)
+    grid = np.linspace(0, 1, 101 if rng.random() < 0.9 else 7)
+    draw.call(_native.box_curves, *given, len(ious), 3, draw.real(images), grid, threads)
+    for kind in range(7):
+        weights = draw.whole(3, draw.size(40), images, kind=np.float64)
+        draw.call(_native.box_figures, *given, len(ious), 3, weights, kind, grid, threads)
+        drawn, count = draw.whole(256, 2, images, 32, kind=np.uint8), rng.randrange(30, 66)
+        draw.call(_native.box_draws, *given, len(ious), 3, drawn, count, kind, grid, rng.random() < 0.5, threads)
+
+
+@target("boxes.cells")
+def fuzz_cells(rng: random.Random) -> None:
+    """What the drop-in for COCO's own evaluator calls."""
+    draw = Draw(rng)
+    d, t, cells = draw.size(), draw.size(), 1 + draw.size(3)
+    d_begin, t_begin = draw.offsets(cells, d), draw.offsets(cells, t)
+    d_box, t_box, crowd = draw.real(d, 4), draw.real(t, 4), draw.flags(t)
+    draw.call(_native.boxes_iou, d_box, t_box, crowd)
+    draw.call(_native.cell_box_ious, d_begin, t_begin, d_box, t_box, crowd)
+    pairs = int(np.sum(np.diff(d_begin) * np.diff(t_begin)))
+    thresholds = draw.few(draw.size(3))
+    draw.call(
+        _native.match_cells, d_begin, t_begin, draw.few(pairs), draw.flags(2, t), crowd, draw.flags(d), thresholds, 2
+    )
+    hit, ignored, recalls = draw.flags(3, d), draw.flags(3, d), np.linspace(0, 1, 5)
+    order = draw.whole(d, draw.size() if d else 0)
+    draw.call(_native.reference_curves, order, draw.few(d), hit, ignored, float(t), recalls, 2)
+
+
+@target("streams.parts")
 def fuzz_streams(rng: random.Random) -> None:
     """Rankings in parts of any content: refused, or walked to the end."""
-    n = np.random.default_rng(rng.randrange(1 << 30))
-    odd = [np.nan, np.inf, -np.inf, -1.0, 0.5, 1e14, 1e300, 1e-320]
+    draw = Draw(rng)
 
     def count() -> float:
-        return float(rng.choice(odd) if rng.random() < 0.1 else n.integers(0, 9))
+        return float(rng.choice(REALS) if rng.random() < 0.1 else draw.size(9))
 
-    try:
-        thresholds = int(n.integers(0, 40)) if rng.random() < 0.1 else int(n.integers(1, 33))
-        grid = np.linspace(0, 1, int(n.integers(1, 102)))
-        boxes = _native.BoxStream(thresholds, int(n.integers(0, 9)), int(n.integers(-1, 9)), grid, count(), count())
-        rows = _native.LabelStream(int(n.integers(-1, 6)), float(rng.choice(odd)), count(), count())
-        top = 9.0
-        for _ in range(int(n.integers(0, 5))):
-            size = int(n.integers(0, 20))
-            score = np.sort(n.uniform(top - 1, top, size))[::-1].copy()
-            if size and rng.random() < 0.1:
-                score[int(n.integers(size))] = rng.choice(odd)
-            bits = (n.integers(0, 1 << 32, size, dtype=np.uint32) for _ in range(2))
-            boxes.feed(score, n.integers(0, 12, size).astype(np.uint16), *bits)
-            rows.feed(score, n.integers(0, 3, size).astype(np.uint8))
-            top -= 1
-        boxes.result()
-        rows.result()
-    except (ValueError, TypeError):
-        pass
-
-
-TARGETS = {"reader": fuzz_reader, "evaluator": fuzz_evaluator, "kernel": fuzz_kernel, "streams": fuzz_streams}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--target", choices=TARGETS, action="append")
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    asked = parser.parse_args()
-    np.seterr(all="ignore")
-    for name in asked.target or TARGETS:
-        start, runs = time.monotonic(), 0
-        while time.monotonic() - start < asked.seconds:
-            seed = asked.seed * 1_000_003 + runs
-            try:
-                TARGETS[name](random.Random(seed))
-            except Exception:
-                print(f"{name}: run {runs} of seed {asked.seed} (random.Random({seed})) failed", file=sys.stderr)
-                raise
-            runs += 1
-        print(f"{name}: {runs} runs without a find (seed {asked.seed})")
-
-
-if __name__ == "__main__":
-    main()
+    kinds = rng.randrange(-1, 9), rng.randrange(-1, 6)
+    thresholds, grid = rng.randrange(1, 33), np.linspace(0, 1, rng.randrange(1, 102))
+    boxes = draw.call(_native.BoxStream, thresholds, draw.size(9), kinds[0], grid, count(), count())
+    rows = draw.call(_native.LabelStream, kinds[1], count(), count(), count())
+    top = 9.0
+    for _ in range(draw.size(4)):
+        score = np.sort(draw.real(draw.size(20), low=top - 1, high=top))[::-1].copy()
+        n, top = len(score), top - 1
+        if boxes is not None:
+            draw.call(boxes.feed, score, draw.whole(12, n, kind=np.uint16), draw.bits(n), draw.bits(n))
+        if rows is not None:
+            draw.call(rows.feed, score, draw.flags(n))
+    for stream in (boxes, rows):
+        if stream is not None:
+            stream.result()

@@ -1,19 +1,15 @@
-"""Fuzz the tokeniser, the parser and what reads captions. Run by `make fuzz` on a build with sanitizers.
+"""Fuzz the tokeniser, the parser and what reads captions.
 
 Texts are made by changing good ones: bytes, words, marks, lengths. Whatever comes must give tokens, trees and tuples
-of the right form; damaged models and tables must be refused. A sanitizer's report, a crash or any other exception
-ends the run.
-
-    python fuzz/fuzz_captions.py [--target texts|model] [--seconds 60] [--seed N]
+of the right form; damaged models and tables must be refused.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 
 import numpy as np
+from harness import Draw, target
 
 from steelyard import _native
 from steelyard.language import tables
@@ -53,6 +49,7 @@ def parts(data: bytes, ends: np.ndarray) -> list[bytes]:
     return [data[s:e] for s, e in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
 
 
+@target("captions.texts")
 def texts(rng: random.Random) -> None:
     """Any bytes through everything that reads captions."""
     drawn = [text(rng) for _ in range(rng.randrange(1, 20))]
@@ -77,6 +74,7 @@ def texts(rng: random.Random) -> None:
     _native.meteor_counts(tables.wordnet(), *block(given), *block(drawn), starts)
 
 
+@target("captions.model")
 def model(rng: random.Random) -> None:
     """Damaged models and tables: refused, or taken and then able to read a caption."""
     makers = {"parser.bin": _native.ParserModel, "wordnet.bin": _native.WordNet, "lemmas.txt": _native.Lemmas}
@@ -101,18 +99,40 @@ def model(rng: random.Random) -> None:
         made.similar(rng.choice(WORDS).encode())
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--target", choices=["texts", "model"], default="texts")
-    arguments.add_argument("--seconds", type=float, default=60)
-    arguments.add_argument("--seed", type=int, default=int(time.time()))
-    args = arguments.parse_args()
-    rng, end, rounds = random.Random(args.seed), time.monotonic() + args.seconds, 0
-    while time.monotonic() < end:
-        {"texts": texts, "model": model}[args.target](rng)
-        rounds += 1
-    print(f"captions, {args.target}: {rounds} rounds, seed {args.seed}")
+RELATIONS = ["root", "nsubj", "nsubjpass", "dobj", "amod", "nmod", "case", "conj", "cc", "compound", "acl", "acl:relcl",
+             "cop", "det", "mwe", "advmod", "nummod", "compound:prt", "nmod:poss", "x"]  # fmt: skip
 
 
-if __name__ == "__main__":
-    main()
+def tree(rng: random.Random) -> bytes:
+    """Any heads: cycles, words that hang on themselves, several roots."""
+    n = rng.randrange(12)
+    lines = [
+        "\t".join([rng.choice(WORDS), rng.choice(["NN", "NNS", "VBG", "VBD", "JJ", "IN", "DT", "PRP", ""]),
+                   str(rng.randrange(n + 1 + (rng.random() < 0.02))), rng.choice(RELATIONS)])
+        for _ in range(n)
+    ]  # fmt: skip
+    return "\n".join(lines).encode()
+
+
+@target("captions.entries")
+def entries(rng: random.Random) -> None:
+    """Every entry alone: trees that are none, tuples that are none, ends and starts that do not fit."""
+    draw, n = Draw(rng), rng.randrange(6)
+    one, two = block([text(rng) for _ in range(n)]), block([text(rng) for _ in range(n)])
+    references, threads = rng.randrange(4) if n else 0, 2
+    other = block([text(rng) for _ in range(references)])
+    starts = draw.offsets(n, references)
+    draw.call(_native.ngram_overlap, *one, *other, starts, threads)
+    draw.call(_native.meteor_counts, tables.wordnet(), *one, *other, starts, threads)
+    tuples = [block([tree(rng).replace(b"\tNN", b"") for _ in range(n)]) for _ in range(2)]
+    draw.call(
+        _native.scene_scores, tables.wordnet(), *tuples[0], *rng.choice([tuples[1], two]), rng.random() < 0.5, threads
+    )
+    draw.call(_native.tree_tuples, tables.lemmas(), *block([tree(rng) for _ in range(n)]))
+    draw.call(_native.ptb_tokens, *one, rng.random() < 0.5, threads)
+    draw.call(_native.caption_trees, tables.parser(), *one, threads)
+    draw.call(_native.caption_tuples, tables.parser(), tables.lemmas(), *one, threads)
+    word = rng.choice([rng.choice(WORDS).encode(), draw.bytes(), text(rng)])
+    draw.call(_native.snowball_stem, word)
+    draw.call(tables.wordnet().similar, word)
+    draw.call(tables.lemmas().lemma, word, rng.choice([b"NNS", b"VBG", b"PRP", b"", b"\xff"]))

@@ -1,0 +1,40 @@
+"""Which target reaches each entry of the native core; tests/test_fuzz.py runs them and sees that none is missing."""
+
+from __future__ import annotations
+
+REACHED_BY: dict[str, tuple[str, ...]] = {
+    "boxes.files": ("coco_parse", "coco_read"),
+    "boxes.kernels": ("box_curves", "box_draws", "box_figures", "boxes_match"),
+    "boxes.cells": ("boxes_iou", "cell_box_ious", "match_cells", "reference_curves"),
+    "streams.parts": ("BoxStream", "LabelStream"),
+    "masks.kernels": (
+        "Objects", "cell_mask_ious", "mask_area", "mask_boundary", "mask_box", "mask_boxes", "mask_copy", "mask_decode",
+        "mask_encode", "mask_fingerprint", "mask_iou", "mask_merge", "mask_pack", "mask_polygons", "mask_sizes",
+        "mask_united", "masks_match",
+    ),
+    "keypoints.kernels": ("keypoints_match", "oks"),
+    "draws.totals": (
+        "flip_counts", "flip_scatter", "flip_totals", "flip_weights", "poisson_counts", "poisson_scatter",
+        "poisson_totals", "poisson_weights", "set_threads", "unit_keys", "unit_keys_of_integers",
+    ),
+    "labels.counts": (
+        "confusion", "extent", "factor_rows", "factor_texts", "fingerprint", "fingerprint_words", "first_repeated",
+        "places",
+    ),
+    "labels.ranked": ("rank_order", "ranked", "ranked_ap", "ranked_ap_by_unit", "ranked_each"),
+    "ellipses.kernels": (
+        "ellipse_match", "ellipse_match_by_score", "ellipse_matrix", "ellipse_overlap", "ellipse_pairwise",
+    ),
+    "ellipses.assign": ("assign",),
+    "rankings.joins": ("join_nested", "join_rankings", "pack_nested", "ranking_repeats", "ranking_sums"),
+    "rankings.scores": (
+        "ranking_bpref", "ranking_err", "ranking_gain", "ranking_hits", "ranking_r_hits", "ranking_rbp",
+    ),
+    "rankings.texts": ("pack_integers", "pack_objects", "pack_offsets", "pack_runs", "text_codes", "text_runs"),
+    "rankings.trec": ("read_trec",),
+    "captions.entries": (
+        "caption_trees", "caption_tuples", "meteor_counts", "ngram_overlap", "ptb_tokens", "scene_scores",
+        "snowball_stem", "tree_tuples",
+    ),
+    "captions.model": ("Lemmas", "ParserModel", "WordNet"),
+}  # fmt: skip
