@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from email.parser import Parser
 from pathlib import Path
@@ -59,3 +62,39 @@ def test_the_first_command_of_the_readme(tmp_path: Path) -> None:
     assert "mae" in done.stdout
     assert f"The report was written to {tmp_path / 'weights' / 'report.html'}" in done.stdout
     assert (tmp_path / "weights" / "report.html").exists()
+
+
+def test_sdist(tmp_path: Path) -> None:
+    """Made after a build, it holds what is needed to build and to be allowed to, and nothing that a build left behind."""
+    copy, out = tmp_path / "copy", tmp_path / "out"
+    for name in ("src", "native"):
+        shutil.copytree(ROOT / name, copy / name)
+    for name in ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", ".gitignore"):
+        shutil.copy(ROOT / name, copy / name)
+    left = ["build/cp311/src/x.cpp", "build/native/_native.abi3.so", "out/report.html", ".venv/x", "dist/x.whl"]
+    for name in (*left, "src/steelyard/_native.abi3.so", "src/steelyard/__pycache__/x.pyc"):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_text("left behind")
+    code = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", code, str(out)], cwd=copy, check=True)
+    (made,) = out.glob("*.tar.gz")
+    with tarfile.open(made) as archive:
+        names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+        about = archive.extractfile(f"{made.name.removesuffix('.tar.gz')}/PKG-INFO")
+        assert about is not None
+        licences = Parser().parsestr(about.read().decode()).get_all("License-File")
+    assert {name for name in names if name.split("/")[0] in ("build", "out", ".venv", "dist")} == set()
+    assert {name for name in names if name.endswith((".so", ".pyc"))} == set()
+    assert licences == ["LICENSE", "src/steelyard/language/data/WORDNET-LICENSE"]
+    assert {*licences, "CMakeLists.txt", "pyproject.toml"} <= names
+    kernels = {f"native/{path.name}" for path in (ROOT / "native").iterdir()}
+    assert kernels <= names
+
+
+def test_cmake_minimum() -> None:
+    """The version that is asked for knows what is asked of it: SABIModule came with CMake 3.26."""
+    text = (ROOT / "CMakeLists.txt").read_text()
+    said = re.search(r"cmake_minimum_required\(VERSION (\d+)\.(\d+)", text)
+    assert said is not None
+    assert "Development.SABIModule" in text
+    assert (int(said[1]), int(said[2])) >= (3, 26)
