@@ -76,7 +76,7 @@ def end_with_parent() -> None:
             parent.join()
             os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=watch, name="end with parent", daemon=True).start()
 
 
 class Local:
