@@ -191,6 +191,7 @@ class Killed:
             self.whole(args)
             assert contents(out) == new  # hidden files too: nothing temporary is left
             assert list(self.temporary.iterdir()) == []
+        assert self.in_time or KILLS < 10  # else every run was over before it was killed
 
 
 def whole(found: Contents, old: Contents, new: Contents) -> bool:
