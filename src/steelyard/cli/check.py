@@ -6,6 +6,7 @@ import click
 
 from steelyard.cli.options import given_options, keep_options, parse_mapping, terminal_width
 from steelyard.cli.say import say
+from steelyard.cli.streams import end_with
 
 
 @click.command()
@@ -38,9 +39,9 @@ def check(truth: str, predictions: str | None, mapping: tuple[str, ...], as_json
     from steelyard import files  # other commands need none of it
 
     found = files.check(truth, predictions, columns=parse_mapping(mapping), options=given_options())
-    say(found.to_json(output) if as_json else found.to_text(terminal_width()), nl=not as_json)
+    code = end_with(0 if found.ok else 1)
     if output:
-        if not as_json:
-            found.to_json(output)
+        found.to_json(output)
         say(f"wrote {output}", err=True)
-    return 0 if found.ok else 1
+    say(found.to_json() if as_json else found.to_text(terminal_width()), nl=not as_json)
+    return code

@@ -17,7 +17,6 @@ from steelyard.cli.options import (
     put_out,
     shared_options,
 )
-from steelyard.cli.say import say
 from steelyard.cli.shards import are_shards, evaluate_shards, progress_bar, shard_options, work_folder
 from steelyard.core.errors import InputError
 
@@ -131,8 +130,5 @@ def evaluate(
         report = api.evaluate(task, truth, predictions, named, explain=explain or (), save_draws=save_draws, **choices)
     if units:
         report.units().to_csv(units)
-    put_out(report, as_json, output, html=html, figures=figures, details=details)
-    if units:
-        say(f"wrote {units}", err=True)
-    for path in report.write_tables(tables) if tables else ():
-        say(f"wrote {path}", err=True)
+    more = [*([units] if units else []), *(report.write_tables(tables) if tables else ())]
+    put_out(report, as_json, output, html=html, figures=figures, details=details, more=more)

@@ -8,6 +8,7 @@ import click
 
 from steelyard.cli.options import terminal_width
 from steelyard.cli.say import say
+from steelyard.cli.streams import end_with
 from steelyard.core.errors import InputError
 
 
@@ -36,14 +37,14 @@ def gate(
     from steelyard.gating import gate as gating
 
     found = gating.gate(result, rules, baseline=baseline, other_truth=other_truth)
+    end_with(found.exit_code)
     if junit:
         found.to_junit(junit)
-    say(found.to_json() if as_json else found.to_text(terminal_width()), nl=not as_json)
-    if junit:
         say(f"wrote {junit}", err=True)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         _append(summary, found.to_markdown())
+    say(found.to_json() if as_json else found.to_text(terminal_width()), nl=not as_json)
     return found.exit_code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -20,9 +21,10 @@ from steelyard.cli.metrics import metrics
 from steelyard.cli.parse import parse
 from steelyard.cli.report import report
 from steelyard.cli.say import say
+from steelyard.cli.streams import OutputLost, drop_output, open_streams, outcome
 from steelyard.cli.view import view
 from steelyard.cli.vlm import vlm
-from steelyard.core.errors import SteelyardError, nearest
+from steelyard.core.errors import InputError, SteelyardError, nearest
 from steelyard.core.visible import visible
 from steelyard.version import __version__
 
@@ -40,9 +42,13 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # the reader, `head` say, has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
+        except OutputLost as lost:
+            drop_output()
+            code = outcome()
+            if not lost.gone:
+                say(f"steelyard: {lost}", err=True)
+            # A reader that has gone, `head` say, has seen enough. A full disk has not.
+            return code if code is not None else 0 if lost.gone else 2
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -65,13 +71,18 @@ for command in (
 
 def main() -> None:
     """Run the command line; what a user caused ends in one message and exit code 2, not in a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8")
+    open_streams()
     try:
+        _check_arguments(sys.argv[1:])
         status = cli(standalone_mode=False)
     except SteelyardError as error:
         _fail(str(error))
+    except OutputLost as lost:  # help and version print before a command begins
+        drop_output()
+        _fail("" if lost.gone else str(lost), 0 if lost.gone else 2)
+    except OSError as error:
+        named = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        _fail(f"{named}{error.strerror or error}")
     except click.ClickException as error:
         error.message = visible(error.message)
         error.show()
@@ -81,6 +92,19 @@ def main() -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
+def _check_arguments(arguments: Sequence[str]) -> None:
+    """Names of files must be UTF-8: they stand in reports, and those are."""
+    for argument in arguments:
+        if any("\ud800" <= char <= "\udfff" for char in argument):
+            shown = argument.encode("utf-8", "backslashreplace").decode()
+            raise InputError(f"'{shown}' is not UTF-8", remedy="Rename the file: its name stands in the report.")
+    try:
+        os.getcwd()
+    except OSError:
+        raise InputError("the current folder is gone", remedy="Change to one that exists.") from None
+
+
 def _fail(message: str, code: int = 2) -> None:
-    say(f"steelyard: {message}", err=True)
+    if message:
+        say(f"steelyard: {message}", err=True)
     sys.exit(code)

@@ -179,8 +179,12 @@ def put_out(
     html: str | None = None,
     figures: str | None = None,
     details: bool = False,
+    more: Sequence[object] = (),
 ) -> None:
-    """Print the result on stdout; write files; say on stderr where."""
+    """Write files, say on stderr where, and print the result on stdout last: what is lost there loses no file.
+
+    `more` names files that were written already.
+    """
     json_text = partial(result.to_json, details=details) if isinstance(result, Report) else result.to_json
     for output in outputs:
         writer = WRITERS[Path(output).suffix.lower()]
@@ -188,9 +192,9 @@ def put_out(
     if html:
         result.to_html(html)
     drawn = result.write_figures(figures) if figures else ()
-    say(json_text() if as_json else result.to_text(terminal_width()), nl=not as_json)
-    for output in (*outputs, *([html] if html else []), *drawn):
+    for output in (*outputs, *([html] if html else []), *drawn, *more):
         say(f"wrote {output}", err=True)
+    say(json_text() if as_json else result.to_text(terminal_width()), nl=not as_json)
 
 
 def terminal_width() -> int:

@@ -32,6 +32,9 @@ def parse(captions: tuple[str, ...], as_json: bool, svg: str | None, tree: bool)
         raise InputError(f"--svg draws one caption, and there are {len(texts)}", remedy="Give one.")
     tokenised = tokens.ptb(texts)
     graphs = [scene.tuples_of(lines) for lines in scene.tuple_lines(tokenised)]
+    if svg:
+        write_text(svg, drawing.as_svg(texts[0], graphs[0]))
+        say(f"Wrote {svg}", err=True)
     for number, (text, words, graph) in enumerate(zip(texts, tokenised, graphs, strict=True)):
         if as_json:
             say(drawing.as_json(text, graph))
@@ -45,6 +48,3 @@ def parse(captions: tuple[str, ...], as_json: bool, svg: str | None, tree: bool)
                 say(f"{place}\t{token.word}\t{token.tag}\t{token.head}\t{token.relation}")
             say()
         say(drawing.as_text(graph) or "(no object)")
-    if svg:
-        write_text(svg, drawing.as_svg(texts[0], graphs[0]))
-        say(f"Wrote {svg}", err=True)

@@ -1,0 +1,196 @@
+"""What a command ends with when its output cannot be written, and what becomes of files that it writes over."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import steelyard as sy
+from steelyard.io.write import write_bytes, write_text
+
+COMMAND = f'"{sys.executable}" -m steelyard'
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes and modes of POSIX")
+TRUTH = "dish,item,weight\nA,1,100\nA,2,50\nB,1,200\nB,2,10\n"
+PRED = "dish,item,weight\nA,1,110\nA,2,40\nB,1,150\nB,2,30\n"
+BAD_BOXES = '[{"image_id": 9, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5}]'
+BOXES = (
+    '{"images": [{"id": 1, "width": 9, "height": 9}], "categories": [{"id": 1, "name": "a"}], "annotations": '
+    '[{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "area": 25, "iscrowd": 0}]}'
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "t.csv").write_text(TRUTH)
+    (tmp_path / "a.csv").write_text(PRED)
+    (tmp_path / "boxes.json").write_text(BOXES)
+    (tmp_path / "bad.json").write_text(BAD_BOXES)
+    sy.evaluate("weights", tmp_path / "t.csv", tmp_path / "a.csv", ["mae"]).to_json(tmp_path / "r.json")
+    return tmp_path
+
+
+def shell(line: str, where: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"], cwd=where, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+FAILING = [
+    ("gate r.json --fail-if 'mae > 1'", 1),
+    ("gate r.json --fail-if 'mae > 1' --json", 1),
+    ("gate r.json --fail-if 'mae > 1000'", 0),
+    ("check boxes.json bad.json", 1),
+    ("check boxes.json bad.json --json", 1),
+]
+GONE = {"a reader that is gone": "| true", "a closed output": ">&-", "a full device": "> /dev/full"}
+
+
+@posix
+@pytest.mark.parametrize("how", GONE)
+@pytest.mark.parametrize(("line", "code"), FAILING)
+def test_the_outcome_stands(here: Path, line: str, code: int, how: str) -> None:
+    if "full" in how and not Path("/dev/full").exists():
+        how = "a closed output"
+    # `sleep` lets the reader go before a word is written
+    done = shell(f"(sleep 0.2; {COMMAND} {line}) {GONE[how]}", here)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("standard output cannot be written") == (how != "a reader that is gone")
+
+
+@posix
+@pytest.mark.parametrize("line", ["evaluate weights t.csv a.csv -m mae --ci none -o out.json", "metrics", "--help"])
+def test_output_that_is_lost_is_an_error(here: Path, line: str) -> None:
+    for how in (">&-", *(["> /dev/full"] if Path("/dev/full").exists() else [])):
+        done = shell(f"{COMMAND} {line} {how}", here)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1].startswith("steelyard: standard output cannot be written: ")
+        assert "Traceback" not in done.stderr
+        assert (here / "out.json").exists() == ("out.json" in line)  # files are whole before anything is printed
+    done = shell(f"(sleep 0.2; {COMMAND} {line}) | true", here)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+
+@posix
+def test_every_stream_may_be_closed(here: Path) -> None:
+    done = shell(f"{COMMAND} gate r.json --fail-if 'mae > 1' <&- >&- 2>&-", here)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert shell(f"{COMMAND} parse <&-", here).returncode == 2
+
+
+@posix
+def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    for mode in (0o600, 0o640, 0o666):
+        path = tmp_path / "kept.json"
+        path.write_text("old")
+        path.chmod(mode)
+        write_text(path, "new")
+        assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
+    before = os.umask(0o027)
+    try:
+        write_text(tmp_path / "fresh", "new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o640
+    assert sorted(os.listdir(tmp_path)) == ["fresh", "kept.json"]
+
+
+@posix
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root gives a file away")
+def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "theirs"
+    path.write_text("old")
+    os.chown(path, 12345, 54321)
+    write_text(path, "new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (12345, 54321)
+
+
+@posix
+def test_links_are_written_through(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    real = there / "real.json"
+    real.write_text("old")
+    real.chmod(0o600)
+    (tmp_path / "one.json").symlink_to("there/real.json")
+    (tmp_path / "two.json").symlink_to("one.json")
+    write_text(tmp_path / "two.json", "new")
+    assert (tmp_path / "two.json").is_symlink()
+    assert (tmp_path / "one.json").is_symlink()
+    assert (real.read_text(), stat.S_IMODE(real.stat().st_mode)) == ("new", 0o600)
+    assert os.listdir(there) == ["real.json"]
+    (tmp_path / "ahead").symlink_to(there / "not_yet")
+    write_text(tmp_path / "ahead", "new")
+    assert (there / "not_yet").read_text() == "new"
+    for name, other in (("x", "y"), ("y", "x")):
+        (tmp_path / name).symlink_to(other)
+    with pytest.raises(sy.InputError, match="cannot be written"):
+        write_text(tmp_path / "x", "new")
+    assert os.readlink(tmp_path / "x") == "y"
+
+
+@posix
+def test_a_device_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    write_bytes(pipe, b"through")
+    assert reader.communicate(timeout=20)[0] == b"through"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text("old")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(sy.InputError, match=r"kept\.json: cannot be written: No space left on device"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["kept.json"]
+
+
+def test_half_a_character_is_named(tmp_path: Path) -> None:
+    with pytest.raises(sy.InputError, match=r"holds half a character, '\\udce9'"):
+        write_text(tmp_path / "x", "caf\udce9")
+    assert os.listdir(tmp_path) == []
+
+
+@posix
+@pytest.mark.skipif(sys.platform == "darwin", reason="names of files are UTF-8 there")
+def test_a_name_that_is_not_utf8(here: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.csv")
+    (here / name).write_text(TRUTH)
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", "evaluate", "weights", name, "a.csv"], cwd=here, capture_output=True,
+        text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "steelyard: 'caf\\udce9.csv' is not UTF-8. Rename the file: its name stands in the report.\n"
+    )
+    with pytest.raises(sy.InputError, match="half a character"):
+        sy.evaluate("weights", here / name, here / "a.csv").to_json(here / "out.json")
+
+
+@posix
+def test_a_folder_that_is_gone(here: Path) -> None:
+    done = shell(f"mkdir gone; cd gone; rmdir ../gone; {COMMAND} evaluate weights t.csv a.csv", here)
+    assert done.returncode == 2
+    assert done.stderr == "steelyard: the current folder is gone. Change to one that exists.\n"
+
+
+@pytest.mark.parametrize("line", ["evaluate weights {} a.csv", "check {} bad.json", "report {}", "view {}"])
+def test_a_path_of_5000_characters(here: Path, steelyard, line: str) -> None:
+    done = steelyard(*line.format("x" * 5000 + ".csv").split(), cwd=here)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
