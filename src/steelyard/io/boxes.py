@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +16,11 @@ from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.coco import parse_coco, read_coco
 from steelyard.io.formats.reading import Reading
+from steelyard.io.frames import to_numpy
 from steelyard.io.read import read_table, to_records
 from steelyard.io.shapes import flattened, rows_of
 from steelyard.io.table import Table
+from steelyard.io.text import ending
 
 if TYPE_CHECKING:
     from steelyard.io.formats.dataset import Dataset
@@ -67,7 +68,7 @@ def _has_own_ids(data: Any, how: Reading) -> bool:
     if not isinstance(data, str | PathLike):
         return True
     named = how.format if how.format != "auto" else ""
-    plain = Path(data).suffix.lower() in READERS if not named else named in ("coco", "csv")
+    plain = ending(data) in READERS if not named else named in ("coco", "csv")
     return plain and not (how.images or how.names)
 
 
@@ -79,7 +80,7 @@ def _fitted(
     from steelyard.io.formats.fit import fit, from_records
 
     def side(data: Any, reading: Reading, name: str, schema: Schema, like: Dataset | None) -> Dataset:
-        if isinstance(data, str | PathLike) and not (Path(data).suffix.lower() in READERS[1:] and columns):
+        if isinstance(data, str | PathLike) and not (ending(data) in READERS[1:] and columns):
             return read_dataset(data, reading, name, like)
         return from_records(read_boxes(data, schema, columns, name))
 
@@ -107,7 +108,7 @@ def read_boxes(
     """Records of one side, "truth" or "prediction", of boxes, masks or keypoints; `truth` knows the images' sizes."""
     source = "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike):
-        if Path(data).suffix.lower() == ".json":
+        if ending(data) == ".json":
             return read_coco(data, side, what=what, truth=truth)
     elif isinstance(data, Mapping) and "annotations" in data:
         return parse_coco(_dumps(data, source), side, source, what=what, truth=truth)
@@ -130,13 +131,6 @@ def read_boxes(
         return records
     named = [records["image"], *([images] if images is not None else []), *([empty] if len(empty) else [])]
     return _with_images(records, named)
-
-
-def to_numpy(values: Any) -> Any:
-    """A tensor as an array, wherever it lives; anything else as it is."""
-    if hasattr(values, "detach") and hasattr(values, "cpu"):
-        return values.detach().cpu().numpy()
-    return values
 
 
 def _with_images(records: Records, named: Sequence[Array]) -> BoxRecords:

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.records import Array, BoxRecords, Records, as_object
-from steelyard.io.text import check_readable
+from steelyard.io.text import is_plain, read_bytes
 
 Columns = dict[str, Any]
 FEDERATED = (
@@ -28,7 +28,8 @@ def read_coco(
 ) -> BoxRecords:
     """Read one side, "truth" or "prediction". Polygons of predictions need the truth, for the images' sizes."""
     source = str(path)
-    check_readable(Path(path), source)
+    if not is_plain(Path(path), source):
+        return parse_coco(read_bytes(Path(path), source), side, source, threads, what, truth)
     try:
         found = _native.coco_read(source, side == "truth", threads, WHAT[what], *_sizes(truth))
     except ValueError as error:

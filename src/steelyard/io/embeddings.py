@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.core.embeddings import Embeddings
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.records import Array
+from steelyard.io.frames import to_numpy
 from steelyard.io.read import as_ids
 from steelyard.io.table import Table
 from steelyard.io.text import check_readable
@@ -24,7 +25,7 @@ def is_embeddings(data: Any) -> bool:
     """Whether a mapping holds vectors, or labels of them, rather than rows of a list."""
     if not isinstance(data, Mapping):
         return False
-    return "query_label" in data or ("query" in data and np.ndim(data["query"]) == 2)
+    return "query_label" in data or ("query" in data and np.ndim(to_numpy(data["query"])) == 2)
 
 
 def read_npz(path: Path, source: str) -> Embeddings:
@@ -53,10 +54,10 @@ def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
             )
     for name in VECTORS:
         if name in data:
-            columns[name] = _matrix(np.asarray(data[name]), name, source)
+            columns[name] = _matrix(np.asarray(to_numpy(data[name])), name, source)
     for name in TEXTS:
         if name in data:
-            values = data[name]
+            values = to_numpy(data[name])
             array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
             if array.ndim != 1:
                 raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ def from_memory(data: Any, source: str) -> Table:
     """Take a data frame or a mapping of arrays for what it is."""
     library = type(data).__module__.partition(".")[0]
     if library == "pandas" and hasattr(data, "columns"):
+        _refuse_equal(data.columns, source)
         return _table({str(name): data[name].to_numpy() for name in data.columns}, source)
     if library == "polars" and hasattr(data, "get_column"):
         return _table({name: data.get_column(name).to_numpy() for name in data.columns}, source)
     if library == "pyarrow" and hasattr(data, "column_names"):
         return from_arrow(data, source)
     if isinstance(data, Mapping):
-        columns = {name: part for key, values in data.items() for name, part in _wide(str(key), values)}
+        columns = {name: part for key, values in data.items() for name, part in _wide(str(key), to_numpy(values))}
         return _table({name: _array(values, name, source) for name, values in columns.items()}, source)
     raise InputError(
         f"{type(data).__name__} is not data that can be read",
@@ -31,18 +32,41 @@ def from_memory(data: Any, source: str) -> Table:
     )
 
 
+def to_numpy(values: Any) -> Any:
+    """A tensor as an array, wherever it lives and whether it is trained; anything else as it is.
+
+    NumPy has no bfloat16 and no numbers of 8 bits: they become single precision, which holds each of them.
+    """
+    if not (hasattr(values, "detach") and hasattr(values, "cpu")):
+        return values
+    values = values.detach().cpu()
+    if str(values.dtype).startswith(("torch.bfloat16", "torch.float8")):
+        values = values.float()
+    return values.numpy()
+
+
 def from_arrow(data: Any, source: str) -> Table:
     """Take a pyarrow table."""
+    _refuse_equal(data.column_names, source)
     return _table({name: data.column(name).to_numpy(zero_copy_only=False) for name in data.column_names}, source)
 
 
 def _wide(name: str, values: Any) -> list[tuple[str, Any]]:
     """A matrix is one column a class, `name:0` on; a mapping inside the mapping is one a class by its key."""
     if isinstance(values, Mapping):
-        return [(f"{name}:{key}", part) for key, part in values.items()]
+        return [(f"{name}:{key}", to_numpy(part)) for key, part in values.items()]
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "__array__"):
         return [(f"{name}:{i}", part) for i, part in enumerate(np.asarray(values).T)]
     return [(name, values)]
+
+
+def _refuse_equal(names: Iterable[Any], source: str) -> None:
+    """A name that two columns have says of neither which it is."""
+    seen: set[str] = set()
+    for name in map(str, names):
+        if name in seen:
+            raise InputError(f"column '{name}' stands twice", where=source, remedy="Rename one of them.")
+        seen.add(name)
 
 
 def _array(values: Any, name: str, source: str) -> Array:
@@ -101,6 +125,7 @@ class _Lazy(Mapping[str, Array]):
 
 def lazy_frame(frame: Any, source: str) -> Table:
     """A frame as a table that converts only the columns that are used."""
+    _refuse_equal(frame.column_names if hasattr(frame, "column_names") else frame.columns, source)
     return Table(source, _Lazy(frame))
 
 

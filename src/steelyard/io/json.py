@@ -23,7 +23,7 @@ def read_json_lines(path: Path, source: str) -> Table:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
-            rows.append(_object(_loads(line, f"{source}, line {number}"), f"{source}, line {number}"))
+            rows.append(_object(parse_json(line, f"{source}, line {number}"), f"{source}, line {number}"))
             lines.append(number)
     if not rows:
         raise InputError("the file is empty", where=source, remedy="It needs one JSON object a line.")
@@ -36,7 +36,7 @@ def read_json(path: Path, source: str) -> Table:
         text = file.read()
     if not text.strip():
         raise InputError("the file is empty", where=source, remedy="It needs a JSON array of objects.")
-    data = _loads(text, source)
+    data = parse_json(text, source)
     if isinstance(data, dict) and _has_captions(data.get("annotations")):
         data = data["annotations"]
     if not isinstance(data, list):
@@ -54,14 +54,17 @@ def _has_captions(annotations: Any) -> bool:
     return isinstance(first, dict) and "caption" in first
 
 
-def _loads(text: str, where: str) -> Any:
+def parse_json(text: str, where: str, remedy: str = "") -> Any:
+    """What a JSON text says; an error names the place."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         place = f"character {error.pos}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"not valid JSON at {place}: {error.msg}", where=where) from None
+        raise InputError(f"not valid JSON at {place}: {error.msg}", where=where, remedy=remedy) from None
     except RecursionError:
-        raise InputError("the JSON is nested too deeply", where=where) from None
+        raise InputError("the JSON is nested too deeply", where=where, remedy=remedy) from None
+    except ValueError:
+        raise InputError("a whole number of more than 4,300 digits", where=where, remedy=remedy) from None
 
 
 def _object(value: Any, where: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from steelyard.io.frames import arrow_text, is_frame, lazy_frame
 from steelyard.io.parquet import open_parquet
 from steelyard.io.read import READERS, as_ids, column_name, read_table, to_records
 from steelyard.io.table import Table
-from steelyard.io.text import open_text
+from steelyard.io.text import ending, open_text
 
 Side = Rankings | Embeddings
 
@@ -67,7 +67,7 @@ def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str)
         return data
     if isinstance(data, str | PathLike):
         path, shown = Path(data), str(data)
-        suffix = path.suffix.lower()
+        suffix = ending(path)
         if suffix == ".npz":
             return read_npz(path, shown)
         if suffix in (".parquet", ".pq"):
@@ -126,7 +126,7 @@ def _json_object(path: Path, source: str) -> Any:
         return None
     try:
         data = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None  # the reader of tables says what is wrong
     return data if all(isinstance(value, dict) for value in data.values()) else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -20,6 +21,7 @@ from steelyard.io.parquet import read_parquet
 from steelyard.io.points import points_column
 from steelyard.io.shapes import mask_column, numbers_column
 from steelyard.io.table import Table
+from steelyard.io.text import ending, first_bytes, refuse_foreign
 
 READERS: dict[str, Callable[[Path, str], Table]] = {
     ".csv": read_csv,
@@ -37,9 +39,11 @@ def read_table(data: Any, side: str) -> Table:
     if not isinstance(data, str | PathLike):
         return from_memory(data, side)
     path = Path(data)
-    reader = READERS.get(path.suffix.lower())
+    reader = READERS.get(ending(path))
     if reader is None:
         known = ", ".join(READERS)
+        if path.is_file():
+            refuse_foreign(first_bytes(path, str(data)), str(data))
         raise InputError(f"'{path.suffix}' is no format that can be read", where=str(data), remedy=f"Known: {known}.")
     return reader(path, str(data))
 
@@ -274,6 +278,9 @@ def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
     return numbers.astype(np.int64) if column.kind == "integer" and not empty.any() else numbers
 
 
+_COMMA = re.compile(r"[+-]?[0-9][0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
+
+
 def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Array:
     raw = values.tolist()
     try:
@@ -290,9 +297,10 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
         try:
             numbers[row] = float(value)
         except (TypeError, ValueError, OverflowError):
-            raise _problem(
-                table, name, row, f"{_shown(value)} is not a number", "Write digits with a decimal point."
-            ) from None
+            remedy = "Write digits with a decimal point."
+            if isinstance(value, str) and _COMMA.fullmatch(value.strip()):
+                remedy = "It has a comma: write a decimal point, and nothing between thousands."
+            raise _problem(table, name, row, f"{_shown(value)} is not a number", remedy) from None
     return numbers
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.records import Array, as_object
+from steelyard.io.frames import to_numpy
 from steelyard.io.table import Table
 
 _MASK = "Give COCO's size and counts, polygons (with columns height and width), or an array height × width."
@@ -135,6 +136,4 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
 
 
 def _listed(values: Any) -> list[Any]:
-    if hasattr(values, "detach") and hasattr(values, "cpu"):
-        values = values.detach().cpu().numpy()
-    return list(values)
+    return list(to_numpy(values))

@@ -1,40 +1,144 @@
-"""Opening text files, with errors that a user understands."""
+"""Opening files for reading: what is packed is unpacked, and what cannot be read is named for what it is."""
 
 from __future__ import annotations
 
+import gzip
+import io
+import os
+import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, BinaryIO, TextIO
 
 from steelyard.core.errors import InputError
+
+BOM = b"\xef\xbb\xbf"
+GZIP = b"\x1f\x8b"
+LITTLE, MOST_TIMES, MOST_UNPACKED = 256 << 20, 200, 16 << 30  # bytes without a question; times the packed; ever
+_FOREIGN = (
+    (b"\xff\xfe", "is UTF-16 text", "Save the file as UTF-8."),
+    (b"\xfe\xff", "is UTF-16 text", "Save the file as UTF-8."),
+    (b"PK\x03\x04", "is a ZIP archive", "Unpack it, and give the file inside; a workbook is exported as CSV."),
+    (b"BZh", "is packed with bzip2", "Unpack it, or pack it with gzip."),
+    (b"\xfd7zXZ\0", "is packed with xz", "Unpack it, or pack it with gzip."),
+    (b"\x28\xb5\x2f\xfd", "is packed with zstd", "Unpack it, or pack it with gzip."),
+    (b"7z\xbc\xaf", "is a 7z archive", "Unpack it, and give the file inside."),
+    (b"PAR1", "is a Parquet file", "Name it .parquet."),
+    (b"\xd0\xcf\x11\xe0", "is a workbook of Excel", "Export it as CSV."),
+)
+
+
+def ending(path: str | os.PathLike[str]) -> str:
+    """The ending that says a file's format, in small letters; `.gz` behind it only says that it is packed."""
+    given = Path(path)
+    packed = given.suffix.lower() == ".gz" and given.with_suffix("").suffix
+    return (given.with_suffix("") if packed else given).suffix.lower()
 
 
 @contextmanager
 def open_text(path: Path, source: str) -> Iterator[TextIO]:
-    """Open a UTF-8 file for reading; a byte-order mark is skipped."""
+    """Open a UTF-8 file for reading; a byte-order mark is skipped, and a file that gzip packed is unpacked."""
+    with open_bytes(path, source) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
+        try:
+            yield file
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"byte {error.object[error.start]:#04x} is not UTF-8 text",
+                where=source,
+                remedy="Save the file as UTF-8.",
+            ) from None
+
+
+@contextmanager
+def open_bytes(path: Path, source: str) -> Iterator[BinaryIO]:
+    """Open a file for reading, unpacked where gzip packed it; an archive and UTF-16 are refused by name."""
+    head = first_bytes(path, source)
+    refuse_foreign(head, source)
+    try:
+        with path.open("rb") as file:
+            if head.startswith(GZIP):
+                size = os.fstat(file.fileno()).st_size
+                with io.BufferedReader(_Unpacked(file, size, source)) as unpacked:
+                    refuse_foreign(unpacked.peek(8)[:8], source)
+                    yield unpacked
+            else:
+                yield file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"cannot be unpacked: {error}", where=source, remedy="Is the file whole?") from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=source) from None
+
+
+def read_bytes(path: Path, source: str) -> bytes:
+    """All bytes of a text file, unpacked and without a byte-order mark."""
+    with open_bytes(path, source) as file:
+        return file.read().removeprefix(BOM)
+
+
+def is_plain(path: Path, source: str) -> bool:
+    """Whether a text file's bytes can be taken as they lie: neither packed nor with a byte-order mark."""
+    head = first_bytes(path, source)
+    refuse_foreign(head, source)
+    return not head.startswith((GZIP, BOM))
+
+
+def first_bytes(path: Path, source: str) -> bytes:
+    """The first few bytes, once the path is known to be readable. A pipe is not touched: what is read there is gone."""
     check_readable(path, source)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield file
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.object[error.start]:#04x} is not UTF-8 text",
-            where=source,
-            remedy="Save the file as UTF-8.",
-        ) from None
+        with path.open("rb") as file:
+            return file.read(8) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=source) from None
+
+
+def refuse_foreign(head: bytes, source: str) -> None:
+    """Name what a file is by its first bytes, where it is no text that can be read."""
+    for start, what, remedy in _FOREIGN:
+        if head.startswith(start):
+            raise InputError(what, where=source, remedy=remedy)
+    if len(head) >= 4 and (head[1] == head[3] == 0 != head[0] or head[0] == head[2] == 0 != head[1]):
+        raise InputError("is UTF-16 text", where=source, remedy="Save the file as UTF-8.")
 
 
 def check_readable(path: Path, source: str) -> None:
     """Say what is wrong with a path before anything reads it."""
-    if path.is_dir():
-        raise InputError("is a folder, not a file", where=source)
-    if not path.exists():
-        raise InputError("there is no such file", where=source, remedy="Check the path.")
     try:
-        with path.open("rb"):
-            pass
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError("there is no such file", where=source, remedy="Check the path.") from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=source) from None
+        raise InputError(f"cannot be read: {error.strerror}", where=source, remedy="Check the path.") from None
+    except ValueError as error:  # a zero byte in the name
+        raise InputError(f"cannot be read: {error}", where=ascii(source), remedy="Check the path.") from None
+    if stat.S_ISDIR(mode):
+        raise InputError("is a folder, not a file", where=source)
+    if not os.access(path, os.R_OK):
+        raise InputError("cannot be read: Permission denied", where=source)
+
+
+class _Unpacked(io.RawIOBase):
+    """What gzip packed, up to a limit: a small file must not fill the memory."""
+
+    def __init__(self, file: BinaryIO, size: int, source: str) -> None:
+        self.inner, self.source, self.count = gzip.GzipFile(fileobj=file), source, 0
+        self.most = min(max(LITTLE, MOST_TIMES * size), MOST_UNPACKED)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer; refuse what grows beyond the limit."""
+        data = self.inner.read(len(buffer))
+        self.count += len(data)
+        if self.count > self.most:
+            raise InputError(
+                f"holds more than {self.most >> 20:,} MB once unpacked, far more than its size says",
+                where=self.source,
+                remedy="Unpack it yourself if it is meant so.",
+            )
+        buffer[: len(data)] = data
+        return len(data)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.rankings import Ids, Rankings
 from steelyard.core.records import Array
-from steelyard.io.text import check_readable
+from steelyard.io.text import is_plain, read_bytes
 
 ENDINGS = ("", ".qrels", ".qrel", ".run", ".trec", ".res", ".txt", ".input", ".test")
 _FIELDS = {
@@ -47,14 +45,10 @@ def read_trec(path: Path, source: str, side: str) -> Rankings:
 
 
 def _bytes(path: Path, source: str) -> Array:
-    check_readable(path, source)
+    if not is_plain(path, source):
+        return np.frombuffer(read_bytes(path, source), dtype=np.uint8)
     try:
-        if path.suffix.lower() == ".gz":
-            with gzip.open(path) as file:
-                return np.frombuffer(file.read(), dtype=np.uint8)
         return np.fromfile(path, dtype=np.uint8)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"cannot be unpacked: {error}", where=source) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", where=source) from None
 

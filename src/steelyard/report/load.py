@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 import math
+import os
 from collections.abc import Mapping
 from functools import partial
 from os import PathLike, fspath
@@ -17,6 +18,8 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
+from steelyard.io.json import parse_json
+from steelyard.io.text import read_bytes
 from steelyard.report.details import figure_of, listing_of, table_of, units_of
 from steelyard.report.json import COMPARISON_SCHEMA, REPORT_SCHEMA
 from steelyard.report.model import Comparison, Provenance, Report, Side
@@ -30,18 +33,20 @@ def read_result(data: str | PathLike[str] | Mapping[str, Any], source: str = "re
     if isinstance(data, Mapping):
         return _result(_Part(data, source))
     source = fspath(data)
+    path = Path(data)
+    if not os.path.exists(path):
+        raise InputError("no such file", where=source, remedy=HOW)
     try:
-        text = Path(data).read_text(encoding="utf-8")
-    except OSError as error:
-        what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
-        raise InputError(what, where=source, remedy=HOW) from None
+        text = read_bytes(path, source).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", where=source, remedy=HOW) from None
+    return parse_result(parse_json(text, source, HOW), source)
+
+
+def parse_result(data: Any, source: str) -> Report | Comparison:
+    """A report or a comparison from what JSON said. No path is taken: what is no object is refused."""
     try:
-        return _result(_Part(json.loads(text), source))
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"not valid JSON at {where}: {error.msg}", where=source, remedy=HOW) from None
+        return _result(_Part(data, source))
     except RecursionError:
         raise InputError("the JSON is nested too deeply", where=source, remedy=HOW) from None
 
@@ -85,12 +90,18 @@ class _Part:
         """A number; null is undefined."""
         if self.value is None:
             return math.nan
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float) or not math.isfinite(self.value):
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             raise self.wrong("a number or null")
-        return float(self.value)
+        try:
+            number = float(self.value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise self.wrong("a finite number or null")
+        return number
 
     def count(self) -> int:
-        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 0:
+        if isinstance(self.value, bool) or not isinstance(self.value, int) or not 0 <= self.value < 1 << 63:
             raise self.wrong("a whole number from 0 up")
         return self.value
 
@@ -150,7 +161,7 @@ def _details(part: _Part) -> dict[str, Any]:
         tables = [table_of(entry.value) for entry in part["tables"].items()]
         figures = [figure_of(entry.value) for entry in part["figures"].items()]
         units, rows = (listing_of(part[name].value) for name in ("units", "rows"))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         said = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(f"'{part.way}' is broken: {said}", where=part.source, remedy=HOW) from None
     return {

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from steelyard.core.errors import InputError
 
@@ -75,6 +77,18 @@ class Folder:
 
     def read(self, name: str, most: int) -> bytes:
         """The bytes of a plain file inside, `most` of them at most; a longer one is refused."""
+        with self._open(name) as file:
+            if os.fstat(file.fileno()).st_size > most:
+                raise Outside("too large")
+            return file.read(most)
+
+    def head(self, name: str, count: int) -> bytes:
+        """The first bytes of a plain file inside, however long it is."""
+        with self._open(name) as file:
+            return file.read(count)
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[BinaryIO]:
         steps = self.parts(name)
         self.path(name)
         flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -88,11 +102,10 @@ class Folder:
                 held.append(os.open(steps[-1], flags, dir_fd=held[-1]))
             else:
                 held.append(os.open(os.path.join(self.root, *steps), flags))
-            about = os.fstat(held[-1])
-            if not stat.S_ISREG(about.st_mode) or about.st_size > most:
-                raise Outside("not a plain file, or too large")
+            if not stat.S_ISREG(os.fstat(held[-1]).st_mode):
+                raise Outside("not a plain file")
             with open(held.pop(), "rb") as file:
-                return file.read(most)
+                yield file
         except OSError:
             raise Outside("cannot be read") from None
         finally:

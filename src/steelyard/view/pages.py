@@ -69,7 +69,6 @@ def runs_page(site: Site, runs: Sequence[Run], folder: str) -> str:
 
 
 def _run_row(site: Site, run: Run, pickable: Sequence[Run]) -> str:
-    changed = datetime.fromtimestamp(run.changed, UTC).strftime("%Y-%m-%d %H:%M")
     cells = []
     for side, place in (("a", 0), ("b", 1)):
         if run.report is None or len(pickable) < 2:
@@ -103,8 +102,16 @@ def _run_row(site: Site, run: Run, pickable: Sequence[Run]) -> str:
     else:
         cells += [f'<td><span class="name">{escape(run.name)}</span></td>', "<td></td>", "<td></td>"]
         cells.append(f'<td class="problem">{escape(run.problem)}</td>')
-    cells.append(f'<td class="when"><small>{changed} UTC</small></td>')
+    cells.append(f'<td class="when"><small>{_when(run.changed)}</small></td>')
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _when(changed: float) -> str:
+    """When a file was written; a file system may hold a time that no calendar has."""
+    try:
+        return datetime.fromtimestamp(changed, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, OSError, ValueError):
+        return "at an unknown time"
 
 
 def _short(score: Score) -> str:

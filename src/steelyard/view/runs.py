@@ -7,9 +7,8 @@ are those that the result was made from.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
@@ -25,14 +24,17 @@ from steelyard.core.stats import Stats
 from steelyard.core.weights import EachUnit
 from steelyard.gating.pairing import compare_results
 from steelyard.io.digest import digest
+from steelyard.io.json import parse_json
+from steelyard.io.text import ending
 from steelyard.metrics import catalogue
-from steelyard.report.load import read_result
+from steelyard.report.load import parse_result
 from steelyard.report.model import Comparison, Report, Side
 from steelyard.view.folder import Folder, Outside
 
 MOST_BYTES = 256 << 20
 MOST_RUNS = 2000
 _HEAD = b'"steelyard/'
+_FORMATS = ("auto", "coco", "lvis", "csv")  # each reads its own file and no other
 T = TypeVar("T")
 
 
@@ -138,15 +140,22 @@ class Runs:
         nothing = Run("", name, changed, None)
         run_id = hashlib.sha256(name.encode("utf-8")).hexdigest()[:16]
         try:
-            data = self.folder.read(name, MOST_BYTES)
+            if _HEAD not in self.folder.head(name, 200):
+                return nothing
         except Outside:
             return nothing
-        if _HEAD not in data[:200]:
-            return nothing
         try:
-            return Run(run_id, name, changed, read_result(json.loads(data), name))
-        except (SteelyardError, ValueError, RecursionError) as error:
+            text = self.folder.read(name, MOST_BYTES).decode("utf-8-sig")
+            return Run(run_id, name, changed, parse_result(parse_json(text, name), name))
+        except Outside as error:
+            why = f"larger than {MOST_BYTES >> 20} MB" if str(error) == "too large" else "it cannot be read"
+            return Run(run_id, name, changed, None, f"{name}: {why}")
+        except UnicodeDecodeError:
+            return Run(run_id, name, changed, None, f"{name}: is not UTF-8 text")
+        except SteelyardError as error:
             return Run(run_id, name, changed, None, str(error))
+        except Exception as error:  # whatever one file holds, the others are shown
+            return Run(run_id, name, changed, None, f"{name}: it cannot be read ({type(error).__name__})")
 
     def data(self, run: Run) -> tuple[Data | None, str]:
         """The data of a run, or why there are none to show."""
@@ -167,6 +176,10 @@ class Runs:
             )
         paths = [str(self.folder.path(name)) for name in (truth, predictions)]
         single = truth == predictions
+        try:
+            self._refuse_leading_out(report, paths)
+        except Outside as error:
+            return None, f"The data are not read again: {error}."
         settings: dict[str, Any] = {
             "missing": p.missing, "extra": p.extra, "columns": p.columns, "options": p.options,
         }  # fmt: skip
@@ -182,6 +195,24 @@ class Runs:
         # Scores and intervals are the result's own; what it does not hold comes from the data.
         whole = replace(plain, scores=report.scores, slices=report.slices, notes=report.notes, provenance=p)
         return Data(whole, measured, truth), ""
+
+    def _refuse_leading_out(self, report: Report, paths: Sequence[str]) -> None:
+        """Raise Outside where reading the data would open more than the files themselves.
+
+        An option may name another file, and a few formats look beside a file. Neither goes through the folder.
+        """
+        if report.task not in catalogue.TASKS:
+            raise Outside(f"there is no task '{report.task}'")
+        kinds = {option.name: option.kind for option in catalogue.TASKS[report.task].options}
+        for name, value in report.provenance.options.items():
+            own = name.rpartition(".")[2].replace("-", "_")
+            if kinds.get(own) in ("path", "ids"):
+                raise Outside(f"the option '{name}' names another file, '{value}'")
+            if own == "format" and value not in _FORMATS:
+                raise Outside(f"the format '{value}' looks beside its file")
+        for path in paths:
+            if ending(path) == ".xml":
+                raise Outside("XML may look beside its file")
 
     def find(self, side: Side, base: str) -> str:
         """The name of a source inside the folder: beside the result, else from the folder's top."""

@@ -17,7 +17,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.records import Array
 from steelyard.io.coco import read_coco
 from steelyard.io.formats.dataset import Category, Dataset, Id, Picture, ids_of
-from steelyard.io.text import check_readable
+from steelyard.io.text import open_bytes, read_bytes
 
 _IMAGE = {"id", "file_name", "width", "height"}
 _ANNOTATION = {"image_id", "category_id", "bbox", "area", "iscrowd", "score", "difficult"}
@@ -27,8 +27,7 @@ EPOCHS = ((10, "r"), (100, "c"))  # LVIS: rare up to 10 images, common up to 100
 
 def holds_results(path: Path) -> bool:
     """Whether a JSON file is an array (results) and not an object (truth)."""
-    check_readable(path, str(path))
-    with path.open("rb") as file:
+    with open_bytes(path, str(path)) as file:
         head = file.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n")
     return head.startswith(b"[")
 
@@ -37,7 +36,7 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
     """Truth or results, as the file's outermost bracket says unless `side` demands one."""
     results = holds_results(path) if not side else side == "prediction"
     records = read_coco(path, "prediction" if results else "truth")
-    data = json.loads(path.read_bytes())
+    data = json.loads(read_bytes(path, source))
     return _results(data, records, source) if results else _truth(data, records, source)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard.core.errors import InputError, nearest
 from steelyard.io.formats import voc, yolo
 from steelyard.io.formats.xml import root_name
+from steelyard.io.text import ending, first_bytes, refuse_foreign
 
 FORMATS = {
     "coco": "COCO JSON: truth, or an array of results",
@@ -33,12 +34,12 @@ def detect(path: Path, source: str) -> str:
     """The format of a file or folder; LVIS reads as `coco` here, since only its images tell."""
     if path.is_dir():
         return _folder(path, source)
-    ending = path.suffix.lower()
-    if ending == ".json":
+    suffix = ending(path)
+    if suffix == ".json":
         return "coco"
-    if ending in TABLES:
+    if suffix in TABLES:
         return "csv"
-    if ending == ".xml":
+    if suffix == ".xml":
         if not path.exists():
             raise InputError("there is no such file", where=source, remedy="Check the path.")
         root = root_name(path)
@@ -50,6 +51,7 @@ def detect(path: Path, source: str) -> str:
         )  # fmt: skip
     if not path.exists():
         raise InputError("there is no such file or folder", where=source, remedy="Check the path.")
+    refuse_foreign(first_bytes(path, source), source)
     raise _unknown(source, f"'{path.suffix}' is no ending of a known format")
 
 
