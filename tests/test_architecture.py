@@ -57,12 +57,12 @@ OUTSIDE: dict[str, set[str]] = {
     "report": {"altair", "vl_convert"},
     "io": {"pyarrow"},
     "compat": {"matplotlib"},
-    "cli": {"click", "uvicorn"},
+    "cli": {"click"},
     "losses": {"array_api_compat", "torch"},
     "scale": {"distributed", "fsspec", "ray"},
     "torch": {"torch"},
     "loggers": {"mlflow", "wandb"},
-    "view": {"starlette"},
+    "view": {"starlette", "uvicorn"},
     "vlm": {"PIL", "pillow_heif", "httpx", "tenacity", "torch", "transformers", "huggingface_hub"},
 }
 

@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import uvicorn
 from PIL import Image
 
 import steelyard as sy
 from steelyard.gating.pairing import compare_results
+from steelyard.view.connections import server as make_server
 from steelyard.view.folder import Folder, Outside
 from steelyard.view.images import image_kind
 from steelyard.view.server import HEADERS, make_app
@@ -59,9 +59,7 @@ class Server:
         self.listening.bind(("127.0.0.1", 0))
         self.port = self.listening.getsockname()[1]
         app = make_app(Folder(folder), TOKEN, self.port)
-        self.server = uvicorn.Server(
-            uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", ws="none", server_header=False)
-        )
+        self.server = make_server(app)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
         self.thread.start()
         while not self.server.started:

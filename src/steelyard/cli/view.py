@@ -28,8 +28,7 @@ def view(folder: str, port: int, open_it: bool) -> None:
     """
     found = Folder(folder)
     try:
-        import uvicorn
-
+        from steelyard.view.connections import server
         from steelyard.view.server import make_app
     except ImportError:
         raise MissingExtra("steelyard view", "view") from None
@@ -46,9 +45,5 @@ def view(folder: str, port: int, open_it: bool) -> None:
     say(f"Steelyard shows {found.root} there, to this machine alone. Ctrl-C ends.", err=True)
     if open_it:
         click.launch(place)
-    config = uvicorn.Config(
-        make_app(found, token, address), log_level="warning", access_log=False, server_header=False,
-        proxy_headers=False, lifespan="off", ws="none",
-    )  # fmt: skip
     with listening, contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+        server(make_app(found, token, address)).run(sockets=[listening])

@@ -192,6 +192,8 @@ class Runs:
             plain = api.evaluate(report.task, *both, list(p.metrics), confidence=None, **settings)
         except SteelyardError as error:
             return None, f"The data cannot be read again: {error}"
+        except (OverflowError, RecursionError, ValueError, TypeError, OSError) as error:
+            return None, f"The data cannot be read again ({type(error).__name__})."
         # Scores and intervals are the result's own; what it does not hold comes from the data.
         whole = replace(plain, scores=report.scores, slices=report.slices, notes=report.notes, provenance=p)
         return Data(whole, measured, truth), ""

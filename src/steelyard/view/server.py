@@ -78,6 +78,9 @@ class Guard:
             return 403, "The address lacks the token that was shown when the server started."
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "This server only shows."
+        lengths = [value for name, value in headers if name.lower() == b"content-length"]
+        if any(name.lower() == b"transfer-encoding" for name, _ in headers) or any(v != b"0" for v in lengths):
+            return 413, "A request to this server has no body."
         if not _PLAIN.match(raw.split(b"?")[0]) or b"//" in raw.split(b"?")[0]:
             return 404, "There is no such page."
         return None
