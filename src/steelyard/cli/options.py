@@ -179,7 +179,7 @@ def put_out(
     html: str | None = None,
     figures: str | None = None,
     details: bool = False,
-    more: Sequence[object] = (),
+    more: Sequence[str] = (),
 ) -> None:
     """Write files, say on stderr where, and print the result on stdout last: what is lost there loses no file.
 

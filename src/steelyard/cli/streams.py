@@ -60,18 +60,20 @@ class Output(io.TextIOBase):
 def open_streams() -> None:
     """Take standard output and error in hand: UTF-8, with an escape for what it lacks, and there even where closed."""
     if sys.stdin is None:
-        sys.stdin = open(os.devnull, encoding="utf-8")
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, it stays open
+    if sys.stdout is None:  # its number must not fall to a file that is opened later
+        os.open(os.devnull, os.O_WRONLY)
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, it stays open
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.stdout = Output(sys.stdout)  # type: ignore[assignment]
+    sys.stdout = Output(sys.stdout)
 
 
 def drop_output() -> None:
     """Let what is still to be written go nowhere: nothing is said at the end of the process."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)

@@ -65,7 +65,7 @@ def _check_separator(names: list[str], source: str, delimiter: str) -> None:
 def _remedy(row: list[str], count: int) -> str:
     """What to do about a row that does not fit the header: a decimal comma makes two fields of one."""
     if len(row) > count:
-        for left, right in pairwise(part.strip() for part in row):
+        for left, right in reversed(list(pairwise(part.strip() for part in row))):
             if left.lstrip("+-").isdigit() and right.isdigit():
                 return f"Is '{left},{right}' a number with a decimal comma? Write a point: {left}.{right}."
     return "Quote fields that hold the separator."
