@@ -430,9 +430,10 @@ def test_broken_results(name: str, tmp_path: Path) -> None:
 
 
 FILES = {
-    "empty": (b"", ["not valid JSON at line 1, column 1"]),
-    "cut off": (b'{"schema": ', ["not valid JSON at line 1"]),
-    "not text": (b"\xff\xfe", ["not UTF-8"]),
+    "empty": (b"", ["not valid JSON at character 0"]),
+    "cut off": (b'{"schema": ', ["not valid JSON at character 11"]),
+    "not text": (b"\xff\xff", ["not UTF-8"]),
+    "UTF-16": (b"\xff\xfe{\x00}\x00", ["is UTF-16 text"]),
     "deep": (b"[" * 200_000, ["r.json"]),
     "not finite": (json.dumps(changed("scores.0.value", math.nan)).encode(), ["scores[0].value is NaN"]),
 }

@@ -84,7 +84,7 @@ def main() -> None:
         named = f"{error.filename}: " if isinstance(error.filename, str) else ""
         _fail(f"{named}{error.strerror or error}")
     except click.ClickException as error:
-        error.message = visible(error.message)
+        vars(error)["message"] = visible(error.message)  # Click calls it final
         error.show()
         sys.exit(error.exit_code)
     except click.Abort:
