@@ -63,7 +63,7 @@ OUTSIDE: dict[str, set[str]] = {
     "torch": {"torch"},
     "loggers": {"mlflow", "wandb"},
     "view": {"starlette", "uvicorn"},
-    "vlm": {"PIL", "pillow_heif", "httpx", "tenacity", "torch", "transformers", "huggingface_hub"},
+    "vlm": {"PIL", "pillow_heif", "httpx", "httpcore", "tenacity", "torch", "transformers", "huggingface_hub"},
 }
 
 

@@ -10,8 +10,8 @@ import pytest
 from vlm_help import completion, frames_csv, sent_grey, serving
 
 from steelyard.core.errors import InputError
-from steelyard.vlm import openai
 from steelyard.vlm.backend import Hopeless, ModelOptions, open_backend
+from steelyard.vlm.completions import retry_after
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import NAME, read_journal
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
@@ -153,11 +153,11 @@ def test_retry_after_is_honoured(frames, tmp_path: Path) -> None:
         ask(server.url, frames[:1], tmp_path / "run")
     first, second = (moment for moment, _, _ in server.requests)
     assert second - first >= 0.4
-    assert openai._retry_after("7") == 7
-    assert 3 < openai._retry_after(formatdate(time.time() + 5, usegmt=True)) <= 5
-    assert openai._retry_after(formatdate(time.time() - 50, usegmt=True)) == 0
-    assert openai._retry_after("soon") is None
-    assert openai._retry_after(None) is None
+    assert retry_after("7") == 7
+    assert 3 < retry_after(formatdate(time.time() + 5, usegmt=True)) <= 5
+    assert retry_after(formatdate(time.time() - 50, usegmt=True)) == 0
+    assert retry_after("soon") is None
+    assert retry_after(None) is None
 
 
 def test_the_run_gives_up_when_nothing_works(frames, tmp_path: Path) -> None:

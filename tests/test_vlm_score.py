@@ -73,11 +73,11 @@ def test_prompts_word_for_word() -> None:
 def test_own_prompts(tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text('{"short": "Grams of [FOOD_NAME]?", "plain": "Grams?"}')
     (tmp_path / "one.txt").write_text("How much?\n")
-    assert choose_prompts([], tmp_path / "p.json") == (
+    assert choose_prompts([], tmp_path / "p.json", "grams") == (
         Prompt("short", "Grams of [FOOD_NAME]?"),
         Prompt("plain", "Grams?"),
     )
-    assert read_prompts(tmp_path / "one.txt") == {"one": Prompt("one", "How much?")}
+    assert read_prompts(tmp_path / "one.txt", "grams") == {"one": Prompt("one", "How much?")}
     assert choose_prompts(["reason", "direct"]) == (PROMPTS["reason"], PROMPTS["direct"])
     with pytest.raises(InputError, match=r"no prompt 'reasn'.*'reason'"):
         choose_prompts(["reasn"])
@@ -89,7 +89,7 @@ def test_own_prompts(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="empty"):
         read_prompts(tmp_path / "empty.txt")
     frames_csv(tmp_path)
-    ask(tmp_path, lambda c: str(grey_of(c)), choose_prompts([], tmp_path / "p.json"))
+    ask(tmp_path, lambda c: str(grey_of(c)), choose_prompts([], tmp_path / "p.json", "grams"))
     result = score(tmp_path / "run", draws=100)
     assert [row.prompt for row in result.rows] == ["short", "plain"]
     assert [pair.question for pair in result.pairs] == ["is it the better prompt?"]
@@ -416,7 +416,7 @@ def test_a_wrong_key_ends_the_run(tmp_path: Path, steelyard) -> None:
             MY_KEY="sk-123456",
         )
     assert done.returncode == 2
-    assert "refuses the key (401). Check the key in the environment variable MY_KEY." in done.stderr
+    assert "refuses the key (401: bad key [key]). Check the environment variable MY_KEY." in done.stderr
     assert "sk-123456" not in done.stderr + "".join(p.read_text() for p in (tmp_path / "run").iterdir())
 
 

@@ -42,7 +42,7 @@ def _model_options(function: Any) -> Any:
         "concurrency": (int, "openai: questions under way at once."),
         "rate": (float, "openai: most questions a minute; 0 is no limit."),
         "retries": (int, "openai: attempts at a question."),
-        "timeout": (float, "openai: seconds to wait for an answer."),
+        "timeout": (float, "openai: seconds for an attempt, all in all."),
     }
     for name, (kind, text) in reversed(kinds.items()):
         default = getattr(_DEFAULTS, name.replace("-", "_"))
@@ -65,6 +65,7 @@ def vlm() -> None:
 @click.option("--model", required=True, metavar="SPEC", help="hf:FOLDER_OR_ID or openai:MODEL@URL.")
 @click.option("--prompts", metavar="NAMES", help=f"Names joined by commas; by default {','.join(PROMPTS)}.")
 @click.option("--prompt-file", metavar="FILE", type=click.Path(), help="Own prompts: JSON of name and text, or a text.")
+@click.option("--answer", metavar="KIND", default="", help="What own prompts ask for: grams.")
 @click.option("--out", required=True, metavar="DIR", help="The run's folder. A run that stopped goes on there.")
 @click.option("--controls", is_flag=True, help="Also ask about a grey image and about another meal's.")
 @click.option("--share/--no-share", default=True, help="hf: encode a picture once for all its prompts.")
@@ -79,6 +80,7 @@ def run(
     model: str,
     prompts: str | None,
     prompt_file: str | None,
+    answer: str,
     out: str,
     controls: bool,
     share: bool,
@@ -94,7 +96,7 @@ def run(
     kcal_per_g and valid. Replies go to the journal in DIR as they come; the same command goes on where it stopped.
     """
     names = [name.strip() for name in (prompts or "").split(",") if name.strip()]
-    chosen = choose_prompts(names, prompt_file)
+    chosen = choose_prompts(names, prompt_file, answer)
     shown = read_frames(frames)
     problems = [frame.problem for frame in shown if frame.problem and frame.valid]
     for problem in problems[:5]:

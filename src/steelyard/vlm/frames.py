@@ -117,6 +117,8 @@ def stored_frames(path: Path) -> tuple[Frame, ...]:
     frames = []
     for row in range(len(records)):
         digest, width, height, problem = (extra[name][row] for name in _STORED)
+        if digest and not (width.isdecimal() and height.isdecimal() and len(width + height) < 20):
+            raise InputError(f"'{width}' by '{height}' is no size of an image", where=records.place(row))
         picture = Picture(digest, int(width), int(height)) if digest else None
         frames.append(
             Frame(

@@ -2,21 +2,32 @@
 
 A picture is known by the SHA-256 of its file's bytes; that is what the journal keeps. Pillow is imported when a
 picture is first opened.
+
+However many threads ask, the pixels that are decoded at one time are bounded (`PIXELS_AT_ONCE`): a small file may hold
+a hundred million. Sizes are known from the header, before a pixel is decoded.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import re
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra
 from steelyard.core.frozen import frozen
+from steelyard.vlm.ordinary import read_ordinary
 
 MAX_SIDE = 1024
 MOST_PIXELS = 100_000_000
+MOST_BYTES = 256 * 2**20
+PIXELS_AT_ONCE = 100_000_000
+FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "BMP", "GIF", "TIFF", "HEIF", "AVIF")  # those that run no other program
 GREY = (128, 128, 128)
 
 
@@ -30,7 +41,11 @@ class Picture:
     path: Path | None = None
 
     def load(self, max_side: int = MAX_SIDE) -> Any:
-        """The upright RGB image, its longer side at most `max_side`."""
+        """The upright RGB image, its longer side at most `max_side`. Waits while too many pixels are being decoded."""
+        with _flight.hold(self.width * self.height, PIXELS_AT_ONCE):
+            return self._load(max_side)
+
+    def _load(self, max_side: int) -> Any:
         pil = _pillow()
         if self.path is None:
             image = pil.new("RGB", (self.width, self.height), GREY)
@@ -39,6 +54,7 @@ class Picture:
             if hashlib.sha256(data).hexdigest() != self.digest:
                 raise InputError("the image changed while the run was under way", where=str(self.path))
             image = _upright(data, str(self.path))
+            del data
         if max(image.size) > max_side:
             image.thumbnail((max_side, max_side), pil.Resampling.LANCZOS)
         return image
@@ -48,6 +64,30 @@ class Picture:
         buffer = io.BytesIO()
         self.load(max_side).save(buffer, format="PNG", compress_level=3)
         return buffer.getvalue()
+
+
+class _Flight:
+    """Pixels that are decoded just now, by all threads together."""
+
+    def __init__(self) -> None:
+        self.held = 0
+        self._free = threading.Condition()
+
+    @contextmanager
+    def hold(self, pixels: int, most: int) -> Iterator[None]:
+        """Wait until so many more are allowed; one picture alone always is."""
+        with self._free:
+            self._free.wait_for(lambda: not self.held or self.held + pixels <= most)
+            self.held += pixels
+        try:
+            yield
+        finally:
+            with self._free:
+                self.held -= pixels
+                self._free.notify_all()
+
+
+_flight = _Flight()
 
 
 def read_picture(path: Path) -> Picture:
@@ -72,12 +112,7 @@ def _pillow() -> Any:
 
 
 def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError("there is no such image", where=str(path), remedy="Check the path.") from None
-    except OSError as error:
-        raise InputError(f"the image cannot be read: {error.strerror}", where=str(path)) from None
+    return read_ordinary(path, MOST_BYTES, "image")
 
 
 def _open(data: bytes, where: str) -> Any:
@@ -92,9 +127,10 @@ def _open(data: bytes, where: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # our own limit is below Pillow's, and an error
-            image = pil.open(io.BytesIO(data))
-    except pil.DecompressionBombError:
-        raise _too_large(where, "too many pixels") from None
+            image = pil.open(io.BytesIO(data), formats=[name for name in FORMATS if name in _known(pil)])
+    except pil.DecompressionBombError as error:
+        count = re.search(r"\d+", str(error))
+        raise _too_large(where, f"{int(count[0]):,} pixels" if count else "too many pixels") from None
     except Exception:  # whatever a damaged header makes Pillow raise
         if data[4:8] == b"ftyp" and not heif:
             raise InputError("HEIC images need pillow-heif", where=where, remedy="pip install pillow-heif.") from None
@@ -104,6 +140,12 @@ def _open(data: bytes, where: str) -> Any:
     if width * height > MOST_PIXELS:
         raise _too_large(where, f"{width:,} × {height:,} pixels")
     return image
+
+
+def _known(pil: Any) -> Any:
+    """The formats that this Pillow can open."""
+    pil.init()
+    return pil.OPEN
 
 
 def _too_large(where: str, what: str) -> InputError:

@@ -11,9 +11,11 @@ whatever changes, an old answer is never taken for a new one. No key, token or h
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +23,11 @@ from typing import Any
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.vlm.ordinary import reason
 
 NAME = "journal.jsonl"
+# A FIFO in its place must not hold the run up before it is known for one.
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _START = b'{"key":"'
 _KEY = slice(8, 40)
 _STATE = slice(51, 52)  # behind `","state":"`
@@ -84,10 +89,15 @@ class Journal:
     """A journal open for appending. `done` holds the keys that need no asking."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / NAME
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self.path, _FLAGS, 0o644)
+        except (OSError, ValueError) as error:
+            raise InputError(f"the journal cannot be opened: {reason(error)}", where=str(self.path)) from None
+        try:
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise InputError("the journal is no ordinary file", where=str(self.path), remedy="Give another --out.")
             _lock(self._file, self.path)
             self.dropped = _drop_torn_line(self._file)
             self.done, self._texts = _index(self.path)
@@ -96,20 +106,31 @@ class Journal:
             raise
 
     def append(self, readings: Iterable[Reading]) -> None:
-        """Write readings and bring them to disk; only then do they count as done."""
+        """Write readings and bring them to disk; only then do they count as done. A full disk leaves none by half."""
         lines = []
+        texts: set[str] = set()
         readings = list(readings)
         for reading in readings:
             for turn in reading.turns:
                 digest = text_digest(turn.ask)
-                if digest not in self._texts:
-                    self._texts.add(digest)
+                if digest not in self._texts and digest not in texts:
+                    texts.add(digest)
                     lines.append(json.dumps({"text": digest, "body": turn.ask}, separators=(",", ":")).encode() + b"\n")
             lines.append(reading.line())
         data = memoryview(b"".join(lines))
-        while data:
-            data = data[os.write(self._file, data) :]
-        os.fsync(self._file)
+        size = os.fstat(self._file).st_size
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+            os.fsync(self._file)
+        except OSError as error:
+            with contextlib.suppress(OSError):  # what stays is cut off when the journal is next opened
+                os.ftruncate(self._file, size)
+            remedy = "What was read before is kept; make room and run the same command again."
+            raise InputError(
+                f"the journal cannot be written: {reason(error)}", where=str(self.path), remedy=remedy
+            ) from None
+        self._texts |= texts
         self.done.update(reading.key.encode() for reading in readings if not reading.error)
 
     def close(self) -> None:
@@ -130,12 +151,16 @@ def read_journal(folder: Path, wanted: Sequence[str] | None = None) -> dict[str,
     path = folder / NAME
     if not path.exists():
         raise InputError("there is no journal", where=str(folder), remedy="Give the folder of 'steelyard vlm run'.")
+    if not path.is_file():
+        raise InputError("the journal is no ordinary file", where=str(path))
     keep = None if wanted is None else {key.encode() for key in wanted}
     texts: dict[str, str] = {}
     found: dict[str, Reading] = {}
     for number, line in _lines(path):
         if line.startswith(_TEXT):
             data = _decode(line, path, number)
+            if not isinstance(data.get("text"), str) or not isinstance(data.get("body"), str):
+                raise _damaged(path, number, "it holds no text")
             texts[data["text"]] = data["body"]
         elif keep is None or line[_KEY] in keep:
             reading = _reading(_decode(line, path, number), texts, path, number)
@@ -146,23 +171,33 @@ def read_journal(folder: Path, wanted: Sequence[str] | None = None) -> dict[str,
 
 def _reading(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> Reading:
     try:
-        turns = tuple(
-            Turn(
-                texts.get(t["ask"], ""), t["reply"], t["finish"], t["usage"], t["latency"], t["attempts"],
-                t.get("error", ""),
-            )
-            for t in data["turns"]
-        )  # fmt: skip
-        return Reading(data["key"], data["model"], data["prompt"], data["image"], turns)
-    except (KeyError, TypeError) as error:
+        key, model, prompt, image = names = [data["key"], data["model"], data["prompt"], data["image"]]
+        if not all(isinstance(name, str) for name in names):
+            raise _damaged(path, number, "a name is no text")
+        return Reading(key, model, prompt, image, tuple(_turn(t, texts, path, number) for t in data["turns"]))
+    except KeyError as error:
         raise _damaged(path, number, f"{error} is missing") from None
+    except (TypeError, AttributeError):
+        raise _damaged(path, number, "its turns are no turns") from None
+
+
+def _turn(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> Turn:
+    said = [data["reply"], data["finish"], data.get("error", ""), data["ask"]]
+    counted = [data["latency"], data["attempts"]]
+    plain = all(isinstance(v, str) for v in said) and all(isinstance(v, int | float) for v in counted)
+    if not plain or not isinstance(data["usage"], dict):
+        raise _damaged(path, number, "a turn holds values of another kind")
+    reply, finish, error = (text.encode("utf-8", "replace").decode() for text in said[:3])  # no half of a pair
+    return Turn(texts.get(said[3], ""), reply, finish, data["usage"], counted[0], counted[1], error)
 
 
 def _decode(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
-        data: dict[str, Any] = json.loads(line)
-    except ValueError as error:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
         raise _damaged(path, number, str(error)) from None
+    if not isinstance(data, dict):
+        raise _damaged(path, number, "it is no object")
     return data
 
 

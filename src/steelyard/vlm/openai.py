@@ -8,7 +8,6 @@ wrong key, no such model) ends the run at once. The key comes from an environmen
 from __future__ import annotations
 
 import base64
-import email.utils
 import json
 import os
 import re
@@ -19,7 +18,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.visible import visible
 from steelyard.vlm.backend import Conversation, Hopeless, ModelOptions, Reply
+from steelyard.vlm.completions import error_detail, read_completion, retry_after
+from steelyard.vlm.secret import SHORT, Secret
+from steelyard.vlm.wire import Answer, Lost, Wire
 
 RETRIED = {408, 409, 429}
 LONGEST_WAIT = 60.0
@@ -44,11 +47,10 @@ class OpenAI:
 
     def __init__(self, spec: str, options: ModelOptions) -> None:
         try:
-            import httpx
             import tenacity
         except ImportError:
             raise MissingExtra("an openai: model", "vlm") from None
-        self._httpx, self._tenacity = httpx, tenacity
+        self._tenacity = tenacity
         found = re.match(r"(.*?)@(https?://.*)", spec, re.S)
         model, url = found.groups() if found else spec.rpartition("@")[::2]
         if not model or not url:
@@ -64,19 +66,24 @@ class OpenAI:
         }  # fmt: skip
         self.workers = options.concurrency
         self._options = options
-        self._key = os.environ.get(options.key_variable, "").strip()
-        self._client = httpx.Client(
-            timeout=httpx.Timeout(options.timeout, connect=min(10.0, options.timeout)),
-            limits=httpx.Limits(max_connections=options.concurrency, max_keepalive_connections=options.concurrency),
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+        self._secret = Secret(_key(options.key_variable))
+        if len(self._secret.key) >= SHORT and self._secret.key in spec:
+            remedy = f"Both are written down: give the key by the variable {options.key_variable} alone."
+            raise InputError("the model's name or URL holds the key", remedy=remedy)
+        key = self._secret.key
+        self._wire = Wire(
+            f"{self.url}/chat/completions",
+            {"Authorization": f"Bearer {key}"} if key else {},
+            options.timeout,
+            options.concurrency,
         )
         self._answered = False
         self._turn = threading.Lock()
         self._next = 0.0
 
     def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        """End what is under way, and close the connections."""
+        self._wire.close()
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """Ask for each conversation; the runner calls this from several threads."""
@@ -93,6 +100,7 @@ class OpenAI:
             wait=self._wait,
             retry=self._tenacity.retry_if_exception_type(_Passing),
             reraise=True,
+            sleep=self._wire.closed.wait,
         )
         attempts = 0
         try:
@@ -141,61 +149,54 @@ class OpenAI:
             now = time.monotonic()
             mine = max(now, self._next)
             self._next = mine + 60.0 / self._options.rate
-        time.sleep(max(0.0, mine - now))
+        self._wire.closed.wait(max(0.0, mine - now))
 
     def _once(self, body: bytes) -> Reply:
         self._pace()
-        httpx = self._httpx
         try:
-            answer = self._client.post(
-                f"{self.url}/chat/completions", content=body, headers={"Content-Type": "application/json"}
-            )
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise _Unreachable(self._clean(str(error) or type(error).__name__)) from None
-        except httpx.TimeoutException:
-            raise _Passing(f"no answer within {self._options.timeout:g} s") from None
-        except httpx.TransportError as error:
-            raise _Passing(self._clean(f"the connection broke: {error or type(error).__name__}")) from None
-        except (httpx.InvalidURL, httpx.HTTPError) as error:
-            raise InputError(self._clean(f"the request cannot be made: {error}")) from None
-        if answer.status_code != 200:
+            answer = self._wire.post(body)
+        except Lost as error:
+            failure = _Unreachable if error.unreachable else _Passing
+            raise failure(self._clean(str(error))) from None
+        except InputError as error:
+            raise InputError(self._clean(str(error))) from None
+        if answer.status != 200:
             self._refuse(answer)
-        return self._read(answer)
+        kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in ("application/json", "text/json", ""):
+            raise _Passing(f"the server answers with {self._clean(kind)[:80]}, not JSON")
+        try:
+            return read_completion(answer.body, self._options.max_tokens, self._secret.scrub)
+        except ValueError as error:
+            raise _Passing(str(error)) from None
 
-    def _refuse(self, answer: Any) -> None:
-        code, detail = answer.status_code, self._clean(_detail(answer.text))
+    def _refuse(self, answer: Answer) -> None:
+        code, detail = answer.status, error_detail(answer.body, self._secret.scrub)
         what = f"the server says {code}{f': {detail}' if detail else ''}"
         if code in RETRIED or code >= 500:
-            raise _Passing(what, _retry_after(answer.headers.get("retry-after")))
+            raise _Passing(what, retry_after(answer.headers.get("retry-after")))
         if code in (401, 403):
             variable = self._options.key_variable
-            remedy = f"Check the key in the environment variable {variable}." if self._key else f"Set {variable}."
-            raise Hopeless(f"{self.url} refuses the key ({code}). {remedy}")
+            remedy = (
+                f"Check the key in the environment variable {variable}." if self._secret.key else f"Set {variable}."
+            )
+            said = f"{code}: {detail}" if detail else str(code)
+            raise Hopeless(f"{self.url} refuses the key ({said}). {remedy}")
         if code in (301, 302, 303, 307, 308, 404, 405):
             raise Hopeless(f"{self.url}/chat/completions: {what}. Check the URL and the model's name '{self.label}'.")
         raise InputError(what)
 
-    def _read(self, answer: Any) -> Reply:
-        kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind not in ("application/json", "text/json", ""):
-            raise _Passing(f"the server answers with {kind}, not JSON")
-        try:
-            data = answer.json()
-        except ValueError:
-            raise _Passing("the server's answer is not valid JSON; it may be cut off") from None
-        try:
-            choice = data["choices"][0]
-            text = _text(choice["message"].get("content"))
-        except (KeyError, IndexError, TypeError, AttributeError):
-            raise _Passing("the server's answer holds no choice with a message") from None
-        usage = {k: v for k, v in (data.get("usage") or {}).items() if isinstance(v, int)}
-        finish = choice.get("finish_reason")
-        if finish is None:  # some servers leave it out; a full budget says the same
-            finish = "length" if usage.get("completion_tokens", 0) >= self._options.max_tokens else "stop"
-        return Reply(text, str(finish), usage)
-
     def _clean(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if self._key else text
+        return visible(self._secret.scrub(text))
+
+
+def _key(variable: str) -> str:
+    """The key of an environment variable; refused where no header could carry it."""
+    key = os.environ.get(variable, "").strip()
+    if not key.isascii() or not key.isprintable():
+        remedy = "Set it again, without line ends, quotes or letters beyond ASCII."
+        raise InputError(f"the key in the environment variable {variable} holds what no key can", remedy=remedy)
+    return key
 
 
 def _checked(url: str) -> str:
@@ -214,38 +215,3 @@ def _checked(url: str) -> str:
             remedy="URLs are written to the journal: give the key by the environment variable.",
         )
     return url.rstrip("/")
-
-
-def _text(content: Any) -> str:
-    """The text of a message: a string, a list of parts, or nothing."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    return "".join(part.get("text") or "" for part in content if part.get("type", "text") == "text")
-
-
-def _detail(text: str) -> str:
-    """The message inside an error's body, on one line and not too long."""
-    try:
-        data = json.loads(text)
-        error = data.get("error", data)
-        text = error.get("message") or text if isinstance(error, dict) else str(error)
-    except (ValueError, AttributeError):
-        pass
-    text = " ".join(str(text).split())
-    return text if len(text) <= 200 else text[:197] + "..."
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from a number or a date."""
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return None

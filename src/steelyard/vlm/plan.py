@@ -17,7 +17,7 @@ from steelyard.core.frozen import frozen
 from steelyard.io.text import open_text
 from steelyard.io.write import write_text
 from steelyard.version import __version__
-from steelyard.vlm.answers import MOST_GRAMS
+from steelyard.vlm.answers import MOST_GRAMS, check_mode
 from steelyard.vlm.frames import Frame
 from steelyard.vlm.images import Picture, blank
 from steelyard.vlm.journal import reading_key
@@ -107,7 +107,7 @@ def save_plan(folder: Path, plan: Plan) -> None:
 def read_plans(folder: Path) -> list[Plan]:
     """The plans of a run, in the order of their first asking."""
     path = folder / NAME
-    if not path.exists():
+    if not path.is_file():
         raise InputError("this is no run's folder", where=str(folder), remedy="Give what 'vlm run --out' was given.")
     with open_text(path, str(path)) as file:
         text = file.read()
@@ -115,8 +115,20 @@ def read_plans(folder: Path) -> list[Plan]:
         data = json.loads(text)
         if data["schema"] != SCHEMA:
             raise InputError(f"schema '{data['schema']}' is not known", where=str(path), remedy=f"Known: {SCHEMA}.")
-        return [Plan(**plan) for plan in data["plans"]]
-    except (ValueError, KeyError, TypeError) as error:
+        return [_plan(plan) for plan in data["plans"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"not readable: {error}", where=str(path)) from None
+
+
+def _plan(data: dict[str, Any]) -> Plan:
+    """A plan of plain values; ValueError where one is of another kind than a run writes."""
+    plan = Plan(**data)
+    texts = [plan.model, plan.label, plan.fingerprint, plan.follow_up, plan.mode]
+    if not isinstance(plan.prompts, dict) or not all(isinstance(t, str) for t in [*texts, *plan.prompts.values()]):
+        raise ValueError("a plan holds values of another kind")
+    if not isinstance(plan.settings, dict) or type(plan.most) not in (int, float) or type(plan.controls) is not bool:
+        raise ValueError("a plan holds settings of another kind")
+    check_mode(plan.mode)
+    return plan

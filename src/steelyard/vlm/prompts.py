@@ -1,7 +1,8 @@
 """The prompts: what is asked about a frame, word for word, and the follow-up where the reply is no number.
 
 The four of the paper ask with or without the food's name, directly or by way of visual cues; `[FOOD_NAME]` is filled
-in. Own prompts come from a file: a JSON object of name and text, or one text file a prompt.
+in. Own prompts come from a file: a JSON object of name and text, or one text file a prompt. They say what their answer
+is, since every reply is read as grams: a question for kilocalories would be scored as a weight in silence.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from pathlib import Path
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
-from steelyard.io.text import open_text
+from steelyard.vlm.ordinary import read_ordinary
 
 FOOD_NAME = "[FOOD_NAME]"
+ANSWERS = ("grams",)
+MOST_BYTES = 2**20
 
 _TASK = "Estimate the remaining weight of the food in this image in grams."
 _EXPERT = "You are an expert dietician."
@@ -62,9 +65,9 @@ PROMPTS: dict[str, Prompt] = {
 }
 
 
-def choose_prompts(names: Sequence[str], file: str | Path | None = None) -> tuple[Prompt, ...]:
+def choose_prompts(names: Sequence[str], file: str | Path | None = None, answer: str = "") -> tuple[Prompt, ...]:
     """The prompts of those names: the paper's, or those of a file; all of a file's where none is named."""
-    known = read_prompts(Path(file)) if file is not None else PROMPTS
+    known = read_prompts(Path(file), answer) if file is not None else PROMPTS
     chosen = []
     for name in names or known:
         if name not in known:
@@ -73,21 +76,40 @@ def choose_prompts(names: Sequence[str], file: str | Path | None = None) -> tupl
     return tuple(dict.fromkeys(chosen))
 
 
-def read_prompts(path: Path) -> dict[str, Prompt]:
-    """Prompts from a JSON object of name and text, or from a text file that holds one."""
-    with open_text(path, str(path)) as file:
-        text = file.read()
-    if path.suffix.lower() != ".json":
-        if not text.strip():
-            raise InputError("the prompt is empty", where=str(path), remedy="Write the text to be asked.")
-        return {path.stem: Prompt(path.stem, text.strip())}
+def read_prompts(path: Path, answer: str = "") -> dict[str, Prompt]:
+    """Prompts from a JSON object of name and text, or from a text file that holds one.
+
+    `answer` says what all of them ask for; in JSON a prompt may say it itself: `{"text": ..., "answer": "grams"}`.
+    """
     try:
-        data = json.loads(text)
-    except ValueError as error:
+        text = read_ordinary(path, MOST_BYTES, "file of prompts").decode("utf-8-sig")
+        data = json.loads(text) if path.suffix.lower() == ".json" else {path.stem: text}
+    except UnicodeDecodeError:
+        raise InputError("the prompts are not UTF-8 text", where=str(path), remedy="Save the file as UTF-8.") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"not valid JSON: {error}", where=str(path)) from None
     if not isinstance(data, dict) or not data:
         raise InputError("holds no prompts", where=str(path), remedy='Example: {"short": "How many grams are left?"}.')
-    for name, value in data.items():
-        if not isinstance(value, str) or not value.strip():
-            raise InputError(f"prompt '{name}' is not a text", where=str(path), remedy="Give each name a text.")
-    return {name: Prompt(name, value.strip()) for name, value in data.items()}
+    return {name: _own(name, value, answer, str(path)) for name, value in data.items()}
+
+
+def _own(name: str, value: object, answer: str, where: str) -> Prompt:
+    if isinstance(value, dict) and set(value) <= {"text", "answer"} and isinstance(value.get("answer", ""), str):
+        answer = value.get("answer", "") or answer
+        value = value.get("text")
+    if not isinstance(value, str):
+        raise InputError(f"prompt '{name}' is not a text", where=where, remedy="Give each name a text.")
+    if not value.strip():
+        raise InputError(f"prompt '{name}' is empty", where=where, remedy="Write the text to be asked.")
+    if not answer:
+        remedy = "If it asks for a weight in grams, add --answer grams. Replies are read as grams, and as nothing else."
+        raise InputError(f"prompt '{name}' does not say how its answer is read", where=where, remedy=remedy)
+    if answer not in ANSWERS:
+        raise InputError(
+            f"prompt '{name}' asks for '{answer}', which is not read",
+            where=where,
+            remedy=f"Known: {', '.join(ANSWERS)}.",
+        )
+    return Prompt(name, value.strip())

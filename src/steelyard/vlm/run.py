@@ -22,6 +22,7 @@ from steelyard.vlm.plan import Plan, Question, questions, save_plan
 from steelyard.vlm.prompts import FOLLOW_UP, Prompt
 
 FRAMES = "frames.csv"
+SAME = 3  # so many equal failures before any answer end a run
 
 
 @dataclass
@@ -64,7 +65,8 @@ def run(
 ) -> Progress:
     """Ask everything that the journal in `out` does not hold yet.
 
-    `give_up` ends the run after so many readings failed one after the other. `watch` is called after each batch.
+    `give_up` ends the run after so many readings failed one after the other; three that fail in the same words end it
+    where the model has not answered yet. `watch` is called after each batch.
     """
     check_mode(mode)
     if not prompts:
@@ -113,7 +115,7 @@ def _ask_all(
     watch: Callable[[Progress], None],
 ) -> None:
     batches = _batches(backend, todo)
-    failed_in_a_row = 0
+    failed_in_a_row, words, same = 0, "", 0
     watch(progress)
     pool = ThreadPoolExecutor(backend.workers, thread_name_prefix="ask")
     try:
@@ -123,8 +125,11 @@ def _ask_all(
             for reading in readings:
                 _count(progress, reading, plan)
                 failed_in_a_row = failed_in_a_row + 1 if reading.error else 0
+                same = same + 1 if reading.error == words else 1
+                words = reading.error
             watch(progress)
-            if failed_in_a_row >= give_up:
+            hopeless = same >= SAME and not progress.done and not progress.held
+            if failed_in_a_row >= give_up or (words and hopeless):
                 raise Hopeless(
                     f"{failed_in_a_row} readings failed one after the other, the last: {progress.last_error}. "
                     "What was read is kept; run the same command again to go on."
