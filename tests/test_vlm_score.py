@@ -416,7 +416,7 @@ def test_a_wrong_key_ends_the_run(tmp_path: Path, steelyard) -> None:
             MY_KEY="sk-123456",
         )
     assert done.returncode == 2
-    assert "refuses the key (401: bad key [key]). Check the environment variable MY_KEY." in done.stderr
+    assert "refuses the key (401: bad key [key]). Check the key in the environment variable MY_KEY." in done.stderr
     assert "sk-123456" not in done.stderr + "".join(p.read_text() for p in (tmp_path / "run").iterdir())
 
 
