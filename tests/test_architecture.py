@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "stats": {"core", "_native"},
     "report": {"core", "io", "version"},
     "lineup": {"core", "stats", "report"},
-    "api": {"core", "io", "align", "metrics", "stats", "report", "lineup"},
+    "api": {"core", "io", "align", "metrics", "stats", "report", "lineup", "checks"},
     "compacted": {"core", "io", "align", "metrics", "stats", "report", "api"},
     "accumulator": {"core", "io", "align", "metrics", "stats", "report", "api", "compacted", "version"},
     "torch": {"core", "accumulator"},

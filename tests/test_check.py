@@ -83,10 +83,10 @@ def iou(a: Any, b: Any) -> float:
 @pytest.mark.parametrize("seed", range(36))
 def test_healthy_data_give_no_error_and_no_warning(seed: int) -> None:
     truth, results = healthy(seed)
-    report = sy.check(truth, results)
+    report = sy.check("boxes", truth, results)
     assert report.ok
     assert not report.warnings, report
-    alone = sy.check(truth)
+    alone = sy.check("boxes", truth)
     assert not alone.findings, alone
 
 
@@ -94,14 +94,14 @@ def test_healthy_data_give_no_error_and_no_warning(seed: int) -> None:
 def test_healthy_data_of_other_shapes(classes: tuple[int, ...], images: int) -> None:
     for seed in range(3):
         truth, results = healthy(seed, images, classes)
-        report = sy.check(truth, results)
+        report = sy.check("boxes", truth, results)
         assert not report.errors, report
         assert not {f.code for f in report.warnings} - {"classes-without-predictions"}, report
 
 
 @pytest.mark.parametrize("model", ["model_a.json", "model_b.json"])
 def test_samples_are_healthy(model: str) -> None:
-    report = sy.check(SAMPLE / "truth.json", SAMPLE / model)
+    report = sy.check("boxes", SAMPLE / "truth.json", SAMPLE / model)
     assert not report.errors
     assert not report.warnings
 
@@ -116,10 +116,10 @@ def test_large_objects_in_every_image_are_not_corners() -> None:
         truth["annotations"].append(
             {"id": i, "image_id": i, "category_id": 1, "bbox": [x, y, 560 - x, 400 - y], "area": 1000.0, "iscrowd": 0}
         )
-    assert not sy.check(truth).findings
+    assert not sy.check("boxes", truth).findings
     for image in truth["images"]:
         del image["width"], image["height"]
-    assert not sy.check(truth).findings
+    assert not sy.check("boxes", truth).findings
 
 
 # Faults: what is done to healthy data, the finding, its severity and side, and how many it must count.
@@ -263,9 +263,9 @@ ALSO = {  # what a fault brings with it, and may be said too
 def test_fault_is_found(name: str) -> None:
     apply, code, severity, side = FAULTS[name]
     data = copy.deepcopy(healthy(3))
-    assert not sy.check(*data).warnings
+    assert not sy.check("boxes", *data).warnings
     count = apply(data)
-    report = sy.check(*data)
+    report = sy.check("boxes", *data)
     assert code in report, report
     finding = next(f for f in report.findings if f.code == code and f.side == side)
     assert finding.severity == severity
@@ -296,7 +296,7 @@ def test_files_that_stand_twice(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.xml").write_text(text)
     (tmp_path / "c.xml").write_text(text.replace("same", "other"))
-    report = sy.check(tmp_path)
+    report = sy.check("boxes", tmp_path)
     assert report["same-file"].count == 2
     assert report["empty-images"].count == 3
 
@@ -305,7 +305,7 @@ def test_federated_truth_is_named() -> None:
     truth, results = healthy(3)
     for image in truth["images"]:
         image |= {"neg_category_ids": [], "not_exhaustive_category_ids": []}
-    report = sy.check(truth, results)
+    report = sy.check("boxes", truth, results)
     assert report["federated"].severity == "note"
     assert not report.warnings
 
@@ -316,8 +316,8 @@ def test_same_findings_from_files_and_memory(tmp_path: Path) -> None:
         FAULTS[name][0](data)
         (tmp_path / "t.json").write_text(json.dumps(data[0]))
         (tmp_path / "p.json").write_text(json.dumps(data[1]))
-        files = sy.check(tmp_path / "t.json", tmp_path / "p.json")
-        memory = sy.check(*data)
+        files = sy.check("boxes", tmp_path / "t.json", tmp_path / "p.json")
+        memory = sy.check("boxes", *data)
         assert [(f.code, f.count) for f in files.findings] == [(f.code, f.count) for f in memory.findings]
 
 
@@ -332,9 +332,9 @@ def test_every_format_is_checked(target: str, tmp_path: Path) -> None:
     convert(tmp_path / "t.json", tmp_path / name, to=target, manner=Manner("edges"))
     (tmp_path / "p.json").write_text(json.dumps(results))
     convert(tmp_path / "p.json", tmp_path / f"p{name}", to=target, manner=Manner("edges"), like=tmp_path / "t.json")
-    report = sy.check(tmp_path / name, tmp_path / f"p{name}", options={"pixels": "edges"})
+    report = sy.check("boxes", tmp_path / name, tmp_path / f"p{name}", options={"pixels": "edges"})
     assert {f.code for f in report.errors + report.warnings} == {"near-duplicates"}, report
-    mixed = sy.check(tmp_path / "t.json", tmp_path / f"p{name}", options={"pixels": "edges"})
+    mixed = sy.check("boxes", tmp_path / "t.json", tmp_path / f"p{name}", options={"pixels": "edges"})
     assert {f.code for f in mixed.errors + mixed.warnings} == {"near-duplicates"}, mixed
 
 
@@ -349,21 +349,21 @@ def test_every_format_is_checked(target: str, tmp_path: Path) -> None:
 )
 def test_unreadable_truth(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(text)
-    report = sy.check(tmp_path / "t.json", healthy(1)[1])
+    report = sy.check("boxes", tmp_path / "t.json", healthy(1)[1])
     assert report["unreadable"].severity == "error"
     assert says in report["unreadable"].examples[0]
     jsonschema.validate(report.to_dict(), SCHEMA)
 
 
 def test_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> None:
-    good = steelyard("check", SAMPLE / "truth.json", SAMPLE / "model_a.json")
+    good = steelyard("check", "boxes", SAMPLE / "truth.json", SAMPLE / "model_a.json")
     assert good.returncode == 0
     assert "Nothing was found" in good.stdout
     data = copy.deepcopy(healthy(3))
     copy_truth(data)
     (tmp_path / "t.json").write_text(json.dumps(data[0]))
     (tmp_path / "p.json").write_text(json.dumps(data[1]))
-    warned = steelyard("check", "t.json", "p.json", "--json", "-o", "out.json")
+    warned = steelyard("check", "boxes", "t.json", "p.json", "--json", "-o", "out.json")
     assert warned.returncode == 0
     told = json.loads(warned.stdout)
     jsonschema.validate(told, SCHEMA)
@@ -372,11 +372,11 @@ def test_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     for row in data[1]:
         corners(row)
     (tmp_path / "p.json").write_text(json.dumps(data[1]))
-    bad = steelyard("check", "t.json", "p.json")
+    bad = steelyard("check", "boxes", "t.json", "p.json")
     assert bad.returncode == 1
     assert "corners-as-size" in bad.stdout
     assert max(map(len, bad.stdout.splitlines())) <= 80
-    assert steelyard("check", "none.json").returncode == 1
+    assert steelyard("check", "boxes", "none.json").returncode == 1
 
 
 def test_big_files_are_looked_through_whole() -> None:
@@ -390,5 +390,5 @@ def test_big_files_are_looked_through_whole() -> None:
     for column in predictions.values():
         column[-1] = column[1234]
     truth = {name: column[:40_000] for name, column in predictions.items() if name != "score"}
-    report = sy.check(truth, predictions)
+    report = sy.check("boxes", truth, predictions)
     assert report["repeated"].count == 1

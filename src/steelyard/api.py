@@ -87,7 +87,7 @@ def evaluate(
         measured.coverage,
         _provenance(measured, chosen, how, policy, tuple(parts), columns or {}),
         kind.tables(measured.stats) if kind.tables is not None else {},
-        notes=getattr(measured.truth, "notes", ()),
+        notes=(*getattr(measured.truth, "notes", ()), *_found(kind, measured)),
         explanations=kind.explain(measured.stats, explain) if explain and kind.explain is not None else (),
     )
     return replace(
@@ -227,10 +227,15 @@ def compare_all(
         _provenance(m, chosen, how, policy, tuple(",".join(names) for names in crossed), columns or {}) for m in models
     ]
     notes = (*getattr(models[0].truth, "notes", ()), *notes_of(kind, models[0].stats, how))
+    found = [_found(kind, m) for m in models]
+    found[1:] = [tuple(note for note in other if note not in found[0]) for other in found[1:]]
     return lineup(
         kind, chosen, how, crossed,
         [(m.pairs, m.stats) for m in models], [m.coverage for m in models], sources,
-        [(*notes, *_unequal(kind, models[0].coverage, m.coverage)) for m in models[1:]],
+        [
+            (*notes, *_unequal(kind, models[0].coverage, m.coverage), *found[0], *other)
+            for m, other in zip(models[1:], found[1:], strict=True)
+        ],
     )  # fmt: skip
 
 
@@ -318,6 +323,13 @@ def _measure(
     truth_records, prediction_records = read_sides(kind, truth, predictions, columns, options)
     pairs = kind.join(truth_records, prediction_records, policy, options)
     return Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)
+
+
+def _found(kind: Task, measured: Measured) -> tuple[str, ...]:
+    """What the quick checks say of the data."""
+    from steelyard.checks.quick import notes
+
+    return notes(kind, measured.truth, measured.prediction, measured.pairs, measured.options)
 
 
 def _provenance(

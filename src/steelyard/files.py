@@ -8,7 +8,6 @@ from typing import Any
 
 from steelyard.checks.run import run
 from steelyard.core.errors import InputError
-from steelyard.io.boxes import reading_of
 from steelyard.io.formats import convert as converting
 from steelyard.io.formats.convert import Conversion
 from steelyard.io.formats.losses import Manner
@@ -19,24 +18,26 @@ from steelyard.report.findings import CheckReport
 
 
 def check(
+    task: str,
     truth: Any,
     predictions: Any = None,
     *,
-    task: str = "boxes",
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> CheckReport:
     """Look for what would make numbers silently wrong, before one is believed.
 
-    `truth` and `predictions` are what `evaluate("boxes", ...)` takes. The report lists findings, each with a severity
-    ("error", "warning", "note"), a count, examples and a remedy; `report.ok` says that there is no error.
+    The arguments are those of `evaluate`; without `predictions` the truth is looked at, or both sides where it holds
+    them. The report lists findings, each with a severity ("error", "warning", "note"), a count, examples and a remedy;
+    `report.ok` says that there is no error.
     """
-    if task != "boxes":
-        raise InputError(f"task '{task}' cannot be checked", remedy="Checks exist for task 'boxes'.")
+    if not isinstance(task, str) or task not in catalogue.TASKS:
+        shown = task if isinstance(task, str) else type(task).__name__
+        raise InputError(
+            f"there is no task '{shown}'", remedy=f"Name the task first: {', '.join(catalogue.TASKS)}."
+        )
     kind = catalogue.find_task(task)
-    said = resolve_options(kind, options or {})
-    how = (reading_of(said, "truth"), reading_of(said, "prediction"))
-    return run(kind, truth, predictions, columns or {}, how)
+    return run(kind, truth, predictions, columns or {}, resolve_options(kind, options or {}))
 
 
 def convert(

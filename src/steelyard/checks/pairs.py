@@ -36,7 +36,7 @@ def check_scores(side: Side) -> None:
             np.arange(len(score)), "Write the model's confidence.",
             shown=lambda row: f"{side.place(row)}: score {score[row]:g}",
         )  # fmt: skip
-    elif not len(out) and score.min() >= CUT and len(score) >= 50:
+    elif not len(out) and len(score) >= 50 and _cut_off(score):
         side.report(
             "score-cut", "warning",
             f"The lowest score is {score.min():g}: low scores seem to be cut off. AP needs the whole ranking "
@@ -54,6 +54,13 @@ def check_scores(side: Side) -> None:
             "between tools.", np.flatnonzero(np.isin(score, values[counts > 1])), "Write scores with all their digits.",
             shown=lambda row: f"{side.place(row)}: score {score[row]:g}",
         )  # fmt: skip
+
+
+def _cut_off(score: Array) -> bool:
+    """Whether scores crowd at the lowest one, far above 0. A tail that thins out has its lowest ones far apart."""
+    lowest = float(score.min())
+    many = max(5, len(score) // 20)
+    return lowest >= CUT and float(np.partition(score, many)[many]) - lowest < 0.25 * lowest
 
 
 def check_repeats(side: Side) -> None:
@@ -117,8 +124,9 @@ def check_join(truth: Side, side: Side) -> Array:
             f"{'numbers' if kinds[1] else 'texts'}."
         )  # fmt: skip
         listed = "images" if what == "image" else "classes"
+        refused = what == "image" or truth.labels is not None or np.mean(codes < 0) > 0.5
         side.report(
-            f"unknown-{what}", "error", f"Predictions for {listed} that the truth does not know.{mixed}",
+            f"unknown-{what}", "error" if refused else "note", f"Predictions for {listed} that the truth does not know.{mixed}",
             np.flatnonzero(codes < 0), f"Use the {what} ids of the truth; evaluate refuses these rows unless "
             f"--extra skip.",
             shown=side.naming(what, column),
@@ -211,7 +219,7 @@ def check_fit(truth: Side, side: Side, image: Array, sizes: Array | None) -> Non
             "network's input?",
             total=len(truth), shown=lambda row: f"{truth.place(row)}: {truth.box_text(row)}",
         )  # fmt: skip
-    _class_shift(truth, side, sample, box)
+    class_shift(truth, side, sample, box)
     value, _ = sample.best(truth.box, box)
     if float(np.mean(value > 1 - 1e-9)) > 0.95:
         side.report(
@@ -246,6 +254,24 @@ def _readings(box: Array, sizes: Array | None) -> dict[str, tuple[Array, str, st
     return found
 
 
+def other_readings(
+    side: Side, truth: Side, sample: Sample, plain: float, sizes: Array | None, *, only: tuple[str, ...] | None = None
+) -> Array | None:
+    """The boxes in the reading that puts predictions on many more objects, which is reported; None where none does."""
+    readings = {code: read for code, read in _readings(side.box, sizes).items() if only is None or code in only}
+    best = max(((sample.rate(truth.box, other[0]), code) for code, other in readings.items()), default=(0.0, ""))
+    if best[0] <= max(2 * plain, plain + 0.2):
+        return None
+    box, how, remedy = readings[best[1]]
+    side.report(
+        best[1], "error",
+        f"{plain:.0%} of the objects in a sample have a prediction on them as the boxes stand, and {best[0]:.0%} where "
+        f"they are {how}.",
+        np.arange(len(side)), remedy,
+    )  # fmt: skip
+    return box
+
+
 def _other_reading(
     truth: Side,
     side: Side,
@@ -256,16 +282,7 @@ def _other_reading(
     usable: Array,
     image: Array,
 ) -> bool:
-    readings = _readings(side.box, sizes)
-    best = max(((sample.rate(truth.box, other[0]), code) for code, other in readings.items()), default=(0.0, ""))
-    if best[0] > max(2 * plain, plain + 0.2):
-        _, how, remedy = readings[best[1]]
-        side.report(
-            best[1], "error",
-            f"{plain:.0%} of the objects in a sample have a prediction on them as the boxes stand, and "
-            f"{best[0]:.0%} where they are {how}.",
-            np.arange(len(side)), remedy,
-        )  # fmt: skip
+    if other_readings(side, truth, sample, plain, sizes, only=side.readings) is not None:
         return True
     for name, step in SHIFTED.items():
         moved = draw_sample(codes, usable, image, side.score if side.score is not None else np.zeros(len(side)), step)
@@ -283,7 +300,7 @@ def _other_reading(
     return False
 
 
-def _class_shift(truth: Side, side: Side, sample: Sample, box: Array) -> None:
+def class_shift(truth: Side, side: Side, sample: Sample, box: Array) -> None:
     """Classes off by one, or places in a list where ids are expected."""
     value, partner = sample.best(truth.box, box)
     hit = np.flatnonzero((value >= 0.5) & (partner >= 0))

@@ -1,122 +1,123 @@
-"""`check`: read both sides as far as they can be read, and gather all findings."""
+"""`check`: read both sides as far as they can be read, and gather all findings, whatever the task."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from steelyard.checks.boxes import check_coordinates, check_ids, check_truth, in_order, places
-from steelyard.checks.pairs import check_fit, check_join, check_repeats, check_scores
-from steelyard.checks.side import Side, from_coco, from_dataset, from_records, unreadable
+from steelyard.checks.boxes import in_order
+from steelyard.checks.catalogue import checks_of
+from steelyard.checks.check import Data, run_checks
 from steelyard.core.errors import InputError
-from steelyard.core.records import Array, Schema
-from steelyard.core.task import Task
-from steelyard.io.boxes import read_boxes
-from steelyard.io.formats.convert import read_dataset
-from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.detect import TABLES, detect
-from steelyard.io.formats.fit import fit
-from steelyard.io.formats.reading import Reading
-from steelyard.report.findings import CheckReport
+from steelyard.core.options import Options
+from steelyard.core.records import Records
+from steelyard.core.task import Policy, Task
+from steelyard.io.boxes import reading_of
+from steelyard.io.sources import read_side, read_sides
+from steelyard.report.findings import CheckReport, Finding
+
+OBJECTS = ("boxes", "masks", "keypoints")
 
 
-def run(
-    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], how: tuple[Reading, Reading]
-) -> CheckReport:
+def run(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options) -> CheckReport:
     """Check truth, and predictions where there are any."""
-    first, like = _read(task.truth, truth, "truth", columns, how[0], None)
-    sides = [first]
-    second = None
-    if predictions is not None:
-        second, _ = _read(task.prediction, predictions, "predictions", columns, how[1], (first, like))
-        sides.append(second)
-    if first.readable:
-        check_ids(first)
-        check_coordinates(first, _sizes(first, first.image))
-        check_truth(first)
-    if second is not None and second.readable:
-        check_scores(second)
-        check_coordinates(second, _sizes(first, second.image))
-        check_repeats(second)
-        if first.readable:
-            image = check_join(first, second)
-            check_fit(first, second, image, _sizes(first, second.image))
-    images = first.images if first.images is not None else np.unique(first.image)
-    labels = first.labels if first.labels is not None else np.unique(first.label)
-    counts = {"images": len(images), "objects": len(first), "classes": len(labels)}
-    if second is not None:
-        counts["predictions"] = len(second)
-    found = in_order([finding for side in sides for finding in side.findings])
-    cleaned = tuple(replace(finding, examples=tuple(filter(None, finding.examples))) for finding in found)
-    return CheckReport(first.source, None if second is None else second.source, counts, cleaned)
+    if task.shape == "boxes":
+        from steelyard.checks.run_boxes import run_boxes
+
+        how = (reading_of(options, "truth"), reading_of(options, "prediction"))
+        return run_boxes(task, truth, predictions, columns, how)
+    source, other = (_source(data, name) for data, name in ((truth, "truth"), (predictions, "predictions")))
+    mine, theirs, findings = _read(task, truth, predictions, columns, options, source, other)
+    counts = {"rows": 0 if mine is None else len(mine)}
+    if predictions is not None or theirs is not None:
+        counts["predictions"] = 0 if theirs is None else len(theirs)
+    if mine is not None:
+        findings += _look(task, mine, theirs, options)
+    shown = None if predictions is None and theirs is None else (source if predictions is None else other)
+    return CheckReport(source, shown, counts, in_order(findings), task.name)
 
 
-def _sizes(truth: Side, image: Array) -> Array | None:
-    """Width and height of each box's image; nan where they are not known, None where none is."""
-    if truth.sizes is None or truth.images is None or not len(image) or not np.isfinite(truth.sizes).any():
-        return None
-    codes = places(truth.images, image)
-    sizes: Array = truth.sizes[codes.clip(0)].copy()
-    sizes[codes < 0] = np.nan
-    sizes[(sizes <= 0).any(axis=1)] = np.nan
-    return sizes
+def _source(data: Any, name: str) -> str:
+    return fspath(data) if isinstance(data, str | PathLike) else name
 
 
 def _read(
-    schema: Schema,
-    data: Any,
-    name: str,
-    columns: Mapping[str, str],
-    how: Reading,
-    truth: tuple[Side, Dataset | None] | None,
-) -> tuple[Side, Dataset | None]:
-    """A side, and the data set it was read from where that gives ids to the other side."""
-    source = fspath(data) if isinstance(data, str | PathLike) else name
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options, source: str, other: str
+) -> tuple[Records | None, Records | None, list[Finding]]:
+    """Both sides, None where one cannot be read or is not given, and why."""
     try:
-        if not isinstance(data, str | PathLike):
-            if _is_coco(data, name):
-                return from_coco(data, name), None
-            return from_records(read_boxes(data, schema, columns, _side(name)), name), None
-        form = how.format if how.format != "auto" else detect(Path(data), source)
-        foreign = truth is not None and truth[1] is not None and truth[1].by_file
-        if form in ("coco", "lvis") and not foreign and not how.names:
-            return from_coco(data, name), None
-        if form == "csv" and not foreign and columns and Path(data).suffix.lower() in TABLES:
-            return from_records(read_boxes(data, schema, columns, _side(name)), name), None
-        like = _like(truth)
-        found = read_dataset(data, how, _side(name), like)
-        if like is not None and (found.by_file or found.by_name or like.by_file):
-            found = fit(found, like)
-        return from_dataset(found, name), found
+        if predictions is not None or task.joined:
+            return *read_sides(task, truth, predictions, columns, options), []
     except InputError as error:
-        return unreadable(name, source, error), None
-
-
-def _like(truth: tuple[Side, Dataset | None] | None) -> Dataset | None:
-    """The truth as a data set that predictions of another format can be fitted to."""
-    if truth is None or not truth[0].readable:
-        return None
-    side, dataset = truth
-    if dataset is not None:
-        return dataset
-    if isinstance(side.source, str) and side.source.endswith(".json") and Path(side.source).is_file():
+        refused = error
+    findings = []
+    sides: list[Records | None] = []
+    for data, side, name, where in (
+        (truth, "truth", "truth", source),
+        (predictions, "prediction", "predictions", other),
+    ):
+        if data is None:
+            sides.append(None)
+            continue
         try:
-            return read_dataset(side.source, Reading(), "truth")
-        except InputError:
-            return None
-    return None
+            sides.append(read_side(task, data, columns, side))
+        except InputError as error:
+            sides.append(None)
+            findings.append(_unreadable(name, error, where))
+    if predictions is not None and not findings:
+        return sides[0], None, [_unreadable("predictions", refused, other)]
+    return sides[0], sides[1], findings
 
 
-def _side(name: str) -> str:
-    return "truth" if name == "truth" else "prediction"
+def _unreadable(name: str, error: InputError, source: str, code: str = "unreadable") -> Finding:
+    what = "The data cannot be read." if code == "unreadable" else "Evaluation refuses these data."
+    return Finding(code, "error", name, what, 1, 1, (str(error),), error.remedy or f"Mend {source}.")
 
 
-def _is_coco(data: Any, name: str) -> bool:
-    if name == "truth":
-        return isinstance(data, Mapping) and "annotations" in data
-    return isinstance(data, list | tuple) and all(isinstance(r, Mapping) and "image_id" in r for r in data)
+def _look(task: Task, truth: Records, prediction: Records | None, options: Options) -> list[Finding]:
+    pairs, refused = None, []
+    if prediction is not None:
+        try:
+            pairs = task.join(truth, prediction, Policy("skip", "skip"), options)
+            task.measure(pairs)
+        except InputError as error:
+            refused.append(_unreadable("predictions", error, prediction.source, "refused"))
+    data = Data(truth, prediction, pairs, options)
+    data.read["key"] = [
+        name for name in task.truth.key if name in truth and (prediction is None or name in prediction) and name != "t"
+    ]
+    data.read["keys"] = 2 if "t" in task.truth.key else 1
+    found = run_checks(checks_of(task.name), data)
+    if task.shape in OBJECTS:
+        from steelyard.checks.run_boxes import look_at_objects
+
+        found += look_at_objects(task, truth, pairs, options)
+    elif pairs is not None and prediction is not None:
+        found += _coverage(task, pairs.coverage, prediction)
+    if any(finding.code in ("repeated-rows", "repeated-documents") for finding in found):
+        refused = []  # that is why
+    return refused + found
+
+
+def _coverage(task: Task, coverage: Any, prediction: Records) -> list[Finding]:
+    found = []
+    if not len(prediction):
+        what = "There is no prediction at all."
+        return [Finding("no-predictions", "error", "predictions", what, 0, 0, (), "Is it the right file?")]
+    if coverage.missing:
+        refused = task.policy.missing == "error"
+        severity = "warning" if refused or coverage.missing > 0.2 * coverage.truth else "note"
+        what = f"Truth has no prediction: {'refused' if refused else 'it counts as ' + task.policy.missing}."
+        found.append(
+            Finding("missing", severity, "predictions", what, coverage.missing, coverage.truth, (), "Run the model on all.")
+        )
+    if coverage.extra:
+        refused = task.policy.extra == "error"
+        what = f"Predictions have no truth: {'refused' if refused else 'left out'}."
+        remedy = "Leave them out, or add their truth."
+        severity = "warning" if refused else "note"
+        found.append(
+            Finding("extra", severity, "predictions", what, coverage.extra, max(coverage.extra, len(prediction)), (), remedy)
+        )
+    return found

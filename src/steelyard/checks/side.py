@@ -46,6 +46,7 @@ class Side:
     place: Callable[[int], str] = field(default=lambda row: f"row {row}")
     findings: list[Finding] = field(default_factory=list)
     readable: bool = True
+    readings: tuple[str, ...] | None = None  # other readings of the coordinates that are tried; None: all
 
     def __len__(self) -> int:
         return len(self.box)

@@ -10,6 +10,7 @@ from steelyard.cli.streams import end_with
 
 
 @click.command()
+@click.argument("task")
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path(), required=False)
 @click.option(
@@ -22,23 +23,26 @@ from steelyard.cli.streams import end_with
     metavar="NAME=VALUE",
     expose_value=False,
     callback=keep_options,
-    help="How files are read: format, images, names, pixels; for one side truth.format=voc.",
+    help="The task's options, as those of evaluate: format=voc, angle=radians; for one side truth.format=voc.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the JSON to FILE.")
-def check(truth: str, predictions: str | None, mapping: tuple[str, ...], as_json: bool, output: str | None) -> int:
+def check(
+    task: str, truth: str, predictions: str | None, mapping: tuple[str, ...], as_json: bool, output: str | None
+) -> int:
     """Find what would make numbers silently wrong, before you believe one.
 
-    Boxes in any format that evaluate reads. Ends with 1 where there are errors, with 0 where there are only warnings
-    and notes.
+    TASK is one of those of `evaluate`, and files are in any format that it reads. Ends with 1 where there are errors,
+    with 0 where there are only warnings and notes.
 
     \b
-    steelyard check truth.json
-    steelyard check truth.json predictions.json
+    steelyard check boxes truth.json
+    steelyard check boxes truth.json predictions.json
+    steelyard check labels truth.csv predictions.csv
     """
     from steelyard import files  # other commands need none of it
 
-    found = files.check(truth, predictions, columns=parse_mapping(mapping), options=given_options())
+    found = files.check(task, truth, predictions, columns=parse_mapping(mapping), options=given_options())
     code = end_with(0 if found.ok else 1)
     if output:
         found.to_json(output)

@@ -133,6 +133,14 @@ def read_boxes(
     return _with_images(records, named)
 
 
+def _unmasked(values: Any, where: str) -> Array:
+    """An array of an image; what lies below a mask is no value."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
+        raise InputError(f"row {row} of an array is masked", where=where, remedy="Leave masked rows out.")
+    return np.asarray(to_numpy(values))
+
+
 def _with_images(records: Records, named: Sequence[Array]) -> BoxRecords:
     if all(ids.dtype.kind in "iu" for ids in named):
         images = np.unique(np.concatenate(named))
@@ -185,7 +193,7 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
     for i, item in enumerate(data):
         if not (type(item) is dict or isinstance(item, Mapping)) or not needed <= item.keys() <= _PER_IMAGE:
             raise _wrong_item(item, needed, f"{source}, item {i}")
-        boxes = np.asarray(to_numpy(item["boxes"]))
+        boxes = _unmasked(item["boxes"], f"{source}, item {i}")
         if boxes.ndim != 2 or boxes.shape[1] != 4:
             if boxes.size:
                 shape = " × ".join(map(str, boxes.shape))
@@ -200,7 +208,7 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
         for name, values in item.items():
             if name == "image" or name == "boxes":
                 continue
-            array = np.asarray(to_numpy(values))
+            array = _unmasked(values, f"{source}, item {i}")
             if array.shape != (count,) and not array.size == count == 0:
                 where = f"{source}, item {i}"
                 raise InputError(f"{count} boxes and {array.size} {name}", where=where, remedy="Give one for each box.")

@@ -56,7 +56,8 @@ def _wide(name: str, values: Any) -> list[tuple[str, Any]]:
     if isinstance(values, Mapping):
         return [(f"{name}:{key}", to_numpy(part)) for key, part in values.items()]
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "__array__"):
-        return [(f"{name}:{i}", part) for i, part in enumerate(np.asarray(values).T)]
+        table = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        return [(f"{name}:{i}", part) for i, part in enumerate(table.T)]
     return [(name, values)]
 
 
@@ -70,7 +71,9 @@ def _refuse_equal(names: Iterable[Any], source: str) -> None:
 
 
 def _array(values: Any, name: str, source: str) -> Array:
-    if hasattr(values, "__array__"):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        array = as_object(values.tolist())  # None where a value is masked: an empty cell
+    elif hasattr(values, "__array__"):
         array = np.asarray(values)
     elif isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise InputError(f"column '{name}' is not an array", where=source, remedy="Give one value a row.")

@@ -155,8 +155,10 @@ def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
 
 def _text(value: Any) -> str:
     """A cell as text; a list or an object of a JSON file as JSON."""
+    if isinstance(value, tuple | np.ndarray):
+        value = list(value)
     if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, default=str)
     return "" if _is_empty(value) else str(value)
 
 

@@ -46,12 +46,34 @@ OPTIONS = (
 
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
     """Masks with their boxes and areas, and how they are to be compared."""
+    for records in (truth, prediction):
+        _refuse_empty_images(records)
     ratio = 0.0
     if options.of("overlap") == "boundary":
         ratio = float(options.of("dilation"))
         if ratio > 1:
             raise InputError(f"option dilation: {ratio:g} is out of range", remedy="It is a share: 0.02, say.")
     return _measured(truth, ratio), _measured(prediction, ratio)
+
+
+def _refuse_empty_images(records: Records) -> None:
+    """An image without a pixel has no mask, and its size is a mistake."""
+    if isinstance(records, BoxRecords) and records.sizes is not None and records.images is not None:
+        bare = np.flatnonzero((np.asarray(records.sizes) == 0).any(axis=1))
+        if len(bare):
+            height, width = np.asarray(records.sizes)[bare[0]].tolist()
+            raise InputError(
+                f"the image is {height} × {width}",
+                where=f"{records.source}, image {records.images[bare[0]]}",
+                remedy="Give its height and width in pixels.",
+            )
+    bare = np.flatnonzero((_native.mask_sizes(records["mask"].tolist()) == 0).any(axis=1))
+    if len(bare):
+        raise InputError(
+            "the mask is of an image of size 0",
+            where=records.where(int(bare[0]), "mask"),
+            remedy="Give the image's height and width in pixels.",
+        )
 
 
 def _measured(records: Records, ratio: float) -> BoxRecords:

@@ -45,6 +45,7 @@ class CheckReport:
     predictions: str | None
     counts: dict[str, int]
     findings: tuple[Finding, ...]
+    task: str = "boxes"
 
     def of(self, severity: str) -> tuple[Finding, ...]:
         """The findings of one severity."""
@@ -79,6 +80,7 @@ class CheckReport:
         return {
             "schema": SCHEMA,
             "steelyard": __version__,
+            "task": self.task,
             "truth": self.truth,
             "predictions": self.predictions,
             "ok": self.ok,
@@ -119,6 +121,11 @@ class CheckReport:
 
     def _heading(self) -> str:
         c = self.counts
+        if "images" not in c:
+            lines = [f"truth        {self.truth}: {count_text(c['rows'], 'row')}"]
+            if self.predictions is not None:
+                lines.append(f"predictions  {self.predictions}: {count_text(c['predictions'], 'row')}")
+            return "\n".join(lines)
         objects, classes = (
             count_text(c["objects"], "object"),
             f"{c['classes']:,} class{'' if c['classes'] == 1 else 'es'}",

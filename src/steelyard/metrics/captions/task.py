@@ -27,6 +27,7 @@ from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.language import scene, tokens
 from steelyard.metrics.captions.columns import overlap
+from steelyard.metrics.captions.lists import prepare
 from steelyard.metrics.captions.ngrams import NGRAM_METRICS
 from steelyard.metrics.captions.spice import SPICE_METRICS
 
@@ -211,6 +212,7 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     pair=pair,
+    prepare=prepare,
     measure=measure,
     metrics=(*SPICE_METRICS, *NGRAM_METRICS),
     defaults=DEFAULTS,

@@ -26,6 +26,7 @@ from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
+from steelyard.metrics.labels.alike import alike
 from steelyard.metrics.labels.codes import Coded, Scored, class_columns, code_several, code_single, scored
 
 _LABEL = Column("label", "label", required=False, many="flag", meaning="the class: text or an integer")
@@ -77,7 +78,8 @@ class DeclaredRecords(Records):
 
 
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
-    """Give the truth the classes that were declared."""
+    """Read labels alike on both sides, and give the truth the classes that were declared."""
+    truth, prediction = alike(truth, prediction)
     given = options.of("classes")
     if given is None:
         return truth, prediction

@@ -1,0 +1,126 @@
+"""Checks of ids that do not meet: another case, zeros in front, folders, endings, prefixes; and rows that stand twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from steelyard.checks.check import Check, Checks, Data, Found, some_rows
+from steelyard.core.records import Array, factorize
+
+READINGS: dict[str, Callable[[str], str]] = {
+    "without regard to case": str.casefold,
+    "without blanks": lambda text: "".join(text.split()),
+    "without zeros in front": lambda text: re.sub(r"\d+(\.0+)?", lambda m: str(int(m[0].split(".")[0])), text),
+    "without folders": lambda text: re.split(r"[/\\]", text)[-1],
+    "without their ending": lambda text: re.sub(r"\.[A-Za-z]{2,4}$", "", text),
+    "without folders and ending": lambda text: re.sub(r"\.[A-Za-z]{2,4}$", "", re.split(r"[/\\]", text)[-1]),
+    "by their number alone": lambda text: _number(text),
+}
+MOST = 100_000  # ids of one side that are looked through
+
+
+def _number(text: str) -> str:
+    digits = re.findall(r"\d+", text)
+    return str(int(digits[-1])) if digits and len(digits[-1]) < 20 else text
+
+
+def best_reading(truth: set[str], given: set[str]) -> tuple[float, float, str]:
+    """The share of the truth's ids that the predictions have; the same under the best other reading, and its name."""
+    plain = len(truth & given) / max(1, len(truth))
+    best = (plain, "")
+    for name, change in READINGS.items():
+        mine = {change(text) for text in truth}
+        if len(mine) < 0.9 * len(truth):  # it makes one of several
+            continue
+        share = len(mine & {change(text) for text in given}) / max(1, len(mine))
+        best = max(best, (share, name), key=lambda pair: pair[0])
+    return plain, *best
+
+
+def explain(column: str, truth: list[str], given: list[str]) -> Found | None:
+    """What is wrong with the ids of a column, where hardly any meet or another reading makes them meet."""
+    known, other = set(truth[:MOST]), set(given[:MOST])
+    if not known or not other:
+        return None
+    plain, share, how = best_reading(known, other)
+    if plain >= 0.8 or (share < plain + 0.2 and plain > 0):
+        return None
+    lone = sorted(other - known)
+    what = f"Of the truth's {column} ids, {plain:.0%} stand in the predictions"
+    if share >= plain + 0.2:
+        return Found(
+            f"{what}, and {share:.0%} where ids are read {how}.", len(lone), len(other),
+            (f"'{lone[0]}' beside '{min(known - other)}'",) if lone else (), remedy="Write ids as the truth has them.",
+        )  # fmt: skip
+    return Found(f"{what}.", len(lone), len(other), tuple(f"'{value}'" for value in lone[:3]))
+
+
+def ids_differ(data: Data) -> Found | None:
+    """Ids that do not meet, column by column of the key."""
+    truth, prediction = data.truth, data.prediction
+    if prediction is None:
+        return None
+    for name in data.read["key"]:
+        if name in truth and name in prediction and len(prediction):
+            sides = [list(dict.fromkeys(map(str, side[name].tolist()))) for side in (truth, prediction)]
+            found = explain(name, *sides)
+            if found is not None:
+                return found
+    return None
+
+
+def repeated(side: str) -> Callable[[Data], Found | None]:
+    """Rows of a side that have the key of an earlier row."""
+
+    def test(data: Data) -> Found | None:
+        records = data.truth if side == "truth" else data.prediction
+        if records is None or not len(records):
+            return None
+        key = [name for name in data.read["key"] if name in records]
+        if not key or len(key) < data.read["keys"]:
+            return None
+        rows = again([records[name] for name in key])
+        if not len(rows):
+            return None
+        named = " and ".join(f"'{name}'" for name in key)
+        return Found(
+            f"Rows stand more than once by {named}.", len(rows), len(records), some_rows(records, rows, key[-1])
+        )
+
+    return test
+
+
+def again(columns: list[Array]) -> Array:
+    """Rows whose values stand together in an earlier row."""
+    code = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        names, (codes,) = factorize(column)
+        code = np.unique(code * (len(names) + 1) + codes, return_inverse=True)[1].astype(np.int64)
+    first = np.unique(code, return_index=True)[1]
+    rest = np.ones(len(code), dtype=bool)
+    rest[first] = False
+    return np.flatnonzero(rest)
+
+
+def with_ids(checks: Checks, *, repeats: bool = True) -> Checks:
+    """The checks of ids in front of a task's own."""
+    mine = [
+        Check(
+            "ids-differ", "error", "predictions",
+            "ids of another spelling (case, zeros, endings, prefixes): refused, or with `missing=skip` left out",
+            "Are these predictions of the same data?", ids_differ,
+        )
+    ]  # fmt: skip
+    if repeats:
+        mine += [
+            Check(
+                "repeated-rows", "error", side, "one row stands for two: refused, and counted twice elsewhere",
+                "Write each row once.", repeated(side),
+            )
+            for side in ("truth", "predictions")
+        ]  # fmt: skip
+    checks[:0] = mine
+    return checks

@@ -1,0 +1,79 @@
+"""Checks of `masks` beside those of all objects: masks that are empty, rectangles, or another object's."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.checks.check import FEW, Checks, Data, Found, evenly, some_rows
+from steelyard.checks.geometry import overlap
+from steelyard.core.records import Array, Records
+
+CHECKS = Checks()
+MOST = 20_000  # masks of a side that are looked at
+
+
+def _masks(records: Records | None) -> tuple[Array, Array, Array]:
+    """Rows, boxes and areas of some masks."""
+    if records is None or "mask" not in records or not len(records):
+        return np.zeros(0, np.int64), np.zeros((0, 4)), np.zeros(0)
+    rows = evenly(len(records), MOST)
+    masks = records["mask"][rows].tolist()
+    return rows, np.asarray(_native.mask_box(masks)), np.asarray(_native.mask_area(masks), dtype=np.float64)
+
+
+def empty(side: str, data: Data) -> Found | None:
+    """Masks without a pixel."""
+    records = data.truth if side == "truth" else data.prediction
+    rows, _, area = _masks(records)
+    bare = rows[area == 0]
+    if records is None or not len(bare):
+        return None
+    return Found("Masks have no pixel.", len(bare), len(rows), some_rows(records, bare))
+
+
+for _side, _effect in (("truth", "objects that nothing can match: sure misses"), ("predictions", "they can never be right")):
+    CHECKS.add("empty-masks", "warning", _effect, "Leave them out, or mend them.", side=_side, quick=False)(
+        partial(empty, _side)
+    )
+
+
+@CHECKS.add(
+    "box-and-mask", "warning", "the mask lies elsewhere than the box beside it: another object's, or of another size",
+    "Write the mask of the object, in pixels of the image.", side="truth", quick=False,
+)  # fmt: skip
+def box_and_mask(data: Data) -> Found | None:
+    """Boxes that share less than half with the box around their mask."""
+    if not all(name in data.truth for name in "xywh"):
+        return None
+    rows, box, area = _masks(data.truth)
+    given = np.column_stack([data.truth[name][rows] for name in "xywh"])
+    known = (area > 0) & (given[:, 2:] > 0).all(axis=1)
+    apart = rows[known & (overlap(box, given) < 0.5)]
+    if len(apart) <= max(2, 0.05 * len(rows)):
+        return None
+    return Found(
+        "Boxes share less than half with the box around their mask.", len(apart), len(rows), some_rows(data.truth, apart)
+    )
+
+
+@CHECKS.add(
+    "rectangles", "warning", "masks that are their boxes, filled", "Give the model's masks, not its boxes.", quick=False
+)
+def rectangles(data: Data) -> Found | None:
+    """Predicted masks that fill their box, where true ones do not."""
+    sides = [_masks(records) for records in (data.truth, data.prediction)]
+    full = [area >= 0.999 * box[:, 2] * box[:, 3] for _, box, area in sides]
+    large = [(box[:, 2:] >= 4).all(axis=1) for _, box, _ in sides]
+    if min(int(v.sum()) for v in large) < FEW:
+        return None
+    shares = [float(f[v].mean()) for f, v in zip(full, large, strict=True)]
+    if shares[1] < 0.9 or shares[0] > 0.5 or data.prediction is None:
+        return None
+    rows = sides[1][0][full[1]]
+    return Found(
+        f"{shares[1]:.0%} of the predicted masks are rectangles, and {shares[0]:.0%} of the true ones.",
+        len(rows), len(sides[1][0]), some_rows(data.prediction, rows),
+    )  # fmt: skip

@@ -1,0 +1,124 @@
+"""Checks that weights, sequences and losses share: numbers of one unit against numbers of another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.checks.check import FEW, Data, Found, Test, some_rows
+from steelyard.core.records import Array
+
+UNITS = {  # what the predictions must be multiplied by, if so
+    1000.0: "the predictions are kilograms",
+    0.001: "the predictions are milligrams, or the truth is kilograms",
+    28.349523125: "the predictions are ounces",
+    1 / 28.349523125: "the truth is ounces",
+    453.59237: "the predictions are pounds",
+    1 / 453.59237: "the truth is pounds",
+}
+NEAR = 0.7  # a median distance of logarithms that a poor model keeps: a factor of two
+
+
+def unit_of_weight(data: Data) -> Found | None:
+    """Whether another unit brings the predictions from far away to near the truth."""
+    truth, given = data.numbers("weight", "weight")
+    use = (truth > 0) & (given > 0)
+    if np.count_nonzero(use) < FEW:
+        return None
+    distance = np.log(given[use]) - np.log(truth[use])
+    plain = float(np.median(np.abs(distance)))
+    if plain < 2:
+        return None
+    fits = {factor: float(np.median(np.abs(distance + np.log(factor)))) for factor in UNITS}
+    factor, best = min(fits.items(), key=lambda pair: pair[1])
+    if best > NEAR or best > plain / 3:
+        return None
+    return Found(
+        f"Half of the predictions are off by a factor of {np.exp(plain):,.0f} or more, and of {np.exp(best):.2g} or more "
+        f"if {UNITS[factor]}.",
+        int(use.sum()), len(use), some_rows(data.pairs.prediction, data.kept[1][use], "weight"),
+    )  # fmt: skip
+
+
+def constant(name: str, other: str) -> Test:
+    """Whether every prediction is the same number, though the truth varies."""
+
+    def test(data: Data) -> Found | None:
+        truth, given = data.numbers(name, other)
+        truth, given = truth[~np.isnan(given)], given[~np.isnan(given)]
+        if len(given) < FEW or (given != given[0]).any() or (truth == truth[0]).all():
+            return None
+        return Found(
+            f"Every prediction is {given[0]:g}.", len(given), len(given),
+            some_rows(data.pairs.prediction, data.kept[1], other),
+        )  # fmt: skip
+
+    return test
+
+
+def copies(name: str, other: str) -> Test:
+    """Whether predictions are the truth to the digit."""
+
+    def test(data: Data) -> Found | None:
+        truth, given = data.numbers(name, other)
+        there = ~np.isnan(truth) & ~np.isnan(given)
+        same = there & (truth == given)
+        count = int(np.count_nonzero(there))
+        if count < FEW or np.count_nonzero(same) < 0.95 * count or len(np.unique(truth[there])) < 5:
+            return None
+        return Found(
+            f"{np.count_nonzero(same) / count:.0%} of the predictions are equal to the truth in every digit.",
+            int(np.count_nonzero(same)), count, some_rows(data.pairs.prediction, data.kept[1][same], other),
+        )  # fmt: skip
+
+    return test
+
+
+def rows_shifted(data: Data) -> Found | None:
+    """Whether predictions fit the row before or after their own, in the order of the truth's file."""
+    if data.pairs is None or data.quick or len(data.pairs.prediction_row) > 200_000:
+        return None
+    rows, places = data.kept
+    if len(rows) < FEW or "weight" not in data.pairs.truth:
+        return None
+    order = np.argsort(rows, kind="stable")
+    truth = data.pairs.truth["weight"][rows[order]]
+    given = data.pairs.prediction["weight"][places[order]]
+    plain = float(np.mean(np.abs(given - truth)))
+    for step, word in ((1, "before"), (-1, "after")):
+        a, b = (truth[:-1], given[1:]) if step == 1 else (truth[1:], given[:-1])
+        moved = float(np.mean(np.abs(a - b)))
+        if moved < plain / 3:
+            return Found(
+                f"The mean error is {plain:.3g}, and {moved:.3g} where each row of the truth is taken with the prediction "
+                f"of the row {'after' if step == 1 else 'before'}: predictions stand one row {word} their own.",
+                len(rows), len(rows), some_rows(data.pairs.prediction, places[order], "weight"),
+            )  # fmt: skip
+    return None
+
+
+def negative(data: Data) -> Found | None:
+    """Predicted weights below 0, of which nothing can be."""
+    _, given = data.numbers("weight", "weight")
+    below = np.flatnonzero(given < 0)
+    if data.quick or len(below) <= 0.05 * len(given):
+        return None
+    return Found(
+        "Predicted weights are below 0.", len(below), len(given),
+        some_rows(data.pairs.prediction, data.kept[1][below], "weight"),
+    )  # fmt: skip
+
+
+def lower_is_better(score: Array, positive: Array) -> float:
+    """The chance that a positive has the higher score, ties counting half; nan where one kind is lacking."""
+    count, others = int(positive.sum()), int((~positive).sum())
+    if not count or not others:
+        return float("nan")
+    _, place, many = np.unique(score, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(many) - (many - 1) / 2)[place]
+    return float((rank[positive].sum() - count * (count + 1) / 2) / (count * others))
+
+
+def surely_reversed(area: float, positives: int, negatives: int) -> bool:
+    """Whether an area under the ROC curve lies too far below one half to be chance or a poor model."""
+    least = min(positives, negatives)
+    return least >= 10 and area < 0.5 - max(0.15, 2.5 / np.sqrt(least))

@@ -1,0 +1,35 @@
+"""What evaluation says of its own accord: the findings of the quick checks, each as one sentence of the report."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from steelyard.checks.catalogue import checks_of
+from steelyard.checks.check import Data, run_checks
+from steelyard.core.records import Records
+from steelyard.core.task import Task
+
+IN_MEMORY = ("truth", "predictions")
+
+
+def notes(task: Task, truth: Records, prediction: Records, pairs: Any, options: Any) -> tuple[str, ...]:
+    """A sentence for each finding about data that evaluation has read, with the command that tells more."""
+    found = []
+    if task.shape in ("boxes", "masks", "keypoints"):
+        from steelyard.checks.objects import look
+
+        found += look(task.name, pairs)
+    if task.shape != "boxes" and len(prediction):
+        data = Data(truth, prediction, pairs, options, quick=True)
+        data.read["key"], data.read["keys"] = [], 1
+        found += run_checks(checks_of(task.name), data)
+    command = _command(task, truth.source, prediction.source)
+    return tuple(f"{finding.what.rstrip('.')} ({finding.code}). {command}" for finding in found)
+
+
+def _command(task: Task, truth: str, prediction: str) -> str:
+    if truth in IN_MEMORY or prediction in IN_MEMORY:
+        return f'sy.check("{task.name}", truth, predictions) tells more.'
+    sides = [truth] if truth == prediction else [truth, prediction]
+    return f"`steelyard check {task.name} {' '.join(map(shlex.quote, sides))}` tells more."

@@ -1,0 +1,177 @@
+"""Checks of `sequences`: grams over time, frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from steelyard.checks.check import FEW, Checks, Data, Found, evenly, some_rows
+from steelyard.checks.ids import with_ids
+from steelyard.checks.numbers import constant, copies, negative, unit_of_weight
+from steelyard.core.records import Array, factorize
+
+CHECKS = with_ids(Checks())
+CHECKS.add(
+    "unit-of-weight", "error", "kilograms, ounces or pounds where grams are expected", "Give grams on both sides."
+)(unit_of_weight)
+CHECKS.add("constant", "warning", "one number for all: the model has not looked", "Are these the model's answers?")(
+    constant("weight", "weight")
+)
+CHECKS.add(
+    "copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?"
+)(copies("weight", "weight"))
+CHECKS.add(
+    "negative", "note", "weights below 0 for more than 5 % of the frames", "Cut them off at 0 where they are meant to be 0.",
+    quick=False,
+)(negative)  # fmt: skip
+MOST = 2000  # sequences whose frames are joined anew
+RATES = (1000.0, 24.0, 25.0, 30.0, 50.0, 60.0)
+
+
+def _frames(data: Data) -> tuple[Array, Array, Array, Array, Array, Array] | None:
+    """Sequence, t and weight of both sides, of valid frames of some sequences."""
+    if "frames" in data.read:
+        found: tuple[Array, Array, Array, Array, Array, Array] | None = data.read["frames"]
+        return found
+    data.read["frames"] = None
+    truth, given = data.truth, data.prediction
+    if given is None or len(given) < FEW or len(truth) < FEW or data.quick:
+        return None
+    names, (mine, theirs) = factorize(truth["sequence"], given["sequence"])
+    chosen = np.zeros(len(names), dtype=bool)
+    chosen[evenly(len(names), MOST)] = True
+    keep = chosen[mine] & (truth["valid"] if "valid" in truth else True)
+    other = chosen[theirs]
+    data.read["frames"] = (
+        mine[keep], truth["t"][keep].astype(np.int64), truth["weight"][keep],
+        theirs[other], given["t"][other].astype(np.int64), given["weight"][other],
+    )  # fmt: skip
+    return data.read["frames"]  # type: ignore[no-any-return]
+
+
+def _joined(frames: tuple[Array, ...], change: Callable[[Array, Array], Array]) -> tuple[float, float, int]:
+    """The share of true frames that meet a prediction whose time was changed, the mean error there, and how many."""
+    sequence, t, weight, other, at, given = frames
+    moved = change(at, other)
+    whole = np.isfinite(moved) & (moved == np.floor(moved)) & (moved >= 0) & (moved < 2**31)
+    key = sequence * (1 << 32) + t
+    theirs = other[whole] * (1 << 32) + moved[whole].astype(np.int64)
+    order = np.argsort(theirs, kind="stable")
+    place = np.searchsorted(theirs[order], key).clip(max=max(0, len(theirs) - 1))
+    if not len(theirs):
+        return 0.0, np.inf, 0
+    met = theirs[order][place] == key
+    if not met.any():
+        return 0.0, np.inf, 0
+    error = np.abs(given[whole][order][place[met]] - weight[met])
+    return float(met.mean()), float(error.mean()), int(met.sum())
+
+
+@CHECKS.add(
+    "time-shifted", "error", "frames are counted from another start: each has its neighbour's prediction",
+    "Count t from 0 at the initial frame on both sides.", quick=False,
+)  # fmt: skip
+def time_shifted(data: Data) -> Found | None:
+    """Whether predictions fit, or meet, the frame one later or earlier."""
+    frames = _frames(data)
+    if frames is None:
+        return None
+    plain, error, met = _joined(frames, lambda t, _: t.astype(float))
+    for step in (-1, 1):
+        share, moved, count = _joined(frames, lambda t, _, step=step: t + float(step))  # type: ignore[misc]
+        better = count >= FEW and moved < error / 2 and share > 0.6 * plain
+        meets = share >= 0.95 and plain < share - 0.05 and moved <= error and count > met
+        if better or meets:
+            return Found(
+                f"The mean error is {error:.3g} g over {plain:.0%} of the frames, and {moved:.3g} g over {share:.0%} where "
+                f"predictions are taken one frame {'earlier' if step < 0 else 'later'}.",
+                len(frames[4]), len(frames[4]), some_rows(data.prediction, range(3), "t"),  # type: ignore[arg-type]
+            )  # fmt: skip
+    return None
+
+
+@CHECKS.add(
+    "unit-of-time", "error", "seconds or milliseconds where the number of a frame is expected",
+    "Give the frame's number, 0, 1, 2, ..., on both sides.", quick=False,
+)  # fmt: skip
+def unit_of_time(data: Data) -> Found | None:
+    """Whether times of the predictions meet those of the truth after a division or a multiplication."""
+    frames = _frames(data)
+    if frames is None:
+        return None
+    plain, _, _ = _joined(frames, lambda t, _: t.astype(float))
+    for rate in RATES:
+        for factor, word in ((1 / rate, f"divided by {rate:g}"), (rate, f"multiplied by {rate:g}")):
+            share, _, count = _joined(frames, lambda t, _, f=factor: np.round(t * f, 9))  # type: ignore[misc]
+            if share > 0.8 and plain < 0.5 * share and count >= 10:
+                return Found(
+                    f"{plain:.0%} of the true frames have a prediction, and {share:.0%} where its t is {word}.",
+                    len(frames[4]), len(frames[4]), some_rows(data.prediction, range(3), "t"),  # type: ignore[arg-type]
+                )  # fmt: skip
+    return None
+
+
+@CHECKS.add(
+    "time-reversed", "error", "the last frame stands first", "Sort frames by time before numbering them.", quick=False
+)
+def time_reversed(data: Data) -> Found | None:
+    """Whether predictions fit when each sequence is turned round."""
+    frames = _frames(data)
+    if frames is None:
+        return None
+    last = np.zeros(int(max(frames[0].max(initial=0), frames[3].max(initial=0))) + 1, dtype=np.int64)
+    np.maximum.at(last, frames[3], frames[4])
+    _, error, _ = _joined(frames, lambda t, _: t.astype(float))
+    share, moved, count = _joined(frames, lambda t, sequence: (last[sequence] - t).astype(float))
+    if count < FEW or moved > error / 2.5 or share < 0.5:
+        return None
+    return Found(
+        f"The mean error is {error:.3g} g, and {moved:.3g} g where each sequence of predictions is turned round.",
+        len(frames[4]), len(frames[4]), some_rows(data.prediction, range(3), "t"),  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+@CHECKS.add(
+    "consumed-as-left", "error", "what was eaten stands where what is left is expected",
+    "Give the weight that is left on the plate.",
+)  # fmt: skip
+def consumed_as_left(data: Data) -> Found | None:
+    """Whether predictions fit the initial weight minus the truth."""
+    rows, places = data.kept
+    if data.pairs is None or len(rows) < FEW:
+        return None
+    truth, given = data.numbers("weight", "weight")
+    _, (sequence,) = factorize(data.pairs.truth["sequence"][rows])
+    t = data.pairs.truth["t"][rows]
+    first = np.full(int(sequence.max()) + 1, np.nan)
+    first[sequence[t == 0]] = truth[t == 0]
+    eaten = first[sequence] - truth
+    use = np.isfinite(eaten) & (t > 0)
+    if np.count_nonzero(use) < FEW:
+        return None
+    plain, other = (float(np.mean(np.abs(given[use] - v[use]))) for v in (truth, eaten))
+    if other > plain / 2.5:
+        return None
+    return Found(
+        f"After the initial frame the mean error is {plain:.3g} g, and {other:.3g} g against what was eaten until then.",
+        int(use.sum()), len(rows), some_rows(data.pairs.prediction, places[use], "weight"),
+    )  # fmt: skip
+
+
+@CHECKS.add(
+    "energy-density", "error", "kcal per 100 g, or kilojoules, where kcal per g is expected: no food has more than 9",
+    "Divide kcal per 100 g by 100, kilojoules by 4.184.", side="truth",
+)  # fmt: skip
+def energy_density(data: Data) -> Found | None:
+    """Densities that no food has."""
+    density = data.truth.columns.get("kcal_per_g")
+    if density is None:
+        return None
+    rows = np.flatnonzero(density > 9.5)
+    if not len(rows):
+        return None
+    return Found(
+        f"kcal_per_g reaches {np.nanmax(density):g}; pure fat has 9.", len(rows), len(density),
+        some_rows(data.truth, rows, "kcal_per_g"),
+    )  # fmt: skip
