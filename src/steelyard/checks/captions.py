@@ -18,7 +18,7 @@ BROKEN = re.compile("�|Ã[\x80-\xbf¡-¿©¨ª]|â€")
 
 
 def _texts(data: Data) -> tuple[list[str], list[list[set[str]]], list[list[str]]] | None:
-    """Candidates, and their references as sets of words and as texts, of images in the order of their ids."""
+    """Candidates, and their references as sets of words and as texts, of images in the order of the candidates."""
     if "texts" in data.read:
         found: tuple[list[str], list[list[set[str]]], list[list[str]]] | None = data.read["texts"]
         return found
@@ -29,7 +29,8 @@ def _texts(data: Data) -> tuple[list[str], list[list[set[str]]], list[list[str]]
     count = len(pairs.units)
     most = 100 if data.quick else MOST
     first = (count - most) // 2 if count > most else 0  # neighbours stay neighbours
-    chosen = range(first, first + min(count, most))
+    order = np.argsort(pairs.prediction_row, kind="stable")  # as the captions stand
+    chosen = order[first : first + min(count, most)].tolist()
     starts = np.searchsorted(pairs.owner, np.arange(count + 1))
     captions, references = pairs.prediction["caption"], pairs.truth["caption"]
     texts, theirs = [], []
@@ -59,25 +60,27 @@ def shifted(data: Data) -> Found | None:
     texts = _texts(data)
     if texts is None or len(texts[0]) < FEW:
         return None
-    words = [_words(text) for text in texts[0]]
-    plain = float(np.mean([_likeness(w, r) for w, r in zip(words, texts[1], strict=True)]))
-    count = len(words)
-    moved = {
-        step: float(np.mean([_likeness(words[i], texts[1][i + step]) for i in range(max(0, -step), count - max(0, step))]))
-        for step in ((1, -1) if data.quick else (1, -1, 2, -2))
-    }
-    step, best = max(moved.items(), key=lambda pair: pair[1])
-    if best < plain + 0.1 or best < 1.5 * plain:
-        return None
-    return Found(
-        f"Captions share {plain:.0%} of their words with a reference of their own image, and {best:.0%} with one of the "
-        f"image {abs(step)} {'further on' if step > 0 else 'before'}.",
-        count, count, some_rows(data.pairs.prediction, data.pairs.prediction_row[:3], "caption"),
-    )  # fmt: skip
+    words, count = [_words(text) for text in texts[0]], len(texts[0])
+    own = np.array([_likeness(w, r) for w, r in zip(words, texts[1], strict=True)])
+    far = float(np.mean([_likeness(words[i], texts[1][(i + count // 2) % count]) for i in range(count)]))
+    for step in (1, -1) if data.quick else (1, -1, 2, -2):
+        rows = np.arange(max(0, -step), count - max(0, step))
+        moved = np.array([_likeness(words[i], texts[1][i + step]) for i in rows.tolist()])
+        gain = moved - own[rows]
+        sure = gain.mean() > max(0.04, 4 * gain.std() / np.sqrt(len(rows)))
+        if sure and moved.mean() - far > 2 * max(0.0, float(own.mean()) - far):
+            return Found(
+                f"Captions share {own.mean():.0%} of their words with a reference of their own image, and "
+                f"{moved.mean():.0%} "
+                f"with one of the image {abs(step)} {'further on' if step > 0 else 'before'}.",
+                count, count, some_rows(data.pairs.prediction, data.pairs.prediction_row[:3], "caption"),
+            )  # fmt: skip
+    return None
 
 
 @CHECKS.add(
-    "nothing-fits", "warning", "captions fit their own image no better than any other", "Are these captions of the same images?",
+    "nothing-fits", "warning", "captions fit their own image no better than any other",
+    "Are these captions of the same images?",
     quick=False,
 )  # fmt: skip
 def nothing_fits(data: Data) -> Found | None:
@@ -92,7 +95,8 @@ def nothing_fits(data: Data) -> Found | None:
     if gain.mean() > 2 * gain.std() / np.sqrt(count) and gain.mean() > 0.02:
         return None
     return Found(
-        f"Captions share {own.mean():.0%} of their words with a reference of their image, and {far.mean():.0%} with one of "
+        f"Captions share {own.mean():.0%} of their words with a reference of their image, and "
+        f"{far.mean():.0%} with one of "
         "another image.",
         count, count, some_rows(data.pairs.prediction, data.pairs.prediction_row[:3], "caption"),
     )  # fmt: skip
@@ -158,9 +162,7 @@ def encoding(data: Data) -> Found | None:
     return _such(data, BROKEN.search, "{} captions hold letters that were decoded wrongly.")
 
 
-@CHECKS.add(
-    "copies-of-truth", "warning", "captions that are references themselves", "Are these captions of a model?"
-)
+@CHECKS.add("copies-of-truth", "warning", "captions that are references themselves", "Are these captions of a model?")
 def copies(data: Data) -> Found | None:
     """Candidates equal to a reference, letter by letter."""
     texts = _texts(data)
@@ -175,7 +177,9 @@ def copies(data: Data) -> Found | None:
     )  # fmt: skip
 
 
-@CHECKS.add("constant", "warning", "one caption for most images: the model has not looked", "Are these the model's answers?")
+@CHECKS.add(
+    "constant", "warning", "one caption for most images: the model has not looked", "Are these the model's answers?"
+)
 def constant(data: Data) -> Found | None:
     """A caption that stands for more than half of the images."""
     texts = _texts(data)

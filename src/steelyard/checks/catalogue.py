@@ -48,7 +48,5 @@ def tables() -> str:
 
 def _table(checks: Sequence[Check]) -> str:
     rows = ["| finding | severity | in | what it does to a number | `evaluate` |", "|---|---|---|---|---|"]
-    rows += [
-        f"| `{c.name}` | {c.severity} | {c.side} | {c.effect} | {'notes it' if c.quick else ''} |" for c in checks
-    ]
+    rows += [f"| `{c.name}` | {c.severity} | {c.side} | {c.effect} | {'notes it' if c.quick else ''} |" for c in checks]
     return "\n".join(rows)

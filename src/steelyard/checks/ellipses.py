@@ -81,6 +81,13 @@ def _long(near: Nearest) -> Array:
     return found
 
 
+def _fits(near: Nearest) -> Array:
+    """Where centres and axes are nearly those of the truth."""
+    away = np.hypot(*(near.found[:, :2] - near.truth[:, :2]).T) <= 0.3 * near.truth[:, 3]
+    sizes: Array = away & (np.abs(np.log(near.found[:, 3:] / near.truth[:, 3:])) < 0.25).all(axis=1)
+    return sizes
+
+
 def raw(data: Data, side: str) -> Records | None:
     """A side as it was read, before angles and axes were converted."""
     return data.truth if side == "truth" else data.prediction
@@ -106,15 +113,18 @@ def radians(data: Data) -> Found | None:
         small = np.abs(theta) <= 2 * np.pi
         plain = _turn(theta + 90 * swapped, other)
         odd = np.flatnonzero(_long(near) & small & (plain > 15))
+        if len(odd) < FEW:  # so few that they must fit in all else, and well
+            odd = odd[_fits(near)[odd] & (np.abs(theta[odd]) <= 3.15) & (plain[odd] > 30)]
         read = _turn(np.degrees(theta[odd]) + 90 * swapped[odd], other[odd])
         many = len(odd) >= FEW
         right = read < (15 if many else 1)  # a few may be right by chance
-        if not len(odd) or right.mean() < (0.6 if many else 0.99):
+        if len(odd) < (3 if len(near) >= FEW else 1) or right.mean() < (0.6 if many else 0.99):
             continue
         which = "truth" if side == "truth" else "predictions"
         beside = "" if small.all() else ", beside others that are degrees"
         return Found(
-            f"Angles of the {which} are {np.median(plain[odd]):.0f}° off as degrees and {np.median(read[right]):.2g}° off "
+            f"Angles of the {which} are {np.median(plain[odd]):.0f}° off as degrees and "
+            f"{np.median(read[right]):.2g}° off "
             f"as radians{beside}.",
             int(right.sum()), len(near), some_rows(records, rows[odd[right]], "theta"),
             severity="error" if many else "warning",
@@ -162,7 +172,8 @@ def full_axes(data: Data) -> Found | None:
     if abs(abs(middle) - 1) > 0.2 or spread > 0.35:
         return None
     return Found(
-        f"The axes of the predictions are {2**middle:.2g} times as long as those of the true ellipses at the same place.",
+        f"The axes of the predictions are {2**middle:.2g} times as long as those of the true ellipses at "
+        f"the same place.",
         len(near), near.total, some_rows(data.prediction, near.row, "a"),  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -184,7 +195,10 @@ def axes_exchanged(data: Data) -> Found | None:
 
 
 @CHECKS.add(
-    "angle-reversed", "error", "angles run the other way, as where y goes up", "Negate theta, or say --option y_up=HEIGHT."
+    "angle-reversed",
+    "error",
+    "angles run the other way, as where y goes up",
+    "Negate theta, or say --option y_up=HEIGHT.",
 )
 def angle_reversed(data: Data) -> Found | None:
     """Angles that are right with the other sign."""
@@ -225,7 +239,10 @@ def centres_exchanged(data: Data) -> Found | None:
 
 
 @CHECKS.add(
-    "fractions", "error", "fractions of the image where pixels are expected", "Multiply by the image's width and height."
+    "fractions",
+    "error",
+    "fractions of the image where pixels are expected",
+    "Multiply by the image's width and height.",
 )
 def fractions(data: Data) -> Found | None:
     """Predictions inside the unit square, beside truth that is not."""
@@ -273,7 +290,9 @@ def repeated(side: str, data: Data) -> Found | None:
     rows = there[again([records["image"][there], code])]
     if not len(rows):
         return None
-    return Found("Ellipses stand twice in an image, equal in all.", len(rows), len(there), some_rows(records, rows, "xc"))
+    return Found(
+        "Ellipses stand twice in an image, equal in all.", len(rows), len(there), some_rows(records, rows, "xc")
+    )
 
 
 for _name, _effect in (("truth", "one of two is a sure miss"), ("predictions", "each copy is a false positive")):
@@ -283,7 +302,10 @@ for _name, _effect in (("truth", "one of two is a sure miss"), ("predictions", "
 
 
 @CHECKS.add(
-    "nothing-fits", "warning", "hardly any true ellipse has a prediction on it", "Are these predictions of the same images?"
+    "nothing-fits",
+    "warning",
+    "hardly any true ellipse has a prediction on it",
+    "Are these predictions of the same images?",
 )
 def nothing_fits(data: Data) -> Found | None:
     """True ellipses with no found centre inside."""

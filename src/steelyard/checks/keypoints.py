@@ -59,13 +59,12 @@ def nothing_visible(data: Data) -> Found | None:
     rows = np.flatnonzero(~(points_of(data.truth)[:, 2::3] > 0).any(axis=1))
     if len(rows) <= max(3, 0.9 * len(data.truth)):
         return None
-    return Found(
-        "Objects have no visible point.", len(rows), len(data.truth), some_rows(data.truth, rows)
-    )
+    return Found("Objects have no visible point.", len(rows), len(data.truth), some_rows(data.truth, rows))
 
 
 @CHECKS.add(
-    "points-at-the-corner", "warning", "points at 0, 0 that count as visible", "Give points that are not labelled v = 0.",
+    "points-at-the-corner", "warning", "points at 0, 0 that count as visible",
+    "Give points that are not labelled v = 0.",
     side="truth",
 )  # fmt: skip
 def at_the_corner(data: Data) -> Found | None:
@@ -83,9 +82,7 @@ def at_the_corner(data: Data) -> Found | None:
     )
 
 
-@CHECKS.add(
-    "left-and-right", "error", "left and right are exchanged", "Name the points in the order of the truth."
-)
+@CHECKS.add("left-and-right", "error", "left and right are exchanged", "Name the points in the order of the truth.")
 def left_and_right(data: Data) -> Found | None:
     """Whether points of objects at the same place fit better mirrored. For COCO's 17 points."""
     pairs = data.pairs
@@ -100,7 +97,9 @@ def left_and_right(data: Data) -> Found | None:
     order = np.argsort(image, kind="stable")
     begin = np.searchsorted(image[order], pairs.truth_image[rows])
     end = np.searchsorted(image[order], pairs.truth_image[rows], side="right")
-    plain, mirrored, where = [], [], []
+    plain: list[float] = []
+    mirrored: list[float] = []
+    where: list[int] = []
     for row, a, b in zip(rows.tolist(), begin.tolist(), end.tolist(), strict=True):
         if a == b:
             continue

@@ -59,7 +59,10 @@ def spelt_apart(data: Data) -> Found | None:
 
 
 @CHECKS.add(
-    "true-and-false", "note", "True and False beside 1 and 0 are read as the same", "Write labels in one way on both sides."
+    "true-and-false",
+    "note",
+    "True and False beside 1 and 0 are read as the same",
+    "Write labels in one way on both sides.",
 )
 def true_and_false(data: Data) -> Found | None:
     """Words of truth on one side, numbers on the other."""
@@ -117,7 +120,10 @@ def shifted(data: Data) -> Found | None:
 
 
 @CHECKS.add(
-    "labels-exchanged", "error", "classes are named in another order", "Map the model's classes to the labels of the truth."
+    "labels-exchanged",
+    "error",
+    "classes are named in another order",
+    "Map the model's classes to the labels of the truth.",
 )
 def exchanged(data: Data) -> Found | None:
     """Labels that say which class is which, under other names."""
@@ -223,7 +229,7 @@ def against_scores(data: Data) -> Found | None:
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
         return None
-    rows, places = data.kept
+    places = data.kept[1]
     for name in ("probability", "score"):
         columns = [c for c in data.pairs.prediction.columns if c.startswith(f"{name}:")]
         if len(columns) < 2:
@@ -256,7 +262,13 @@ def copies(data: Data) -> Found | None:
     return Found("Every score is 1 for the true class and 0 for all others.", len(found[0][1]), len(found[0][1]))
 
 
-@CHECKS.add("all-right", "note", "every label is right: rare for a model, usual for a copy", "Are these predictions of a model?", quick=False)
+@CHECKS.add(
+    "all-right",
+    "note",
+    "every label is right: rare for a model, usual for a copy",
+    "Are these predictions of a model?",
+    quick=False,
+)
 def all_right(data: Data) -> Found | None:
     """Labels that are the truth's."""
     sides = _labels(data)
@@ -266,7 +278,8 @@ def all_right(data: Data) -> Found | None:
 
 
 @CHECKS.add(
-    "rows-shifted", "error", "each row has its neighbour's prediction", "Join rows by a column 'id', not by their order.",
+    "rows-shifted", "error", "each row has its neighbour's prediction",
+    "Join rows by a column 'id', not by their order.",
 )  # fmt: skip
 def rows_shifted(data: Data) -> Found | None:
     """Labels that fit the row before or after."""
@@ -281,6 +294,7 @@ def rows_shifted(data: Data) -> Found | None:
     if moved[best] < max(0.6, plain + 0.3):
         return None
     return Found(
-        f"{plain:.0%} of the labels are right, and {moved[best]:.0%} where each row gets the prediction of the row {best}.",
+        f"{plain:.0%} of the labels are right, and {moved[best]:.0%} where each row gets the prediction "
+        f"of the row {best}.",
         len(right), len(right), some_rows(data.pairs.prediction, data.kept[1], "label"),
     )  # fmt: skip

@@ -56,14 +56,15 @@ def scale_of_values(data: Data) -> Found | None:
     if min(sizes) <= 0 or max(sizes) < 50 * min(sizes):
         return None
     return Found(
-        f"Half of the truth's values are above {sizes[0]:.3g} in size, and half of the predictions' above {sizes[1]:.3g}.",
+        f"Half of the truth's values are above {sizes[0]:.3g} in size, and half of the predictions' above "
+        f"{sizes[1]:.3g}.",
         int(use.sum()), len(use), some_rows(data.pairs.prediction, data.kept[1][use], "value"),
     )  # fmt: skip
 
 
-CHECKS.add("constant-logits", "warning", "one logit for all: the model has not looked", "Are these the model's outputs?")(
-    constant("target", "logit")
-)
+CHECKS.add(
+    "constant-logits", "warning", "one logit for all: the model has not looked", "Are these the model's outputs?"
+)(constant("target", "logit"))
 CHECKS.add("copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?")(
     copies("value", "value")
 )

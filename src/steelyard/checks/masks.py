@@ -1,4 +1,4 @@
-"""Checks of `masks` beside those of all objects: masks that are empty, rectangles, or another object's."""
+"""Checks of `masks` beside those of all objects: masks that are empty, or rectangles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.checks.check import FEW, Checks, Data, Found, evenly, some_rows
-from steelyard.checks.geometry import overlap
 from steelyard.core.records import Array, Records
 
 CHECKS = Checks()
@@ -34,28 +33,12 @@ def empty(side: str, data: Data) -> Found | None:
     return Found("Masks have no pixel.", len(bare), len(rows), some_rows(records, bare))
 
 
-for _side, _effect in (("truth", "objects that nothing can match: sure misses"), ("predictions", "they can never be right")):
+for _side, _effect in (
+    ("truth", "objects that nothing can match: sure misses"),
+    ("predictions", "they can never be right"),
+):
     CHECKS.add("empty-masks", "warning", _effect, "Leave them out, or mend them.", side=_side, quick=False)(
         partial(empty, _side)
-    )
-
-
-@CHECKS.add(
-    "box-and-mask", "warning", "the mask lies elsewhere than the box beside it: another object's, or of another size",
-    "Write the mask of the object, in pixels of the image.", side="truth", quick=False,
-)  # fmt: skip
-def box_and_mask(data: Data) -> Found | None:
-    """Boxes that share less than half with the box around their mask."""
-    if not all(name in data.truth for name in "xywh"):
-        return None
-    rows, box, area = _masks(data.truth)
-    given = np.column_stack([data.truth[name][rows] for name in "xywh"])
-    known = (area > 0) & (given[:, 2:] > 0).all(axis=1)
-    apart = rows[known & (overlap(box, given) < 0.5)]
-    if len(apart) <= max(2, 0.05 * len(rows)):
-        return None
-    return Found(
-        "Boxes share less than half with the box around their mask.", len(apart), len(rows), some_rows(data.truth, apart)
     )
 
 

@@ -33,7 +33,8 @@ def unit_of_weight(data: Data) -> Found | None:
     if best > NEAR or best > plain / 3:
         return None
     return Found(
-        f"Half of the predictions are off by a factor of {np.exp(plain):,.0f} or more, and of {np.exp(best):.2g} or more "
+        f"Half of the predictions are off by a factor of {np.exp(plain):,.0f} or more, and of "
+        f"{np.exp(best):.2g} or more "
         f"if {UNITS[factor]}.",
         int(use.sum()), len(use), some_rows(data.pairs.prediction, data.kept[1][use], "weight"),
     )  # fmt: skip
@@ -89,7 +90,8 @@ def rows_shifted(data: Data) -> Found | None:
         moved = float(np.mean(np.abs(a - b)))
         if moved < plain / 3:
             return Found(
-                f"The mean error is {plain:.3g}, and {moved:.3g} where each row of the truth is taken with the prediction "
+                f"The mean error is {plain:.3g}, and {moved:.3g} where each row of the truth is taken "
+                f"with the prediction "
                 f"of the row {'after' if step == 1 else 'before'}: predictions stand one row {word} their own.",
                 len(rows), len(rows), some_rows(data.pairs.prediction, places[order], "weight"),
             )  # fmt: skip

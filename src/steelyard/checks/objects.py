@@ -22,7 +22,7 @@ def look(task: str, pairs: Any) -> list[Finding]:
     if not len(pairs.prediction):
         what = "There is no prediction at all: every object is missed."
         return [Finding("no-predictions", "note", "predictions", what, 0, 0, (), "Is it the right file?")]
-    found = repeated_truth(pairs) if task == "boxes" else []
+    found = repeated_truth(pairs)
     if len(pairs.prediction) < FEW or len(pairs.truth) < FEW:
         return found
     held = np.zeros(len(pairs.units), dtype=bool)
@@ -35,7 +35,7 @@ def look(task: str, pairs: Any) -> list[Finding]:
     if len(truth) < FEW or len(side) < FEW or side.score is None:
         return found
     truth.labels = pairs.labels if pairs.labels.dtype.kind in "iu" else None
-    usable = (truth.box[:, 2:] > 0).all(axis=1)
+    usable: Array = np.asarray((truth.box[:, 2:] > 0).all(axis=1))
     sample = draw_sample(truth.image, usable, side.image, side.score, images=IMAGES)
     if len(sample.truths) >= FEW:
         _judge(task, truth, side, sample)
@@ -74,13 +74,14 @@ def _judge(task: str, truth: Side, side: Side, sample: Sample) -> None:
         side.report(
             "nothing-fits", "warning", f"Only {plain:.1%} of the objects in a sample have a prediction of any class on "
             "them (IoU 0.5).",
-            sample.truths, "Are these predictions of the same images, in pixels of the original size?", total=len(truth),
+            sample.truths, "Are these predictions of the same images, in pixels of the original size?",
+            total=len(truth),
         )  # fmt: skip
     class_shift(truth, side, sample, box)
 
 
 def repeated_truth(pairs: Any) -> list[Finding]:
-    """Objects that stand twice in an image, equal in class and box; in at most 2,000 images."""
+    """Objects that stand twice in an image, equal in class, box and shape; in at most 2,000 images."""
     rows = np.arange(len(pairs.truth))
     if len(pairs.units) > 2000:
         kept = np.zeros(len(pairs.units), dtype=bool)
@@ -93,15 +94,16 @@ def repeated_truth(pairs: Any) -> list[Finding]:
     for i, name in enumerate("xywh"):
         bits = np.ascontiguousarray(pairs.truth[name][rows], dtype=np.float64).view(np.uint64)
         key = (key ^ (bits >> np.uint64(29)) ^ bits) * np.uint64(0x9E3779B97F4A7C15 + 2 * i)
+    columns = [name for name in ("image", "label", *"xywh", "shape") if name in pairs.truth]
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
     again = [
         int(rows[b])
         for a, b in zip(order[same].tolist(), order[same + 1].tolist(), strict=True)
-        if all(pairs.truth[c][rows[a]] == pairs.truth[c][rows[b]] for c in ("image", "label", *"xywh"))
+        if all(np.array_equal(pairs.truth[c][rows[a]], pairs.truth[c][rows[b]]) for c in columns)
     ]
     if not again:
         return []
-    what = f"{len(again)} objects of the truth stand twice, equal in class and box: the second of two is a sure miss."
+    what = f"{len(again)} objects of the truth stand twice, equal in all: the second of two is a sure miss."
     examples = tuple(pairs.truth.place(row) for row in again[:3])
     return [Finding("near-duplicates", "warning", "truth", what, len(again), len(rows), examples, "Remove the copies.")]

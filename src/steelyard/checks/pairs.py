@@ -126,7 +126,8 @@ def check_join(truth: Side, side: Side) -> Array:
         listed = "images" if what == "image" else "classes"
         refused = what == "image" or truth.labels is not None or np.mean(codes < 0) > 0.5
         side.report(
-            f"unknown-{what}", "error" if refused else "note", f"Predictions for {listed} that the truth does not know.{mixed}",
+            f"unknown-{what}", "error" if refused else "note",
+            f"Predictions for {listed} that the truth does not know.{mixed}",
             np.flatnonzero(codes < 0), f"Use the {what} ids of the truth; evaluate refuses these rows unless "
             f"--extra skip.",
             shown=side.naming(what, column),

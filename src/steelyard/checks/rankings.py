@@ -28,7 +28,8 @@ def queries_differ(data: Data) -> Found | None:
 
 
 @CHECKS.add(
-    "documents-differ", "error", "documents of another spelling: none is relevant", "Use the document ids of the truth.",
+    "documents-differ", "error", "documents of another spelling: none is relevant",
+    "Use the document ids of the truth.",
 )  # fmt: skip
 def documents_differ(data: Data) -> Found | None:
     """Relevant documents of which the run has hardly any, and would have under another spelling."""
@@ -46,9 +47,7 @@ def documents_differ(data: Data) -> Found | None:
     return explain("document", truth, given)
 
 
-@CHECKS.add(
-    "scores-reversed", "error", "the lower score is the better one: distances, or ranks", "Negate the scores."
-)
+@CHECKS.add("scores-reversed", "error", "the lower score is the better one: distances, or ranks", "Negate the scores.")
 def scores_reversed(data: Data) -> Found | None:
     """Relevant documents that stand at the end of their lists."""
     pairs = data.pairs
@@ -75,7 +74,10 @@ def scores_reversed(data: Data) -> Found | None:
 
 
 @CHECKS.add(
-    "scores-equal", "warning", "all scores of a list are equal: ids alone make the ranking", "Write the scores, not the places."
+    "scores-equal",
+    "warning",
+    "all scores of a list are equal: ids alone make the ranking",
+    "Write the scores, not the places.",
 )
 def scores_equal(data: Data) -> Found | None:
     """Lists in which no score differs from another."""
@@ -118,7 +120,10 @@ def repeated(data: Data) -> Found | None:
 
 
 @CHECKS.add(
-    "copies-of-truth", "warning", "a run of the judged documents with their relevance as scores", "Is this the run of a model?"
+    "copies-of-truth",
+    "warning",
+    "a run of the judged documents with their relevance as scores",
+    "Is this the run of a model?",
 )
 def copies(data: Data) -> Found | None:
     """Lists that hold the judged documents and no other, in the order of their relevance."""
@@ -137,14 +142,18 @@ def copies(data: Data) -> Found | None:
     )  # fmt: skip
 
 
-@CHECKS.add("constant", "warning", "every query has the same list", "Are these the answers to the queries?", quick=False)
+@CHECKS.add(
+    "constant", "warning", "every query has the same list", "Are these the answers to the queries?", quick=False
+)
 def constant(data: Data) -> Found | None:
     """Lists whose first document is one and the same."""
     run = data.prediction
     if not isinstance(run, Rankings) or run.nested is not None or len(run.queries) < FEW:
         return None
     begin, end = run.starts[:-1], run.starts[1:]
-    tops = [run.documents.key[a + int(np.argmax(run.values[a:b]))] for a, b in zip(begin, end, strict=True) if b > a + 2]
+    tops = [
+        run.documents.key[a + int(np.argmax(run.values[a:b]))] for a, b in zip(begin, end, strict=True) if b > a + 2
+    ]
     if len(tops) < FEW:
         return None
     _, counts = np.unique(np.array(tops), return_counts=True)

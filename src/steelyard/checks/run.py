@@ -48,7 +48,10 @@ def _read(
     """Both sides, None where one cannot be read or is not given, and why."""
     try:
         if predictions is not None or task.joined:
-            return *read_sides(task, truth, predictions, columns, options), []
+            first, second = read_sides(task, truth, predictions, columns, options)
+            held = {name.partition(":")[0] for name in second.columns}
+            alone = predictions is None and not held & set(task.joined or ())
+            return first, None if alone else second, []
     except InputError as error:
         refused = error
     findings = []
@@ -92,7 +95,7 @@ def _look(task: Task, truth: Records, prediction: Records | None, options: Optio
     if task.shape in OBJECTS:
         from steelyard.checks.run_boxes import look_at_objects
 
-        found += look_at_objects(task, truth, pairs, options)
+        found += look_at_objects(task, truth, prediction, options)
     elif pairs is not None and prediction is not None:
         found += _coverage(task, pairs.coverage, prediction)
     if any(finding.code in ("repeated-rows", "repeated-documents") for finding in found):
@@ -110,7 +113,9 @@ def _coverage(task: Task, coverage: Any, prediction: Records) -> list[Finding]:
         severity = "warning" if refused or coverage.missing > 0.2 * coverage.truth else "note"
         what = f"Truth has no prediction: {'refused' if refused else 'it counts as ' + task.policy.missing}."
         found.append(
-            Finding("missing", severity, "predictions", what, coverage.missing, coverage.truth, (), "Run the model on all.")
+            Finding(
+                "missing", severity, "predictions", what, coverage.missing, coverage.truth, (), "Run the model on all."
+            )
         )
     if coverage.extra:
         refused = task.policy.extra == "error"
@@ -118,6 +123,8 @@ def _coverage(task: Task, coverage: Any, prediction: Records) -> list[Finding]:
         remedy = "Leave them out, or add their truth."
         severity = "warning" if refused else "note"
         found.append(
-            Finding("extra", severity, "predictions", what, coverage.extra, max(coverage.extra, len(prediction)), (), remedy)
+            Finding(
+                "extra", severity, "predictions", what, coverage.extra, max(coverage.extra, len(prediction)), (), remedy
+            )
         )
     return found

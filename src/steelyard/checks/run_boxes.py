@@ -47,16 +47,22 @@ def run_boxes(
     return CheckReport(first.source, None if second is None else second.source, counts, found, task.name)
 
 
-def look_at_objects(task: Task, truth: Records, pairs: Any, options: Options) -> list[Finding]:
+def look_at_objects(task: Task, truth: Records, prediction: Records | None, options: Options) -> list[Finding]:
     """Findings about masks or keypoints that boxes could have too: ids, scores, classes, images."""
-    if pairs is None:
-        prepared = task.prepare(truth, truth, options)[0] if task.prepare is not None else truth
-        first, second = _objects(prepared, "truth"), None
-    else:
-        first, second = _objects(pairs.truth, "truth"), _objects(pairs.prediction, "predictions")
+    if task.prepare is None:
+        return []
+    try:
+        sides = task.prepare(truth, prediction if prediction is not None else truth, options)
+    except InputError:  # which is a finding already, or, of truth alone, that of evaluation
+        return []
+    first, second = _objects(sides[0], "truth"), None
+    if prediction is not None:
+        second = _objects(sides[1], "predictions")
     _look(first, second, coordinates=False)
     hidden = {"zero-area", "area"} if task.name == "keypoints" else {"zero-area"}
-    return [finding for finding in _findings([s for s in (first, second) if s is not None]) if finding.code not in hidden]
+    return [
+        finding for finding in _findings([s for s in (first, second) if s is not None]) if finding.code not in hidden
+    ]
 
 
 def _objects(records: Records, name: str) -> Side:

@@ -18,11 +18,12 @@ CHECKS.add(
 CHECKS.add("constant", "warning", "one number for all: the model has not looked", "Are these the model's answers?")(
     constant("weight", "weight")
 )
+CHECKS.add("copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?")(
+    copies("weight", "weight")
+)
 CHECKS.add(
-    "copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?"
-)(copies("weight", "weight"))
-CHECKS.add(
-    "negative", "note", "weights below 0 for more than 5 % of the frames", "Cut them off at 0 where they are meant to be 0.",
+    "negative", "note", "weights below 0 for more than 5 % of the frames",
+    "Cut them off at 0 where they are meant to be 0.",
     quick=False,
 )(negative)  # fmt: skip
 MOST = 2000  # sequences whose frames are joined anew
@@ -41,7 +42,7 @@ def _frames(data: Data) -> tuple[Array, Array, Array, Array, Array, Array] | Non
     names, (mine, theirs) = factorize(truth["sequence"], given["sequence"])
     chosen = np.zeros(len(names), dtype=bool)
     chosen[evenly(len(names), MOST)] = True
-    keep = chosen[mine] & (truth["valid"] if "valid" in truth else True)
+    keep = chosen[mine] & truth.columns.get("valid", True)
     other = chosen[theirs]
     data.read["frames"] = (
         mine[keep], truth["t"][keep].astype(np.int64), truth["weight"][keep],
@@ -84,7 +85,8 @@ def time_shifted(data: Data) -> Found | None:
         meets = share >= 0.95 and plain < share - 0.05 and moved <= error and count > met
         if better or meets:
             return Found(
-                f"The mean error is {error:.3g} g over {plain:.0%} of the frames, and {moved:.3g} g over {share:.0%} where "
+                f"The mean error is {error:.3g} g over {plain:.0%} of the frames, and {moved:.3g} g over "
+                f"{share:.0%} where "
                 f"predictions are taken one frame {'earlier' if step < 0 else 'later'}.",
                 len(frames[4]), len(frames[4]), some_rows(data.prediction, range(3), "t"),  # type: ignore[arg-type]
             )  # fmt: skip
@@ -124,7 +126,7 @@ def time_reversed(data: Data) -> Found | None:
     np.maximum.at(last, frames[3], frames[4])
     _, error, _ = _joined(frames, lambda t, _: t.astype(float))
     share, moved, count = _joined(frames, lambda t, sequence: (last[sequence] - t).astype(float))
-    if count < FEW or moved > error / 2.5 or share < 0.5:
+    if count < FEW or moved > 0.6 * error or share < 0.5:
         return None
     return Found(
         f"The mean error is {error:.3g} g, and {moved:.3g} g where each sequence of predictions is turned round.",
@@ -151,10 +153,11 @@ def consumed_as_left(data: Data) -> Found | None:
     if np.count_nonzero(use) < FEW:
         return None
     plain, other = (float(np.mean(np.abs(given[use] - v[use]))) for v in (truth, eaten))
-    if other > plain / 2.5:
+    if other > 0.6 * plain:
         return None
     return Found(
-        f"After the initial frame the mean error is {plain:.3g} g, and {other:.3g} g against what was eaten until then.",
+        f"After the initial frame the mean error is {plain:.3g} g, and {other:.3g} g against what was "
+        f"eaten until then.",
         int(use.sum()), len(rows), some_rows(data.pairs.prediction, places[use], "weight"),
     )  # fmt: skip
 

@@ -20,11 +20,12 @@ CHECKS.add(
 CHECKS.add("constant", "warning", "one number for all: the model has not looked", "Are these the model's answers?")(
     constant("weight", "weight")
 )
+CHECKS.add("copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?")(
+    copies("weight", "weight")
+)
 CHECKS.add(
-    "copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?"
-)(copies("weight", "weight"))
-CHECKS.add(
-    "negative", "note", "weights below 0 for more than 5 % of the rows", "Cut them off at 0 where they are meant to be 0.",
+    "negative", "note", "weights below 0 for more than 5 % of the rows",
+    "Cut them off at 0 where they are meant to be 0.",
     quick=False,
 )(negative)  # fmt: skip
 
@@ -57,7 +58,8 @@ def totals_as_items(data: Data) -> Found | None:
     if to_dish > 0.5 or to_item < 2 * to_dish:
         return None
     return Found(
-        f"All items of a dish have the same prediction in {same.sum() / several.sum():.0%} of the dishes, and it is off "
+        f"All items of a dish have the same prediction in {same.sum() / several.sum():.0%} of the dishes, "
+        f"and it is off "
         f"by {to_dish:.0%} from the dish's total and by {to_item:.0%} from the item.",
         int(inside.sum()), len(rows), some_rows(data.pairs.prediction, places[inside], "weight"),
     )  # fmt: skip

@@ -53,7 +53,7 @@ def read_sides(
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side alone."""
-    return read_boxes(data, task.truth if side == "truth" else task.prediction, columns, side)
+    return read_boxes(data, task.truth if side == "truth" else task.prediction, columns, side, task.shape)
 
 
 def reading_of(options: Options | None, side: str) -> Reading:
