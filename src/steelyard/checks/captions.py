@@ -113,13 +113,14 @@ def _such(data: Data, test: object, what: str) -> Found | None:
     rows = [row for row in looked.tolist() if test(str(captions[row]))]
     if not rows:
         return None
-    return Found(what.format(len(rows)), len(rows), len(looked), some_rows(prediction, rows, "caption"))
+    many = "1 caption is" if len(rows) == 1 else f"{len(rows)} captions are"
+    return Found(what.format(many), len(rows), len(looked), some_rows(prediction, rows, "caption"))
 
 
 @CHECKS.add("empty-captions", "warning", "empty captions score 0", "Did the model give no answer?")
 def empty(data: Data) -> Found | None:
     """Candidates without a word."""
-    return _such(data, lambda text: not text.strip(), "{} captions are empty and score 0.")
+    return _such(data, lambda text: not text.strip(), "{} empty, which scores 0.")
 
 
 @CHECKS.add(
@@ -145,7 +146,7 @@ def no_caption(data: Data) -> Found | None:
         text = text.strip()
         return text.lower() in NO_CAPTION or (text[:1] in "[{" and text[-1:] in "]}" and len(text) > 1)
 
-    return _such(data, odd, "{} captions are no captions.")
+    return _such(data, odd, "{} not a caption: what a program writes for nothing, or a list.")
 
 
 @CHECKS.add(
@@ -153,13 +154,13 @@ def no_caption(data: Data) -> Found | None:
 )
 def special_tokens(data: Data) -> Found | None:
     """Tokens that a model's own text knows and a caption does not."""
-    return _such(data, TOKENS.search, "{} captions hold special tokens.")
+    return _such(data, TOKENS.search, "{} written with special tokens.")
 
 
 @CHECKS.add("encoding", "warning", "broken letters count as other words", "Read and write texts as UTF-8.", quick=False)
 def encoding(data: Data) -> Found | None:
     """Letters that were decoded by another table."""
-    return _such(data, BROKEN.search, "{} captions hold letters that were decoded wrongly.")
+    return _such(data, BROKEN.search, "{} written with letters that were decoded wrongly.")
 
 
 @CHECKS.add("copies-of-truth", "warning", "captions that are references themselves", "Are these captions of a model?")

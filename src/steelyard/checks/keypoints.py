@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.checks.check import FEW, Checks, Data, Found, some_rows
 from steelyard.core.records import Array, Records
+from steelyard.report.numbers import count_text
 
 CHECKS = Checks()
 # Left and right of COCO's 17 points, exchanged.
@@ -43,7 +44,7 @@ def visible_not_counted(data: Data) -> Found | None:
     if not len(rows):
         return None
     return Found(
-        f"num_keypoints is 0 for {len(rows)} objects that have visible points; they are ignored.",
+        f"num_keypoints is 0 for {count_text(len(rows), 'object')} with visible points, and so ignored.",
         len(rows), len(data.truth), some_rows(data.truth, rows),
     )  # fmt: skip
 

@@ -104,6 +104,7 @@ def repeated_truth(pairs: Any) -> list[Finding]:
     ]
     if not again:
         return []
-    what = f"{len(again)} objects of the truth stand twice, equal in all: the second of two is a sure miss."
+    one = "1 object of the truth stands" if len(again) == 1 else f"{len(again)} objects of the truth stand"
+    what = f"{one} twice, equal in all: the second of two is a sure miss."
     examples = tuple(pairs.truth.place(row) for row in again[:3])
     return [Finding("near-duplicates", "warning", "truth", what, len(again), len(rows), examples, "Remove the copies.")]
