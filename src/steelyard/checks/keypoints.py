@@ -93,7 +93,7 @@ def left_and_right(data: Data) -> Found | None:
     if points.shape[1] != 51:
         return None
     seen = points[:, 2::3] > 0
-    rows = np.flatnonzero(seen.sum(axis=1) >= 6)[: 100 if data.quick else 1000]
+    rows = np.flatnonzero(seen.sum(axis=1) >= 6)[: 30 if data.quick else 1000]
     image = pairs.prediction_image
     order = np.argsort(image, kind="stable")
     begin = np.searchsorted(image[order], pairs.truth_image[rows])
