@@ -77,8 +77,11 @@ def test_masked_arrays() -> None:
         "w": [1, 1],
         "h": [1, 1],
     }
-    with pytest.raises(sy.InputError, match="row 1 of an array is masked"):
+    with pytest.raises(sy.InputError, match="row 1, column 'x': the cell is empty"):
         sy.evaluate("boxes", box, [], "map")
+    masked = np.ma.array([[0, 0, 5, 5], [1, 1, 2, 2]], mask=[[0] * 4, [1] * 4])
+    with pytest.raises(sy.InputError, match="item 0: row 1 of an array is masked"):
+        sy.evaluate("boxes", [{"image": 1, "boxes": masked, "labels": [1, 1]}], [], "map")
 
 
 @pytest.mark.parametrize(("truth", "given"), [([90.0], [1.57]), ([90.0, 60.0], [1.57, 61.0]), ([1.57], [90.0])])
