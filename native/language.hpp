@@ -24,7 +24,7 @@ using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 // Relations of Universal Dependencies v1 that the rules look at; everything else is `other`.
 enum class Rel : std::uint8_t {
   other, root, acl, acl_relcl, advcl, advmod, amod, auxpass, case_, cc, ccomp, compound, compound_prt, conj, cop, det, det_qmod, dobj, iobj,
-  mark, mwe, nmod, nmod_poss, nmod_agent, nmod_npmod, nmod_tmod, nsubj, nsubjpass, nummod, csubj, csubjpass
+  mark, mwe, nmod, nmod_poss, nmod_agent, nmod_npmod, nmod_tmod, nsubj, nsubjpass, nummod, csubj, csubjpass, dep, parataxis, xcomp
 };
 Rel relation_of(std::string_view name);
 
@@ -92,5 +92,11 @@ struct Tuple {
 
 // The tuples that SPICE's rules read off a sentence's dependencies.
 std::vector<Tuple> scene_tuples(std::span<const Word> sentence, const Lemmas& lemmas);
+
+// The tuples of what the sentence describes: see scene_described.cpp.
+std::vector<Tuple> described_tuples(std::span<const Word> sentence, const Lemmas& lemmas);
+
+// A copy of the sentence in which a verb that was read as a noun is a verb again: see scene_mended.cpp.
+std::vector<Word> mended(std::span<const Word> sentence);
 
 }  // namespace steelyard::language

@@ -68,7 +68,7 @@ Out<std::int32_t> scene_scores(const WordNet& wordnet, nb::bytes candidates, In1
 }
 
 // A dependency tree as lines "word TAB tag TAB head TAB relation"; gives its tuples.
-std::string tuples_of_tree(const Lemmas& lemmas, std::string_view tree) {
+std::string tuples_of_tree(const Lemmas& lemmas, std::string_view tree, bool described) {
   std::vector<language::Word> words;
   while (!tree.empty()) {
     const std::size_t end = std::min(tree.find('\n'), tree.size());
@@ -90,16 +90,16 @@ std::string tuples_of_tree(const Lemmas& lemmas, std::string_view tree) {
     require(word.head <= static_cast<std::int32_t>(words.size()), "a head must be the number of a word, or 0");
   }
   std::string out;
-  render(language::scene_tuples(words, lemmas), out);
+  render(described ? language::described_tuples(words, lemmas) : language::scene_tuples(words, lemmas), out);
   return out;
 }
 
-nb::tuple tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> ends) {
+nb::tuple tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> ends, bool described) {
   const auto texts = texts_of(trees, ends);
   std::vector<std::string> out(texts.size());
   {
     nb::gil_scoped_release release;
-    for (std::size_t i = 0; i < texts.size(); ++i) out[i] = tuples_of_tree(lemmas, texts[i]);
+    for (std::size_t i = 0; i < texts.size(); ++i) out[i] = tuples_of_tree(lemmas, texts[i], described);
   }
   return block_of(out);
 }
@@ -136,9 +136,10 @@ nb::tuple for_each_parsed(const ParserModel& model, const nb::bytes& block, In1<
   return block_of(out);
 }
 
-nb::tuple caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts, In1<std::int64_t> ends, long threads) {
+nb::tuple caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts, In1<std::int64_t> ends, long threads,
+                         bool described) {
   return for_each_parsed(model, texts, ends, threads, [&](std::span<const language::Word> words, std::string& out) {
-    render(language::scene_tuples(words, lemmas), out);
+    render(described ? language::described_tuples(words, lemmas) : language::scene_tuples(words, lemmas), out);
   });
 }
 
@@ -210,7 +211,8 @@ void bind_language(nb::module_& m) {
   nb::class_<ParserModel>(m, "ParserModel", "The trained tagger and parser, from the file that tools/train_parser.py writes.")
       .def("__init__", [](ParserModel* self, nb::bytes packed) { new (self) ParserModel(view(packed)); }, nb::arg("packed"));
   m.def("caption_tuples", &caption_tuples, nb::arg("model"), nb::arg("lemmas"), nb::arg("texts"), nb::arg("ends").noconvert(),
-        nb::arg("threads") = 0, "Scene-graph tuples of tokenised captions.");
+        nb::arg("threads") = 0, nb::arg("described") = false,
+        "Scene-graph tuples of tokenised captions, by the original's rules or as they describe the scene.");
   m.def("caption_trees", &caption_trees, nb::arg("model"), nb::arg("texts"), nb::arg("ends").noconvert(), nb::arg("threads") = 0,
         "Dependency trees of tokenised captions, as lines of word, tag, head and relation.");
   m.def("ptb_tokens", [](nb::bytes texts, In1<std::int64_t> ends, bool keep_marks, long threads) {
@@ -228,7 +230,7 @@ void bind_language(nb::module_& m) {
     return nb::bytes(stem.data(), stem.size());
   }, nb::arg("word"), "The Snowball stem of a lower-cased English word.");
   m.def("tree_tuples", &tree_tuples, nb::arg("lemmas"), nb::arg("trees"), nb::arg("ends").noconvert(),
-        "Scene-graph tuples of dependency trees given as lines of word, tag, head and relation.");
+        nb::arg("described") = false, "Scene-graph tuples of dependency trees given as lines of word, tag, head and relation.");
   m.def("scene_scores", &scene_scores, nb::arg("wordnet"), nb::arg("candidates"), nb::arg("candidate_ends").noconvert(),
         nb::arg("references"), nb::arg("reference_ends").noconvert(), nb::arg("synonyms") = true, nb::arg("threads") = 0,
         "Numbers of tuples and of matches, [image, category, (candidate, reference, matched, matched one to one)].");

@@ -31,4 +31,21 @@ inline const Texts kQuantityOfThe{"some", "all", "both", "neither", "everyone", 
 inline const Texts kOfOne{"i", "me", "myself", "mine", "my", "yourself", "he", "him", "himself", "his", "she", "her", "herself",
                    "hers", "it", "itself", "its", "one", "oneself", "one's"};
 
+// Words that the described reading knows beside them.
+inline const Texts kNounsInIng{
+    "awning", "bedding", "being", "building", "carving", "ceiling", "clearing", "clothing", "covering", "crossing",
+    "cutting", "dining", "dressing", "drawing", "dwelling", "earring", "engraving", "evening", "everything", "filling", "frosting",
+    "gathering", "icing", "king", "landing", "lettering", "lighting", "living", "marking", "meeting", "morning", "nothing",
+    "offering", "opening", "painting", "parking", "paving", "pudding", "railing", "rigging", "ring", "roofing", "seating", "setting",
+    "shopping", "siding", "something", "spring", "sterling", "stocking", "string", "stuffing", "swing", "thing", "topping",
+    "trimming", "tubing", "wedding", "wing", "wiring", "anything"};
+inline const Texts kCollectives{"group", "herd", "flock", "crowd", "pack", "team", "gang", "band", "bunch", "row", "line", "pair", "set",
+                                "collection", "family"};
+// Participles that say no more than that a thing is there: the preposition alone is the relation.
+inline const Texts kPlaced{
+    "anchor", "arrange", "display", "dock", "find", "gather", "group", "hang", "huddle", "install", "keep", "lay", "leave", "locate", "moor",
+    "mount", "park", "perch", "photograph", "picture", "pile", "place", "plant", "pose", "position", "post", "put", "rest", "scatter",
+    "seat", "see", "serve", "set", "show", "situate", "spread", "stack", "station", "stop", "store", "view"};
+inline const Texts kParticles{"up", "down", "out", "off", "over", "away", "back", "around", "together", "on", "in", "along"};
+
 }  // namespace steelyard::language

@@ -236,7 +236,8 @@ Rel relation_of(std::string_view name) {
       {"det:qmod", Rel::det_qmod}, {"dobj", Rel::dobj}, {"iobj", Rel::iobj}, {"mark", Rel::mark}, {"mwe", Rel::mwe},
       {"nmod", Rel::nmod}, {"nmod:poss", Rel::nmod_poss}, {"nmod:agent", Rel::nmod_agent},
       {"nmod:npmod", Rel::nmod_npmod}, {"nmod:tmod", Rel::nmod_tmod}, {"nsubj", Rel::nsubj},
-      {"nsubjpass", Rel::nsubjpass}, {"nummod", Rel::nummod}, {"csubj", Rel::csubj}, {"csubjpass", Rel::csubjpass}};
+      {"nsubjpass", Rel::nsubjpass}, {"nummod", Rel::nummod}, {"csubj", Rel::csubj}, {"csubjpass", Rel::csubjpass},
+      {"dep", Rel::dep}, {"parataxis", Rel::parataxis}, {"xcomp", Rel::xcomp}};
   const auto found = names.find(name);
   return found == names.end() ? Rel::other : found->second;
 }

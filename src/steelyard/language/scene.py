@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from steelyard import _native
 from steelyard.core.errors import InputError
@@ -13,7 +13,10 @@ from steelyard.language.texts import pack, unpack
 
 Tuples = tuple[tuple[str, ...], ...]
 
-_parsed: dict[str, str] = {}
+GRAPHS = ("original", "described")
+Graph = Literal["original", "described"]
+
+_parsed: dict[Graph, dict[str, str]] = {"original": {}, "described": {}}
 _MOST_REMEMBERED = 200_000
 
 
@@ -27,16 +30,22 @@ class Token:
     relation: str
 
 
-def tuple_lines(tokenised: Sequence[str]) -> list[str]:
-    """Tuples of tokenised captions, each as lines of fields between tabs. Identical captions are parsed once."""
-    new = [text for text in dict.fromkeys(tokenised) if text not in _parsed]
-    if len(_parsed) + len(new) > _MOST_REMEMBERED:
-        _parsed.clear()
+def tuple_lines(tokenised: Sequence[str], graph: Graph = "original") -> list[str]:
+    """Tuples of tokenised captions, each as lines of fields between tabs. Identical captions are parsed once.
+
+    `graph` is the reading: by the rules of the original SPICE, or what the caption describes.
+    """
+    known = _parsed[graph]
+    new = [text for text in dict.fromkeys(tokenised) if text not in known]
+    if len(known) + len(new) > _MOST_REMEMBERED:
+        known.clear()
         new = list(dict.fromkeys(tokenised))
     if new:
-        block = _native.caption_tuples(tables.parser(), tables.lemmas(), *pack(new))
-        _parsed.update(zip(new, unpack(*block), strict=True))
-    return [_parsed[text] for text in tokenised]
+        block = _native.caption_tuples(
+            tables.parser(), tables.lemmas(), *pack(new), described=graph == "described"
+        )
+        known.update(zip(new, unpack(*block), strict=True))
+    return [known[text] for text in tokenised]
 
 
 def tuples_of(lines: str) -> Tuples:
@@ -77,10 +86,10 @@ def _token(line: str) -> Token:
     return Token(word, tag, int(head), relation)
 
 
-def tuples_of_tree(tokens: Sequence[Token]) -> Tuples:
-    """Tuples of a dependency tree (Universal Dependencies v1, basic), by the rules of SPICE."""
+def tuples_of_tree(tokens: Sequence[Token], graph: Graph = "original") -> Tuples:
+    """Tuples of a dependency tree (Universal Dependencies v1, basic), by the rules of SPICE or as it describes."""
     text = "\n".join(f"{t.word}\t{t.tag}\t{t.head}\t{t.relation}" for t in tokens)
-    return tuples_of(unpack(*_native.tree_tuples(tables.lemmas(), *pack([text])))[0])
+    return tuples_of(unpack(*_native.tree_tuples(tables.lemmas(), *pack([text]), described=graph == "described"))[0])
 
 
 _FUNCTION_WORDS = {
