@@ -1,26 +1,29 @@
-// The tree of a caption with the verbs that the parser reads as nouns made verbs again.
+// The tree of a caption with the readings that cost a relation mended.
 //
 // The original's parser, and ours with it, takes "a woman holding an umbrella" for a holding of the kind "woman", beside which
-// an umbrella stands. Three such readings are mended: a participle read as a noun behind the noun that acts; a subject that
-// "in" or "with" introduces; and a word with an article that is no noun by its tag. Each is one pass over the words.
+// an umbrella stands. First verbs and nouns that were taken for each other get their own tags and places back; then what stands
+// behind a verb or a container is hung where it belongs (scene_placed.cpp). Each rule is one pass over the words.
 #include <algorithm>
 
-#include "language.hpp"
+#include "scene_mended.hpp"
 #include "scene_words.hpp"
 
 namespace steelyard::language {
 namespace {
 
-bool is_noun(const Word& w) { return w.tag.starts_with("NN"); }
-bool is_verb(const Word& w) { return w.tag.starts_with("V"); }
-bool opens_phrase(const Word& w) { return w.tag == "DT" || w.tag == "PRP$" || w.tag == "CD"; }
-
-class Mending {
+class Mending : Tree {
  public:
-  explicit Mending(std::span<const Word> sentence) : w_(sentence.begin(), sentence.end()), n_(static_cast<int>(w_.size())) {}
+  explicit Mending(std::span<const Word> sentence) : Tree(sentence) {}
 
   std::vector<Word> words() {
-    for (int i = 1; i < n_; ++i) participle_read_as_noun(i);
+    for (int i = 1; i < n_; ++i) {
+      prepositions(i);
+      compound_in_pieces(i);
+      disagreeing(i);
+      object_read_as_verb(i);
+      participle_read_as_noun(i);
+      joined_participle(i);
+    }
     for (int i = 0; i < n_; ++i) introduced_subject(i);
     for (int i = 0; i < n_; ++i) article_before(i);
     for (int i = 0; i < n_; ++i) loose(i);
@@ -28,15 +31,82 @@ class Mending {
   }
 
  private:
-  Word& at(int i) { return w_[static_cast<std::size_t>(i)]; }
-  int head(int i) const { return w_[static_cast<std::size_t>(i)].head - 1; }
-  void hang(int i, int on, Rel rel) { at(i).head = on + 1, at(i).relation = rel; }
+  // Everything that hangs on `from` hangs on `to`, as far as it stands before `end`.
+  void hand_over(int from, int to, int end) {
+    for (int k = 0; k < end; ++k) {
+      if (k != to && head(k) == from) at(k).head = to + 1;
+    }
+  }
+  void take_place(int i, int of) { at(i).head = at(of).head, at(i).relation = at(of).relation; }
+
+  // "sits next | to a dog" is one preposition; "full | of food" is none, but an adjective with what it is full of.
+  void prepositions(int i) {
+    if (i + 1 >= n_ || at(i + 1).relation != Rel::case_) return;
+    const int object = head(i + 1);
+    if (object <= i + 1) return;
+    const std::string both = std::string(at(i).text) + "_" + std::string(at(i + 1).text);
+    if (kSideBySide.contains(both)) {
+      if (at(i).relation == Rel::advmod && head(i) == head(object)) hang(i, object, Rel::case_);
+    } else if (at(i).tag == "JJ" && at(i).relation == Rel::case_ && head(i) == object && head(object) >= 0 && head(object) < i) {
+      hang(i, head(object), Rel::amod);
+      hang(object, i, Rel::nmod);
+    }
+  }
+
+  // "a fire | hydrant": two nouns side by side are one name, and the second is the thing.
+  void compound_in_pieces(int i) {
+    if (at(i).relation != Rel::dep || head(i) != i - 1 || !is_noun(at(i)) || !is_noun(at(i - 1)) || at(i).text.ends_with("ing")) return;
+    take_place(i, i - 1);
+    hand_over(i - 1, i, n_);
+    hang(i - 1, i, Rel::compound);
+  }
+
+  // A verb that does not agree with its subject: "a boy watching a man | fly" has another subject, "a teddy | bear" is a noun.
+  void disagreeing(int i) {
+    if (at(i).tag != "VBP" && at(i).tag != "VB") return;
+    int subject = -1;
+    for (int k = 0; k < i; ++k) {
+      if (head(k) == i && at(k).relation == Rel::nsubj) subject = k;
+    }
+    if (subject < 0 || at(subject).tag != "NN") return;
+    if (subject == i - 1) {
+      if (!kNounsLikeVerbs.contains(at(i).text)) return;
+      hand_over(subject, i, i);
+      hang(subject, i, Rel::compound);
+      at(i).tag = "NN";
+      for (int k = i + 1; k < n_; ++k) {
+        if (head(k) == i && is_verb(at(k))) at(k).relation = Rel::acl;
+      }
+    } else if (at(i - 1).relation == Rel::dobj && head(i - 1) >= 0 && is_verb(at(head(i - 1))) && head(i - 1) > subject) {
+      const int watching = head(i - 1);
+      take_place(subject, i);
+      hang(i - 1, i, Rel::nsubj);
+      hang(i, watching, Rel::ccomp);
+    }
+  }
+
+  // "a giraffe eating | leaves": the giraffe's eating does not leave.
+  void object_read_as_verb(int i) {
+    const int verb = i + 1;
+    if (verb >= n_ || at(verb).tag != "VBZ" || !participle_like(i)) return;
+    const int top = head(i) == verb ? i : head(i) >= 0 && head(i) < i && head(head(i)) == verb ? head(i) : -1;
+    if (top < 0 || at(top).relation != Rel::nsubj || head(i - 1) != i) return;
+    take_place(top, verb);
+    for (int k = 0; k < n_; ++k) {
+      if (head(k) == verb) at(k).head = (k > verb ? i : top) + 1;
+    }
+    hang(verb, i, Rel::dobj);
+    at(verb).tag = "NNS";
+  }
+  bool participle_like(int i) const {
+    const std::string_view text = at(i).text;
+    return text.size() > 4 && text.ends_with("ing") && !is_verb(at(i)) && !kNounsInIng.contains(text);
+  }
 
   // "a man | holding": the man takes the place of the holding with all that stands before it, and what stands behind is the
   // object or says where.
   void participle_read_as_noun(int i) {
-    const std::string_view text = at(i).text;
-    if (text.size() < 5 || !text.ends_with("ing") || is_verb(at(i)) || kNounsInIng.contains(text)) return;
+    if (!participle_like(i)) return;
     const int actor = i - 1;
     if (head(actor) != i || (at(actor).relation != Rel::compound && at(actor).relation != Rel::amod && at(actor).relation != Rel::dep)) return;
     if (at(i).relation == Rel::compound || at(i).relation == Rel::amod) return;
@@ -47,7 +117,7 @@ class Mending {
     const int up = head(i);
     const Rel role = at(i).relation;
     int owner = actor;
-    if (role == Rel::nmod && up >= 0 && is_noun(at(up)) && up < actor) owner = up;
+    if (role == Rel::nmod && up >= 0 && is_noun(at(up)) && up < actor && !has_case(i, "of")) owner = up;
     bool object = false;
     for (int k = 0; k < n_; ++k) {
       if (k == actor) continue;
@@ -64,6 +134,30 @@ class Mending {
     if (!is_noun(at(actor))) at(actor).tag = "NN";
     hang(i, owner, Rel::acl);
     at(i).tag = "VBG";
+  }
+
+  bool has_case(int i, std::string_view word) const {
+    for (int k = 0; k < i; ++k) {
+      if (head(k) == i && at(k).relation == Rel::case_ && at(k).text == word) return true;
+    }
+    return false;
+  }
+
+  // "standing in the kitchen and cooking | food": no kitchen food, but two verbs.
+  void joined_participle(int i) {
+    if (at(i).tag != "VBG" || at(i).relation != Rel::conj) return;
+    const int place = head(i);
+    if (place < 0 || place > i || !is_noun(at(place)) || at(place).relation != Rel::compound) return;
+    const int object = head(place);
+    if (object <= i || head(object) < 0 || head(object) > place || !is_verb(at(head(object)))) return;
+    const int verb = head(object);
+    take_place(place, object);
+    for (int k = 0; k < i; ++k) {
+      if (k != place && head(k) == object) at(k).head = place + 1;
+      if (head(k) == place && at(k).relation == Rel::cc) at(k).head = verb + 1;
+    }
+    hang(i, verb, Rel::conj);
+    hang(object, i, Rel::dobj);
   }
 
   // "a boy in a uniform wearing a mitt": the uniform is not who wears. "with a dog sitting": the dog is.
@@ -100,14 +194,12 @@ class Mending {
     if (h < 0 || h >= i) return;
     if ((at(i).tag == "VBG" || at(i).tag == "VBN") && is_noun(at(h))) at(i).relation = Rel::acl;
     if (is_noun(at(i)) && is_verb(at(h))) at(i).relation = Rel::dobj;
+    if (is_noun(at(h)) && participle_like(i)) at(i).relation = Rel::acl, at(i).tag = "VBG";
   }
-
-  std::vector<Word> w_;
-  int n_;
 };
 
 }  // namespace
 
-std::vector<Word> mended(std::span<const Word> sentence) { return Mending(sentence).words(); }
+std::vector<Word> mended(std::span<const Word> sentence) { return placed(Mending(sentence).words()); }
 
 }  // namespace steelyard::language

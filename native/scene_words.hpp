@@ -46,6 +46,23 @@ inline const Texts kPlaced{
     "anchor", "arrange", "display", "dock", "find", "gather", "group", "hang", "huddle", "install", "keep", "lay", "leave", "locate", "moor",
     "mount", "park", "perch", "photograph", "picture", "pile", "place", "plant", "pose", "position", "post", "put", "rest", "scatter",
     "seat", "see", "serve", "set", "show", "situate", "spread", "stack", "station", "stop", "store", "view"};
+inline const Texts kNounsLikeVerbs{"bear", "board", "bowl", "box", "fence", "fly", "lamp", "light", "park", "plane", "plant", "ship", "sign", "train",
+                                   "truck"};
+inline const Texts kContainers{"bag", "basket", "bottle", "bouquet", "bowl", "box", "bucket", "can", "container", "cup", "dish", "glass", "jar", "mug",
+                               "pan", "piece", "pile", "plate", "platter", "pot", "slice", "stack", "tray", "vase", "bowls",
+                               "cups", "plates", "glasses", "slices", "pieces", "vases", "baskets", "boxes"};
+// What only a living being does, and words for such.
+inline const Texts kActs{"brushing", "carrying", "catching", "cooking", "cutting", "drinking", "eating", "feeding", "hitting", "holding",
+                         "jumping", "kicking", "looking", "making", "petting", "playing", "posing", "preparing", "reading", "riding", "running",
+                         "smiling", "swinging", "taking", "talking", "throwing", "trying", "using", "waiting", "walking", "watching",
+                         "wearing"};
+inline const Texts kBeings{
+    "adult", "adults", "animal", "animals", "athlete", "baby", "batter", "bear", "bears", "bird", "birds", "boy", "boys", "bride", "cat", "catcher",
+    "cats", "chef", "child", "children", "couple", "cow", "cows", "crowd", "dog", "dogs", "elephant", "elephants", "family", "female", "girl",
+    "girls", "giraffe", "giraffes", "goat", "group", "guy", "guys", "horse", "horses", "kid", "kids", "kitten", "lady", "ladies", "male", "man",
+    "men", "monkey", "officer", "people", "person", "pitcher", "player", "players", "puppy", "rider", "riders", "sheep", "skateboarder",
+    "skier", "skiers", "snowboarder", "soldier", "someone", "surfer", "surfers", "toddler", "woman", "women", "worker", "zebra",
+    "zebras"};
 inline const Texts kParticles{"up", "down", "out", "off", "over", "away", "back", "around", "together", "on", "in", "along"};
 
 }  // namespace steelyard::language
