@@ -41,6 +41,53 @@ def text(rng: random.Random) -> bytes:
     return bytes(data)
 
 
+TAGS = [
+    "NN",
+    "NNS",
+    "VBG",
+    "VBN",
+    "VBD",
+    "VBZ",
+    "VBP",
+    "JJ",
+    "IN",
+    "TO",
+    "DT",
+    "PRP$",
+    "PRP",
+    "CD",
+    "CC",
+    "WDT",
+    "RB",
+    "?",
+]
+RELATIONS = [
+    "root", "nsubj", "nsubjpass", "dobj", "nmod", "nmod:poss", "case", "acl", "acl:relcl", "advcl", "xcomp", "ccomp", "dep",
+    "conj", "cc", "cop", "auxpass", "compound", "compound:prt", "amod", "det", "nummod", "mwe", "mark", "advmod", "?",
+]  # fmt: skip
+TREE_WORDS = [w for w in WORDS if w.isalpha()] + [
+    "eating",
+    "leaves",
+    "bears",
+    "full",
+    "bowl",
+    "parked",
+    "by",
+    "fly",
+    "watching",
+]
+
+
+def tree(rng: random.Random) -> bytes:
+    """Any heads, rings among them, as a stranger's parser may give."""
+    count = rng.choice([1, 2, 5, 9, 14, 40])
+    rows = [
+        f"{rng.choice(TREE_WORDS)}\t{rng.choice(TAGS)}\t{rng.randrange(count + 1)}\t{rng.choice(RELATIONS)}"
+        for _ in range(count)
+    ]
+    return "\n".join(rows).encode()
+
+
 def block(texts: list[bytes]) -> tuple[bytes, np.ndarray]:
     return b"".join(texts), np.cumsum([len(t) for t in texts], dtype=np.int64)
 
@@ -58,17 +105,19 @@ def texts(rng: random.Random) -> None:
     given = rng.choice([drawn, tokens])  # the parser takes tokens, and must stand anything
     model, lemmas = tables.parser(), tables.lemmas()
     trees = parts(*_native.caption_trees(model, *block(given), 1))
-    for source, tree in zip(given, trees, strict=True):
+    for source, parsed in zip(given, trees, strict=True):
         words = [word for word in source.split(b" ") if word]
         if b"\n" in source or b"\t" in source:
             continue
-        rows = [line.split(b"\t") for line in tree.split(b"\n") if line]
+        rows = [line.split(b"\t") for line in parsed.split(b"\n") if line]
         if [row[0] for row in rows] != words or any(not 0 <= int(row[2]) <= len(rows) for row in rows):
-            raise AssertionError(f"the tree of {source!r} has other words or heads: {tree!r}")
-    tuples = _native.caption_tuples(model, lemmas, *block(given), 1)
-    if _native.caption_tuples(model, lemmas, *block(given), 3)[0] != tuples[0]:
-        raise AssertionError("the number of threads changed the tuples")
-    _native.scene_scores(tables.wordnet(), *tuples, *tuples)
+            raise AssertionError(f"the tree of {source!r} has other words or heads: {parsed!r}")
+    for described in (False, True):
+        tuples = _native.caption_tuples(model, lemmas, *block(given), 1, described)
+        if _native.caption_tuples(model, lemmas, *block(given), 3, described)[0] != tuples[0]:
+            raise AssertionError("the number of threads changed the tuples")
+        _native.scene_scores(tables.wordnet(), *tuples, *tuples)
+    _native.tree_tuples(lemmas, *block([tree(rng) for _ in range(5)]), True)
     starts = np.arange(len(given) + 1, dtype=np.int64)
     _native.ngram_overlap(*block(given), *block(drawn), starts)
     _native.meteor_counts(tables.wordnet(), *block(given), *block(drawn), starts)

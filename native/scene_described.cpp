@@ -33,7 +33,7 @@ class Described {
       if (g_.noun(i)) {
         noun(i);
       } else {
-        predicate(i, "");
+        predicate(i);
       }
     }
     std::stable_sort(tuples_.begin(), tuples_.end(), [](const Tuple& a, const Tuple& b) { return a.size < b.size; });
@@ -147,6 +147,7 @@ class Described {
       for (const Edge* e : in_[size(x)]) {
         const bool infinitive = marked(x, "to");
         if (e->rel == Rel::acl || e->rel == Rel::acl_relcl) {
+          if (e->rel == Rel::acl && infinitive) next = next < 0 ? acting_on(e->from) : next;
           if (!object(e->from) || (e->rel == Rel::acl && (infinitive || !e->mark.empty()))) continue;
           for (const int s : joined(e->from, x)) found.push_back(member(s));
         } else if (e->rel == Rel::advcl || e->rel == Rel::dep || e->rel == Rel::parataxis || e->rel == Rel::xcomp || e->rel == Rel::conj) {
@@ -165,24 +166,32 @@ class Described {
     return found;
   }
 
-  // "try to catch": what leads to the verb, where it is joined by "to".
+  // "raises its trunk to grab": who raises it grabs.
+  int acting_on(int i) const {
+    for (const Edge* e : in_[size(i)]) {
+      if (e->rel == Rel::dobj && verb(e->from)) return e->from;
+    }
+    return -1;
+  }
+
+  // "try to catch", "get ready to catch": what leads to the verb, where it is joined by "to".
   std::string leading(int x) const {
     std::string made;
-    for (int steps = 0; steps < kMostSteps && marked(x, "to"); ++steps) {
+    for (int steps = 0; steps < kMostSteps; ++steps) {
+      const bool infinitive = marked(x, "to");
       const auto up = std::find_if(in_[size(x)].begin(), in_[size(x)].end(), [](const Edge* e) { return e->rel == Rel::xcomp; });
-      if (up == in_[size(x)].end()) break;
+      if (up == in_[size(x)].end() || !(infinitive || (steps > 0 && !verb(x)))) break;
       x = (*up)->from;
-      made = (verb(x) ? verb_name(x) : g_.text(x)) + " to " + made;
+      made = (verb(x) ? verb_name(x) : g_.text(x)) + (infinitive ? " to " : " ") + made;
     }
     return made;
   }
 
   // A word that is no noun and has a subject: a verb, an adjective.
-  void predicate(int x, const std::string&) {
+  void predicate(int x) {
     const bool is_verb = verb(x), adjective = g_.tag(x).starts_with("J");
     if (!is_verb && !adjective) return;
-    if (adjective && !has_subject_or_noun(x)) return;
-    if (is_verb && auxiliary(x)) return;
+    if (is_verb && helps(x)) return;
     const std::vector<int> who = adjective ? of_adjective(x) : before_noun(x) ? std::vector<int>{} : subjects(x);
     if (who.empty()) return;
     const bool passive = passive_form(x) || child(x, Rel::auxpass) >= 0;
@@ -192,7 +201,7 @@ class Described {
     bool related = false;
     for (const Edge* e : out_[size(x)]) {
       if (!object(e->to)) {
-        related = related || e->rel == Rel::ccomp || e->rel == Rel::xcomp;
+        related = related || e->rel == Rel::ccomp || (e->rel == Rel::xcomp && (verb(e->to) || kLinking.contains(base(x))));
         if (e->rel == Rel::ccomp && is_verb) watched(*e, who, doing);
         continue;
       }
@@ -203,7 +212,7 @@ class Described {
       } else if (e->rel == Rel::nmod && !e->mark.empty()) {
         agent = e->mark == "by" && is_verb && passive && !placed;
         how = agent ? doing : there ? spaced(e->mark) : doing + " " + spaced(e->mark);
-        if (adjective && !there && !completes(e->mark)) how = spaced(e->mark), related = related || false;
+        if (adjective && !there && !completes(e->mark)) how = spaced(e->mark);
       } else if (!agent) {
         continue;
       }
@@ -217,9 +226,8 @@ class Described {
     for (const int s : who) attribute(s, adjective || passive ? g_.text(x) : doing);
   }
   static bool completes(const std::string& mark) { return mark == "of" || mark == "with" || mark == "to" || mark == "for"; }
-  bool auxiliary(int x) const { return marker_only(x); }
   // A form of "be" or "have" that only helps another word has nothing below it.
-  bool marker_only(int x) const {
+  bool helps(int x) const {
     return out_[size(x)].empty() && std::any_of(in_[size(x)].begin(), in_[size(x)].end(), [&](const Edge* e) {
       return e->rel == Rel::auxpass || e->rel == Rel::cop || e->rel == Rel::other;
     });
@@ -229,7 +237,6 @@ class Described {
       return (e->rel == Rel::amod || e->rel == Rel::compound) && e->from > x;
     });
   }
-  bool has_subject_or_noun(int x) const { return !of_adjective(x).empty(); }
   std::vector<int> of_adjective(int x) const {
     std::vector<int> found;
     for (const Edge* e : in_[size(x)]) {  // "a plate full of food"
@@ -248,11 +255,8 @@ class Described {
   }
   // "the hat that a man wears": the hat is worn.
   bool relative_object(int x, const std::string& doing) {
-    const int subject = child(x, Rel::nsubj);
-    if (subject < 0 || !object(subject) || child(x, Rel::dobj) >= 0) {
-      const int what = child(x, Rel::dobj);
-      if (subject < 0 || !object(subject) || what < 0 || !g_.tag(what).starts_with("W")) return false;
-    }
+    const int subject = child(x, Rel::nsubj), what = child(x, Rel::dobj);
+    if (subject < 0 || !object(subject) || (what >= 0 && !g_.tag(what).starts_with("W"))) return false;
     bool found = false;
     for (const Edge* e : in_[size(x)]) {
       if (e->rel != Rel::acl_relcl || !object(e->from)) continue;

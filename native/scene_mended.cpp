@@ -19,6 +19,8 @@ class Mending : Tree {
     for (int i = 1; i < n_; ++i) {
       prepositions(i);
       compound_in_pieces(i);
+      noun_read_as_verb(i);
+      verb_read_as_plural(i);
       disagreeing(i);
       object_read_as_verb(i);
       participle_read_as_noun(i);
@@ -61,7 +63,39 @@ class Mending : Tree {
     hang(i - 1, i, Rel::compound);
   }
 
-  // A verb that does not agree with its subject: "a boy watching a man | fly" has another subject, "a teddy | bear" is a noun.
+  // "a teddy | bear sitting", "a group of teddy | bears sitting": a noun before a participle that was read as a verb.
+  void noun_read_as_verb(int i) {
+    if (!at(i).tag.starts_with("VB") || at(i).tag == "VBG" || at(i).tag == "VBN" || !is_noun(at(i - 1)) || i + 1 >= n_) return;
+    const bool before = at(i + 1).tag == "VBG" && head(i + 1) == i;
+    const bool disagrees = before && at(i).tag != "VBZ" && at(i - 1).tag == "NN" && !kPlainVerbs.contains(at(i).text);
+    if (!disagrees && !(before && kNounsLikeVerbs.contains(at(i).text))) return;
+    const int name = i - 1, top = head(name) == i ? name : head(name);
+    if (top < 0 || head(top) != i || at(top).relation != Rel::nsubj || (top != name && at(name).relation != Rel::nmod)) return;
+    at(i).tag = at(i).text.ends_with("s") ? "NNS" : "NN";
+    if (top != name) {
+      take_place(top, i);
+      hang(i, top, Rel::nmod);
+    }
+    hand_over(name, i, i);
+    hang(name, i, Rel::compound);
+    for (int k = i + 1; k < n_; ++k) {
+      if (head(k) == i && is_verb(at(k))) at(k).relation = Rel::acl;
+    }
+  }
+
+  // "a woman | waves": no plural has the article "a", so that it is a verb.
+  void verb_read_as_plural(int i) {
+    if (at(i).tag != "NNS" || at(i).relation != Rel::root || at(i - 1).tag != "NN" || head(i - 1) != i) return;
+    if (at(i - 1).relation != Rel::compound || kPairs.contains(at(i).text)) return;
+    bool article = false;
+    for (int k = 0; k < i - 1; ++k) article = article || (head(k) == i && (at(k).text == "a" || at(k).text == "an"));
+    if (!article) return;
+    hand_over(i, i - 1, i);
+    hang(i - 1, i, Rel::nsubj);
+    at(i).tag = "VBZ";
+  }
+
+  // A verb that does not agree with its subject: "a boy watching a man | fly" has another one.
   void disagreeing(int i) {
     if (at(i).tag != "VBP" && at(i).tag != "VB") return;
     int subject = -1;
@@ -69,15 +103,7 @@ class Mending : Tree {
       if (head(k) == i && at(k).relation == Rel::nsubj) subject = k;
     }
     if (subject < 0 || at(subject).tag != "NN") return;
-    if (subject == i - 1) {
-      if (!kNounsLikeVerbs.contains(at(i).text)) return;
-      hand_over(subject, i, i);
-      hang(subject, i, Rel::compound);
-      at(i).tag = "NN";
-      for (int k = i + 1; k < n_; ++k) {
-        if (head(k) == i && is_verb(at(k))) at(k).relation = Rel::acl;
-      }
-    } else if (at(i - 1).relation == Rel::dobj && head(i - 1) >= 0 && is_verb(at(head(i - 1))) && head(i - 1) > subject) {
+    if (at(i - 1).relation == Rel::dobj && head(i - 1) >= 0 && is_verb(at(head(i - 1))) && head(i - 1) > subject) {
       const int watching = head(i - 1);
       take_place(subject, i);
       hang(i - 1, i, Rel::nsubj);
@@ -88,19 +114,24 @@ class Mending : Tree {
   // "a giraffe eating | leaves": the giraffe's eating does not leave.
   void object_read_as_verb(int i) {
     const int verb = i + 1;
-    if (verb >= n_ || at(verb).tag != "VBZ" || !participle_like(i)) return;
+    if (verb >= n_ || at(verb).tag != "VBZ") return;
+    const bool wearing = at(i).tag == "VBG" && at(i).relation == Rel::acl && kTaking.contains(at(i).text);
+    if (!wearing && (!participle_like(i) || head(i - 1) != i)) return;
     const int top = head(i) == verb ? i : head(i) >= 0 && head(i) < i && head(head(i)) == verb ? head(i) : -1;
-    if (top < 0 || at(top).relation != Rel::nsubj || head(i - 1) != i) return;
+    if (top < 0 || at(top).relation != Rel::nsubj) return;
     take_place(top, verb);
     for (int k = 0; k < n_; ++k) {
-      if (head(k) == verb) at(k).head = (k > verb ? i : top) + 1;
+      if (head(k) != verb) continue;
+      const bool act = is_verb(at(k));
+      at(k).head = (k > verb && !act ? i : top) + 1;
+      if (act) at(k).relation = Rel::acl;
     }
     hang(verb, i, Rel::dobj);
     at(verb).tag = "NNS";
   }
   bool participle_like(int i) const {
     const std::string_view text = at(i).text;
-    return text.size() > 4 && text.ends_with("ing") && !is_verb(at(i)) && !kNounsInIng.contains(text);
+    return text.size() > 4 && text.ends_with("ing") && (!is_verb(at(i)) || at(i).relation == Rel::nmod) && !kNounsInIng.contains(text);
   }
 
   // "a man | holding": the man takes the place of the holding with all that stands before it, and what stands behind is the

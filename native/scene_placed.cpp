@@ -36,6 +36,8 @@ class Placing : Tree {
     const int before = preposition - 1, up = head(object);
     const std::string_view word = at(preposition).text;
     if (word == "of") {
+      const bool three = preposition > 1 && (at(before).text == "front" || at(before).text == "top");
+      if (three && is_noun(at(before))) return move(object, before, Rel::nmod);
       if (is_noun(at(before)) && up >= 0 && is_noun(at(up)) && at(before).relation != Rel::compound) move(object, before, Rel::nmod);
       return;
     }

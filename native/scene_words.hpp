@@ -46,8 +46,15 @@ inline const Texts kPlaced{
     "anchor", "arrange", "display", "dock", "find", "gather", "group", "hang", "huddle", "install", "keep", "lay", "leave", "locate", "moor",
     "mount", "park", "perch", "photograph", "picture", "pile", "place", "plant", "pose", "position", "post", "put", "rest", "scatter",
     "seat", "see", "serve", "set", "show", "situate", "spread", "stack", "station", "stop", "store", "view"};
-inline const Texts kNounsLikeVerbs{"bear", "board", "bowl", "box", "fence", "fly", "lamp", "light", "park", "plane", "plant", "ship", "sign", "train",
-                                   "truck"};
+// Nouns that are read as verbs before a participle, verbs that stand there, and verbs whose object is read as a verb.
+inline const Texts kNounsLikeVerbs{"bear",  "bears", "boards", "boats", "boxes", "buses",  "lamps", "lights",
+                                   "plants", "planes", "ships", "signs", "sinks", "trains", "trucks", "tubs"};
+inline const Texts kPlainVerbs{"are", "come", "do", "enjoy", "go", "have", "keep", "lay", "lie", "look", "play", "pose", "ride",
+                               "run", "sit", "stand", "start", "stop", "wait", "walk"};
+inline const Texts kTaking{"carrying", "eating", "holding", "making", "using", "wearing"};
+inline const Texts kPairs{"clothes", "glasses", "goggles", "jeans", "pants", "pliers", "scissors", "series", "shorts", "skis"};
+// Verbs that only link an adjective to its noun: "looks happy", "is getting ready".
+inline const Texts kLinking{"appear", "become", "feel", "get", "look", "remain", "seem", "stay"};
 inline const Texts kContainers{"bag", "basket", "bottle", "bouquet", "bowl", "box", "bucket", "can", "container", "cup", "dish", "glass", "jar", "mug",
                                "pan", "piece", "pile", "plate", "platter", "pot", "slice", "stack", "tray", "vase", "bowls",
                                "cups", "plates", "glasses", "slices", "pieces", "vases", "baskets", "boxes"};
