@@ -15,10 +15,17 @@ from steelyard.report import scene as drawing
 
 @click.command()
 @click.argument("captions", nargs=-1, metavar="CAPTION...")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a caption.")
+@click.option(
+    "--graph",
+    type=click.Choice(scene.GRAPHS),
+    default="original",
+    show_default=True,
+    help="How to read: by the rules of the original SPICE, or what the caption describes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one object a caption.")
 @click.option("--svg", "svg", type=click.Path(dir_okay=False), help="Draw the graph into this SVG file.")
 @click.option("--tree", is_flag=True, help="Print the dependency tree too.")
-def parse(captions: tuple[str, ...], as_json: bool, svg: str | None, tree: bool) -> None:
+def parse(captions: tuple[str, ...], graph: scene.Graph, as_json: bool, svg: str | None, tree: bool) -> None:
     """Print the scene graph of a caption: objects, attributes and relations.
 
     Without CAPTION, captions are read from standard input, one a line.
@@ -31,20 +38,21 @@ def parse(captions: tuple[str, ...], as_json: bool, svg: str | None, tree: bool)
     if svg and len(texts) > 1:
         raise InputError(f"--svg draws one caption, and there are {len(texts)}", remedy="Give one.")
     tokenised = tokens.ptb(texts)
-    graphs = [scene.tuples_of(lines) for lines in scene.tuple_lines(tokenised)]
+    graphs = [scene.tuples_of(lines) for lines in scene.tuple_lines(tokenised, graph)]
     if svg:
         write_text(svg, drawing.as_svg(texts[0], graphs[0]))
         say(f"Wrote {svg}", err=True)
-    for number, (text, words, graph) in enumerate(zip(texts, tokenised, graphs, strict=True)):
+    for number, (text, words, tuples) in enumerate(zip(texts, tokenised, graphs, strict=True)):
+        rows = [(t.word, t.tag, t.head, t.relation) for t in scene.trees([words])[0]] if tree else None
         if as_json:
-            say(drawing.as_json(text, graph))
+            say(drawing.as_json(text, tuples, rows))
             continue
         if number:
             say()
         if len(texts) > 1:
             say(f"# {text}")
-        if tree:
-            for place, token in enumerate(scene.trees([words])[0], start=1):
-                say(f"{place}\t{token.word}\t{token.tag}\t{token.head}\t{token.relation}")
+        if rows is not None:
+            for place, row in enumerate(rows, start=1):
+                say("\t".join(map(str, (place, *row))))
             say()
-        say(drawing.as_text(graph) or "(no object)")
+        say(drawing.as_text(tuples) or "(no object)")

@@ -41,9 +41,7 @@ def tuple_lines(tokenised: Sequence[str], graph: Graph = "original") -> list[str
         known.clear()
         new = list(dict.fromkeys(tokenised))
     if new:
-        block = _native.caption_tuples(
-            tables.parser(), tables.lemmas(), *pack(new), described=graph == "described"
-        )
+        block = _native.caption_tuples(tables.parser(), tables.lemmas(), *pack(new), described=graph == "described")
         known.update(zip(new, unpack(*block), strict=True))
     return [known[text] for text in tokenised]
 

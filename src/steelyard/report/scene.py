@@ -18,8 +18,8 @@ def as_text(tuples: Tuples) -> str:
     return "\n".join(lines)
 
 
-def as_json(caption: str, tuples: Tuples) -> str:
-    """Caption, tuples as SPICE counts them, and the same by kind."""
+def as_json(caption: str, tuples: Tuples, tree: Sequence[Sequence[str | int]] | None = None) -> str:
+    """Caption, tuples as SPICE counts them, the same by kind, and the tree where it is given; in one line."""
     objects, attributes, relations = _sorted(tuples)
     return json.dumps(
         {
@@ -28,9 +28,9 @@ def as_json(caption: str, tuples: Tuples) -> str:
             "objects": objects,
             "attributes": [[name, value] for name in objects for value in attributes[name]],
             "relations": [list(relation) for relation in relations],
+            **({} if tree is None else {"tree": tree}),
         },
         ensure_ascii=False,
-        indent=2,
     )
 
 

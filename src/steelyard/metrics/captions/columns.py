@@ -61,24 +61,24 @@ def reference_starts(stats: Stats) -> Array:
     return np.cumsum([0] + [len(texts) for texts in stats["references"].tolist()], dtype=np.int64)
 
 
-def scene_counts(stats: Stats, *, synonyms: bool) -> Array:
+def scene_counts(stats: Stats, *, synonyms: bool, graph: scene.Graph = "original") -> Array:
     """Numbers of tuples and matches: (images, categories, (candidate, reference, matched, matched one to one))."""
-    return stats.per_unit(("scene", synonyms), lambda: _count_scenes(stats, synonyms))
+    return stats.per_unit(("scene", synonyms, graph), lambda: _count_scenes(stats, synonyms, graph))
 
 
-def _count_scenes(stats: Stats, synonyms: bool) -> Array:
-    candidates, references = scene_lines(stats)
+def _count_scenes(stats: Stats, synonyms: bool, graph: scene.Graph) -> Array:
+    candidates, references = scene_lines(stats, graph)
     joined = ["\n".join(line for line in lines if line) for lines in references]
     counts: Array = _native.scene_scores(tables.wordnet(), *pack(candidates), *pack(joined), synonyms)
     return counts.astype(np.float64)
 
 
-def scene_lines(stats: Stats) -> tuple[list[str], list[list[str]]]:
+def scene_lines(stats: Stats, graph: scene.Graph = "original") -> tuple[list[str], list[list[str]]]:
     """Tuples of every candidate and of every reference: those that the user gave, else those of the parsed captions."""
     given = stats["candidate_tuples"].tolist()
     given_references = stats["reference_tuples"].tolist()
     flat = [text for texts in stats["reference_tokens"].tolist() for text in texts]
-    parsed = scene.tuple_lines([*stats["candidate_tokens"].tolist(), *flat])
+    parsed = scene.tuple_lines([*stats["candidate_tokens"].tolist(), *flat], graph)
     candidates = [mine if g is None else g for g, mine in zip(given, parsed[: len(given)], strict=True)]
     references, at = [], len(given)
     for lines in given_references:

@@ -15,7 +15,7 @@ from steelyard.core.stats import Stats
 from steelyard.language import scene, tables
 from steelyard.language.texts import pack
 from steelyard.metrics.captions.columns import scene_lines
-from steelyard.metrics.captions.spice import image_scores
+from steelyard.metrics.captions.spice import Spice, image_scores
 
 WORST, BEST = 7, 3
 MOST_MISSED = 12
@@ -24,16 +24,18 @@ PARTS = (("object", "objects"), ("attribute", "attributes"), ("relation", "relat
 
 def figures(pairs: Any, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures."""
-    return {"sentences": lambda: sentences(stats)} if len(stats) else {}
+    graph = next((metric.graph for metric in metrics if isinstance(metric, Spice)), "original")
+    return {"sentences": lambda: sentences(stats, graph)} if len(stats) else {}
 
 
-def sentences(stats: Stats) -> Figure:
-    """The worst captions by SPICE and some of the best, word by word."""
-    scores = image_scores(stats, "all", "any", True, "f1")
+def sentences(stats: Stats, graph: scene.Graph = "original") -> Figure:
+    """The worst captions by SPICE and some of the best, word by word, with graphs as the first SPICE reads them."""
+    scores = image_scores(stats, "all", "any", True, "f1", graph)
     order = np.argsort(scores, kind="stable")
     chosen = np.array(list(dict.fromkeys([*order[:WORST].tolist(), *order[::-1][:BEST].tolist()])), dtype=np.int64)
     part = stats.take(chosen)
-    shown = [_explained(part, i, lines, refs) for i, (lines, refs) in enumerate(zip(*scene_lines(part), strict=True))]
+    graphs = enumerate(zip(*scene_lines(part, graph), strict=True))
+    shown = [_explained(part, i, lines, refs) for i, (lines, refs) in graphs]
     return Figure(
         "sentences",
         "sentences",

@@ -6,7 +6,6 @@ object with an attribute, or two objects with a relation. Scores are those of an
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,15 +16,17 @@ from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.language.scene import count_known
+from steelyard.language.scene import GRAPHS, Graph, count_known
 from steelyard.metrics.captions.columns import CATEGORIES, scene_counts
 
 
-def image_scores(stats: Stats, category: str, matching: str, synonyms: bool, value: str) -> Array:
+def image_scores(
+    stats: Stats, category: str, matching: str, synonyms: bool, value: str, graph: Graph = "original"
+) -> Array:
     """The score of each image; nan where its references have no tuple of the category."""
     return stats.per_unit(
-        ("spice", category, matching, synonyms, value),
-        lambda: _image_scores(scene_counts(stats, synonyms=synonyms), category, matching, value),
+        ("spice", category, matching, synonyms, value, graph),
+        lambda: _image_scores(scene_counts(stats, synonyms=synonyms, graph=graph), category, matching, value),
     )
 
 
@@ -73,7 +74,9 @@ class Spice(Metric):
     Captions are parsed into objects, attributes and relations; tuples match when their words are equal or share a
     WordNet synset. `matching=any` lets several tuples of the candidate match one of the references, as the original
     does; `matching=one` matches one to one. `synonyms=false` compares words as they stand. `value` is f1, precision
-    or recall.
+    or recall. `graph=original` reads graphs by the original's rules, quirks included, so that published numbers can be
+    compared; `graph=described` reads what a caption describes: the subject of a passive or a participle keeps its
+    relation.
 
     Undefined when there is no image.
 
@@ -94,21 +97,24 @@ class Spice(Metric):
     matching: Literal["any", "one"] = "any"
     synonyms: bool = True
     value: Literal["f1", "precision", "recall"] = "f1"
+    graph: Graph = "original"
 
     def check(self) -> None:
         """Check the settings."""
         one_of(self, "matching", "any", "one")
         one_of(self, "synonyms", True, False)
         one_of(self, "value", "f1", "precision", "recall")
+        one_of(self, "graph", *GRAPHS)
 
     @property
     def label(self) -> str:
-        """Say which of the three it is."""
-        return self.title if self.value == "f1" else f"{self.title}, {self.value}"
+        """Say which of the three it is, and that graphs are described ones."""
+        of = self.title if self.value == "f1" else f"{self.title}, {self.value}"
+        return of if self.graph == "original" else f"{of}, as described"
 
     def images(self, stats: Stats) -> Array:
         """The score of each image."""
-        return image_scores(stats, self.category, self.matching, self.synonyms, self.value)
+        return image_scores(stats, self.category, self.matching, self.synonyms, self.value, self.graph)
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
         """Mean over the images that have a score."""
@@ -129,7 +135,8 @@ class Spice(Metric):
             said.append(
                 f"Only {share} of the words are known: the parser reads English, and SPICE means little elsewhere."
             )
-        silent = float((weights @ (scene_counts(stats, synonyms=self.synonyms)[:, 0, 1] == 0).astype(float))[0])
+        counts = scene_counts(stats, synonyms=self.synonyms, graph=self.graph)
+        silent = float((weights @ (counts[:, 0, 1] == 0).astype(float))[0])
         if silent:
             said.append(f"{silent:g} images have references without any object; they score 0, as in the original.")
         return tuple(said)
@@ -274,7 +281,8 @@ class SpiceWeighted(Metric):
     $\mathrm{SPICE}_w = \frac{1}{N} \sum_i \sum_k w_k\,F_1^k(G_i, R_i) \;/\; \sum_k w_k$
 
     Each kind has its own F1 in an image; kinds that the image's references do not have are left out of its sum, and
-    the weights of the others add up to 1. The default weighs objects, attributes and relations alike.
+    the weights of the others add up to 1. The default weighs objects, attributes and relations alike. `graph` is how
+    captions are read, as in `spice`.
 
     Undefined when no image's references have a tuple of a kind that weighs something.
 
@@ -294,12 +302,14 @@ class SpiceWeighted(Metric):
     color: float = 0.0
     count: float = 0.0
     size: float = 0.0
+    graph: Graph = "original"
 
     def check(self) -> None:
         """Weights are numbers from 0 up, and one is more."""
-        for field in fields(self):
-            within_range(self, field.name, 0, float("inf"))
-        if not any(getattr(self, field.name) > 0 for field in fields(self)):
+        one_of(self, "graph", *GRAPHS)
+        for kind in CATEGORIES[1:]:
+            within_range(self, kind, 0, float("inf"))
+        if not any(getattr(self, kind) > 0 for kind in CATEGORIES[1:]):
             raise InputError(f"metric '{self.name}': all weights are 0", remedy="Give at least one kind a weight.")
 
     def reduce(self, stats: Stats, weights: Weights) -> Floats:
@@ -309,10 +319,10 @@ class SpiceWeighted(Metric):
 
     def _images(self, stats: Stats) -> Array:
         total, weight = np.zeros(len(stats)), np.zeros(len(stats))
-        for field in fields(self):
-            share = float(getattr(self, field.name))
+        for kind in CATEGORIES[1:]:
+            share = float(getattr(self, kind))
             if share > 0:
-                scores = image_scores(stats, field.name, "any", True, "f1")
+                scores = image_scores(stats, kind, "any", True, "f1", self.graph)
                 defined = ~np.isnan(scores)
                 total[defined] += share * scores[defined]
                 weight[defined] += share
