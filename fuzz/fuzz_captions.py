@@ -63,7 +63,8 @@ TAGS = [
 ]
 RELATIONS = [
     "root", "nsubj", "nsubjpass", "dobj", "nmod", "nmod:poss", "case", "acl", "acl:relcl", "advcl", "xcomp", "ccomp",
-    "dep", "conj", "cc", "cop", "auxpass", "compound", "compound:prt", "amod", "det", "nummod", "mwe", "mark", "advmod", "?",
+    "dep", "conj", "cc", "cop", "auxpass", "compound", "compound:prt", "amod", "det", "nummod", "mwe", "mark",
+    "advmod", "?",
 ]  # fmt: skip
 TREE_WORDS = [w for w in WORDS if w.isalpha()] + [
     "eating",
