@@ -41,54 +41,6 @@ def text(rng: random.Random) -> bytes:
     return bytes(data)
 
 
-TAGS = [
-    "NN",
-    "NNS",
-    "VBG",
-    "VBN",
-    "VBD",
-    "VBZ",
-    "VBP",
-    "JJ",
-    "IN",
-    "TO",
-    "DT",
-    "PRP$",
-    "PRP",
-    "CD",
-    "CC",
-    "WDT",
-    "RB",
-    "?",
-]
-RELATIONS = [
-    "root", "nsubj", "nsubjpass", "dobj", "nmod", "nmod:poss", "case", "acl", "acl:relcl", "advcl", "xcomp", "ccomp",
-    "dep", "conj", "cc", "cop", "auxpass", "compound", "compound:prt", "amod", "det", "nummod", "mwe", "mark",
-    "advmod", "?",
-]  # fmt: skip
-TREE_WORDS = [w for w in WORDS if w.isalpha()] + [
-    "eating",
-    "leaves",
-    "bears",
-    "full",
-    "bowl",
-    "parked",
-    "by",
-    "fly",
-    "watching",
-]
-
-
-def tree(rng: random.Random) -> bytes:
-    """Any heads, rings among them, as a stranger's parser may give."""
-    count = rng.choice([1, 2, 5, 9, 14, 40])
-    rows = [
-        f"{rng.choice(TREE_WORDS)}\t{rng.choice(TAGS)}\t{rng.randrange(count + 1)}\t{rng.choice(RELATIONS)}"
-        for _ in range(count)
-    ]
-    return "\n".join(rows).encode()
-
-
 def block(texts: list[bytes]) -> tuple[bytes, np.ndarray]:
     return b"".join(texts), np.cumsum([len(t) for t in texts], dtype=np.int64)
 
@@ -118,7 +70,6 @@ def texts(rng: random.Random) -> None:
         if _native.caption_tuples(model, lemmas, *block(given), 3, described)[0] != tuples[0]:
             raise AssertionError("the number of threads changed the tuples")
         _native.scene_scores(tables.wordnet(), *tuples, *tuples)
-    _native.tree_tuples(lemmas, *block([tree(rng) for _ in range(5)]), True)
     starts = np.arange(len(given) + 1, dtype=np.int64)
     _native.ngram_overlap(*block(given), *block(drawn), starts)
     _native.meteor_counts(tables.wordnet(), *block(given), *block(drawn), starts)
@@ -178,7 +129,7 @@ def entries(rng: random.Random) -> None:
     draw.call(
         _native.scene_scores, tables.wordnet(), *tuples[0], *rng.choice([tuples[1], two]), rng.random() < 0.5, threads
     )
-    draw.call(_native.tree_tuples, tables.lemmas(), *block([tree(rng) for _ in range(n)]))
+    draw.call(_native.tree_tuples, tables.lemmas(), *block([tree(rng) for _ in range(n)]), rng.random() < 0.5)
     draw.call(_native.ptb_tokens, *one, rng.random() < 0.5, threads)
     draw.call(_native.caption_trees, tables.parser(), *one, threads)
     draw.call(_native.caption_tuples, tables.parser(), tables.lemmas(), *one, threads)

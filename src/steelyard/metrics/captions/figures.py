@@ -24,7 +24,7 @@ PARTS = (("object", "objects"), ("attribute", "attributes"), ("relation", "relat
 
 def figures(pairs: Any, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures."""
-    graph = next((metric.graph for metric in metrics if isinstance(metric, Spice)), "original")
+    graph: scene.Graph = next((metric.graph for metric in metrics if isinstance(metric, Spice)), "original")
     return {"sentences": lambda: sentences(stats, graph)} if len(stats) else {}
 
 
