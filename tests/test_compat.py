@@ -128,6 +128,18 @@ def test_ids_that_the_reference_takes_for_none() -> None:
     same(found[1].evalImgs, found[0].evalImgs)
 
 
+def test_points_that_no_pair_needs_are_not_asked_for() -> None:
+    """Results of boxes against no truth at all: the reference finds nothing to compare, and neither do we."""
+    data, results = draw_coco(3)
+    data["annotations"] = []
+    e, expected = (
+        evaluated(tools.COCO, tools.COCOeval, data, results["bbox"], "keypoints")
+        for tools in (ours, pycocotools_tools())
+    )
+    same_numbers(e, expected)
+    assert set(e.stats) == {-1.0}
+
+
 def test_annotation_ids_may_be_texts() -> None:
     data, results = draw_coco(3)
     plain = evaluated(ours.COCO, ours.COCOeval, data, results["bbox"], "bbox")

@@ -421,3 +421,15 @@ def test_picture(tmp_path: Path, steelyard) -> None:
 def test_no_picture(task: str, unit: str, spec: str, message: str) -> None:
     with pytest.raises(sy.InputError, match=message):
         sy.draw(task, table({"i": [TRUTH]}), table({"i": [TRUTH]}), unit, spec)
+
+
+def test_an_image_without_an_ellipse_can_be_left_out() -> None:
+    """By hand: 5/14 for i, 0 for k whose ellipse was missed, and e is empty: 1, or 0 / 0 as the specification has it."""
+    truth = {"image": ["i", "k"], "xc": [150, 10], "yc": [100, 10], "theta": [45, 0], "a": [40, 5], "b": [20, 5]}
+    found = {"image": ["i"], "xc": [138], "yc": [112], "theta": [55], "a": [40], "b": [20]}
+    report = sy.evaluate(
+        "ellipses", truth, found, ["score", "score(empty=skip)"], confidence=None, options={"images": ["i", "k", "e"]}
+    )
+    assert report["score"].value == pytest.approx((5 / 14 + 0 + 1) / 3, rel=1e-14)
+    assert report["score(empty=skip)"].value == pytest.approx((5 / 14 + 0) / 2, rel=1e-14)
+    assert report["score(empty=skip)"].undefined == 1

@@ -71,13 +71,13 @@ def _all_ious(p: Any, dts: list[Any], gts: list[Any], d_begin: Any, t_begin: Any
         return _native.cell_box_ious(d_begin, t_begin, *boxes, crowd)
     if p.iouType == "keypoints":
         sigmas = np.asarray(p.kpt_oks_sigmas, dtype=np.float64)
-        found, truth = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (dts, gts))
-        box, area = table_column(gts, "bbox", 4), number_column(gts, "area")
         parts = []
-        pairs = np.flatnonzero((np.diff(d_begin) > 0) & (np.diff(t_begin) > 0))
+        pairs = np.flatnonzero((np.diff(d_begin) > 0) & (np.diff(t_begin) > 0))  # elsewhere nobody looks at the points
         for cell in pairs.tolist():
-            d, t = slice(d_begin[cell], d_begin[cell + 1]), slice(t_begin[cell], t_begin[cell + 1])
-            parts.append(oks_table(found[d], truth[t], box[t], area[t], sigmas).ravel())
+            mine, theirs = dts[d_begin[cell] : d_begin[cell + 1]], gts[t_begin[cell] : t_begin[cell + 1]]
+            found, truth = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (mine, theirs))
+            box, area = table_column(theirs, "bbox", 4), number_column(theirs, "area")
+            parts.append(oks_table(found, truth, box, area, sigmas).ravel())
         return np.concatenate(parts) if parts else np.zeros(0)
     ratio = float(p.dilation_ratio) if p.iouType == "boundary" else 0.0
     lists = [dt["segmentation"] for dt in dts], [gt["segmentation"] for gt in gts]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Literal
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
+from steelyard.core.metric import one_of
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio
@@ -98,10 +100,10 @@ class Score(_Scored):
     $S = \frac{1}{N} \sum_{\mathrm{images}} \frac{\sum_{\mathrm{pairs}} f(d)}{\max(n, m)}, \quad f(d) = \min(1, t / d)$
 
     n truths and m detections are paired by smallest distance, each used once, until one side is used up. A distance
-    up to t, the precision of the labelling, counts as right. An image without an ellipse on either side scores 1,
-    with ellipses on one side only 0. Settings: distance (param, center, wasserstein, iou, hausdorff, probiou), t (5
-    pixels; 0.2 for iou, 0.5 for probiou), matching (greedy, optimal), and for param the weights of xc, yc, theta,
-    a, b and whether to normalise them by their sum.
+    up to t, the precision of the labelling, counts as right. An image without an ellipse on either side scores 1
+    (`empty=skip` leaves it out: its fraction is 0 / 0), with ellipses on one side only 0. Settings: distance (param,
+    center, wasserstein, iou, hausdorff, probiou), t (5 pixels; 0.2 for iou, 0.5 for probiou), matching (greedy,
+    optimal), and for param the weights of xc, yc, theta, a, b and whether to normalise them by their sum.
 
     Undefined when there is no image.
 
@@ -118,23 +120,40 @@ class Score(_Scored):
     name = "score"
     title = "Ellipse score"
 
+    empty: Literal["one", "skip"] = "one"
+
+    def check(self) -> None:
+        """Check what to do with an image without an ellipse."""
+        super().check()
+        one_of(self, "empty", "one", "skip")
+
     @classmethod
     def examples(cls) -> tuple[Score, ...]:
         """The one of the specification, and one that is smooth also for circles."""
         return cls(), cls(distance="wasserstein")
 
     def by_image(self, stats: Stats, matching: str = "") -> Array:
-        """Numerator over max(n, m); 1 for an empty image."""
+        """Numerator over max(n, m); 1 for an empty image, or 0 where it is left out."""
 
         def make() -> Array:
             most = np.maximum(stats["truths"], stats["detections"])
-            return np.divide(self.numerator(stats, matching), most, out=np.ones(len(stats)), where=most > 0)
+            empty = np.full(len(stats), 1.0 if self.empty == "one" else 0.0)
+            return np.divide(self.numerator(stats, matching), most, out=empty, where=most > 0)
 
         return stats.per_unit(("by_image", self, matching), make)
 
     def counted(self, stats: Stats) -> Array:
-        """Every image."""
-        return stats["images"]
+        """Every image, or those with an ellipse."""
+        if self.empty == "one":
+            return stats["images"]
+        return stats.per_unit("with_any", lambda: (stats["truths"] + stats["detections"] > 0) * stats["images"])
+
+    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+        """Images without an ellipse, where they do not count."""
+        if self.empty == "one":
+            return super().left_out(stats, weights)
+        some = self.counted(stats)
+        return float((weights @ (stats["images"] - some))[0]), "images without an ellipse"
 
 
 @frozen
