@@ -137,8 +137,9 @@ class Score(_Scored):
 
         def make() -> Array:
             most = np.maximum(stats["truths"], stats["detections"])
-            empty = np.full(len(stats), 1.0 if self.empty == "one" else 0.0)
-            return np.divide(self.numerator(stats, matching), most, out=empty, where=most > 0)
+            empty: Array = np.full(len(stats), 1.0 if self.empty == "one" else 0.0)
+            np.divide(self.numerator(stats, matching), most, out=empty, where=most > 0)
+            return empty
 
         return stats.per_unit(("by_image", self, matching), make)
 
@@ -146,7 +147,11 @@ class Score(_Scored):
         """Every image, or those with an ellipse."""
         if self.empty == "one":
             return stats["images"]
-        return stats.per_unit("with_any", lambda: (stats["truths"] + stats["detections"] > 0) * stats["images"])
+
+        def make() -> Array:
+            return np.asarray((stats["truths"] + stats["detections"] > 0) * stats["images"])
+
+        return stats.per_unit("with_any", make)
 
     def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
         """Images without an ellipse, where they do not count."""
