@@ -178,6 +178,7 @@ CHECK = {
         {
             "schema": {"const": "steelyard/check/1"},
             "steelyard": {**TEXT, "description": "The version that looked."},
+            "task": {**TEXT, "description": "The task whose data were looked at."},
             "truth": TEXT,
             "predictions": MAYBE_TEXT,
             "ok": {"type": "boolean", "description": "Whether there is no error."},

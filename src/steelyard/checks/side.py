@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.records import Array, BoxRecords, Records, as_object
 from steelyard.io.coco import read_coco, text_ids
-from steelyard.io.formats.dataset import Dataset, ids_of
 from steelyard.report.findings import Finding
+
+if TYPE_CHECKING:
+    from steelyard.io.formats.dataset import Dataset
 
 EXAMPLES = 3
 
@@ -158,6 +160,8 @@ def _record_by_record(data: Any, text: bytes | None, name: str, source: str, fau
 
 
 def _lenient(rows: list[Any], sections: list[list[Any]], name: str, source: str) -> Side:
+    from steelyard.io.formats.dataset import ids_of  # evaluation needs none of it
+
     truth = name == "truth"
     what = "annotation" if truth else "record"
     kept: list[int] = []
