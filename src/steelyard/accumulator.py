@@ -254,6 +254,8 @@ class Accumulator:
             raise InputError(f"the state is one of '{container.kind}', not of '{KIND}'", where=source)
         facts, arrays = container.facts, container.arrays
         try:
+            if facts["task"] not in catalogue.TASKS:
+                raise InputError(f"the state is of task '{facts['task']}', which is unknown", where=source)
             state = Accumulator(facts["task"], columns=facts["columns"], unlike=facts["unlike"])
             schemas = (state.task.truth, state.task.prediction)
             if SIDES[0] in facts:

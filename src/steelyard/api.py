@@ -72,7 +72,7 @@ def evaluate(
     how = Resampling(confidence, draws, seed, save_draws)
     how.check()
     policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
-    crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
+    crossed = crossings(by)
 
     said = resolve_options(kind, options or {})
     measured = _measure(kind, truth, predictions, columns or {}, policy, said)
@@ -222,7 +222,7 @@ def compare_all(
     said = resolve_options(kind, options or {})
     models = [_measure(kind, truth, p, columns or {}, policy, said) for p in predictions]
     chosen = expanded(kind, chosen, metrics is None, Stats.unified([m.stats for m in models])[0])
-    crossed = [(name,) if isinstance(name, str) else tuple(name) for name in by]
+    crossed = crossings(by)
     sources = [
         _provenance(m, chosen, how, policy, tuple(",".join(names) for names in crossed), columns or {}) for m in models
     ]
@@ -304,10 +304,24 @@ def metrics_of(kind: Task, wanted: Sequence[str | Metric] | str | None) -> list[
         wanted = kind.defaults
     elif isinstance(wanted, str | Metric):
         wanted = [wanted]
+    for name in wanted:
+        if not isinstance(name, str | Metric):
+            raise InputError(f"{name!r} is no metric", remedy="Give its spec as a text, such as 'mae'.")
     chosen = [m if isinstance(m, Metric) else catalogue.parse(m, kind.name) for m in wanted]
     if not chosen:
         raise InputError("no metric is asked for", remedy=f"Leave it out for the default set of '{kind.name}'.")
     return list(dict.fromkeys(chosen))
+
+
+def crossings(by: By) -> list[tuple[str, ...]]:
+    """The columns of each slicing, several where they are crossed."""
+    found = [
+        (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Sequence) else () for names in by
+    ]
+    for given, names in zip(by, found, strict=True):
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise InputError(f"{given!r} names no column to slice by", remedy="Give names of columns as texts.")
+    return found
 
 
 def expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -> list[Metric]:
@@ -320,6 +334,8 @@ def expanded(kind: Task, chosen: list[Metric], by_default: bool, stats: Stats) -
 def _measure(
     kind: Task, truth: Any, predictions: Any, columns: Mapping[str, str], policy: Policy, options: Options
 ) -> Measured:
+    if not isinstance(columns, Mapping):
+        raise InputError(f"columns are {columns!r}", remedy="Give a mapping: {'weight': 'grams'}.")
     truth_records, prediction_records = read_sides(kind, truth, predictions, columns, options)
     pairs = kind.join(truth_records, prediction_records, policy, options)
     return Measured(truth_records, prediction_records, pairs, kind.measure(pairs), pairs.coverage, options)

@@ -203,10 +203,11 @@ def _id(value: Any, where: str) -> str:
 def _number(value: Any, where: str) -> float:
     try:
         number = math.nan if isinstance(value, bool | str | bytes) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"'{value}' is not allowed here", where=where, remedy="It must be a finite number.")
+        shown = str(value) if not isinstance(value, int) or abs(value) < 1 << 64 else "an integer of so many digits"
+        raise InputError(f"'{shown[:40]}' is not allowed here", where=where, remedy="It must be a finite number.")
     return number
 
 

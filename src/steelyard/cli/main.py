@@ -87,6 +87,8 @@ def main() -> None:
         vars(error)["message"] = visible(error.message)  # Click calls it final
         error.show()
         sys.exit(error.exit_code)
+    except MemoryError:
+        _fail("there is not enough memory for these data. Split them into shards, or ask for fewer metrics or slices.")
     except click.Abort:
         _fail("interrupted", 130)
     sys.exit(status if isinstance(status, int) else 0)

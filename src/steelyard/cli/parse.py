@@ -32,7 +32,11 @@ def parse(captions: tuple[str, ...], graph: scene.Graph, as_json: bool, svg: str
 
     steelyard parse "a red car beside a white house"
     """
-    texts = list(captions) or [line.strip() for line in sys.stdin if line.strip()]
+    try:
+        texts = list(captions) or [line.strip() for line in sys.stdin if line.strip()]
+        "".join(texts).encode()
+    except UnicodeError:
+        raise InputError("a caption is not UTF-8 text", remedy="Give captions as UTF-8.") from None
     if not texts:
         raise InputError("there is no caption", remedy='Example: steelyard parse "a red car beside a white house".')
     if svg and len(texts) > 1:

@@ -17,11 +17,17 @@ class InputError(SteelyardError, ValueError):
     """The user's input is wrong: data, a setting or a spec. The CLI prints it and exits with 2."""
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        what, where = _shortened(what, 1500), _shortened(where, 500).replace("\n", "\\n")
         self.what, self.where, self.remedy = what, where, remedy
         text = f"{where}: {what}" if where else what
         if remedy:
             text = f"{text.rstrip('.')}. {remedy}"
         super().__init__(text)
+
+
+def _shortened(text: str, most: int) -> str:
+    """A text without its middle, where it recites more of the input than a message should."""
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
 
 
 class MissingExtra(SteelyardError, ImportError):

@@ -29,6 +29,7 @@ class Column:
     `mask` (packed run lengths, as bytes), `numbers` (as many in every row: an array with two dimensions).
     `many` is the kind of the columns `name:class`, one a class, where there may be such.
     `aliases` are other names that a file may have for it, taken where the name itself is missing.
+    `flags` says that true and false may stand for 1 and 0 in a column of numbers.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Column:
     meaning: str = ""
     many: Kind | None = None
     aliases: tuple[str, ...] = ()
+    flags: bool = False
 
 
 @frozen

@@ -31,6 +31,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _WORD = re.compile(r"[^\W\d][\w.\-/]*\Z")
+LARGEST = 1e300
 _CONSTANTS = {"true": True, "false": False, "none": None}
 
 
@@ -231,6 +232,10 @@ class _Parser:
 
 def _to_number(text: str) -> int | float:
     try:
-        return int(text)
+        value: int | float = int(text)
     except ValueError:
-        return float(text)
+        value = float(text)
+    if abs(value) > LARGEST and "inf" not in text:
+        shown = text if len(text) <= 40 else f"{text[:37]}..."
+        raise InputError(f"'{shown}' is too large a number for a setting", remedy=f"Numbers go up to {LARGEST:g}.")
+    return value

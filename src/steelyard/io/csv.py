@@ -72,8 +72,10 @@ def _remedy(row: list[str], count: int) -> str:
 
 
 def _check_header(names: list[str], source: str) -> None:
+    seen: set[str] = set()
     for i, name in enumerate(names):
         if not name:
             raise InputError(f"column {i + 1} has no name", where=f"{source}, line 1", remedy="Name every column.")
-        if name in names[:i]:
+        if name in seen:
             raise InputError(f"column '{name}' stands twice", where=f"{source}, line 1", remedy="Rename one of them.")
+        seen.add(name)

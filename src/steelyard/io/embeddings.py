@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from steelyard.io.read import as_ids
 from steelyard.io.table import Table
 from steelyard.io.text import check_readable
 
+LARGEST = 1e100
 VECTORS = ("query", "gallery")
 TEXTS = ("query_label", "gallery_label", "query_id", "gallery_id")
 
@@ -32,13 +34,15 @@ def read_npz(path: Path, source: str) -> Embeddings:
     """Read arrays by name from a file that numpy wrote."""
     check_readable(path, source)
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return to_embeddings({name: file[name] for name in file.files}, source)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except MemoryError:
+        raise InputError("there is not enough memory for it", where=source, remedy="Is the file whole?") from None
+    except (OSError, EOFError, ValueError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"not readable as .npz: {str(error).splitlines()[0]}",
+            f"not readable as .npz: {(str(error) or 'it is empty').splitlines()[0]}",
             where=source,
             remedy="Write it with numpy.savez; texts as arrays of type U, not object.",
         ) from None
@@ -91,5 +95,12 @@ def _matrix(array: Array, name: str, source: str) -> Array:
             f"a vector holds a number that is not finite ({len(wrong)} vectors do)",
             where=f"{source}, array '{name}', row {wrong[0]}",
             remedy="Every number must be finite.",
+        )
+    far = np.flatnonzero((abs(matrix) > LARGEST).any(axis=1))
+    if len(far):
+        raise InputError(
+            f"a vector holds a number beyond {LARGEST:g} ({len(far)} vectors do)",
+            where=f"{source}, array '{name}', row {far[0]}",
+            remedy="Its square must be a number too.",
         )
     return matrix

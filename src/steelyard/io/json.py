@@ -45,6 +45,8 @@ def read_json(path: Path, source: str) -> Table:
             where=source,
             remedy="A JSON array of objects is expected, or JSON lines (.jsonl).",
         )
+    if not data:
+        raise InputError("there are no rows", where=source, remedy="It needs at least one object.")
     return Table(source, _columns([_object(row, f"{source}, row {i}") for i, row in enumerate(data)]))
 
 
@@ -54,10 +56,25 @@ def _has_captions(annotations: Any) -> bool:
     return isinstance(first, dict) and "caption" in first
 
 
+class Twice(ValueError):
+    """An object has a key more than once."""
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs; of a key that stands twice nobody knows which is meant."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise Twice(next(key for key in made if keys.count(key) > 1))
+    return made
+
+
 def parse_json(text: str, where: str, remedy: str = "") -> Any:
     """What a JSON text says; an error names the place."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=unique)
+    except Twice as twice:
+        raise InputError(f"key '{twice}' stands twice in an object", where=where, remedy="Keep one.") from None
     except json.JSONDecodeError as error:
         place = f"character {error.pos}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
         raise InputError(f"not valid JSON at {place}: {error.msg}", where=where, remedy=remedy) from None

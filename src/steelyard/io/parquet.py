@@ -26,5 +26,9 @@ def open_parquet(path: Path, source: str) -> Any:
     check_readable(path, source)
     try:
         return pyarrow.parquet.read_table(path)
+    except MemoryError:
+        raise InputError(
+            "there is not enough memory to read it", where=source, remedy="Split it into shards."
+        ) from None
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"not readable as Parquet: {str(error).splitlines()[0]}", where=source) from None

@@ -19,6 +19,7 @@ from steelyard.core.task import Task
 from steelyard.io import trec
 from steelyard.io.embeddings import is_embeddings, read_npz, to_embeddings
 from steelyard.io.frames import arrow_text, is_frame, lazy_frame
+from steelyard.io.json import unique
 from steelyard.io.parquet import open_parquet
 from steelyard.io.read import READERS, as_ids, column_name, read_table, to_records
 from steelyard.io.table import Table
@@ -125,7 +126,7 @@ def _json_object(path: Path, source: str) -> Any:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=unique)
     except (ValueError, RecursionError):
         return None  # the reader of tables says what is wrong
     return data if all(isinstance(value, dict) for value in data.values()) else None

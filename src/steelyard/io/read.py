@@ -23,6 +23,8 @@ from steelyard.io.shapes import mask_column, numbers_column
 from steelyard.io.table import Table
 from steelyard.io.text import ending, first_bytes, refuse_foreign
 
+MOST_WHOLE = 2.0**53  # beyond it a double does not tell a whole number from the next
+
 READERS: dict[str, Callable[[Path, str], Table]] = {
     ".csv": read_csv,
     ".tsv": lambda path, source: read_csv(path, source, "\t"),
@@ -137,7 +139,7 @@ def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
     if kind == "id":
         return as_ids(table, name, values)
     if kind == "text":
-        return as_object([_text(v) for v in values.tolist()])
+        return _texts(table, name, values)
     if kind == "flag":
         return _flags(table, name, values)
     if kind == "points":
@@ -151,6 +153,16 @@ def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
     if kind == "numbers":
         return numbers_column(table, name, values)
     return _numbers(table, name, values, column)
+
+
+def _texts(table: Table, name: str, values: Array) -> Array:
+    texts = [_text(v) for v in values.tolist()]
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        row = next(i for i, text in enumerate(texts) if text.encode("utf-8", "replace").decode() != text)
+        raise _problem(table, name, row, "half a character, which no file can hold", "Write whole ones.") from None
+    return as_object(texts)
 
 
 def _text(value: Any) -> str:
@@ -190,6 +202,8 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
     for row, value in enumerate(texts):
         if _is_empty(value):
             raise _problem(table, name, row, "the id is empty", "Give every row an id.")
+        if isinstance(value, list | tuple | dict | set):
+            raise _problem(table, name, row, f"{_shown(value)} is no id", "Give a text or a whole number.")
     return as_object([str(v) for v in texts])
 
 
@@ -257,7 +271,7 @@ def _flags(table: Table, name: str, values: Array) -> Array:
 
 
 def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
-    if values.dtype.kind in "iufb":
+    if values.dtype.kind in "iuf" or (values.dtype.kind == "b" and column.flags):
         numbers = values.astype(np.float64)
     else:
         numbers = _parse_numbers(table, name, values, column)
@@ -272,7 +286,7 @@ def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
         remedy = f"It must be from {column.minimum or 0:g} to {column.maximum:g}."
     if column.kind == "integer":
         with np.errstate(invalid="ignore"):
-            wrong |= (numbers != np.floor(numbers)) & ~empty
+            wrong |= ((numbers != np.floor(numbers)) | (abs(numbers) > MOST_WHOLE)) & ~empty
         remedy = f"It must be a whole number{'' if column.minimum is None else f' from {column.minimum:g} up'}."
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -284,10 +298,13 @@ _COMMA = re.compile(r"[+-]?[0-9][0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
 
 
 def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Array:
-    raw = values.tolist()
+    raw = values.tolist() if values.dtype.kind not in "Mm" else values.astype(str).tolist()
+    kinds = set(map(type, raw))
+    plain = kinds <= {int, float} or (kinds == {str} and _are_ascii(raw))
     try:
-        return np.array([float(v) for v in raw], dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+        if plain:
+            return np.array([float(v) for v in raw], dtype=np.float64)
+    except (ValueError, OverflowError):
         pass
     numbers = np.empty(len(raw))
     for row, value in enumerate(raw):
@@ -297,6 +314,10 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
             numbers[row] = math.nan
             continue
         try:
+            if isinstance(value, bool | np.bool_) and not column.flags:
+                raise TypeError("a truth value")
+            if isinstance(value, str) and not _are_ascii([value]):
+                raise ValueError("digits of other scripts, or with underscores")
             numbers[row] = float(value)
         except (TypeError, ValueError, OverflowError):
             remedy = "Write digits with a decimal point."
@@ -304,6 +325,12 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
                 remedy = "It has a comma: write a decimal point, and nothing between thousands."
             raise _problem(table, name, row, f"{_shown(value)} is not a number", remedy) from None
     return numbers
+
+
+def _are_ascii(texts: list[str]) -> bool:
+    """Whether Python reads numbers there as others do: not `4_0`, and no digits of other scripts."""
+    whole = "".join(texts)
+    return whole.isascii() and "_" not in whole
 
 
 def _shown(value: Any) -> str:

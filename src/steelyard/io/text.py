@@ -115,6 +115,14 @@ def check_readable(path: Path, source: str) -> None:
         raise InputError(f"cannot be read: {error}", where=ascii(source), remedy="Check the path.") from None
     if stat.S_ISDIR(mode):
         raise InputError("is a folder, not a file", where=source)
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise InputError("is a device, not a regular file", where=source, remedy="Some never end: give a file.")
+    if stat.S_ISFIFO(mode) and os.path.exists(os.path.realpath(path)):  # not that of `<(command)`, which has no name
+        raise InputError(
+            "is a named pipe, not a regular file",
+            where=source,
+            remedy="It may wait for ever: give <(command), or a file.",
+        )
     if not os.access(path, os.R_OK):
         raise InputError("cannot be read: Permission denied", where=source)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema
@@ -19,7 +20,7 @@ def check_records(records: Records, schema: Schema, where: str) -> None:
         _check_rankings(records, where)
     else:
         rows = len(records)
-        for name in schema.key[:1]:
+        for name in (*schema.key[:1], *(column.name for column in schema.columns if column.required)):
             if name not in records:
                 raise unfit(where, f"the state lacks the column '{name}'")
         for name, values in records.columns.items():
@@ -99,6 +100,11 @@ def _check_column(values: Array, column: Column, kind: str, name: str, where: st
             raise unfit(where, f"a number of '{name}' is not finite")
     elif not all(_FITS[kind](value) for value in values.tolist()):
         raise unfit(where, f"a value of '{name}' is none of kind '{kind}'")
+    elif kind == "mask":
+        try:
+            _native.mask_box(values.tolist())
+        except ValueError as error:
+            raise unfit(where, f"column '{name}': {error}") from None
 
 
 _FITS: dict[str, Any] = {

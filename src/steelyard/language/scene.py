@@ -18,6 +18,7 @@ Graph = Literal["original", "described"]
 
 _parsed: dict[Graph, dict[str, str]] = {"original": {}, "described": {}}
 _MOST_REMEMBERED = 200_000
+MOST_WORDS = 2_000
 
 
 @frozen
@@ -35,6 +36,12 @@ def tuple_lines(tokenised: Sequence[str], graph: Graph = "original") -> list[str
 
     `graph` is the reading: by the rules of the original SPICE, or what the caption describes.
     """
+    for text in tokenised:
+        if text.count(" ") >= MOST_WORDS:
+            raise InputError(
+                f"a caption of {text.count(' ') + 1:,} words, '{_shown(text)}'",
+                remedy=f"A caption is a sentence: at most {MOST_WORDS:,} words are parsed.",
+            )
     known = _parsed[graph]
     new = [text for text in dict.fromkeys(tokenised) if text not in known]
     if len(known) + len(new) > _MOST_REMEMBERED:

@@ -39,7 +39,16 @@ TRUTH = Schema(
     columns=(
         Column("image", "id", meaning="the image, which is the unit"),
         Column("item", "id", required=False, meaning="the row inside the image: an anchor and class, or a coordinate"),
-        Column("target", "number", required=False, minimum=0, maximum=1, empty=True, meaning="class target, 0 to 1"),
+        Column(
+            "target",
+            "number",
+            required=False,
+            minimum=0,
+            maximum=1,
+            empty=True,
+            flags=True,
+            meaning="class target, 0 to 1",
+        ),
         Column("value", "number", required=False, empty=True, meaning="target of a coordinate"),
         Column("ignore", "flag", required=False, meaning="true where the row does not count"),
     ),

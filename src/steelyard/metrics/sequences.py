@@ -40,7 +40,14 @@ TRUTH = Schema(
             meaning="energy density of the food",
         ),
         Column("valid", "flag", required=False, meaning="false takes the frame out"),
-        Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the sequence"),
+        Column(
+            "sample_weight",
+            "number",
+            required=False,
+            flags=True,
+            minimum=0,
+            meaning="the user's weight of the sequence",
+        ),
     ),
 )
 PREDICTION = Schema(

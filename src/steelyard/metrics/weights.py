@@ -34,7 +34,9 @@ TRUTH = Schema(
         Column("item", "id", required=False, meaning="the food item inside the dish"),
         Column("weight", "number", minimum=0, meaning="grams"),
         Column("complete", "flag", required=False, meaning="false where items of the dish are not annotated"),
-        Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the dish"),
+        Column(
+            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the dish"
+        ),
     ),
 )
 PREDICTION = Schema(

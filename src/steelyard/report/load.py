@@ -32,6 +32,8 @@ def read_result(data: str | PathLike[str] | Mapping[str, Any], source: str = "re
     """A report or a comparison from its JSON file, or from what `to_dict` gave."""
     if isinstance(data, Mapping):
         return _result(_Part(data, source))
+    if not isinstance(data, str | PathLike):
+        raise InputError(f"{data!r} is no result", where=source, remedy="Give a path, or what `to_dict` gave.")
     source = fspath(data)
     path = Path(data)
     if not os.path.exists(path):
@@ -99,6 +101,13 @@ class _Part:
         if not math.isfinite(number):
             raise self.wrong("a finite number or null")
         return number
+
+    def probability(self) -> float:
+        """A number from 0 to 1; null is undefined."""
+        value = self.number()
+        if not math.isnan(value) and not 0 <= value <= 1:
+            raise self.wrong("a number from 0 to 1, or null,")
+        return value
 
     def count(self) -> int:
         if isinstance(self.value, bool) or not isinstance(self.value, int) or not 0 <= self.value < 1 << 63:
@@ -192,8 +201,13 @@ def _comparison(part: _Part) -> Comparison:
 
 
 def _scores(part: _Part, draws: int) -> dict[str, Score]:
-    scores = [_score(entry, draws) for entry in part.items()]
-    return {score.spec: score for score in scores}
+    scores: dict[str, Score] = {}
+    for entry in part.items():
+        score = _score(entry, draws)
+        if score.spec in scores:
+            raise InputError(f"'{entry.way}' gives '{score.spec}' twice", where=part.source, remedy=HOW)
+        scores[score.spec] = score
+    return scores
 
 
 def _score(part: _Part, draws: int = 0) -> Score:
@@ -242,8 +256,8 @@ def _difference(part: _Part) -> Difference:
         b=_score(part["b"]),
         difference=part["difference"].number(),
         interval=part["interval"].interval(),
-        p=part["p"].number(),
-        p_holm=part["p_holm"].number(),
+        p=part["p"].probability(),
+        p_holm=part["p_holm"].probability(),
         verdict=part["verdict"].text(),
         units=part["units"].count(),
         why=part["why"].text(""),

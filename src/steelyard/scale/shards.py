@@ -15,6 +15,7 @@ from typing import Any
 from steelyard.core.errors import InputError, MissingExtra, MissingPackage
 from steelyard.io.container import is_whole
 from steelyard.io.parts import scratch, sweep
+from steelyard.io.text import check_readable
 from steelyard.version import __version__
 
 PACKAGES = {
@@ -107,6 +108,7 @@ def local_copy(path: str) -> Iterator[Path]:
 
 def content_hash(path: Path, shown: str) -> str:
     """SHA-256 of a file's bytes."""
+    check_readable(path, shown)
     total = hashlib.sha256()
     try:
         with open(path, "rb") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -29,16 +30,31 @@ class Resampling:
 
     def check(self) -> None:
         """Raise InputError where a setting is out of its range."""
+        for name, value, kind in (
+            ("confidence", self.confidence, Real),
+            ("draws", self.draws, Integral),
+            ("seed", self.seed, Integral),
+        ):
+            if value is not None and not isinstance(value, kind):
+                said = "a number" if kind is Real else "a whole number"
+                raise InputError(f"{name} is {value!r}", remedy=f"It must be {said}.")
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InputError(
                 f"a confidence of {self.confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95."
             )
         if self.confidence is not None and not 100 <= self.draws <= 1_000_000:
             raise InputError(f"{self.draws} draws are too few or too many", remedy="Choose from 100 to 1,000,000.")
+        if self.confidence is not None and (1 - self.confidence) * self.draws < 1:
+            raise InputError(
+                f"{self.draws:,} draws cannot show a confidence of {self.confidence!r}",
+                remedy="Choose a lower level, or more draws: 1 / (1 - level) at least.",
+            )
         if self.keep and self.confidence is None:
             raise InputError("without intervals there are no draws to save", remedy="Leave --ci out, or --save-draws.")
         if self.seed < 0:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
+        if self.seed >= 1 << 63:
+            raise InputError("the seed has more than 63 bits", remedy="Choose a smaller one.")
 
 
 def score(

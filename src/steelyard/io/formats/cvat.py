@@ -15,6 +15,7 @@ from steelyard.core.errors import InputError
 from steelyard.io.formats import rle
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.numbers import coordinate, corners, exact, from_corners, plain, score
+from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.formats.xml import Node, escape, quoted, read_xml
 
 SHAPES = ("box", "polygon", "mask")
@@ -72,9 +73,10 @@ def _picture(node: Node, where: str, place: int) -> Picture:
     size = []
     for side in ("width", "height"):
         text = node.attributes.get(side, "")
-        if not (text.isascii() and text.isdigit()) or int(text) == 0:
-            raise InputError(f"{side} is '{text}'", where=where, remedy="It must be a whole number of pixels.")
-        size.append(int(text))
+        pixels = whole_pixels(text)
+        if not pixels:
+            raise InputError(f"{side} is '{text[:40]}'", where=where, remedy="It must be a whole number of pixels.")
+        size.append(pixels)
     extra: dict[str, Any] = {k: v for k, v in node.attributes.items() if k not in ("id", "name", "width", "height")}
     number = node.attributes.get("id", "")
     if number.isascii() and number.isdigit():

@@ -9,7 +9,7 @@ from pathlib import Path
 from steelyard.core.errors import InputError, nearest
 from steelyard.io.formats import voc, yolo
 from steelyard.io.formats.xml import root_name
-from steelyard.io.text import ending, first_bytes, refuse_foreign
+from steelyard.io.text import check_readable, ending, first_bytes, refuse_foreign
 
 FORMATS = {
     "coco": "COCO JSON: truth, or an array of results",
@@ -40,8 +40,7 @@ def detect(path: Path, source: str) -> str:
     if suffix in TABLES:
         return "csv"
     if suffix == ".xml":
-        if not path.exists():
-            raise InputError("there is no such file", where=source, remedy="Check the path.")
+        check_readable(path, source)
         root = root_name(path)
         if root in ROOTS:
             return ROOTS[root]

@@ -39,6 +39,13 @@ def picture_size(path: str | Path) -> Size:
     return width, height
 
 
+def whole_pixels(text: str) -> int | None:
+    """A side as digits, from 0 up; None where it is something else, or longer than any picture."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) >= LARGEST:
+        return None
+    return int(text)
+
+
 def _size(file: BinaryIO) -> Size:
     head = file.read(32)
     for start, read in _KINDS:

@@ -16,6 +16,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.records import Array
 from steelyard.io.formats.dataset import Category, Dataset, Id, Picture, check_box, ids_of
+from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.read import as_ids, read_table
 from steelyard.io.table import Table
 from steelyard.io.write import csv_text
@@ -116,7 +117,7 @@ def _size(columns: dict[str, list[Any]], name: str, row: int, table: Table) -> i
     if not text:
         return None
     whole = text.removesuffix(".0")
-    if not (whole.isascii() and whole.isdigit()) or int(whole) == 0:
+    if not whole_pixels(whole):
         raise InputError(
             f"'{text}' is not a size", where=f"{table.place(row)}, column '{name}'", remedy="Give whole pixels."
         )  # fmt: skip

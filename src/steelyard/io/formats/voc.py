@@ -18,6 +18,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.io.formats.dataset import Dataset, Gatherer, Picture
 from steelyard.io.formats.numbers import EXACT, coordinate, corners, from_corners, plain, score
+from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.formats.xml import Node, escape, read_xml
 
 _OBJECT = {"name", "difficult", "bndbox", "score", "confidence"}
@@ -68,11 +69,12 @@ def _picture(root: Node, name: str, where: str) -> Picture:
     if size is not None:
         for i, side in enumerate(("width", "height")):
             text = size.value(side)
-            if not text.isascii() or not text.isdigit():
+            pixels = whole_pixels(text)
+            if pixels is None:
                 raise InputError(
-                    f"<{side}> is '{text}'", where=f"{where}, line {size.line}", remedy="Give whole pixels."
+                    f"<{side}> is '{text[:40]}'", where=f"{where}, line {size.line}", remedy="Give whole pixels."
                 )
-            numbers[i] = int(text) or None  # some tools write 0 for a size that they do not know
+            numbers[i] = pixels or None  # some tools write 0 for a size that they do not know
     extra: dict[str, Any] = {}
     for child in root.children:
         if child.name not in ("filename", "size", "object") and not child.children and child.text.strip():

@@ -17,7 +17,7 @@ from steelyard.io.csv import read_csv
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.names import read_names
 from steelyard.io.formats.numbers import EXACT, SHORT, coordinate, exact, plain, score
-from steelyard.io.formats.sizes import ENDINGS, picture_size
+from steelyard.io.formats.sizes import ENDINGS, picture_size, whole_pixels
 from steelyard.io.text import open_text
 from steelyard.io.write import csv_text
 
@@ -25,6 +25,7 @@ SIZES = "image_sizes.csv"
 NAME_FILES = ("data.yaml", "dataset.yaml", "data.yml", "classes.txt", "obj.names", "names.txt")
 NOT_LABELS = {"classes.txt", "names.txt", "train.txt", "val.txt", "test.txt", "readme.txt", "notes.txt"}
 DIGITS = (6, 10, 14, 18, 24, 40)
+MOST_SHARE = 10
 MANY_DIGITS = (350,)  # for numbers that no picture has
 
 Size = tuple[int, int]
@@ -112,11 +113,9 @@ def read_sizes(file: Path) -> dict[str, Size]:
     sizes = {}
     for row in range(len(table)):
         width, height = (str(table.columns[name][row]).strip() for name in ("width", "height"))
-        if not (width.isascii() and height.isascii() and width.isdigit() and height.isdigit()) or "0" in (
-            width,
-            height,
-        ):
-            raise InputError(f"a size of '{width}' × '{height}'", where=table.place(row), remedy="Give whole pixels.")
+        if not (whole_pixels(width) and whole_pixels(height)):
+            shown = f"'{width[:40]}' × '{height[:40]}'"
+            raise InputError(f"a size of {shown}", where=table.place(row), remedy="Give whole pixels.")
         sizes[str(table.columns["image"][row]).strip()] = (int(width), int(height))
     return sizes
 
@@ -172,6 +171,18 @@ def _lines(file: Path) -> list[tuple[str, list[str]]]:
     return rows
 
 
+def _share(text: str, where: str) -> Decimal:
+    """A coordinate as a share of the picture; a little outside is a box that is cut off, far outside are pixels."""
+    value = coordinate(text, "a coordinate", where)
+    if abs(value) > MOST_SHARE:
+        raise InputError(
+            f"a coordinate is '{text}', {MOST_SHARE} pictures away",
+            where=where,
+            remedy="YOLO's numbers are shares of the picture, from 0 to 1: divide pixels by its size.",
+        )
+    return value
+
+
 def _box(
     gathered: Gatherer, numbers: list[str], where: str, size: Size, polygons: bool, points: bool, classes: list[str]
 ) -> None:
@@ -184,7 +195,7 @@ def _box(
     label = _class(numbers[0], where, classes)
     if polygons:
         given = numbers[-1] if count % 2 == 0 else None
-        flat = [coordinate(text, "a coordinate", where) for text in numbers[1 : count - (count % 2 == 0)]]
+        flat = [_share(text, where) for text in numbers[1 : count - (count % 2 == 0)]]
         xs = [EXACT.multiply(v, Decimal(size[0])) for v in flat[::2]]
         ys = [EXACT.multiply(v, Decimal(size[1])) for v in flat[1::2]]
         left, top = min(xs), min(ys)
@@ -192,7 +203,7 @@ def _box(
         extra: dict[str, Any] = {"segmentation": [[float(v) for pair in zip(xs, ys, strict=True) for v in pair]]}
     else:
         given = numbers[5] if count == 6 else None
-        cx, cy, w, h = (coordinate(text, "a coordinate", where) for text in numbers[1:5])
+        cx, cy, w, h = (_share(text, where) for text in numbers[1:5])
         box = _from_centre(cx, cy, w, h, size)
         extra = {}
     gathered.add(str(label), box, where, score=score(given, where) if given is not None else None, extra=extra)

@@ -40,7 +40,9 @@ TRUTH = Schema(
         Column("image", "id", aliases=("image_id",), meaning="the image, which is the unit; several rows each"),
         Column("caption", "text", required=False, meaning="a reference caption"),
         Column("tuples", "text", required=False, meaning=_TUPLES),
-        Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the image"),
+        Column(
+            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
+        ),
     ),
 )
 PREDICTION = Schema(

@@ -39,7 +39,9 @@ TRUTH = Schema(
     key=("image",),
     columns=(
         *_ELLIPSE,
-        Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the image"),
+        Column(
+            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
+        ),
     ),
 )
 PREDICTION = Schema(

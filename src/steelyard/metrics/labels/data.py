@@ -39,7 +39,7 @@ TRUTH = Schema(
         _LABEL,
         _LABELS,
         Column("group", "id", required=False, meaning="the unit, where rows belong together"),
-        Column("weight", "number", required=False, minimum=0, meaning="the weight of the row"),
+        Column("weight", "number", required=False, flags=True, minimum=0, meaning="the weight of the row"),
     ),
 )
 PREDICTION = Schema(
@@ -48,7 +48,14 @@ PREDICTION = Schema(
         Column("id", "id", required=False, meaning="as in the truth"),
         _LABEL,
         _LABELS,
-        Column("score", "number", required=False, many="number", meaning="of the positive class, or score:CLASS"),
+        Column(
+            "score",
+            "number",
+            required=False,
+            many="number",
+            flags=True,
+            meaning="of the positive class, or score:CLASS",
+        ),
         Column(
             "probability",
             "number",
@@ -56,6 +63,7 @@ PREDICTION = Schema(
             minimum=0,
             maximum=1,
             many="number",
+            flags=True,
             meaning="of the positive class, or probability:CLASS",
         ),
     ),

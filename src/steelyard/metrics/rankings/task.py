@@ -27,8 +27,15 @@ TRUTH = Schema(
     columns=(
         Column("query", "id", meaning="the query, which is the unit"),
         Column("doc", "id", meaning="the document: an image, an item"),
-        Column("relevance", "number", meaning="0: judged not relevant; 1 or more: relevant; below 0: not judged"),
-        Column("sample_weight", "number", required=False, minimum=0, meaning="the user's weight of the query"),
+        Column(
+            "relevance",
+            "number",
+            flags=True,
+            meaning="0: judged not relevant; 1 or more: relevant; below 0: not judged",
+        ),
+        Column(
+            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the query"
+        ),
     ),
 )
 PREDICTION = Schema(
