@@ -1,0 +1,8 @@
+"""The hostile suite: every row of every table."""
+
+import os
+
+from hostile import commands, files_coco, files_formats, files_rankings, files_tables, frames, results, servers, states
+
+TABLES = (files_tables, files_coco, files_formats, files_rankings, frames, states, results, commands, servers)
+ROWS = [row for table in TABLES for row in table.ROWS if os.name == "posix" or not row.posix]

@@ -1,0 +1,145 @@
+"""Vision-language models behind hostile servers, and runs and frames that are spoilt: `vlm run`, `parse`, `score`."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+import zlib
+from typing import Any
+
+from hostile.rows import FRAMES, Make, Row, row
+from hostile.servers_help import completion, reply, sends
+
+
+def png(width: int = 2, height: int = 2, rows: bytes = b"\0\0\0\0\0\0\0" * 2) -> bytes:
+    """A picture; its rows need not fit."""
+
+    def part(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    about = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", about) + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b"")
+
+
+MEAL: dict[str, Make] = {"frames.csv": FRAMES, "a.png": png(), "b.png": png(rows=b"\0\1\2\3\4\5\6" * 2)}
+KEY = "sk-hostile-0123456789abcdef"
+ASK = "vlm run frames.csv --model openai:m@{url} --out run --prompts direct --retries 1 --timeout 3 --concurrency 1"
+
+
+def asked(name: str, script: Any, *says: str, code: int = 1, options: str = "", **more: Any) -> Row:
+    """A run against a server; replies that cannot be used fail, are counted, and end with 1."""
+    more.setdefault("writes", ("run",))
+    more.setdefault("env", {"OPENAI_API_KEY": KEY})
+    return row(f"server: {name}", f"{ASK} {options}", *says, files=MEAL, server=script, code=code, never=(KEY,), **more)
+
+
+def drip(wire: Any) -> None:
+    """Headers at once, then a byte now and then."""
+    wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n")
+    for _ in range(60):
+        wire.sendall(b" ")
+        time.sleep(0.2)
+
+
+def endless(wire: Any) -> None:
+    """A body that never ends."""
+    wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+    block = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+    for _ in range(4000):
+        wire.sendall(block)
+
+
+def endless_headers(wire: Any) -> None:
+    wire.sendall(b"HTTP/1.1 200 OK\r\n")
+    for _ in range(20_000):
+        wire.sendall(b"X-A: " + b"y" * 1000 + b"\r\n")
+
+
+def silence(wire: Any) -> None:
+    """Nothing at all."""
+    time.sleep(8)
+
+
+def zipped(data: bytes) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return packer.compress(data) + packer.flush()
+
+
+SERVERS: list[Row] = [
+    asked("drips", drip, "2 failed"),
+    asked("says nothing", silence, "2 failed"),
+    asked("closes at once", sends(), "2 failed"),
+    asked("never ends", endless, "2 failed"),
+    asked("never ends its headers", endless_headers, "2 failed"),
+    asked("sends a bomb", sends(reply(zipped(b" " * (1 << 28)), head="Content-Type: application/json\r\nContent-Encoding: gzip\r\n")), "2 failed"),
+    asked("sends gzip that is none", sends(reply(b"none", head="Content-Encoding: gzip\r\n")), "2 failed"),
+    asked("sends no HTTP", sends(b"SSH-2.0-OpenSSH_9.2\r\n"), "2 failed"),
+    asked("ends before its length", sends(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"), "2 failed"),
+    asked("gives a length below zero", sends(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"), "2 failed"),
+    asked("sends nothing", sends(reply(b"")), "2 failed"),
+    asked("sends HTML", sends(reply(b"<html>hello</html>")), "2 failed"),
+    asked("sends bytes that are not UTF-8", sends(reply(b"\xff\xfe\xff")), "2 failed"),
+    asked("sends JSON 100,000 deep", sends(reply(b"[" * 100_000)), "2 failed"),
+    asked("sends an integer of 5,000 digits", sends(reply(b'{"choices": ' + b"9" * 5000 + b"}")), "2 failed"),
+    asked("sends a list", sends(reply([])), "2 failed"),
+    asked("sends null", sends(reply(None)), "2 failed"),
+    asked("sends no choices", sends(reply({"choices": []})), "2 failed"),
+    asked("sends choices that are an object", sends(reply({"choices": {"0": 1}})), "2 failed"),
+    asked("sends a message that is a text", sends(reply({"choices": [{"message": "120 g"}]})), "2 failed"),
+    asked("sends content that is a number", sends(reply(completion(120))), "2 failed"),
+    asked("sends content that is an object", sends(reply(completion({"text": "120 g"}))), "2 failed"),
+    asked("sends usage that is a list", sends(reply(completion(usage=[1]))), "2 readings", code=0),
+    asked("sends usage of texts", sends(reply(completion(usage={"completion_tokens": "many"}))), "2 readings", code=0),
+    asked("sends an escape sequence as its error", sends(reply({"error": {"message": "\x1b[2J\x1b]0;owned\x07no"}}, "400 Bad Request")), "2 failed"),
+    asked("turns the writing of its error", sends(reply({"error": {"message": "\u202eon"}}, "400 Bad Request")), "2 failed"),
+    asked("sends the key back in its error", sends(reply({"error": {"message": f"bad key {KEY}"}}, "401 Unauthorized")), "refuses the key", code=2),
+    asked("sends an error of a megabyte", sends(reply({"error": {"message": "no " * 350_000}}, "500 Oops")), "2 failed"),
+    asked("sends an error that is a list", sends(reply({"error": [1]}, "500 Oops")), "2 failed"),
+    asked("sends us elsewhere", sends(reply(b"", "302 Found", "Location: http://127.0.0.1:9/\r\n")), "says 302", "Check the URL", code=2),
+    asked("sends us round in circles", sends(reply(b"", "307 Again", "Location: /v1/chat/completions\r\n")), "says 307", "Check the URL", code=2),
+    asked("wants us to wait a year", sends(reply(b"", "429 Slow", "Retry-After: 31536000\r\n")), "2 failed"),
+]  # fmt: skip
+
+
+def run(name: str, line: str, *says: str, files: dict[str, Make] | None = None, **more: Any) -> Row:
+    more.setdefault("code", 2)
+    return row(f"vlm: {name}", line, *says, files={**MEAL, **(files or {})}, **more)
+
+
+def frames(name: str, text: str | bytes, *says: str, **more: Any) -> Row:
+    return run(f"frames, {name}", ASK.replace("{url}", "http://127.0.0.1:9"), *says, files={"frames.csv": text}, **more)
+
+
+PLAN = {
+    "schema": "steelyard/vlm-run/1", "steelyard": "0", "plans": [{
+        "model": "m", "label": "m", "fingerprint": "f", "settings": {}, "prompts": {"direct": "How many grams?"},
+    }],
+}  # fmt: skip
+
+
+STORED = (
+    "sequence,t,image,food,weight,kcal_per_g,valid,image_sha256,width,height,problem\ns,0,a.png,rice,9,1,true,d0,2,2,\n"
+)
+
+
+def folder(name: str, plan: Any, journal: str | bytes, *says: str, **more: Any) -> list[Row]:
+    """A run's folder for `score` and `parse`."""
+    text = plan if isinstance(plan, str) else json.dumps(plan)
+    files = {"run/run.json": text, "run/journal.jsonl": journal, "run/frames.csv": STORED}
+    return [
+        run(f"{name} (score)", "vlm score run", "run", *says, files=files, **more),
+        run(f"{name} (parse)", "vlm parse run", "run", *says, files=files, **more),
+    ]
+
+
+RUNS: list[Row] = [
+    *folder("a folder of no run", "{}", ""),
+    *folder("a plan that is cut off", '{"schema": ', "", "run.json"),
+    *folder("a plan that is a list", [], "", "run.json"),
+    *folder("a plan of another version", {**PLAN, "schema": "steelyard/vlm-run/9"}, "", "run.json", "vlm-run/9"),
+    run("score of nothing", "vlm score nowhere", "nowhere"),
+    run("Nutrition5k that is empty", "vlm nutrition5k m.csv d -o out.csv", "m.csv", files={"m.csv": "", "d/x": ""}),
+]  # fmt: skip
+
+ROWS = SERVERS + RUNS
