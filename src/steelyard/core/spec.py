@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from dataclasses import field
 from typing import Any
 
@@ -31,7 +32,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _WORD = re.compile(r"[^\W\d][\w.\-/]*\Z")
-LARGEST = 1e300
+LARGEST = sys.float_info.max
 _CONSTANTS = {"true": True, "false": False, "none": None}
 
 
