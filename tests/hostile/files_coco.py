@@ -154,6 +154,8 @@ MASKS: list[Row] = [
     coco("crowd whose runs are short", "masks", annotation(iscrowd=1, segmentation={"size": [30, 40], "counts": [1, 2]}), "truth.json", "annotation 1"),
     coco("polygon that crosses itself", "masks", annotation(segmentation=[[5, 5, 25, 25, 25, 5, 5, 25]]), "map", code=0, options="--ci none"),
     coco("polygon without an area", "masks", annotation(segmentation=[[5, 5, 5, 5, 5, 5]], area=0), "area", code=0, options="--ci none"),
+    coco("image of width 0", "masks", image(width=0), "truth.json", "image 2", "30 × 0"),
+    coco("annotation twice", "masks", {**COCO, "annotations": [*COCO["annotations"], {**COCO["annotations"][1], "id": 3}]}, "twice", code=0, options="--ci none"),
 ]  # fmt: skip
 
 POINTS: list[Row] = [
@@ -173,6 +175,7 @@ POINTS: list[Row] = [
     evaluate("sigma of zero", "keypoints", "sigmas", "0 is out of range", options="--sigmas 0"),
     evaluate("sigma of nan", "keypoints", "sigmas", "nan", options="--sigmas nan"),
     evaluate("100,000 sigmas", "keypoints", "sigmas", options=f"--sigmas {','.join(['0.1'] * 30_000)}"),
+    coco("num_keypoints of 0 with visible points", "keypoints", annotation(num_keypoints=0), "num_keypoints", code=0, options="--ci none"),
 ]  # fmt: skip
 
 ROWS = BOXES + MASKS + POINTS

@@ -226,6 +226,8 @@ VALUES: list[Row] = [
     pred("value missing where truth has one", "losses", LOSSES_P.replace("2.5", ""), "line 3", "'value'", "empty"),
     pred("both sides swapped", "losses", LOSSES, "pred.csv", "'logit' is missing"),
     truth("caption column of numbers", "captions", CAPTIONS.replace("caption", "text"), "truth.csv", "'caption' is missing", "--map caption="),
+    pred("label of another case", "labels", LABELS_P.replace("cat", "Cat"), "case", code=0),
+    pred("caption that is empty", "captions", CAPTIONS_P.replace("a dog in grass", ""), "empty", code=0),
 ]  # fmt: skip
 
 ROWS = FILES + VALUES

@@ -274,6 +274,29 @@ frame(
 frame("keypoints of text", "keypoints", "p['keypoints'] = ['a b c'] * 2", "predictions, row 0", "'keypoints'")
 frame("keypoints of four numbers", "keypoints", "p['keypoints'] = [[1, 2, 3, 4]] * 2", "predictions, row 0")
 frame("keypoints of None", "keypoints", "p['keypoints'] = [None, None]", "predictions, row 0", "'keypoints'")
+frame(
+    "masked array",
+    "weights",
+    "import numpy as np; p['weight'] = np.ma.masked_array([1., 2., 3.], [0, 1, 0])",
+    "predictions, row 1",
+    "'weight'",
+)
+frame(
+    "booleans against texts",
+    "labels",
+    "t['label'] = [True, False, True]; p['label'] = ['True', 'False', 'True']",
+    "Labels are True and False",
+    code=0,
+)
+frame("fractions against classes", "labels", "t['label'] = [0, 1, 0]; p['label'] = [.2, .9, .1]", "label")
+frame("caption of None", "captions", "p['caption'][1] = None", "empty", code=0)
+frame(
+    "captions given as lists",
+    "captions",
+    "p['caption'] = [['a car', 'a bus'], ['a dog']]",
+    "predictions, row 0",
+    "'caption'",
+)
 
 
 def call(name: str, source: str, *says: str, **more: Any) -> None:

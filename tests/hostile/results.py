@@ -89,7 +89,7 @@ ROWS: list[Row] = [
     *both("a slice without scores", spoilt("slices", [{"by": ["food"], "value": "x"}]), "slices[0]"),
     *both("a slice by a text", spoilt("slices", [{"by": "food", "value": "x", "scores": []}]), "slices[0].by"),
     row("report: not there", "report nowhere.json", "nowhere.json", "no such file"),
-    row("report: a folder", "report d", "d:", "irectory", files={"d/x": ""}),
+    row("report: a folder", "report d", "d:", "is a folder", files={"d/x": ""}),
     row("report: JSON again", "report r.json -o out.json", "JSON again", files={"r.json": GOOD}),
     row("report: unknown ending", "report r.json -o out.pdf", "out.pdf", ".html", files={"r.json": GOOD}),
     row("report: a folder that cannot be", "report r.json -o r.json/out.html", "r.json/out.html", "cannot be written", files={"r.json": GOOD}),

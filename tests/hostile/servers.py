@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import time
 import zlib
@@ -25,6 +26,7 @@ def png(width: int = 2, height: int = 2, rows: bytes = b"\0\0\0\0\0\0\0" * 2) ->
 MEAL: dict[str, Make] = {"frames.csv": FRAMES, "a.png": png(), "b.png": png(rows=b"\0\1\2\3\4\5\6" * 2)}
 KEY = "sk-hostile-0123456789abcdef"
 ASK = "vlm run frames.csv --model openai:m@{url} --out run --prompts direct --retries 1 --timeout 3 --concurrency 1"
+LOCAL = ASK.replace("{url}", "http://127.0.0.1:9/v1")
 
 
 def asked(name: str, script: Any, *says: str, code: int = 1, options: str = "", **more: Any) -> Row:
@@ -99,6 +101,14 @@ SERVERS: list[Row] = [
     asked("sends us elsewhere", sends(reply(b"", "302 Found", "Location: http://127.0.0.1:9/\r\n")), "says 302", "Check the URL", code=2),
     asked("sends us round in circles", sends(reply(b"", "307 Again", "Location: /v1/chat/completions\r\n")), "says 307", "Check the URL", code=2),
     asked("wants us to wait a year", sends(reply(b"", "429 Slow", "Retry-After: 31536000\r\n")), "2 failed"),
+    asked("wants us to wait for nan", sends(reply(b"", "429 Slow", "Retry-After: nan\r\n")), "2 failed"),
+    asked("answers 999", sends(reply(b"{}", "999 What")), "2 failed"),
+    asked("answers without a number", sends(reply(completion("I cannot help with that."))), "0 with a number", code=0),
+    asked("answers 10^400", sends(reply(completion("9" * 400 + " g"))), "0 with a number", code=0),
+    asked("answers a list that is long", sends(reply(completion("1," * 8000))), "0 with a number", code=0),
+    asked("answers a megabyte of digits", sends(reply(completion("1" * 1_000_000))), "0 with a number", code=0),
+    asked("answers in control characters", sends(reply(completion("\x1b[2J\0\x07 120 g"))), "2 readings", code=0),
+    asked("answers half a character", sends(reply(b'{"choices": [{"message": {"content": "120 g \\ud800"}}]}')), "2 readings", code=0),
 ]  # fmt: skip
 
 
@@ -108,7 +118,7 @@ def run(name: str, line: str, *says: str, files: dict[str, Make] | None = None, 
 
 
 def frames(name: str, text: str | bytes, *says: str, **more: Any) -> Row:
-    return run(f"frames, {name}", ASK.replace("{url}", "http://127.0.0.1:9"), *says, files={"frames.csv": text}, **more)
+    return run(f"frames, {name}", LOCAL, *says, files={"frames.csv": text}, **more)
 
 
 PLAN = {
@@ -134,12 +144,55 @@ def folder(name: str, plan: Any, journal: str | bytes, *says: str, **more: Any) 
 
 
 RUNS: list[Row] = [
+    frames("empty", "", "frames.csv", "empty"),
+    frames("without a column", FRAMES.replace("image", "picture"), "frames.csv", "'image' is missing"),
+    frames("t that is a word", FRAMES.replace("s,1,", "s,one,"), "frames.csv, line 3", "'one'"),
+    frames("frame twice", FRAMES.replace("s,1,", "s,0,"), "frames.csv, line 3", "twice"),
+    frames("picture that is not there", FRAMES.replace("a.png", "z.png").replace("b.png", "y.png"), "z.png", code=1, writes=("run",)),
+    frames("picture that is text", FRAMES.replace("a.png", "frames.csv").replace("b.png", "frames.csv"), "frames.csv", code=1, writes=("run",)),
+    frames("picture that is a device", FRAMES.replace("a.png", "/dev/zero").replace("b.png", "/dev/zero"), "/dev/zero", code=1, writes=("run",)),
+    frames("picture that is a folder", FRAMES.replace("a.png", ".").replace("b.png", "."), "the image is a folder", code=1, writes=("run",)),
+    run("picture that claims 2^31 pixels", LOCAL, "a.png", files={"a.png": png(2**31 - 1, 2**31 - 1), "b.png": png(2**31 - 1, 2**31 - 1)}, code=1, writes=("run",)),
+    run("picture that is a bomb", LOCAL, "a.png", files={"a.png": png(30000, 30000, bytes(1 << 24)), "b.png": png(30000, 30000, bytes(1 << 24))}, code=1, writes=("run",)),
+    run("picture that is a pipe", LOCAL, "a.png", files={"a.png": lambda path: os.mkfifo(path), "b.png": lambda path: os.mkfifo(path)}, code=1, writes=("run",)),
+    run("model of no kind", "vlm run frames.csv --model gpt --out run", "'gpt'", "openai:"),
+    run("model without an address", "vlm run frames.csv --model openai:m --out run", "openai:m"),
+    run("address that is a file", "vlm run frames.csv --model openai:m@file:///etc/hostname --out run", "file:///etc/hostname"),
+    run("address that is garbage", "vlm run frames.csv --model openai:m@http://[::1 --out run", "http://[::1"),
+    run("model's folder that is not there", "vlm run frames.csv --model hf:./nowhere --out run", "nowhere"),
+    run("prompt that is unknown", f"{LOCAL} --prompts nmaed", "'nmaed'"),
+    run("prompts that are a list", f"{LOCAL} --prompt-file p.json", "p.json", files={"p.json": "[1]"}),
+    run("prompts that are cut off", f"{LOCAL} --prompt-file p.json", "p.json", files={"p.json": '{"a": '}),
+    run("prompts that are numbers", f"{LOCAL} --prompt-file p.json", "p.json", files={"p.json": '{"a": 7}'}),
+    run("timeout of zero", f"{LOCAL} --timeout 0", "timeout"),
+    run("timeout of nan", f"{LOCAL} --timeout nan", "timeout"),
+    run("concurrency of a million", f"{LOCAL} --concurrency 1000000", "concurrency"),
+    run("concurrency below one", f"{LOCAL} --concurrency 0", "concurrency"),
+    run("rate below zero", f"{LOCAL} --rate -1", "rate"),
+    run("retries below one", f"{LOCAL} --retries 0", "retries"),
+    run("longest side below one", f"{LOCAL} --max-side 0", "max-side"),
+    run("most of nan", f"{LOCAL} --most nan", "most"),
+    run("out that is a file", f"{LOCAL} --out a.png", "a.png"),
     *folder("a folder of no run", "{}", ""),
     *folder("a plan that is cut off", '{"schema": ', "", "run.json"),
     *folder("a plan that is a list", [], "", "run.json"),
+    *folder("a plan 100,000 deep", "[" * 100_000, "", "run.json"),
     *folder("a plan of another version", {**PLAN, "schema": "steelyard/vlm-run/9"}, "", "run.json", "vlm-run/9"),
+    *folder("a plan with settings that are a text", {**PLAN, "plans": [{**PLAN["plans"][0], "settings": "none"}]}, "", "run.json"),
+    *folder("a plan with an unknown mode", {**PLAN, "plans": [{**PLAN["plans"][0], "mode": "half"}]}, "", "run.json", "half"),
+    *folder("a plan of plans that are numbers", {**PLAN, "plans": [7]}, "", "run.json"),
+    *folder("a journal that is binary", PLAN, b"\0\xff\n" * 50),
+    *folder("a journal of lines that are cut", PLAN, '{"key": "\n{"text": "a"}\n', "journal.jsonl, line 1"),
+    *folder("a journal of texts without a body", PLAN, '{"text": "a"}\n', "journal.jsonl, line 1"),
+    *folder("a journal of a text 100,000 deep", PLAN, '{"text": ' + "[" * 100_000 + "\n", "journal.jsonl, line 1"),
+    run("stored frames of a picture without a size", "vlm score run", "run/frames.csv, line 2", files={"run/run.json": json.dumps(PLAN), "run/journal.jsonl": "", "run/frames.csv": STORED.replace(",2,2,", ",wide,2,")}),
+    run("stored frames of a run that are not there", "vlm score run", "frames.csv", files={"run/run.json": json.dumps(PLAN), "run/journal.jsonl": ""}),
     run("score of nothing", "vlm score nowhere", "nowhere"),
+    run("score of a confidence of 2", "vlm score run --ci 2", files={"run/run.json": json.dumps(PLAN)}),
+    run("score into no format", "vlm score run -o out.pdf", "out.pdf", files={"run/run.json": json.dumps(PLAN)}),
     run("Nutrition5k that is empty", "vlm nutrition5k m.csv d -o out.csv", "m.csv", files={"m.csv": "", "d/x": ""}),
+    run("Nutrition5k of words", "vlm nutrition5k m.csv d -o out.csv", "m.csv, dish 'dish_1'", files={"m.csv": "dish_1,heavy,x\n", "d/x": ""}),
+    run("Nutrition5k of dishes that climb", "vlm nutrition5k m.csv d -o out.csv", "m.csv", files={"m.csv": "../../etc,100,50,1,1,1\n", "d/x": ""}),
 ]  # fmt: skip
 
 ROWS = SERVERS + RUNS

@@ -17,7 +17,7 @@ from steelyard.core.frozen import frozen
 from steelyard.io.text import open_text
 from steelyard.io.write import write_text
 from steelyard.version import __version__
-from steelyard.vlm.answers import MOST_GRAMS, check_mode
+from steelyard.vlm.answers import MODES, MOST_GRAMS
 from steelyard.vlm.frames import Frame
 from steelyard.vlm.images import Picture, blank
 from steelyard.vlm.journal import reading_key
@@ -130,5 +130,6 @@ def _plan(data: dict[str, Any]) -> Plan:
         raise ValueError("a plan holds values of another kind")
     if not isinstance(plan.settings, dict) or type(plan.most) not in (int, float) or type(plan.controls) is not bool:
         raise ValueError("a plan holds settings of another kind")
-    check_mode(plan.mode)
+    if plan.mode not in MODES:
+        raise ValueError(f"there is no mode '{plan.mode}'")
     return plan

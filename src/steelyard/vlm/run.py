@@ -6,6 +6,7 @@ down as that reading's failure, and the run goes on.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -71,6 +72,8 @@ def run(
     check_mode(mode)
     if not prompts:
         raise InputError("no prompt is asked for")
+    if not 0 < most < math.inf:
+        raise InputError(f"the most that a meal can weigh is {most:g}", remedy="Choose grams above 0.")
     folder = Path(out)
     plan = Plan(
         model=model or backend.label,
