@@ -188,7 +188,7 @@ RUNS: list[Row] = [
     run("stored frames of a picture without a size", "vlm score run", "run/frames.csv, line 2", files={"run/run.json": json.dumps(PLAN), "run/journal.jsonl": "", "run/frames.csv": STORED.replace(",2,2,", ",wide,2,")}),
     run("stored frames of a run that are not there", "vlm score run", "frames.csv", files={"run/run.json": json.dumps(PLAN), "run/journal.jsonl": ""}),
     run("score of nothing", "vlm score nowhere", "nowhere"),
-    run("score of a confidence of 2", "vlm score run --ci 2", files={"run/run.json": json.dumps(PLAN)}),
+    run("score of a confidence of 2", "vlm score run --ci 2", "confidence of 2", "between 0 and 1", files={"run/run.json": json.dumps(PLAN), "run/journal.jsonl": "", "run/frames.csv": STORED}),
     run("score into no format", "vlm score run -o out.pdf", "out.pdf", files={"run/run.json": json.dumps(PLAN)}),
     run("Nutrition5k that is empty", "vlm nutrition5k m.csv d -o out.csv", "m.csv", files={"m.csv": "", "d/x": ""}),
     run("Nutrition5k of words", "vlm nutrition5k m.csv d -o out.csv", "m.csv, dish 'dish_1'", files={"m.csv": "dish_1,heavy,x\n", "d/x": ""}),

@@ -125,6 +125,8 @@ def score(
     """Score runs: errors with intervals, differences between prompts, checks of the instrument."""
     if task not in METRICS:
         raise InputError(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
+    if not 0 < confidence < 1:  # said here too: a run without readings never comes to its intervals
+        raise InputError(f"a confidence of {confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95.")
     places = [folders] if isinstance(folders, str | Path) else list(folders)
     how = {"confidence": confidence, "draws": draws, "seed": seed}
     rows: list[PromptScore] = []
