@@ -18,7 +18,7 @@ table(
         "steelyard": measure(
             "draws_of = BootstrapDraws(unit_keys(np.arange(units)), np.ones(units), 0, draws)\n"
             "draws_of.prefetch(list(columns.T.copy()))",
-            DATA + "from steelyard.stats.draws import BootstrapDraws, unit_keys",
+            DATA + "from steelyard.core.draws import BootstrapDraws, unit_keys",
         ),
         "numpy: multinomial in blocks, matrix product": measure(
             "p = np.full(units, 1 / units)\n"

@@ -12,15 +12,17 @@ from test_boxes_parity import TWELVE, draw, reference, stats_of
 
 import steelyard as sy
 from steelyard import _native
+from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
+from steelyard.core.legacy import state_of
+from steelyard.core.request import Request
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
 from steelyard.core.weights import Counts, Floats, Weights
+from steelyard.engine.score import score
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 from steelyard.metrics.boxes.matches import KINDS, figures, ranked
 from steelyard.metrics.boxes.settings import STANDARD, matched
-from steelyard.stats.bootstrap import Resampling, score
-from steelyard.stats.draws import BootstrapDraws, Sides, SwapDraws, unit_keys
 
 Data = dict[str, Any]
 SINGLE = 2.0**-23  # what a figure of counted rows may be off by
@@ -149,13 +151,13 @@ def test_weights_of_images_are_not_counted() -> None:
 def test_flips_come_as_counts_too(other: bool) -> None:
     keys = unit_keys(np.arange(300))
     swaps = SwapDraws(keys, np.ones(300), 5, 70, other=other)
-    for weights in (swaps, Sides(swaps)):
+    for weights in (swaps, ObservedSwap(swaps)):
         counts = np.concatenate(list(weights.counts() or ()))
         rows = counts.transpose(0, 2, 1).reshape(-1, 600)[: weights.rows]
         assert np.array_equal(rows, np.concatenate(list(weights.blocks())))
     few = SwapDraws(keys[:50], np.ones(50), 5, 70, other=other)  # few worlds: equal ones must come out equal
     assert few.counts() is None
-    assert Sides(few).counts() is None
+    assert ObservedSwap(few).counts() is None
 
 
 def test_a_model_against_itself_has_no_difference() -> None:
@@ -208,7 +210,7 @@ def test_the_interval_of_map_holds_what_other_test_sets_score() -> None:
     values, intervals, leaning = [], [], 0
     for k in range(sets):
         part = whole.take(np.sort(rng.choice(len(whole), size, replace=False)))
-        one = score(part, [metric], Resampling(draws=200, seed=k, keep=True))["map"]
+        one = score(state_of(part), [metric], Request("boxes", draws=200, seed=k, save_draws=True))["map"]
         values.append(one.value)
         intervals.append(one.interval)
         leaning += float(np.mean(one.draws)) > one.value

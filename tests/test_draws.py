@@ -11,7 +11,7 @@ from scipy import stats as scipy_stats
 
 import steelyard as sy
 from steelyard import _native
-from steelyard.stats.draws import unit_keys
+from steelyard.core.draws import unit_keys
 
 KEYS = unit_keys(np.array([f"unit {i}" for i in range(3000)], dtype=object))
 

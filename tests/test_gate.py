@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.engine.results import by_draws, by_intervals, standard_error
 from steelyard.gating.rules import parse_rule
 from steelyard.report.load import read_result
-from steelyard.stats.results import by_draws, by_intervals, standard_error
 
 SAMPLES = Path(sy.__file__).parent / "samples"
 WEIGHTS = SAMPLES / "weights"

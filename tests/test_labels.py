@@ -16,15 +16,17 @@ from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
 from steelyard import _native
+from steelyard.core.draws import BootstrapDraws, SwapDraws, unit_keys
+from steelyard.core.legacy import state_of
+from steelyard.core.request import Request
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
 from steelyard.core.weights import EachUnit, LeaveOneOut, Plain
+from steelyard.engine.score import score
 from steelyard.io.read import read_table, to_records
 from steelyard.metrics import catalogue
 from steelyard.metrics.labels import measure as measuring
 from steelyard.metrics.labels.data import LabelPairs
-from steelyard.stats.bootstrap import Resampling, score
-from steelyard.stats.draws import BootstrapDraws, SwapDraws, unit_keys
 
 TASK = catalogue.find_task("labels")
 
@@ -602,7 +604,7 @@ def test_score_gives_an_interval_to_every_metric_of_the_catalogue() -> None:
     counted, _ = counted_and_listed(1000, 2)
     metrics = [m for m in catalogue.metrics("labels") if not np.isnan(m.reduce(counted, counted.whole())[0])]
     assert len(metrics) > 15
-    for found in score(counted, metrics, Resampling(draws=100)).values():
+    for found in score(state_of(counted), metrics, Request("labels", draws=100)).values():
         assert found.interval is not None
 
 

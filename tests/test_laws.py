@@ -10,13 +10,17 @@ import pytest
 from drawn import DRAW, PERFECT
 
 from steelyard import api
+from steelyard.core.draws import BootstrapDraws, SwapDraws, unit_keys
+from steelyard.core.legacy import is_legacy, state_of, stats_of
 from steelyard.core.metric import Metric, describe
-from steelyard.core.stats import Stats
+from steelyard.core.state import State
 from steelyard.core.task import Policy
+from steelyard.core.totals import Totals
 from steelyard.core.weights import EachUnit, LeaveOneOut, Plain
+from steelyard.engine.measure import measured as measure_state
+from steelyard.engine.measure import shown
 from steelyard.io.read import read_table, to_records
 from steelyard.metrics import catalogue
-from steelyard.stats.draws import BootstrapDraws, SwapDraws, unit_keys
 
 UNITS = 24
 EVERY = [
@@ -26,26 +30,27 @@ every_metric = pytest.mark.parametrize(("task", "metric"), EVERY)
 every_task = pytest.mark.parametrize("task", list(catalogue.TASKS))
 
 
-def measured(task: str, truth: Any, predictions: Any) -> Stats:
+def measured(task: str, truth: Any, predictions: Any) -> State:
+    """The state of all metrics of a task."""
     kind = catalogue.find_task(task)
     sides = [
         to_records(read_table(data, side), schema, {}, side)
         for data, side, schema in ((truth, "truth", kind.truth), (predictions, "prediction", kind.prediction))
     ]
-    return kind.measure(kind.join(*sides, Policy()))
+    return measure_state(kind, kind.join(*sides, Policy()), catalogue.metrics(task))
 
 
-_cache: dict[tuple[str, int], Stats] = {}
+_cache: dict[tuple[str, int], State] = {}
 
 
-def drawn(task: str, seed: int) -> Stats:
+def drawn(task: str, seed: int) -> State:
     if (task, seed) not in _cache:
         _cache[task, seed] = measured(task, *DRAW[task](np.random.default_rng(seed), UNITS))
     return _cache[task, seed]
 
 
-def value(metric: Metric, stats: Stats, weights: Any = None) -> float:
-    return float(metric.reduce(stats, Plain(stats.weight if weights is None else weights))[0])
+def value(metric: Metric, state: State, weights: Any = None) -> float:
+    return float(Totals(state, Plain(state.units.own if weights is None else weights)).of(metric)[0])
 
 
 def same(a: float, b: float, tolerance: float = 1e-12) -> bool:
@@ -103,7 +108,7 @@ def test_order_of_rows_and_units_does_not_matter(task: str, metric: Metric) -> N
 
     before = measured(task, truth, predictions)
     after = measured(task, shuffled(truth), shuffled(predictions))
-    assert (before.units == after.units).all()
+    assert (before.units.ids == after.units.ids).all()
     assert same(value(metric, before), value(metric, after), 0.0)  # to the bit
 
 
@@ -112,7 +117,14 @@ def test_merge_is_concat(task: str, metric: Metric) -> None:
     stats = drawn(task, 4)
     parts = [stats.take(np.arange(start, UNITS, 3)) for start in range(3)]
     for order in ([0, 1, 2], [2, 0, 1]):
-        assert same(value(metric, Stats.concat([parts[i] for i in order])), value(metric, stats), 0.0)
+        assert same(value(metric, merged([parts[i] for i in order])), value(metric, stats), 0.0)
+
+
+def merged(parts: list[State]) -> State:
+    """Parts as one, whatever the task measures into."""
+    if is_legacy(parts[0]):
+        return state_of(type(stats_of(parts[0])).concat([stats_of(part) for part in parts]))
+    return State.merge(parts)
 
 
 @every_metric
@@ -126,7 +138,7 @@ def test_slice_is_a_weight_of_zero_or_one(task: str, metric: Metric) -> None:
 def test_integer_weights_are_repeated_units(task: str, metric: Metric) -> None:
     stats = drawn(task, 6)
     counts = np.random.default_rng(7).integers(0, 4, UNITS)
-    repeated = Stats.stack([stats.take([i]) for i in range(UNITS) for _ in range(counts[i])])
+    repeated = State.stack([stats.take(np.array([i])) for i in range(UNITS) for _ in range(counts[i])])
     assert same(value(metric, repeated), value(metric, stats, counts.astype(float)), 1e-9)
 
 
@@ -140,9 +152,10 @@ def test_scale_of_weights_does_not_matter(task: str, metric: Metric) -> None:
 @every_metric
 def test_nothing_is_undefined_with_a_reason(task: str, metric: Metric) -> None:
     stats = drawn(task, 10)
-    nothing = Plain(np.zeros(UNITS))
-    assert np.isnan(metric.reduce(stats, nothing)[0])
-    assert metric.why(stats, nothing)
+    nothing = Totals(stats, Plain(np.zeros(UNITS)))
+    assert np.isnan(nothing.of(metric)[0])
+    asked = metric.adapted()
+    assert asked.why(nothing.only(asked.needs()))
 
 
 @pytest.mark.parametrize(("task", "metric"), [case for case in EVERY if case.values[1].better != "none"])
@@ -160,10 +173,10 @@ def test_perfect_predictions_are_best(task: str, metric: Metric) -> None:
 def test_every_kind_of_weights_agrees_with_the_plain_ones(task: str, metric: Metric) -> None:
     """A row of draws, of the jackknife or of single units gives what the same weights give by themselves."""
     a, b = drawn(task, 12), drawn(task, 13)
-    if (a.units != b.units).any():
+    if (a.units.ids != b.units.ids).any():
         pytest.fail("drawn data of one size must have the same unit ids")
-    keys, base = unit_keys(a.units), np.random.default_rng(14).uniform(0.5, 2, UNITS)
-    stacked = Stats.stack([a, b])
+    keys, base = unit_keys(a.units.ids), np.random.default_rng(14).uniform(0.5, 2, UNITS)
+    stacked = State.stack([a, b])
     cases = [
         (a, EachUnit(UNITS)),
         (a, LeaveOneOut(base)),
@@ -172,11 +185,15 @@ def test_every_kind_of_weights_agrees_with_the_plain_ones(task: str, metric: Met
         (stacked, SwapDraws(keys, base, 1, 40, other=True)),
     ]
     for stats, weights in cases:
-        found = metric.reduce(stats, weights)
+        found = Totals(stats, weights).of(metric)
         rows = np.concatenate(list(weights.blocks()))
         assert found.shape == (weights.rows,) == (len(rows),)
         expected = [value(metric, stats, row) for row in rows]
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+def expandable(state: State) -> Any:
+    return shown(state) if is_legacy(state) else state.facts
 
 
 @every_task
@@ -185,7 +202,7 @@ def test_report_of_all_metrics(task: str) -> None:
     wanted = list(catalogue.metrics(task))
     report = api.evaluate(task, truth, predictions, wanted, draws=200)
     again = api.evaluate(task, truth, predictions, wanted, draws=200)
-    for metric in [m for one in wanted for m in one.expand(drawn(task, 15))]:
+    for metric in [m for one in wanted for m in one.expand(expandable(drawn(task, 15)))]:
         score = report[str(metric)]
         assert score.interval is not None
         assert score.interval[0] <= score.interval[1]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.stats.compare import holm
+from steelyard.engine.compare import holm
 
 SAMPLE = Path(str(files("steelyard") / "samples"))
 WEIGHTS = [SAMPLE / "weights" / name for name in ("truth.csv", "model_a.csv", "model_b.csv")]

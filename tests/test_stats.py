@@ -9,8 +9,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 import steelyard as sy
-from steelyard.stats.compare import holm
-from steelyard.stats.intervals import bca_interval, percentile_interval
+from steelyard.engine.compare import holm
+from steelyard.engine.intervals import bca_interval, percentile_interval
 
 
 def one_item_dishes(truth: Any, predicted: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -134,8 +134,8 @@ def test_slices_use_the_same_draws_and_only_their_units() -> None:
         "mae",
     )
     assert report.slices["kind"]["a"]["mae"] == alone["mae"]
-    assert sorted(report.slices["kind,size"]) == ["a, l", "a, s", "b, l", "b, s"]
-    assert report.slices["kind,size"]["a, l"]["mae"].units == 10
+    assert sorted(report.slices["kind", "size"]) == [("a", "l"), ("a", "s"), ("b", "l"), ("b", "s")]
+    assert report.slices["kind", "size"]["a", "l"]["mae"].units == 10
 
 
 def test_slices_inside_a_unit_measure_again() -> None:

@@ -143,10 +143,10 @@ DETAILS = closed(
     },
     "What the page shows beside scores; there only when asked for.",
 )
-SLICE = closed({"by": TEXTS, "value": TEXT, "scores": {"type": "array", "items": SCORE}})
+SLICE = closed({"by": TEXTS, "value": TEXTS, "scores": {"type": "array", "items": SCORE}})
 
 
-SLICED = closed({"by": TEXTS, "value": TEXT, "differences": {"type": "array", "items": DIFFERENCE}})
+SLICED = closed({"by": TEXTS, "value": TEXTS, "differences": {"type": "array", "items": DIFFERENCE}})
 
 
 def document(

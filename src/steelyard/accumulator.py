@@ -6,23 +6,29 @@ them do not matter, and a unit that was seen twice counts once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from steelyard.align.gather import UNLIKE, Batch, Gathered, Place, gather
 from steelyard.align.rankings import unfolded
 from steelyard.align.unit_digest import total_digest
-from steelyard.api import By, evaluate, expanded, metrics_of
+from steelyard.api import Measured, expanded, measure_records, metrics_of, report_of
 from steelyard.compacted import Compacted, Seen, join_compacted, pack_compacted, unpack_compacted
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.legacy import state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, Records, factorize
-from steelyard.core.task import Policy
+from steelyard.core.request import Metrics, Request, Settings, takes_settings
+from steelyard.core.state import State
+from steelyard.core.stats import Stats
+from steelyard.engine.measure import measured
+from steelyard.engine.slices import slices
+from steelyard.engine.sums import are_sums, sums
 from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
@@ -30,9 +36,17 @@ from steelyard.io.state import SIDES, pack_records, unpack_records
 from steelyard.io.valid import check_sorted
 from steelyard.metrics import catalogue
 from steelyard.report.model import Report
-from steelyard.stats.bootstrap import Resampling
-from steelyard.stats.sums import are_sums, sums
 from steelyard.version import __version__
+
+
+class Resampling(TypedDict, total=False):
+    """What may be said anew for each report."""
+
+    confidence: float | None
+    draws: int
+    seed: int
+    save_draws: bool
+
 
 KIND = "records"  # of the container that a state is kept in
 
@@ -47,15 +61,18 @@ class Accumulator:
     sampler that repeats units to fill its last batch).
     """
 
-    def __init__(self, task: str, *, columns: Mapping[str, str] | None = None, unlike: str = "error") -> None:
+    @takes_settings("explain")
+    def __init__(self, task: str, *, unlike: str = "error", **settings: Unpack[Settings]) -> None:
         self.task = catalogue.find_task(task)
         if unlike not in UNLIKE:
             raise InputError(f"unlike='{unlike}' is no choice", remedy=nearest(unlike, UNLIKE))
-        self.columns, self.unlike = dict(columns or {}), unlike
+        self.request, self.unlike = Request.of(task, None, settings), unlike
+        self.options = resolve_options(self.task, self.request.options)
         self.batches: list[Batch] = []
         self._seen = 0
         self._repeated: list[Array] = []
         self._unlike: list[Array] = []
+        self._read_notes: dict[str, None] = {}
         self.compacted: Compacted | None = None
 
     def update(self, truth: Any, predictions: Any = None) -> None:
@@ -65,7 +82,8 @@ class Accumulator:
                 "the accumulator is compacted and takes no more batches",
                 remedy="Gather them in another one, compact it alike, and merge.",
             )
-        sides = read_sides(self.task, truth, predictions, self.columns)
+        sides = read_sides(self.task, truth, predictions, self.request.columns, self.options)
+        self._read_notes |= dict.fromkeys(getattr(sides[0], "notes", ()))
         named = (f"batch {self._seen}, truth", f"batch {self._seen}, predictions")
         self.batches.append((_own(sides[0], named[0]), _own(sides[1], named[1])))
         self._seen += 1
@@ -78,12 +96,23 @@ class Accumulator:
             raise InputError(
                 "one accumulator is compacted and the other is not", remedy="Compact both alike, or neither."
             )
+        if other.request.measuring() != self.request.measuring():
+            raise InputError(
+                "accumulators that were made with other settings cannot be merged", remedy="Make them alike."
+            )
         self._repeated += other._repeated
         self._unlike += other._unlike
+        self._read_notes |= other._read_notes
         if self.compacted is not None and other.compacted is not None:
             self.compacted, again = join_compacted([self.compacted, other.compacted], self.task.truth.key[0])
             self._repeated = _once([*self._repeated, again])
         self.batches += other.batches
+
+    def empty(self) -> Accumulator:
+        """An accumulator with the same settings and nothing in it."""
+        made = Accumulator(self.task.name, unlike=self.unlike)
+        made.request, made.options = self.request, self.options
+        return made
 
     def __len__(self) -> int:
         """How many batches came since the last were gathered into one."""
@@ -99,52 +128,23 @@ class Accumulator:
         self._unlike = _once([*self._unlike, found.unlike])
         return found
 
-    def report(
-        self,
-        metrics: Sequence[str | Metric] | str | None = None,
-        *,
-        by: By = (),
-        confidence: float | None = 0.95,
-        draws: int = 1000,
-        seed: int = 0,
-        missing: str | None = None,
-        extra: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        save_draws: bool = False,
-    ) -> Report:
-        """Evaluate all batches as one; the settings are those of `evaluate`.
+    def report(self, metrics: Metrics = None, **settings: Unpack[Resampling]) -> Report:
+        """Evaluate all batches as one.
 
-        A compacted accumulator has its policy and options from `compact`, and no slices.
+        `confidence`, `draws`, `seed` and `save_draws` are as in `evaluate`; what is not said here is as it was said
+        when the accumulator was made. A compacted one has the metrics that it was compacted for.
         """
+        request = replace(self.request, metrics=Request.of(self.task.name, metrics).metrics, **settings)
+        request.check()
         if self.compacted is not None:
-            if by or missing or extra or options:
-                raise InputError("a compacted accumulator has its settings already", remedy="Say them in compact().")
-            return self._report_sums(metrics, Resampling(confidence, draws, seed))
+            return self._report_sums(request)
         found = self.gathered()
-        report = evaluate(
-            self.task.name,
-            replace(found.truth, source="gathered truth"),
-            replace(found.prediction, source="gathered predictions"),
-            metrics,
-            by=by,
-            confidence=confidence,
-            draws=draws,
-            seed=seed,
-            missing=missing,
-            extra=extra,
-            options=options,
-            save_draws=save_draws,
-        )
-        return replace(report, notes=(*report.notes, *self._notes()))
+        truth = replace(found.truth, source="gathered truth")
+        prediction = replace(found.prediction, source="gathered predictions")
+        report = report_of(self.task, request, measure_records(self.task, request, self.options, truth, prediction))
+        return replace(report, notes=(*self._read_notes, *report.notes, *self._notes()))
 
-    def compact(
-        self,
-        metrics: Sequence[str | Metric] | str | None = None,
-        *,
-        missing: str | None = None,
-        extra: str | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
+    def compact(self, metrics: Metrics = None) -> None:
         """Keep only the sums by unit that these metrics need, or the default set where it is one of sums.
 
         The reports of these metrics, their intervals too, stay the same to the bit. A metric that is no function of
@@ -153,16 +153,42 @@ class Accumulator:
         if self.compacted is not None:
             raise InputError("the accumulator is compacted already")
         kind, found = self.task, self.gathered()
-        policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
-        said = resolve_options(kind, options or {})
-        pairs = kind.join(found.truth, found.prediction, policy, said)
-        stats = kind.measure(pairs)
-        chosen = expanded(kind, metrics_of(kind, metrics), metrics is None, stats)
+        request = replace(self.request, metrics=Request.of(kind.name, metrics).metrics)
+        data = measure_records(kind, request, self.options, found.truth, found.prediction)
+        chosen, state = data.metrics, data.state
+        if kind.measure is not None:
+            state = self._sums(found, stats_of(state), chosen)
+        totals = np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])
+        self.compacted = Compacted(
+            task=kind.name,
+            specs=tuple(str(metric) for metric in chosen),
+            policy=request.policy(kind),
+            columns=request.columns,
+            options=dict(self.options.given),
+            state=state,
+            slices={names: self._sliced(data, names) for names in request.by},
+            coverage=data.coverage,
+            rows=(len(found.truth), len(found.prediction)),
+            totals=totals,
+            seen=Seen(found.units, found.digests, found.rows),
+            notes=tuple(self._read_notes),
+        )
+        self.batches = []
+
+    def _sliced(self, data: Measured, by: tuple[str, ...]) -> dict[tuple[str, ...], State]:
+        parts = slices(data.pairs, data.state, by, lambda pairs: measured(self.task, pairs, data.metrics))
+        if self.task.measure is None:
+            return parts
+        return {value: state_of(sums(stats_of(part), data.metrics)) for value, part in parts.items()}
+
+    def _sums(self, found: Gathered, stats: Stats, chosen: Sequence[Metric]) -> State:
+        """The sums by unit of a task that measures stats, where its metrics are functions of those."""
+        kind = self.task
         part = stats
-        if len(found.units) > 1:
+        if kind.measure is not None and len(found.units) > 1:
             half = frozenset(map(str, found.units[::2].tolist()))
             tried = gather(self.batches, kind.truth.key, drop=half)
-            part = kind.measure(kind.join(tried.truth, tried.prediction, policy, said))
+            part = kind.measure(kind.join(tried.truth, tried.prediction, self.request.policy(kind), self.options))
             part = part if part.unify is None else part.unify([part, stats.take(np.zeros(0, np.int64))])[0]
         unfit = [str(metric) for metric in chosen if not are_sums(stats, part, metric)]
         if unfit:
@@ -172,33 +198,18 @@ class Accumulator:
                 if len(stats) > 1
                 else "One unit says too little.",
             )
-        totals = np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])
-        self.compacted = Compacted(
-            task=kind.name,
-            specs=tuple(str(metric) for metric in chosen),
-            policy=policy,
-            columns=self.columns,
-            options=dict(said.given),
-            stats=sums(stats, chosen),
-            slices={},
-            coverage=pairs.coverage,
-            rows=(len(found.truth), len(found.prediction)),
-            totals=totals,
-            seen=Seen(found.units, found.digests, found.rows),
-        )
-        self.batches = []
+        return state_of(sums(stats, chosen))
 
-    def _report_sums(self, metrics: Sequence[str | Metric] | str | None, how: Resampling) -> Report:
+    def _report_sums(self, request: Request) -> Report:
         kept = self.compacted
         if kept is None:
             raise ValueError("the accumulator is not compacted")
-        how.check()
-        wanted = metrics_of(self.task, kept.specs if metrics is None else metrics)
-        wanted = [metric for one in wanted for metric in one.expand(kept.stats)]
+        wanted = metrics_of(self.task, kept.specs if request.metrics is None else request.metrics)
+        wanted = expanded(self.task, wanted, False, kept.state)
         for metric in wanted:
             if str(metric) not in kept.specs:
                 raise InputError(f"the sums for '{metric}' were not kept", remedy=nearest(str(metric), kept.specs))
-        report = kept.report(wanted, how, ("gathered truth", "gathered predictions"))
+        report = kept.report(wanted, request, ("gathered truth", "gathered predictions"))
         return replace(report, notes=(*report.notes, *self._notes()))
 
     def _notes(self) -> list[str]:
@@ -232,8 +243,9 @@ class Accumulator:
         facts: dict[str, Any] = {
             "task": self.task.name,
             "steelyard": __version__,
-            "columns": self.columns,
+            "request": self._saved_request(),
             "unlike": self.unlike,
+            "notes": tuple(self._read_notes),
         }
         arrays: dict[str, Array] = {}
         if self.compacted is not None:
@@ -248,6 +260,19 @@ class Accumulator:
                 arrays[name] = ids[0] if len(ids) == 1 else _once(ids)[0]
         return KIND, facts, arrays
 
+    def _saved_request(self) -> dict[str, Any]:
+        """The settings as plain values. A list of ids that an option named by a file is kept as the list."""
+        options = {}
+        for name, value in self.request.options.items():
+            resolved = self.options.values.get(name.replace("-", "_"), value)
+            options[name] = next(iter(resolved.columns.values())).tolist() if isinstance(resolved, Records) else value
+        asked = self.request
+        return {
+            "by": asked.by, "missing": asked.missing, "extra": asked.extra, "columns": dict(asked.columns),
+            "options": options, "confidence": asked.confidence, "draws": asked.draws, "seed": asked.seed,
+            "save_draws": asked.save_draws,
+        }  # fmt: skip
+
     @staticmethod
     def _unpacked(container: Container, source: str) -> Accumulator:
         if container.kind != KIND:
@@ -256,7 +281,8 @@ class Accumulator:
         try:
             if facts["task"] not in catalogue.TASKS:
                 raise InputError(f"the state is of task '{facts['task']}', which is unknown", where=source)
-            state = Accumulator(facts["task"], columns=facts["columns"], unlike=facts["unlike"])
+            state = Accumulator(facts["task"], unlike=facts["unlike"], **facts["request"])
+            state._read_notes = dict.fromkeys(facts["notes"])
             schemas = (state.task.truth, state.task.prediction)
             if SIDES[0] in facts:
                 sides = [

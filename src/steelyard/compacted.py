@@ -9,23 +9,27 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.unit_digest import digest_text, total_digest
-from steelyard.api import report_of
+from steelyard.api import provenance_of, state_report
 from steelyard.core.errors import InputError, some
 from steelyard.core.frozen import frozen
+from steelyard.core.legacy import is_legacy, state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Coverage
 from steelyard.core.records import Array, as_object
+from steelyard.core.request import Request
+from steelyard.core.slice import slice_key
+from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.core.weights import Entries
+from steelyard.engine.sums import SumStats, join_sums, pack_sums, take_sums, unpack_sums
 from steelyard.io.container import Container, unfit
+from steelyard.io.measured import check_state, pack_state, unpack_state
 from steelyard.io.valid import check_numbers, check_range, check_sorted, check_weights
 from steelyard.metrics import catalogue
-from steelyard.report.model import Provenance, Report, Side
-from steelyard.stats.bootstrap import Resampling
-from steelyard.stats.sums import SumStats, join_sums, pack_sums, take_sums, unpack_sums
+from steelyard.report.model import Report, Side
 
 KIND = "sums"
-Slices = Mapping[str, Mapping[str, SumStats]]
+Slices = Mapping[tuple[str, ...], Mapping[tuple[str, ...], State]]
 
 
 @frozen
@@ -50,38 +54,33 @@ class Compacted:
     policy: Policy
     columns: Mapping[str, str]
     options: Mapping[str, str]
-    stats: SumStats
+    state: State
     slices: Slices
     coverage: Coverage
     rows: tuple[int, int]
     totals: Array
     seen: Seen | None
+    notes: tuple[str, ...] = ()
 
     def settings(self) -> tuple[object, ...]:
         """What must be equal in parts that are joined."""
         return (self.task, self.specs, self.policy, dict(self.columns), dict(self.options), tuple(self.slices))
 
-    def report(self, metrics: Sequence[Metric], how: Resampling, sources: tuple[str, str]) -> Report:
+    def report(self, metrics: Sequence[Metric], request: Request, sources: tuple[str, str]) -> Report:
         """The report of some of the metrics that the sums were made for."""
         kind = catalogue.find_task(self.task)
         sides = [
             Side(source, rows, digest_text(total))
             for source, rows, total in zip(sources, self.rows, self.totals, strict=True)
         ]
-        provenance = Provenance(
-            truth=sides[0],
-            predictions=sides[1],
-            metrics=tuple(str(metric) for metric in metrics),
-            by=tuple(self.slices),
-            confidence=how.confidence,
-            draws=how.draws if how.confidence is not None else 0,
-            seed=how.seed,
-            missing=self.policy.missing,
-            extra=self.policy.extra,
-            columns=dict(self.columns),
-            options=dict(self.options),
-        )
-        return report_of(kind, self.stats, self.slices, metrics, how, self.coverage, provenance, {})
+        asked = replace(request, by=tuple(self.slices), missing=self.policy.missing, extra=self.policy.extra)
+        asked = replace(asked, columns=dict(self.columns))
+        provenance = provenance_of(kind, asked, metrics, sides[0], sides[1], self.options)
+        slices = {
+            slice_key(by): {slice_key(value): state for value, state in values.items()}
+            for by, values in self.slices.items()
+        }
+        return state_report(kind, asked, metrics, self.state, slices, self.coverage, provenance, self.notes)
 
 
 def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Array]:
@@ -99,7 +98,7 @@ def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Arr
         parts, seen, repeated = _once(parts, key)
     slices = {
         by: {
-            value: join_sums([part.slices[by][value] for part in parts if value in part.slices[by]])
+            value: join_states([part.slices[by][value] for part in parts if value in part.slices[by]])
             for value in sorted({value for part in parts for value in part.slices[by]})
         }
         for by in first.slices
@@ -115,14 +114,35 @@ def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Arr
     )
     joined = replace(
         first,
-        stats=join_sums([part.stats for part in parts]),
+        state=join_states([part.state for part in parts]),
         slices=slices,
         coverage=coverage,
         rows=(sum(part.rows[0] for part in parts), sum(part.rows[1] for part in parts)),
         totals=np.asarray(np.sum([part.totals for part in parts], axis=0, dtype=np.uint64)),
         seen=seen,
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
     )
     return joined, repeated
+
+
+def join_states(parts: Sequence[State]) -> State:
+    """States of different units as one."""
+    return state_of(join_sums([_sums(part) for part in parts])) if is_legacy(parts[0]) else State.merge(parts)
+
+
+def _sums(state: State) -> SumStats:
+    stats = stats_of(state)
+    if not isinstance(stats, SumStats):
+        raise TypeError("stats that are not sums")
+    return stats
+
+
+def _pack(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, Array]]:
+    return pack_sums(_sums(state), prefix) if is_legacy(state) else pack_state(state, prefix)
+
+
+def _unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array], prefix: str = "") -> State:
+    return unpack_state(facts, arrays, prefix) if "blocks" in facts else state_of(unpack_sums(facts, arrays, prefix))
 
 
 def _once(parts: Sequence[Compacted], key: str) -> tuple[list[Compacted], Seen, Array]:
@@ -132,7 +152,7 @@ def _once(parts: Sequence[Compacted], key: str) -> tuple[list[Compacted], Seen, 
     kept: list[Compacted] = []
     seen: list[Seen] = []
     for part in parts:
-        mine = part.seen or Seen(part.stats.units[:0], np.zeros((0, 2, 2), np.uint64), np.zeros((0, 2), np.int64))
+        mine = part.seen or Seen(part.state.units.ids[:0], np.zeros((0, 2, 2), np.uint64), np.zeros((0, 2), np.int64))
         digests = np.ascontiguousarray(mine.digests)
         fresh = np.ones(len(mine.units), dtype=bool)
         for i, text in enumerate(map(str, mine.units.tolist())):
@@ -159,8 +179,9 @@ def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
     """The part without the units that are not fresh. What it covered is counted anew from the rows of those left."""
     gone = set(map(str, seen.units[~fresh].tolist()))
 
-    def kept(stats: SumStats) -> SumStats:
-        return take_sums(stats, np.flatnonzero([str(unit) not in gone for unit in stats.units.tolist()]))
+    def kept(state: State) -> State:
+        index = np.flatnonzero([str(unit) not in gone for unit in state.units.ids.tolist()])
+        return state_of(take_sums(_sums(state), index)) if is_legacy(state) else state.take(index)
 
     whole, lost = part.rows, tuple(int(n) for n in seen.rows[~fresh].sum(axis=0))
     units = [int(np.count_nonzero(seen.rows[:, side])) for side in (0, 1)]
@@ -172,7 +193,7 @@ def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
             left.append(told[side] - lost[side])
         elif told[side] == units[side]:  # covers units
             left.append(told[side] - gone_units[side])
-    if part.stats.copies is not None or part.coverage.missing or part.coverage.extra or len(left) < 2:
+    if part.state.units.copies is not None or part.coverage.missing or part.coverage.extra or len(left) < 2:
         raise InputError(
             f"{len(gone)} units stand in more than one compacted accumulator, and their share cannot be told: "
             f"{some(sorted(gone))}",
@@ -180,7 +201,7 @@ def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
         )
     return replace(
         part,
-        stats=kept(part.stats),
+        state=kept(part.state),
         slices={by: {value: kept(one) for value, one in values.items()} for by, values in part.slices.items()},
         coverage=Coverage(left[0], left[1], left[0], 0, 0, part.coverage.policy),
         rows=(whole[0] - lost[0], whole[1] - lost[1]),
@@ -190,13 +211,15 @@ def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
 
 def pack_compacted(part: Compacted) -> tuple[dict[str, Any], dict[str, Array]]:
     """Facts and arrays of a container."""
-    stats, arrays = pack_sums(part.stats)
-    slices: dict[str, dict[str, Any]] = {}
+    about, arrays = _pack(part.state)
+    slices: list[Any] = []
     for i, (by, values) in enumerate(part.slices.items()):
-        slices[by] = {}
+        entries = []
         for j, (value, one) in enumerate(values.items()):
-            slices[by][value], packed = pack_sums(one, f"slice.{i}.{j}.")
+            about_slice, packed = _pack(one, f"slice.{i}.{j}.")
+            entries.append((value, about_slice))
             arrays |= packed
+        slices.append((by, entries))
     arrays["totals"] = part.totals
     if part.seen is not None:
         arrays |= {"seen.units": part.seen.units, "seen.digests": part.seen.digests, "seen.rows": part.seen.rows}
@@ -206,10 +229,11 @@ def pack_compacted(part: Compacted) -> tuple[dict[str, Any], dict[str, Array]]:
         "policy": (part.policy.missing, part.policy.extra),
         "columns": dict(part.columns),
         "options": dict(part.options),
-        "stats": stats,
+        "state": about,
         "slices": slices,
         "coverage": tuple(vars(part.coverage).values()),
         "rows": part.rows,
+        "notes": part.notes,
     }
     return facts, arrays
 
@@ -230,8 +254,8 @@ def _unpacked(container: Container) -> Compacted:
     if "seen.units" in arrays:
         seen = Seen(arrays["seen.units"], arrays["seen.digests"], arrays["seen.rows"])
     slices = {
-        by: {value: unpack_sums(one, arrays, f"slice.{i}.{j}.") for j, (value, one) in enumerate(values.items())}
-        for i, (by, values) in enumerate(facts["slices"].items())
+        tuple(by): {tuple(value): _unpack(one, arrays, f"slice.{i}.{j}.") for j, (value, one) in enumerate(values)}
+        for i, (by, values) in enumerate(facts["slices"])
     }
     return Compacted(
         task=facts["task"],
@@ -239,19 +263,23 @@ def _unpacked(container: Container) -> Compacted:
         policy=Policy(*facts["policy"]),
         columns=facts["columns"],
         options=facts["options"],
-        stats=unpack_sums(facts["stats"], arrays),
+        state=_unpack(facts["state"], arrays),
         slices=slices,
         coverage=Coverage(*facts["coverage"]),
         rows=facts["rows"],
         totals=arrays["totals"],
         seen=seen,
+        notes=tuple(facts["notes"]),
     )
 
 
 def _check(part: Compacted, source: str) -> None:
     """Contents that Steelyard could have written: sums of as many units, weights that are some, counts that count."""
-    for stats in (part.stats, *(one for values in part.slices.values() for one in values.values())):
-        _check_sums(stats, source)
+    for state in (part.state, *(one for values in part.slices.values() for one in values.values())):
+        if is_legacy(state):
+            _check_sums(_sums(state), source)
+        else:
+            check_state(state, source)
     check_numbers(part.totals, (2, None), "u", "totals", source)
     if part.seen is not None:
         check_sorted(part.seen.units, "seen.units", source)

@@ -6,38 +6,41 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from steelyard.core.legacy import is_legacy
 from steelyard.core.metric import Description, Metric, describe
 from steelyard.core.pairs import Coverage
+from steelyard.core.request import Request
 from steelyard.core.score import Difference
-from steelyard.core.stats import Stats
+from steelyard.core.slice import Slice, slice_key
+from steelyard.core.state import State
 from steelyard.core.task import Task
-from steelyard.core.weights import EachUnit
+from steelyard.engine.compare import compare, judged_together
+from steelyard.engine.measure import listed, measured, shown, unit_values
+from steelyard.engine.slices import paired_slices
 from steelyard.report.model import Comparison, Lineup, Provenance, UnitTable
-from steelyard.stats.bootstrap import Resampling
-from steelyard.stats.compare import compare, judged_together
-from steelyard.stats.slices import paired_slices
 
-Differences = dict[str, dict[str, Difference]]
+Differences = dict[Slice, dict[str, Difference]]
+Model = tuple[Any, State]
 
 
 def lineup(
     kind: Task,
     chosen: Sequence[Metric],
-    how: Resampling,
-    by: Sequence[tuple[str, ...]],
-    models: Sequence[tuple[Any, Stats]],
+    request: Request,
+    models: Sequence[Model],
     coverage: Sequence[Coverage],
     sources: Sequence[Provenance],
     notes: Sequence[tuple[str, ...]],
 ) -> Lineup:
     """Compare each model with the first; verdicts are corrected for all of them together."""
     first, others = models[0], models[1:]
-    confidence = 0.95 if how.confidence is None else how.confidence
+    confidence = 0.95 if request.confidence is None else request.confidence
     whole = judged_together(
-        {str(i): compare(first[1], other[1], chosen, how) for i, other in enumerate(others)}, confidence
+        {str(i): compare(listed(first[1]), listed(other[1]), chosen, request) for i, other in enumerate(others)},
+        confidence,
     )
-    sliced: dict[str, list[Differences]] = {
-        ",".join(names): _in_slices(kind, chosen, how, names, models) for names in by
+    sliced: dict[Slice, list[Differences]] = {
+        slice_key(names): _in_slices(kind, chosen, request, names, models) for names in request.by
     }
 
     def about() -> dict[str, Description]:
@@ -59,36 +62,34 @@ def lineup(
                 title=kind.title,
                 about=about,
                 unit_tables=_unit_tables(kind, chosen, first[1], other[1]),
-                class_differences=_by_class(kind, how, first[1], other[1], confidence),
+                class_differences=_by_class(kind, request, first, other, confidence),
             )
         )
     return Lineup(tuple(comparisons))
 
 
 def _in_slices(
-    kind: Task, chosen: Sequence[Metric], how: Resampling, by: tuple[str, ...], models: Sequence[tuple[Any, Stats]]
+    kind: Task, chosen: Sequence[Metric], request: Request, by: tuple[str, ...], models: Sequence[Model]
 ) -> list[Differences]:
     """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
-    confidence = 0.95 if how.confidence is None else how.confidence
+    confidence = 0.95 if request.confidence is None else request.confidence
     sides: list[Differences] = [{} for _ in models[1:]]
-    for value, parts in paired_slices(models, by, kind.measure).items():
+    for value, parts in paired_slices(models, by, lambda pairs: listed(measured(kind, pairs, chosen))).items():
         for side, part in zip(sides, parts[1:], strict=True):
-            side[value] = compare(parts[0], part, chosen, how)
+            side[slice_key(value)] = compare(parts[0], part, chosen, request)
     for spec in map(str, chosen):
-        family = {f"{i} {value}": {spec: found[spec]} for i, side in enumerate(sides) for value, found in side.items()}
+        family = {(i, value): {spec: found[spec]} for i, side in enumerate(sides) for value, found in side.items()}
         judged = judged_together(family, confidence)
-        for i, side in enumerate(sides):
-            for value, found in side.items():
-                found[spec] = judged[f"{i} {value}"][spec]
+        for (i, where), one in judged.items():
+            sides[i][where][spec] = one[spec]
     return sides
 
 
-def _unit_tables(kind: Task, chosen: Sequence[Metric], a: Stats, b: Stats) -> Callable[[], tuple[UnitTable, UnitTable]]:
+def _unit_tables(kind: Task, chosen: Sequence[Metric], a: State, b: State) -> Callable[[], tuple[UnitTable, UnitTable]]:
     @cache
     def make() -> tuple[UnitTable, UnitTable]:
         first, second = (
-            UnitTable(kind.unit, s.units, {str(m): m.reduce(s, EachUnit(len(s))) for m in chosen})
-            for s in Stats.unified([a.by_unit(), b.by_unit()])
+            UnitTable(kind.unit, s.units.ids, unit_values(s, chosen)) for s in State.unified([listed(a), listed(b)])
         )
         return first, second
 
@@ -96,7 +97,7 @@ def _unit_tables(kind: Task, chosen: Sequence[Metric], a: Stats, b: Stats) -> Ca
 
 
 def _by_class(
-    kind: Task, how: Resampling, a: Stats, b: Stats, confidence: float
+    kind: Task, request: Request, a: Model, b: Model, confidence: float
 ) -> Callable[[], dict[str, Difference]] | None:
     """Differences class by class, corrected for all classes; made when a page asks for them."""
     metrics_of = kind.picture("class_metrics")
@@ -105,10 +106,12 @@ def _by_class(
 
     @cache
     def make() -> dict[str, Difference]:
-        metrics = metrics_of(Stats.unified([a, b])[0])
+        metrics = metrics_of(shown(State.unified([a[1], b[1]])[0]))
         if not metrics:
             return {}
-        found = compare(a, b, list(metrics.values()), how)
+        wanted = list(metrics.values())
+        sides = [listed(side[1]) if is_legacy(side[1]) else measured(kind, side[0], wanted) for side in (a, b)]
+        found = compare(sides[0], sides[1], wanted, request)
         judged = judged_together({"": found}, confidence)[""]
         return {name: judged[str(metric)] for name, metric in metrics.items()}
 

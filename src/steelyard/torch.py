@@ -47,7 +47,7 @@ def sync(accumulator: Accumulator, *, to: int | None = None, group: Any = None) 
         raise problem
     if min(lengths) < 0:
         raise InputError(f"the accumulator of rank {lengths.index(-1)} cannot be gathered", remedy="See its message.")
-    whole = Accumulator(accumulator.task.name, columns=accumulator.columns, unlike=accumulator.unlike)
+    whole = accumulator.empty()
     for source in range(size):  # in the order of the ranks, one at a time: memory for one state more
         state = _broadcast(mine, lengths[source], source, rank, device, group)
         if to is None or to == rank:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from steelyard.align.codes import codes
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.pairs import Array, Coverage, Pairs
-from steelyard.core.records import Records
+from steelyard.core.records import Records, constant_in_unit
 from steelyard.core.task import Policy
 
 MISSING = ("error", "worst", "skip")
@@ -21,12 +23,15 @@ def check_policy(policy: Policy) -> None:
             raise InputError(f"{name}='{value}' is no policy", remedy=nearest(str(value), allowed))
 
 
-def join(truth: Records, prediction: Records, key: tuple[str, ...], policy: Policy) -> Pairs:
-    """Join by key. Units and rows come out in the order of their ids, whatever order they came in."""
+def join(truth: Records, prediction: Records, key: tuple[str, ...], policy: Policy, weight: str = "") -> Pairs:
+    """Join by key. Units and rows come out in the order of their ids, whatever order they came in.
+
+    `weight` names the column of the truth that is the weight of a unit, where it has one.
+    """
     check_policy(policy)
     key = _common_key(truth, prediction, key)
     if len(key) == 1 and _same_and_rising(truth[key[0]], prediction[key[0]]):
-        return in_order(truth, prediction, truth[key[0]], policy)
+        return _weighted(in_order(truth, prediction, truth[key[0]], policy), weight)
     units, (truth_unit, prediction_unit) = codes(truth[key[0]], prediction[key[0]])
     truth_code, prediction_code = truth_unit, prediction_unit
     for name in key[1:]:
@@ -67,7 +72,15 @@ def join(truth: Records, prediction: Records, key: tuple[str, ...], policy: Poli
         np.zeros(len(kept), dtype=bool),
         Coverage(len(truth), len(prediction), int(found.sum()), len(missing), len(extra), policy.missing),
     )
-    return pairs.where(found) if policy.missing == "skip" else pairs
+    return _weighted(pairs.where(found) if policy.missing == "skip" else pairs, weight)
+
+
+def _weighted(pairs: Pairs, column: str) -> Pairs:
+    """The same pairs with the weights of units that a column of the truth gives."""
+    if column not in pairs.truth:
+        return pairs
+    own = constant_in_unit(pairs.truth, column, pairs.owner, pairs.truth_row, len(pairs.units))
+    return replace(pairs, weight=np.nan_to_num(own))
 
 
 def in_order(truth: Records, prediction: Records, units: Array, policy: Policy) -> Pairs:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.spec import render_value
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights
+from steelyard.core.totals import Wanted
+from steelyard.core.weights import Floats
 
 
 @frozen
@@ -35,8 +35,12 @@ class Metric(ABC):
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
 
     @abstractmethod
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """The value for each row of weights; nan where undefined."""
+    def needs(self) -> tuple[Wanted, ...]:
+        """What a state must keep for it, and the curves that it reads. Nothing else can be read in the others."""
+
+    @abstractmethod
+    def reduce(self, *totals: Any, **none: Any) -> Floats:
+        """The value for each row of weights, from totals; nan where undefined."""
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -48,24 +52,32 @@ class Metric(ABC):
         """What a table calls it."""
         return self.title
 
-    def why(self, stats: Stats, weights: Weights) -> str:
-        """The reason, where the value for plain weights is nan."""
-        return describe(type(self)).undefined.removeprefix("when ").rstrip(".")
+    def why(self, *totals: Any, **none: Any) -> str:
+        """The reason, where the value of the plain score is nan."""
+        return self.undefined_reason()
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
-        """How much the metric had to leave out, and what that is."""
+    def left_out(self, *totals: Any, **none: Any) -> tuple[float, str]:
+        """How much the metric had to leave out, and what that is; from totals that count units."""
         return 0, ""
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
-        """What a reader must know to read the number rightly."""
+    def notes(self, *totals: Any, **none: Any) -> tuple[str, ...]:
+        """What a reader must know to read the number rightly; from totals that count units."""
         return ()
+
+    def undefined_reason(self) -> str:
+        """What the docstring says of an undefined value."""
+        return describe(type(self)).undefined.removeprefix("when ").rstrip(".")
 
     def check(self) -> None:
         """Raise InputError where a setting is out of its range."""
 
-    def expand(self, stats: Stats) -> tuple[Metric, ...]:
+    def expand(self, *facts: Any, **none: Any) -> tuple[Metric, ...]:
         """The metrics that this one stands for, where they depend on the data: one for each class, say."""
         return (self,)
+
+    def adapted(self) -> Metric:
+        """The metric as the engine asks it."""
+        return self
 
     def __str__(self) -> str:
         text = self.name

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Records
 
@@ -67,6 +68,12 @@ class Pairs:
     prediction_row: Array
     partial: Array
     coverage: Coverage
+    weight: Array | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """Rows have no classes."""
+        return Facts()
 
     def truth_column(self, name: str) -> Array:
         """A truth column, one value a pair."""

@@ -53,11 +53,11 @@ class Task:
     truth: Schema
     prediction: Schema
     pair: Callable[[Records, Records, Policy], Paired]
-    measure: Callable[[Any], Stats]
+    measure: Callable[[Any], Stats] | None
     metrics: tuple[type[Metric], ...]
     defaults: tuple[str, ...]
     joined: Mapping[str, str] | None = None
-    defaults_for: Callable[[Stats], tuple[str, ...]] | None = None
+    defaults_for: Callable[[Any], tuple[str, ...]] | None = None
     tables: Callable[[Stats], Mapping[str, Callable[[], Table]]] | None = None
     options: tuple[Option, ...] = ()
     prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
@@ -77,7 +77,7 @@ class Task:
         """
         return getattr(import_module(self.pictures), name, None) if self.pictures else None
 
-    def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Paired:
+    def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Any:
         """Prepare records by the options, then pair them: the whole way from what was read to pairs."""
         if self.prepare is not None:
             truth, prediction = self.prepare(truth, prediction, options or Options(self.options))

@@ -1,8 +1,10 @@
-"""Weights of units: what `Metric.reduce` is asked to weigh with.
+"""Weights of units: what totals are taken with.
 
-Rows of weights, one weight a unit. `weights @ column` gives the column's weighted total for each row, so a metric
+Rows of weights, one weight per unit. `weights @ column` gives the column's weighted total for each row, so a metric
 that is a function of sums is written once and serves the plain score, slices, bootstrap draws, the jackknife and the
-table of single units. A metric that needs the weights themselves walks `weights.blocks()`.
+table of single units. A reading that needs the weights themselves walks `weights.blocks()`.
+
+`role` says what the rows are for. Nobody asks a row of weights for its class.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +24,23 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.uint8]
 
 BLOCK_BYTES = 32 << 20
+
+
+class Role(Enum):
+    """What rows of weights are for.
+
+    POINT is the plain score and COUNT the number of units behind it, one row each; DRAWS are bootstrap draws, JACKKNIFE
+    leaves one unit out in each row, UNITS has one unit alone in each row. SWAP exchanges the units of two models by
+    coins, over both of their rows stacked, and OBSERVED is the one row of such a stack as it was measured.
+    """
+
+    POINT = "point"
+    COUNT = "count"
+    DRAWS = "draws"
+    JACKKNIFE = "jackknife"
+    UNITS = "units"
+    SWAP = "swap"
+    OBSERVED = "observed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +64,7 @@ class Entries:
 class Weights(ABC):
     """Rows of unit weights. `rows` is how many values a metric gives for them."""
 
+    role: Role
     rows: int
     units: int
 
@@ -87,8 +108,8 @@ class Plain(Weights):
     given as a function, and are made when they are asked for.
     """
 
-    def __init__(self, weights: Array | Callable[[], Array], *, whole: bool = False) -> None:
-        self._given, self.whole = weights, whole
+    def __init__(self, weights: Array | Callable[[], Array], *, whole: bool = False, role: Role = Role.POINT) -> None:
+        self._given, self.whole, self.role = weights, whole, role
         self.rows = 1
         self.seen: dict[int, Array] = {}
         self._scattered: dict[int, tuple[Entries, Floats]] = {}
@@ -122,7 +143,9 @@ class Plain(Weights):
 
 
 class EachUnit(Weights):
-    """One row a unit, with that unit alone: the table of units, or the part of it from `start` to `stop`."""
+    """One row per unit, with that unit alone: the table of units, or the part of it from `start` to `stop`."""
+
+    role = Role.UNITS
 
     def __init__(self, units: int, start: int = 0, stop: int | None = None) -> None:
         self.units, self.start, self.stop = units, start, units if stop is None else stop
@@ -155,7 +178,9 @@ class EachUnit(Weights):
 
 
 class LeaveOneOut(Weights):
-    """One row a unit, with that unit left out: the jackknife."""
+    """One row per unit, with that unit left out: the jackknife."""
+
+    role = Role.JACKKNIFE
 
     def __init__(self, base: Floats) -> None:
         self.base = base

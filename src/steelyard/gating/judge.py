@@ -18,10 +18,10 @@ import numpy as np
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.score import Difference, Score
+from steelyard.engine.results import Apart, by_draws, by_intervals, standard_error
 from steelyard.gating.rules import EVERY, Rule
 from steelyard.metrics import catalogue
 from steelyard.report.model import Comparison, Report
-from steelyard.stats.results import Apart, by_draws, by_intervals, standard_error
 
 Outcome = Literal["pass", "fail", "undecided"]
 Method = Literal["value", "interval", "paired randomisation", "paired draws", "unpaired"]

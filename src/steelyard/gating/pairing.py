@@ -8,10 +8,10 @@ from typing import Any
 
 from steelyard.core.errors import InputError
 from steelyard.core.score import Difference, Score
+from steelyard.engine.compare import judged
+from steelyard.engine.results import Apart, by_draws, by_intervals, standard_error
 from steelyard.gating.judge import Against
 from steelyard.report.model import Comparison, Report
-from steelyard.stats.compare import judged
-from steelyard.stats.results import Apart, by_draws, by_intervals, standard_error
 
 
 def compare_results(a: Report, b: Report) -> Comparison:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
-from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.core.need import Sum, Work, sum_by_unit
+from steelyard.core.pairs import Array, Pairs
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.regression import ROWS, rows_of
 
 
 def step_columns(truth: Array, prediction: Array, owner: Array, units: int) -> dict[str, Array]:
@@ -58,15 +61,39 @@ class RoundNumbers(Metric):
         """Check that the round number is positive."""
         within_range(self, "step", 1e-9, 1e9)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Round predictions less round truths, over rows."""
-        return 100 * ratio(
-            weights @ stats.per_unit(("heaping", self.step), lambda: self._excess(stats)), weights @ stats["rows"]
-        )
+    def needs(self) -> tuple[Wanted, ...]:
+        """Round numbers in excess, and rows."""
+        return RoundExcess(float(self.step)), ROWS
 
-    def _excess(self, stats: Stats) -> Array:
-        rounded = [np.mod(stats.events[side], self.step) == 0 for side in ("prediction", "truth")]
-        return stats.sum_events(rounded[0].astype(float) - rounded[1])
+    def reduce(self, totals: Declared) -> Floats:
+        """Round predictions less round truths, over rows."""
+        return 100 * ratio(totals[RoundExcess(float(self.step))], totals[ROWS])
+
+
+@frozen
+class RoundExcess(Sum):
+    """How many more predictions than true weights are multiples of a number."""
+
+    name = "rows.round_excess"
+
+    step: float
+
+    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+        """Their number in each unit."""
+        truth, prediction = (np.mod(side, self.step) == 0 for side in rows_of(pairs, work))
+        return sum_by_unit(prediction.astype(float) - truth, pairs.owner, len(pairs.units))
+
+
+@frozen
+class Steps(Sum):
+    """Steps to the next frame: column 0 those in which the truth does not rise, column 1 the rises among them."""
+
+    name = "sequences.steps"
+
+    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+        """Their numbers in each unit."""
+        columns = step_columns(*rows_of(pairs, work), pairs.owner, len(pairs.units))
+        return SumBlock(np.stack([columns["steps"], columns["rises"]], axis=1))
 
 
 @frozen
@@ -93,6 +120,11 @@ class RisingSteps(Metric):
     range = (0, 100)
     measure = "%"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Steps and rises."""
+        return (Steps(),)
+
+    def reduce(self, totals: Declared) -> Floats:
         """Rises over steps."""
-        return 100 * ratio(weights @ stats["rises"], weights @ stats["steps"])
+        counts = totals[Steps()]
+        return 100 * ratio(counts[:, 1], counts[:, 0])

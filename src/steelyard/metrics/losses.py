@@ -23,7 +23,8 @@ import numpy as np
 from steelyard.align.join import join
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.legacy import StatsMetric as Metric
+from steelyard.core.metric import one_of, within_range
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.stats import Stats

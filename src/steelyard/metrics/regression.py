@@ -10,13 +10,14 @@ from typing import Literal
 
 import numpy as np
 
+from steelyard.core.block import MomentsBlock, Pooled, SumBlock
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.metrics.instrument import RoundNumbers
+from steelyard.core.need import Moments, Sum, Work, sum_by_unit
+from steelyard.core.pairs import Array, Pairs
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
 
 INFINITY = float("inf")
 
@@ -34,6 +35,7 @@ def regression_columns(truth: Array, prediction: Array, owner: Array, units: int
     return {
         "rows": total(np.ones(len(truth))),
         "zero_rows": total((~positive).astype(float)),
+        "positive_rows": total(positive.astype(float)),
         "error": total(error),
         "abs_error": total(np.abs(error)),
         "squared_error": total(error * error),
@@ -41,6 +43,43 @@ def regression_columns(truth: Array, prediction: Array, owner: Array, units: int
         "truth": total(truth),
         "prediction": total(prediction),
     }
+
+
+def rows_of(pairs: Pairs, work: Work) -> tuple[Array, Array]:
+    """True and predicted grams, row by row. A missing prediction that the policy keeps counts as 0 g."""
+    return work.once("rows", lambda: (pairs.truth_column("weight"), pairs.prediction_column("weight", missing=0.0)))
+
+
+def row_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
+    """Sums of rows by unit, by what they are of."""
+    return work.once("row columns", lambda: regression_columns(*rows_of(pairs, work), pairs.owner, len(pairs.units)))
+
+
+@frozen
+class RowSum(Sum):
+    """A sum over the rows of each unit: of their number, their errors, their grams."""
+
+    name = "rows.sum"
+
+    of: str = "rows"
+
+    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+        """One of the sums that are made together."""
+        return SumBlock(row_columns(pairs, work)[self.of])
+
+
+@frozen
+class RowMoments(Moments):
+    """Means and products of true (column 0) and predicted (column 1) grams."""
+
+    name = "rows.moments"
+
+    def measure(self, pairs: Pairs, work: Work) -> MomentsBlock:
+        """The moments of both sides."""
+        return MomentsBlock.of(rows_of(pairs, work), pairs.owner, len(pairs.units))
+
+
+ROWS = RowSum("rows")
 
 
 @frozen
@@ -67,9 +106,13 @@ class MeanAbsoluteError(Metric):
     measure = "g"
     reference = "sklearn.metrics.mean_absolute_error"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Absolute errors and rows."""
+        return RowSum("abs_error"), ROWS
+
+    def reduce(self, totals: Declared) -> Floats:
         """Sum of absolute errors over number of rows."""
-        return ratio(weights @ stats["abs_error"], weights @ stats["rows"])
+        return ratio(totals[RowSum("abs_error")], totals[ROWS])
 
 
 @frozen
@@ -105,29 +148,42 @@ class MeanAbsolutePercentageError(Metric):
         """Check the policy for a true weight of 0."""
         one_of(self, "zero", "skip", "error", "eps")
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Relative errors, and the rows that have one."""
+        if self.zero == "eps":
+            return EpsilonError(), ROWS
+        return RowSum("relative_error"), RowSum("positive_rows"), RowSum("zero_rows")
+
+    def reduce(self, totals: Declared) -> Floats:
         """Sum of relative errors over the rows that have one."""
         if self.zero == "eps":
-            column = stats.per_unit("relative_error_eps", lambda: _relative_to_epsilon(stats))
-            return 100 * ratio(weights @ column, weights @ stats["rows"])
-        if self.zero == "error" and stats["zero_rows"].any():
+            return 100 * ratio(totals[EpsilonError()], totals[ROWS])
+        zero_rows = totals[RowSum("zero_rows")]
+        if self.zero == "error" and (zero_rows > 0).any():
             raise InputError(
-                f"metric '{self}': {stats['zero_rows'].sum():.0f} rows have a true weight of 0",
+                f"metric '{self}': {zero_rows.max():.0f} rows have a true weight of 0",
                 remedy="Remove them, or use mape, which leaves them out and counts them.",
             )
-        rows = stats.per_unit("positive_rows", lambda: stats["rows"] - stats["zero_rows"])
-        return 100 * ratio(weights @ stats["relative_error"], weights @ rows)
+        return 100 * ratio(totals[RowSum("relative_error")], totals[RowSum("positive_rows")])
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Rows without a relative error."""
         if self.zero == "eps":
             return 0, ""
-        return float((weights @ stats["zero_rows"])[0]), "rows with a true weight of 0"
+        return float(totals[RowSum("zero_rows")][0]), "rows with a true weight of 0"
 
 
-def _relative_to_epsilon(stats: Stats) -> Array:
-    truth, error = stats.events["truth"], stats.events["prediction"] - stats.events["truth"]
-    return stats.sum_events(np.abs(error) / np.maximum(np.abs(truth), np.finfo(np.float64).eps))
+@frozen
+class EpsilonError(Sum):
+    """Errors relative to the true weight, or to the machine epsilon where that is larger."""
+
+    name = "rows.relative_to_epsilon"
+
+    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+        """Their sum in each unit."""
+        truth, prediction = rows_of(pairs, work)
+        relative = np.abs(prediction - truth) / np.maximum(np.abs(truth), np.finfo(np.float64).eps)
+        return sum_by_unit(relative, pairs.owner, len(pairs.units))
 
 
 @frozen
@@ -153,9 +209,13 @@ class WeightedAbsolutePercentageError(Metric):
     range = (0, INFINITY)
     measure = "%"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Absolute errors and true grams."""
+        return RowSum("abs_error"), RowSum("truth")
+
+    def reduce(self, totals: Declared) -> Floats:
         """Sum of absolute errors over sum of true weights."""
-        return 100 * ratio(weights @ stats["abs_error"], weights @ stats["truth"])
+        return 100 * ratio(totals[RowSum("abs_error")], totals[RowSum("truth")])
 
 
 @frozen
@@ -179,9 +239,13 @@ class Bias(Metric):
     range = (-INFINITY, INFINITY)
     measure = "g"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Signed errors and rows."""
+        return RowSum("error"), ROWS
+
+    def reduce(self, totals: Declared) -> Floats:
         """Sum of errors over number of rows."""
-        return ratio(weights @ stats["error"], weights @ stats["rows"])
+        return ratio(totals[RowSum("error")], totals[ROWS])
 
 
 @frozen
@@ -206,9 +270,13 @@ class RootMeanSquaredError(Metric):
     measure = "g"
     reference = "sklearn.metrics.root_mean_squared_error"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Squared errors and rows."""
+        return RowSum("squared_error"), ROWS
+
+    def reduce(self, totals: Declared) -> Floats:
         """Root of the sum of squared errors over number of rows."""
-        return np.sqrt(ratio(weights @ stats["squared_error"], weights @ stats["rows"]))
+        return np.sqrt(ratio(totals[RowSum("squared_error")], totals[ROWS]))
 
 
 @frozen
@@ -246,49 +314,38 @@ class Within(Metric):
         """Name the percentage."""
         return f"Within {self.percent:g} percent"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Rows within, and rows."""
+        return RowsWithin(float(self.percent)), ROWS
+
+    def reduce(self, totals: Declared) -> Floats:
         """Number of rows within over number of rows."""
-        column = stats.per_unit(("within", self.percent), lambda: self._count(stats))
-        return 100 * ratio(weights @ column, weights @ stats["rows"])
-
-    def _count(self, stats: Stats) -> Array:
-        truth, prediction = stats.events["truth"], stats.events["prediction"]
-        return stats.sum_events((100 * np.abs(prediction - truth) <= self.percent * truth).astype(float))
+        return 100 * ratio(totals[RowsWithin(float(self.percent))], totals[ROWS])
 
 
-# Sums of squares lose their digits when the mean is large, so both sides are first shifted by their overall mean.
+@frozen
+class RowsWithin(Sum):
+    """Rows whose prediction is at most so many percent off."""
+
+    name = "rows.within"
+
+    percent: float
+
+    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+        """Their number in each unit."""
+        truth, prediction = rows_of(pairs, work)
+        within = 100 * np.abs(prediction - truth) <= self.percent * truth
+        return sum_by_unit(within.astype(float), pairs.owner, len(pairs.units))
+
+
 # A remainder below this share of what was subtracted is rounding, not variance.
 _ROUNDING = 1e-12
+TRUTH, PREDICTION = 0, 1  # columns of RowMoments
 
 
-def _shifted(stats: Stats, side: str) -> Array:
-    values = stats.events[side]
-    return values - values.mean() if len(values) else values
-
-
-def _moment(stats: Stats, a: str, b: str = "") -> Array:
-    """Sums by unit of a shifted side, or of the product of two."""
-
-    def make() -> Array:
-        product = _shifted(stats, a) * (_shifted(stats, b) if b else 1.0)
-        return stats.sum_events(product)
-
-    return stats.per_unit(("moment", a, b), make)
-
-
-def _covariance(stats: Stats, weights: Weights, a: str, b: str) -> tuple[Floats, Floats]:
-    """Sum of products around the weighted means, and the size that its rounding error is relative to."""
-    rows = weights @ stats["rows"]
-    raw = weights @ _moment(stats, a, b)
-    sums = (weights @ _moment(stats, a)) * (weights @ _moment(stats, b))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correction = np.where(rows > 0, sums / rows, np.nan)
-    return raw - correction, np.abs(raw) + np.abs(correction)
-
-
-def _variance(stats: Stats, weights: Weights, side: str) -> Floats:
+def _variance(pooled: Pooled, side: int) -> Floats:
     """Sum of squares around the weighted mean; nan where there is none but rounding."""
-    value, scale = _covariance(stats, weights, side, side)
+    value, scale = pooled.covariance(side, side)
     return np.where(value > _ROUNDING * scale, value, np.nan)
 
 
@@ -315,9 +372,14 @@ class CoefficientOfDetermination(Metric):
     range = (-INFINITY, 1)
     reference = "sklearn.metrics.r2_score"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Squared errors and moments."""
+        return RowSum("squared_error"), RowMoments()
+
+    def reduce(self, totals: Declared) -> Floats:
         """One minus squared error over squared deviation from the mean."""
-        return 1 - (weights @ stats["squared_error"]) / _variance(stats, weights, "truth")
+        variance = _variance(totals[RowMoments()], TRUTH)
+        return np.asarray(1 - totals[RowSum("squared_error")] / variance)
 
 
 @frozen
@@ -342,11 +404,15 @@ class PearsonCorrelation(Metric):
     range = (-1, 1)
     reference = "scipy.stats.pearsonr"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Moments."""
+        return (RowMoments(),)
+
+    def reduce(self, totals: Declared) -> Floats:
         """Covariance over the product of the deviations."""
-        covariance, _ = _covariance(stats, weights, "truth", "prediction")
-        scale = np.sqrt(_variance(stats, weights, "truth") * _variance(stats, weights, "prediction"))
-        return np.clip(covariance / scale, -1.0, 1.0)
+        pooled = totals[RowMoments()]
+        scale = np.sqrt(_variance(pooled, TRUTH) * _variance(pooled, PREDICTION))
+        return np.asarray(np.clip(pooled.covariance(TRUTH, PREDICTION)[0] / scale, -1.0, 1.0))
 
 
 @frozen
@@ -372,10 +438,14 @@ class Slope(Metric):
     range = (-INFINITY, INFINITY)
     reference = "scipy.stats.linregress"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Moments."""
+        return (RowMoments(),)
+
+    def reduce(self, totals: Declared) -> Floats:
         """Covariance over the variance of the truth."""
-        covariance, _ = _covariance(stats, weights, "truth", "prediction")
-        return covariance / _variance(stats, weights, "truth")
+        pooled = totals[RowMoments()]
+        return np.asarray(pooled.covariance(TRUTH, PREDICTION)[0] / _variance(pooled, TRUTH))
 
 
 ROW_METRICS: tuple[type[Metric], ...] = (
@@ -387,5 +457,4 @@ ROW_METRICS: tuple[type[Metric], ...] = (
     CoefficientOfDetermination,
     PearsonCorrelation,
     Slope,
-    RoundNumbers,
 )

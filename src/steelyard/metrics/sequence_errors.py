@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.regression import INFINITY
+from steelyard.metrics.sequence_sums import SequenceSum
 
 
 @frozen
@@ -26,44 +25,56 @@ class _Ratio(Metric):
     denominator: ClassVar[str]
     factor: ClassVar[float] = 1
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    counted: ClassVar[tuple[str, ...]] = ()  # totals that remarks read
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Both totals, and what remarks count."""
+        return tuple(map(SequenceSum, dict.fromkeys((self.numerator, self.denominator, *self.counted))))
+
+    def reduce(self, totals: Declared) -> Floats:
         """Numerator's total over denominator's total."""
-        return self.factor * ratio(weights @ stats[self.numerator], weights @ stats[self.denominator])
+        return self.factor * ratio(totals[SequenceSum(self.numerator)], totals[SequenceSum(self.denominator)])
 
 
 class _NeedsStart(_Ratio):
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    counted = ("sequences", "initial")
+
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Sequences without an initial frame."""
-        return float((weights @ stats["sequences"] - weights @ stats["initial"])[0]), "sequences without a frame t = 0"
+        every, started = (totals[SequenceSum(of)][0] for of in self.counted)
+        return float(every - started), "sequences without a frame t = 0"
 
 
 @frozen
 class _Consumed(_Ratio):
+    counted = ("sequences", "consumed", "single")
+
     exclude_single: bool = False
 
     def check(self) -> None:
         """Check that the setting is true or false."""
         one_of(self, "exclude_single", True, False)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """As the base, without sequences of one frame where that is asked for: they add 0 to both sums."""
-        below = weights @ stats[self.denominator]
+        below = totals[SequenceSum(self.denominator)]
         if self.exclude_single and self.denominator == "consumed":
-            below = below - weights @ stats["single"]
-        return self.factor * ratio(weights @ stats[self.numerator], below)
+            below = below - totals[SequenceSum("single")]
+        return self.factor * ratio(totals[SequenceSum(self.numerator)], below)
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Sequences whose first or last frame is not there."""
-        gone = float((weights @ stats["sequences"] - weights @ stats["consumed"])[0])
+        every, complete, single = (totals[SequenceSum(of)][0] for of in self.counted)
+        gone = float(every - complete)
         what = "sequences without a frame t = 0 or without a prediction at the end"
         if self.exclude_single:
-            gone += float((weights @ stats["single"])[0])
+            gone += float(single)
             what += ", or of a single frame"
         return gone, what
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """Say how many sequences have one frame only."""
-        single = int(np.count_nonzero(stats["single"]))
+        single = int(totals[SequenceSum("single")][0])
         if not single or self.exclude_single:
             return ()
         return (
@@ -73,15 +84,18 @@ class _Consumed(_Ratio):
 
 
 class _Energy(_Ratio):
-    def why(self, stats: Stats, weights: Weights) -> str:
+    counted = ("rows", "kcal_frames")
+
+    def why(self, totals: Declared) -> str:
         """Tell a missing column from a food without energy."""
-        if not stats["kcal_frames"].any():
+        if not totals[SequenceSum("kcal_frames")][0]:
             return "no kcal_per_g is given"
         return "the foods hold no energy"
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Frames without an energy density."""
-        return float((weights @ stats["rows"] - weights @ stats["kcal_frames"])[0]), "frames without kcal_per_g"
+        frames, known = (totals[SequenceSum(of)][0] for of in self.counted)
+        return float(frames - known), "frames without kcal_per_g"
 
 
 @frozen

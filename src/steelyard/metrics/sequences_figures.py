@@ -8,22 +8,28 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
+from steelyard.core.need import Work
 from steelyard.core.pairs import Pairs
-from steelyard.core.stats import Stats
+from steelyard.core.state import State
 from steelyard.metrics.agreement import agreement_figures, other_texts
+from steelyard.metrics.regression import rows_of
+from steelyard.metrics.sequence_sums import sequence_columns
 
 MOST_TRACES = 6
 
 
-def figures(pairs: Pairs, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+def figures(pairs: Pairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """Weights over time, and predicted against true grams."""
-    truth, prediction = stats.events["truth"], stats.events["prediction"]
-    return {"traces": lambda: traces(pairs, stats), **agreement_figures(truth, prediction, "frame")}
+    truth, prediction = rows_of(pairs, Work())
+    return {"traces": lambda: traces(pairs), **agreement_figures(truth, prediction, "frame")}
 
 
-def traces(pairs: Pairs, stats: Stats) -> Figure:
+def traces(pairs: Pairs) -> Figure:
     """The weight of some sequences over time, with its prediction: the worst, those in the middle, the best."""
-    errors, shown = stats["mean_error"], np.flatnonzero(stats["rows"] > 0)
+    work = Work()
+    columns_of = sequence_columns(pairs, work)
+    truth, prediction = rows_of(pairs, work)
+    errors, shown = columns_of["mean_error"], np.flatnonzero(columns_of["rows"] > 0)
     order = shown[np.argsort(-errors[shown], kind="stable")]
     middle = max(0, len(order) // 2 - 1)
     chosen = dict.fromkeys([*order[:2].tolist(), *order[middle : middle + 2].tolist(), *order[-2:].tolist()])
@@ -32,7 +38,7 @@ def traces(pairs: Pairs, stats: Stats) -> Figure:
     for unit in list(chosen)[:MOST_TRACES]:
         rows = np.flatnonzero(pairs.owner == unit)
         rows = rows[np.argsort(t[rows], kind="stable")]
-        for name, values in (("true", stats.events["truth"]), ("predicted", stats.events["prediction"])):
+        for name, values in (("true", truth), ("predicted", prediction)):
             columns["panel"] += [f"{pairs.units[unit]}: mean error {errors[unit]:.3g} g"] * len(rows)
             columns["series"] += [name] * len(rows)
             columns["x"] += t[rows].tolist()
@@ -47,9 +53,9 @@ def traces(pairs: Pairs, stats: Stats) -> Figure:
     )
 
 
-def listing(pairs: Pairs, stats: Stats) -> Listing:
+def listing(pairs: Pairs, state: State) -> Listing:
     """Every frame with its error, and the text columns of the truth beside it."""
-    truth, prediction = stats.events["truth"], stats.events["prediction"]
+    truth, prediction = rows_of(pairs, Work())
     columns: dict[str, Array | Texts] = {
         "sequence": Texts(pairs.owner, [str(u) for u in pairs.units.tolist()]),
         "frame": pairs.truth_column("t"),

@@ -18,14 +18,17 @@ from typing import Literal
 import numpy as np
 
 from steelyard.align.join import join
+from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.pairs import Pairs
-from steelyard.core.records import Column, Records, Schema, constant_in_unit
-from steelyard.core.stats import Stats
+from steelyard.core.need import Sum, Work
+from steelyard.core.pairs import Array, Pairs
+from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy, Task
-from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.metrics.regression import INFINITY, ROW_METRICS, MeanAbsoluteError, regression_columns
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.instrument import RoundNumbers
+from steelyard.metrics.regression import INFINITY, ROW_METRICS, MeanAbsoluteError, RowSum, row_columns, rows_of
 
 TRUTH = Schema(
     key=("dish", "item"),
@@ -51,33 +54,50 @@ PREDICTION = Schema(
 
 def pair(truth: Records, prediction: Records, policy: Policy) -> Pairs:
     """Join items by dish and item."""
-    return join(truth, prediction, TRUTH.key, policy)
+    return join(truth, prediction, TRUTH.key, policy, weight="sample_weight")
 
 
-def measure(pairs: Pairs) -> Stats:
-    """Sums by dish. A missing prediction that the policy keeps counts as 0 g."""
-    truth, prediction = pairs.truth_column("weight"), pairs.prediction_column("weight", missing=0.0)
+def dish_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
+    """Sums by dish, by what they are of."""
+    return work.once("dish columns", lambda: _dish_columns(pairs, work))
+
+
+def _dish_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
+    truth, prediction = rows_of(pairs, work)
+    rows = row_columns(pairs, work)
     units, owner = len(pairs.units), pairs.owner
-    columns = regression_columns(truth, prediction, owner, units)
-    columns["weighted_error"] = np.bincount(owner, weights=np.abs(prediction - truth) * truth, minlength=units)
-    columns["weighable"] = (columns["truth"] > 0).astype(float)
-    columns["dish_error"] = np.divide(
-        columns["weighted_error"], columns["truth"], out=np.zeros(units), where=columns["truth"] > 0
-    )
-    columns["dishes"] = (columns["rows"] > 0).astype(float)
+    weighted = np.bincount(owner, weights=np.abs(prediction - truth) * truth, minlength=units)
+    positive = rows["truth"] > 0
     partial = pairs.partial.copy()
     if "complete" in pairs.truth:
         partial[owner[~pairs.truth_column("complete")]] = True
-    columns["partial"] = (partial & (columns["rows"] > 0)).astype(float)
-    weight = None
-    if "sample_weight" in pairs.truth:
-        weight = constant_in_unit(pairs.truth, "sample_weight", owner, pairs.truth_row, units)
-        weight = np.nan_to_num(weight)
-    return Stats(pairs.units, columns, events={"truth": truth, "prediction": prediction}, owner=owner, weight=weight)
+    return {
+        "weighted_error": weighted,
+        "weighable": positive.astype(float),
+        "dish_error": np.divide(weighted, rows["truth"], out=np.zeros(units), where=positive),
+        "dishes": (rows["rows"] > 0).astype(float),
+        "partial": (partial & (rows["rows"] > 0)).astype(float),
+    }
 
 
-def _free_items(stats: Stats, weights: Weights) -> tuple[str, ...]:
-    count = float((weights @ stats["zero_rows"])[0])
+@frozen
+class DishSum(Sum):
+    """What is added up over dishes: their weighted errors, their number, those that are incomplete."""
+
+    name = "weights.dishes"
+
+    of: str
+
+    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+        """One of the columns that are made together."""
+        return SumBlock(dish_columns(pairs, work)[self.of])
+
+
+ZERO_ROWS = RowSum("zero_rows")
+
+
+def _free_items(totals: Declared) -> tuple[str, ...]:
+    count = float(totals[ZERO_ROWS][0])
     if not count:
         return ()
     return (
@@ -125,31 +145,35 @@ class TotalWeightedError(Metric):
         """Say when incomplete dishes are in it."""
         return self.title if self.partial == "refuse" else f"{self.title}, with incomplete dishes"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """The dishes' errors, and which dishes there are."""
+        return (*map(DishSum, ("dish_error", "weighable", "partial", "dishes")), ZERO_ROWS)
+
+    def reduce(self, totals: Declared) -> Floats:
         """Mean of the dishes' weighted errors."""
-        value = ratio(weights @ stats["dish_error"], weights @ stats["weighable"])
+        value = ratio(totals[DishSum("dish_error")], totals[DishSum("weighable")])
         if self.partial == "refuse":
-            value = np.where(weights @ stats["partial"] > 0, np.nan, value)
+            value = np.where(totals[DishSum("partial")] > 0, np.nan, value)
         return value
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def why(self, totals: Declared) -> str:
         """Name the incomplete dishes' number."""
-        incomplete = int(np.count_nonzero(stats["partial"]))
+        incomplete, dishes = (int(totals[DishSum(of)][0]) for of in ("partial", "dishes"))
         if self.partial == "refuse" and incomplete:
             return (
-                f"{incomplete} of {int(stats['dishes'].sum())} dishes are incomplete; "
+                f"{incomplete} of {dishes} dishes are incomplete; "
                 "wmae_sample takes the items at hand, and so does wmae_total(partial=allow)"
             )
         return "no dish has a positive total"
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Dishes that weigh nothing."""
-        empty = weights @ stats["dishes"] - weights @ stats["weighable"]
+        empty = totals[DishSum("dishes")] - totals[DishSum("weighable")]
         return float(empty[0]), "dishes whose true weights add up to 0"
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """Warn of items that are free."""
-        return _free_items(stats, weights)
+        return _free_items(totals)
 
 
 @frozen
@@ -178,13 +202,17 @@ class SampleWeightedError(Metric):
     measure = "g"
     reference = "sklearn.metrics.mean_absolute_error(sample_weight=truth)"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Sum of weighted errors over sum of true weights."""
-        return ratio(weights @ stats["weighted_error"], weights @ stats["truth"])
+    def needs(self) -> tuple[Wanted, ...]:
+        """Weighted errors and true grams."""
+        return DishSum("weighted_error"), RowSum("truth"), ZERO_ROWS
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of weighted errors over sum of true weights."""
+        return ratio(totals[DishSum("weighted_error")], totals[RowSum("truth")])
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """Warn of items that are free."""
-        return _free_items(stats, weights)
+        return _free_items(totals)
 
 
 TASK = Task(
@@ -195,8 +223,8 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     pair=pair,
-    measure=measure,
-    metrics=(MeanAbsoluteError, *ROW_METRICS, TotalWeightedError, SampleWeightedError),
+    measure=None,
+    metrics=(MeanAbsoluteError, *ROW_METRICS, RoundNumbers, TotalWeightedError, SampleWeightedError),
     defaults=(
         "mae",
         "mape",

@@ -9,6 +9,7 @@ from typing import Any
 
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
+from steelyard.core.slice import slice_parts
 from steelyard.report.model import Comparison, Lineup, Provenance, Report, Side
 
 REPORT_SCHEMA = "steelyard/report/1"
@@ -27,7 +28,11 @@ def report_dict(report: Report, *, details: bool = False) -> dict[str, Any]:
         "unit": report.unit,
         "scores": [_score(score) for score in report.scores.values()],
         "slices": [
-            {"by": by.split(","), "value": value, "scores": [_score(score) for score in scores.values()]}
+            {
+                "by": list(slice_parts(by)),
+                "value": list(slice_parts(value)),
+                "scores": [_score(score) for score in scores.values()],
+            }
             for by, parts in report.slices.items()
             for value, scores in parts.items()
         ],
@@ -65,7 +70,11 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
     }
     if comparison.slices:
         data["slices"] = [
-            {"by": by.split(","), "value": value, "differences": [_difference(d) for d in found.values()]}
+            {
+                "by": list(slice_parts(by)),
+                "value": list(slice_parts(value)),
+                "differences": [_difference(d) for d in found.values()],
+            }
             for by, parts in comparison.slices.items()
             for value, found in parts.items()
         ]
@@ -147,7 +156,7 @@ def _provenance(p: Provenance) -> dict[str, Any]:
         "predictions": _side(p.predictions),
         "settings": {
             "metrics": list(p.metrics),
-            "by": [by.split(",") for by in p.by],
+            "by": [list(by) for by in p.by],
             "confidence": p.confidence,
             "draws": p.draws,
             "seed": p.seed,

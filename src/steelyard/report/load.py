@@ -18,6 +18,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
+from steelyard.core.slice import Slice, slice_key
 from steelyard.io.json import parse_json
 from steelyard.io.text import read_bytes
 from steelyard.report.details import figure_of, listing_of, table_of, units_of
@@ -147,10 +148,10 @@ def _result(part: _Part) -> Report | Comparison:
 def _report(part: _Part) -> Report:
     provenance = _provenance(part["provenance"])
     details = _details(part["details"]) if "details" in part.value else {}
-    slices: dict[str, dict[str, dict[str, Score]]] = {}
+    slices: dict[Slice, dict[Slice, dict[str, Score]]] = {}
     for entry in part["slices"].items():
-        found = slices.setdefault(",".join(entry["by"].texts()), {})
-        found[entry["value"].text()] = _scores(entry["scores"], provenance.draws)
+        found = slices.setdefault(slice_key(entry["by"].texts()), {})
+        found[slice_key(entry["value"].texts())] = _scores(entry["scores"], provenance.draws)
     return Report(
         task=part["task"].text(),
         unit=part["unit"].text(),
@@ -284,7 +285,7 @@ def _provenance(part: _Part) -> Provenance:
         truth=_side(part["truth"]),
         predictions=_side(part["predictions"]),
         metrics=settings["metrics"].texts(),
-        by=tuple(",".join(names.texts()) for names in settings["by"].items()),
+        by=tuple(names.texts() for names in settings["by"].items()),
         confidence=None if math.isnan(confidence) else confidence,
         draws=settings["draws"].count(),
         seed=settings["seed"].count(),

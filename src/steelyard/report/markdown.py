@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.core.score import Score
+from steelyard.core.slice import Slice, slice_text
 from steelyard.report.explanation import heading_of, remarks_on, table_of
 from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
 from steelyard.report.text import ARROWS, heading, remarks_of
@@ -21,7 +22,8 @@ def report_markdown(report: Report) -> str:
     parts = [f"### {plain(heading(report.task, report.unit, report.item, report.scores, report.coverage))}"]
     parts.append(_table(["", "metric", "", "score", last], "llllr", [_row(s) for s in report.scores.values()]))
     for by, values in report.slices.items():
-        parts.append(f"#### by {plain(by)}\n\n{_slices(by, values)}")
+        shown = slice_text(by)
+        parts.append(f"#### by {plain(shown)}\n\n{_slices(shown, values)}")
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(f"- {plain(remark)}" for remark in remarks))
@@ -62,11 +64,11 @@ def _row(score: Score) -> list[str]:
     return [ARROWS[score.better], f"`{score.spec}`", score.label, shown, interval]
 
 
-def _slices(by: str, values: Mapping[str, Mapping[str, Score]]) -> str:
+def _slices(by: str, values: Mapping[Slice, Mapping[str, Score]]) -> str:
     specs = list(next(iter(values.values()), {}))
     rows = [
         [
-            plain(value),
+            plain(slice_text(value)),
             str(max(s.units for s in scores.values())),
             *(f"{value_text(s.value, s.interval)} {interval_text(s.value, s.interval)}" for s in scores.values()),
         ]

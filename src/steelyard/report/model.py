@@ -14,6 +14,7 @@ from steelyard.core.errors import nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
+from steelyard.core.slice import Slice
 from steelyard.io.write import csv_text, write_text
 from steelyard.version import __version__
 
@@ -42,7 +43,7 @@ class Provenance:
     truth: Side
     predictions: Side
     metrics: tuple[str, ...]
-    by: tuple[str, ...]
+    by: tuple[tuple[str, ...], ...]
     confidence: float | None
     draws: int
     seed: int
@@ -76,13 +77,16 @@ class _Scores(dict[str, Any]):
 
 @frozen
 class Report:
-    """Scores of one model: `report["mae"]`, and by slice: `report.slices["food"]["rice"]["mae"]`."""
+    """Scores of one model: `report["mae"]`, and by slice: `report.slices["food"]["rice"]["mae"]`.
+
+    Slices by several columns crossed have tuples for keys: `report.slices["food", "cut"]["rice", "diced"]["mae"]`.
+    """
 
     task: str
     unit: str
     item: str
     scores: Mapping[str, Score]
-    slices: Mapping[str, Mapping[str, Mapping[str, Score]]]
+    slices: Mapping[Slice, Mapping[Slice, Mapping[str, Score]]]
     coverage: Coverage
     provenance: Provenance
     notes: tuple[str, ...] = ()
@@ -200,7 +204,7 @@ class Comparison:
     provenance_a: Provenance
     provenance_b: Provenance
     notes: tuple[str, ...] = ()
-    slices: Mapping[str, Mapping[str, Mapping[str, Difference]]] = field(default_factory=dict)
+    slices: Mapping[Slice, Mapping[Slice, Mapping[str, Difference]]] = field(default_factory=dict)
     title: str = ""
     about: Callable[[], Mapping[str, Description]] = field(default=dict, repr=False, compare=False)
     unit_tables: Callable[[], tuple[UnitTable, UnitTable]] | None = field(default=None, repr=False, compare=False)

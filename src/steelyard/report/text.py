@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
+from steelyard.core.slice import Slice, slice_text
 from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def report_text(report: Report, width: int = 80) -> str:
     parts = [heading(report.task, report.unit, report.item, report.scores, report.coverage)]
     parts.append(_score_table(list(report.scores.values()), report.provenance.confidence, width))
     for by, values in report.slices.items():
-        parts.append(_slice_table(by, values, report.unit, width))
+        parts.append(_slice_table(slice_text(by), values, report.unit, width))
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(_bullet(remark, width) for remark in remarks))
@@ -66,11 +67,11 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
         *comparison.notes,
         *_undefined(comparison.differences.values()),
     ]
-    sliced = [_compared_slices(by, parts, width) for by, parts in comparison.slices.items()]
+    sliced = [_compared_slices(slice_text(by), parts, width) for by, parts in comparison.slices.items()]
     return "\n\n".join([top, table, *sliced, "\n".join(_bullet(remark, width) for remark in remarks)])
 
 
-def _compared_slices(by: str, parts: Mapping[str, Mapping[str, Difference]], width: int) -> str:
+def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], width: int) -> str:
     """The first metric's difference in each slice, and how many metrics were won and lost there."""
     spec = next(iter(next(iter(parts.values()), {})), "")
     rows = []
@@ -79,7 +80,7 @@ def _compared_slices(by: str, parts: Mapping[str, Mapping[str, Difference]], wid
         won, lost = (sum(o.verdict == verdict for o in found.values()) for verdict in ("better", "worse"))
         shown = [signed(d.difference, d.interval, 2), interval_text(d.difference, d.interval, 2)]
         verdict = d.verdict.replace("difference", "diff.")
-        rows.append([value, str(d.units), *shown, p_text(d.p_holm), verdict, str(won), str(lost)])
+        rows.append([slice_text(value), str(d.units), *shown, p_text(d.p_holm), verdict, str(won), str(lost)])
     header = [by, "units", f"{spec}: B − A", "", "p", "B is", "won", "lost"]
     return grid(header, rows, "lrrlrlrr", width, shrink=0)
 
@@ -136,7 +137,8 @@ def _score_table(scores: Sequence[Score], confidence: float | None, width: int) 
     return f"{table}\n{legend(score.better for score in scores)}"
 
 
-def _slice_table(by: str, values: Mapping[str, Mapping[str, Score]], unit: str, width: int) -> str:
+def _slice_table(by: str, parts: Mapping[Slice, Mapping[str, Score]], unit: str, width: int) -> str:
+    values = {slice_text(value): scores for value, scores in parts.items()}
     specs = list(next(iter(values.values()), {}))
     cells = {
         spec: [

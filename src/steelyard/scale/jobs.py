@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,19 @@ from steelyard.align.unit_digest import id_keys, total_digest
 from steelyard.compacted import Compacted, pack_compacted
 from steelyard.core.by_class import Recorder
 from steelyard.core.errors import InputError
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.legacy import state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Array, Records, as_object
+from steelyard.core.request import Request
+from steelyard.core.state import State as Measured
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
+from steelyard.engine.measure import measured as engine_measured
+from steelyard.engine.slices import slices
+from steelyard.engine.sums import sums
 from steelyard.io.container import (
     Container,
     container_bytes,
@@ -41,17 +49,29 @@ from steelyard.io.valid import check_numbers, check_sorted
 from steelyard.io.write import write_durably
 from steelyard.metrics import catalogue
 from steelyard.scale.shards import content_hash, local_copy, state_name, state_path, there
-from steelyard.stats.slices import slices
-from steelyard.stats.sums import sums
 
 
 @frozen
 class Data:
     """What is read, and where states go; the same for every job of a run."""
 
-    task: str
-    columns: Mapping[str, str]
+    request: Request
     work: str
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        return self.request.task
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """How the data's columns are renamed."""
+        return self.request.columns
+
+    def reading(self) -> list[object]:
+        """What reading depends on beside the files: columns, and the reader's options with the contents they name."""
+        said = [(name, str(value), _contents(value)) for name, value in sorted(self.request.options.items())]
+        return [self.task, dict(self.columns), said]
 
     @property
     def kind(self) -> Task:
@@ -68,6 +88,7 @@ class Summary:
     totals: Array
     rows: tuple[int, int]
     strays: int  # units of the predictions that the truth of this shard lacks
+    notes: tuple[str, ...] = ()  # of the reader
     new: bool = True
 
 
@@ -89,13 +110,14 @@ def read_pair(job: ReadPair) -> Summary:
         if job.predictions is not None:
             predictions = stack.enter_context(local_copy(job.predictions))
             hashes.append(content_hash(predictions, job.predictions))
-        name = state_name("shard", job.data.task, dict(job.data.columns), hashes)
+        name = state_name("shard", *job.data.reading(), hashes)
         path = state_path(job.data.work, "shard", name)
         if there(path):
             return replace(_summary(read_container(path), name, path), new=False)
-        sides = read_sides(job.data.kind, truth, predictions, job.data.columns)
-        found = gather([sides], job.data.kind.truth.key)
-        return _kept(found, path, name)
+        kind = job.data.kind
+        options = resolve_options(kind, job.data.request.options)
+        sides = read_sides(kind, truth, predictions, job.data.columns, options)
+        return _kept(gather([sides], kind.truth.key), path, name, getattr(sides[0], "notes", ()))
 
 
 @frozen
@@ -112,7 +134,7 @@ def split(job: Split) -> str:
     """The file's rows by bucket, each bucket a container of its own behind an index; gives the state's name."""
     with local_copy(job.path) as path:
         contents = content_hash(path, job.path)
-        name = state_name("split", job.data.task, dict(job.data.columns), job.side, job.buckets, contents)
+        name = state_name("split", *job.data.reading(), job.side, job.buckets, contents)
         target = state_path(job.data.work, "split", name)
         if there(target):
             return name
@@ -155,10 +177,18 @@ class Measuring:
     """How states are measured: what the user chose, and the facts that hold for all shards together."""
 
     data: Data
-    policy: Policy
-    options: Mapping[str, Any]
     total_rows: int
     facts: Container | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """What happens to rows on one side only."""
+        return self.data.request.policy(self.data.kind)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The task's options, as they were given."""
+        return self.data.request.options
 
 
 @frozen
@@ -170,14 +200,24 @@ class State:
     drop: tuple[str, ...] = ()
 
 
-def measured(state: State) -> tuple[Stats, Paired, Gathered]:
-    """Join and measure a state's units, under the facts of the whole where they are known."""
+def joined(state: State) -> tuple[Any, Gathered]:
+    """Join a state's units."""
     kind = state.how.data.kind
     found = load_shard(state.how.data, state.name, state.drop)
     said = resolve_options(kind, state.how.options)
-    pairs = kind.join(found.truth, found.prediction, state.how.policy, said)
-    stats = measure(kind, pairs, state.how)
-    return stats, pairs, found
+    return kind.join(found.truth, found.prediction, state.how.policy, said), found
+
+
+def measured(state: State) -> tuple[Stats, Paired, Gathered]:
+    """Join and measure a state's units, under the facts of the whole where they are known."""
+    pairs, found = joined(state)
+    return measure(state.how.data.kind, pairs, state.how), pairs, found
+
+
+def facts_of_pairs(state: State) -> Facts:
+    """What holds for a state's units: the classes there are."""
+    facts: Facts = joined(state)[0].facts
+    return facts
 
 
 def has_own_units(stats: Stats, found: Gathered) -> bool:
@@ -189,6 +229,8 @@ def has_own_units(stats: Stats, found: Gathered) -> bool:
 
 def measure(kind: Task, pairs: Any, how: Measuring) -> Stats:
     """Measure a part as the whole would be, and give it the facts of the whole."""
+    if kind.measure is None:
+        raise TypeError("a task without stats")
     stats = kind.measure(pairs) if kind.measure_part is None else kind.measure_part(pairs, how.total_rows)
     if how.facts is None or stats.unify is None:
         return stats
@@ -227,21 +269,21 @@ def make_sums(job: Summing) -> str:
     path = state_path(how.data.work, "sums", name)
     if there(path):
         return name
-    stats, pairs, _ = measured(job.state)
     kind = how.data.kind
-    stand_in = None
-    if job.ranked and kind.by_class is not None:
-        by_class, recorder = kind.by_class, Recorder()
-        stand_in = lambda key: by_class.stand_in(key, stats.facts, recorder)  # noqa: E731
-    parts = {",".join(names): slices(pairs, stats, names, lambda p: measure(kind, p, how)) for names in job.by}
+    if kind.measure is None:
+        pairs, _ = joined(job.state)
+        state = engine_measured(kind, pairs, metrics)
+        parts = {names: slices(pairs, state, names, lambda p: engine_measured(kind, p, metrics)) for names in job.by}
+    else:
+        state, parts, pairs = _sums(job, metrics)
     part = Compacted(
         task=kind.name,
-        specs=tuple(str(metric) for metric in metrics),
+        specs=tuple(specs),
         policy=how.policy,
         columns=how.data.columns,
         options=dict(resolve_options(kind, how.options).given),
-        stats=sums(stats, metrics, stand_in),
-        slices={by: {value: sums(one, metrics) for value, one in values.items()} for by, values in parts.items()},
+        state=state,
+        slices=parts,
         coverage=pairs.coverage,
         rows=job.rows,
         totals=job.totals,
@@ -249,6 +291,24 @@ def make_sums(job: Summing) -> str:
     )
     write_container(path, "sums", *pack_compacted(part))
     return name
+
+
+def _sums(job: Summing, metrics: list[Metric]) -> tuple[Measured, Any, Paired]:
+    """The sums of a task that measures stats, and those of its slices."""
+    how, kind = job.state.how, job.state.how.data.kind
+    stats, pairs, _ = measured(job.state)
+    stand_in = None
+    if job.ranked and kind.by_class is not None:
+        by_class, recorder = kind.by_class, Recorder()
+        stand_in = lambda key: by_class.stand_in(key, stats.facts, recorder)  # noqa: E731
+    parts = {
+        names: {
+            value: state_of(sums(stats_of(one), metrics))
+            for value, one in slices(pairs, state_of(stats), names, lambda p: state_of(measure(kind, p, how))).items()
+        }
+        for names in job.by
+    }
+    return state_of(sums(stats, metrics, stand_in)), parts, pairs
 
 
 def load_shard(data: Data, name: str, drop: Sequence[str] = ()) -> Gathered:
@@ -307,8 +367,8 @@ def unpack_empty(container: Container) -> Stats:
     )
 
 
-def _kept(found: Gathered, path: str, name: str) -> Summary:
-    facts: dict[str, Any] = {"rows": (len(found.truth), len(found.prediction))}
+def _kept(found: Gathered, path: str, name: str, notes: tuple[str, ...] = ()) -> Summary:
+    facts: dict[str, Any] = {"rows": (len(found.truth), len(found.prediction)), "notes": notes}
     arrays: dict[str, Array] = {}
     for side, records in zip(SIDES, (found.truth, found.prediction), strict=True):
         facts[side], packed = pack_records(records, side)
@@ -334,8 +394,11 @@ def _summary(container: Container, name: str, path: str) -> Summary:
     rows = container.facts.get("rows")
     if not isinstance(rows, tuple) or [type(count) for count in rows] != [int, int] or min(rows) < 0:
         raise unfit(path, f"the numbers of rows are {rows}")
+    notes = container.facts.get("notes", ())
+    if not isinstance(notes, tuple) or not all(type(note) is str for note in notes):
+        raise unfit(path, "the notes are no texts")
     totals = np.stack([total_digest(units, digests[:, side]) for side in (0, 1)])
-    return Summary(name, id_keys(units), totals, (rows[0], rows[1]), int(np.count_nonzero(~in_truth)))
+    return Summary(name, id_keys(units), totals, (rows[0], rows[1]), int(np.count_nonzero(~in_truth)), notes)
 
 
 def _units(container: Container, path: str) -> tuple[Array, Array, Array, Array]:
@@ -356,6 +419,12 @@ def _units(container: Container, path: str) -> tuple[Array, Array, Array, Array]
 def _packed_side(records: Records, side: str) -> tuple[dict[str, Any], dict[str, Array]]:
     facts, arrays = pack_records(records, side)
     return {side: facts}, arrays
+
+
+def _contents(value: object) -> str:
+    """A hash of the file that an option names, or nothing."""
+    named = isinstance(value, str | os.PathLike) and os.path.isfile(value)
+    return content_hash(Path(str(value)), str(value)) if named else ""
 
 
 def bucket_of(buckets: int) -> Callable[[Array], Array]:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
+from steelyard.accumulator import Accumulator
+from steelyard.core.legacy import state_of
 from steelyard.core.metric import Metric
-from steelyard.report.model import Report
+from steelyard.core.table import Table
+from steelyard.engine.measure import listed, measured, unit_values
+from steelyard.report.model import Report, UnitTable
+from steelyard.scale import jobs
+
+GATHERED_ROWS = 2_000_000  # above, what needs all rows in one place is left out unless it is asked for by name
 
 
 def one_report(reports: Sequence[Report], chosen: Sequence[Metric], notes: Sequence[str]) -> Report:
@@ -30,3 +40,62 @@ def one_report(reports: Sequence[Report], chosen: Sequence[Metric], notes: Seque
         provenance=replace(first.provenance, metrics=tuple(specs)),
         notes=(*first.notes, *notes),
     )
+
+
+def gathered(states: Sequence[jobs.State]) -> Accumulator:
+    """All rows of the states in one place."""
+    data = states[0].how.data
+    request = data.request
+    whole = Accumulator(
+        data.task, by=request.by, missing=request.missing, extra=request.extra, columns=request.columns,
+        options=request.options, confidence=request.confidence, draws=request.draws, seed=request.seed,
+    )  # fmt: skip
+    for state in states:
+        found = jobs.load_shard(data, state.name, state.drop)
+        whole.batches.append((found.truth, found.prediction))
+    return whole
+
+
+def with_evidence(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> Report:
+    """The report with its units, and with tables and figures where all rows fit in one place.
+
+    They are made when they are asked for, from the states in the work folder.
+    """
+    units = replace(report, unit_table=lambda: _unit_table(report.unit, states, chosen))
+    rows = sum((report.provenance.truth.rows, report.provenance.predictions.rows))
+    if rows > GATHERED_ROWS:
+        note = f"{rows:,} rows are too many for tables and figures in one place: they are left out."
+        return replace(units, notes=(*units.notes, note))
+
+    @cache
+    def whole() -> Report:
+        return gathered(states).report(list(chosen), confidence=None)
+
+    kind = states[0].how.data.kind
+    names = () if kind.tables is None or kind.measure is None else tuple(kind.tables(jobs.measured(states[0])[0]))
+    return replace(
+        units,
+        table_makers={name: partial(_table, whole, name) for name in names},
+        figure_makers=lambda: whole().figure_makers(),
+        listing_maker=lambda: whole().listing(),
+    )
+
+
+def _table(whole: Callable[[], Report], name: str) -> Table:
+    return whole().table(name)
+
+
+def _unit_table(unit: str, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
+    """Every metric for each unit alone, shard by shard: no unit needs another."""
+    parts = []
+    for state in states:
+        kind = state.how.data.kind
+        if kind.measure is None:
+            part = measured(kind, jobs.joined(state)[0], chosen)
+        else:
+            part = listed(state_of(jobs.measured(state)[0]))
+        parts.append((part.units.ids, unit_values(part, chosen)))
+    ids = np.concatenate([part[0] for part in parts])
+    order = np.argsort(ids, kind="stable")
+    values = {spec: np.concatenate([part[1][spec] for part in parts])[order] for spec in map(str, chosen)}
+    return UnitTable(unit, ids[order], values)

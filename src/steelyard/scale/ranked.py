@@ -18,20 +18,20 @@ import numpy as np
 
 from steelyard.align.unit_digest import id_keys
 from steelyard.core.by_class import Arrays, Ask, ByClass, Elsewhere, Recorder, Rows
+from steelyard.core.draws import BootstrapDraws
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.records import Array, as_object
+from steelyard.core.request import Request
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Counts, Floats, LeaveOneOut, Plain, Weights
+from steelyard.engine.intervals import BCA_BELOW
+from steelyard.engine.sums import are_sums, sums
 from steelyard.io.container import Reader, read_container, write_container
 from steelyard.io.valid import check_range
 from steelyard.scale.jobs import Data, State, Summary, measured, measuring_name
 from steelyard.scale.merge import Run, merged
 from steelyard.scale.shards import state_name, state_path, there
-from steelyard.stats.bootstrap import Resampling
-from steelyard.stats.draws import BootstrapDraws
-from steelyard.stats.intervals import BCA_BELOW
-from steelyard.stats.sums import are_sums, sums
 
 EVENT_BYTES = 64  # that a worker needs for an event, about: its columns, their sorted copies, the order
 PIECES = 8  # jobs that a ranking is walked in, at least: whatever the number of workers, so that states stay the same
@@ -139,13 +139,12 @@ class Walking:
     key: Any
     classes: tuple[int, ...]
     asked: tuple[tuple[Ask, str], ...]
-    how: Resampling
     memory: int
 
 
 def walk(job: Walking) -> str:
     """The answers for some classes; gives the name under which they lie."""
-    how = (job.how.confidence is not None, job.how.draws, job.how.seed)
+    how = (job.data.request.confidence is not None, job.data.request.draws, job.data.request.seed)
     name = state_name("answers", job.events, job.units, repr(job.key), job.classes, repr(job.asked), how)
     path = state_path(job.data.work, "answers", name)
     if there(path):
@@ -159,7 +158,7 @@ def walk(job: Walking) -> str:
     places = [units.whole(f"place{i}") for i in range(len(readers))]
     for place in places:
         check_range(place, count, "place", units.path)
-    if job.how.confidence is None or count < 2:
+    if job.data.request.confidence is None or count < 2:
         arrays = _streamed(job, by_class, readers, places, count)
         if arrays is not None:
             write_container(path, "answers", {}, arrays)
@@ -170,7 +169,7 @@ def walk(job: Walking) -> str:
         walkers[k] = by_class.walked(job.key, events, count)
         events.clear()
     arrays = {}
-    for kind, weights in _weights(job.how, units, count):
+    for kind, weights in _weights(job.data.request, units, count):
         asks = [(i, ask) for i, (ask, under) in enumerate(job.asked) if under == kind]
         parts: dict[str, list[Array]] = {}
         for piece in _pieces(weights) if asks else ():
@@ -212,10 +211,10 @@ def _pieces(weights: Weights) -> Iterator[Weights]:
         yield from map(Rows, weights.blocks())
 
 
-def _weights(how: Resampling, units: Reader, count: int) -> Iterator[tuple[str, Weights]]:
+def _weights(request: Request, units: Reader, count: int) -> Iterator[tuple[str, Weights]]:
     yield "plain", Plain(np.ones(count))
-    if how.confidence is not None and count > 1:
-        yield "draws", BootstrapDraws(units.whole("keys"), np.ones(count), how.seed, how.draws)
+    if request.confidence is not None and count > 1:
+        yield "draws", BootstrapDraws(units.whole("keys"), np.ones(count), request.seed, request.draws)
         if count < BCA_BELOW:
             yield "left out", LeaveOneOut(np.ones(count))
 

@@ -9,60 +9,56 @@ unless a metric is asked for that needs them all in one place.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from steelyard.accumulator import Accumulator
 from steelyard.align.unit_digest import digest_text
-from steelyard.api import By, expanded, metrics_of
+from steelyard.api import expanded, metrics_of
 from steelyard.compacted import Compacted, join_compacted, unpack_compacted
 from steelyard.core.by_class import Answered, Elsewhere
 from steelyard.core.errors import InputError, some
+from steelyard.core.facts import Facts
+from steelyard.core.legacy import state_of, stats_of
 from steelyard.core.metric import Metric
+from steelyard.core.request import Metrics, Request, Settings, takes_settings
+from steelyard.core.state import State
 from steelyard.core.stats import Stats
-from steelyard.core.task import Policy
+from steelyard.core.units import Units
+from steelyard.engine.sums import are_sums
 from steelyard.io.container import Container, parse_container, read_container
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
 from steelyard.report.model import Report
 from steelyard.scale import jobs, ranked
 from steelyard.scale.engines import Engine, Failure, Remade, Started
-from steelyard.scale.joined import one_report
+from steelyard.scale.joined import gathered, one_report, with_evidence
 from steelyard.scale.shards import Pattern, damaged, find_shards, state_path, work_folder
-from steelyard.stats.bootstrap import Resampling
-from steelyard.stats.sums import are_sums
 
 GATHERED_ROWS = 2_000_000  # above, the default set leaves out what needs all rows in one place
 Progress = Callable[[str, int, int], None]
 
 
+@takes_settings("explain", "save_draws")
 def evaluate_shards(
     task: str,
     truth: Pattern,
     predictions: Pattern | None = None,
-    metrics: Sequence[str | Metric] | str | None = None,
+    metrics: Metrics = None,
     *,
     work: str | os.PathLike[str],
     engine: str = "local",
     address: str | None = None,
     workers: int | None = None,
-    by: By = (),
-    confidence: float | None = 0.95,
-    draws: int = 1000,
-    seed: int = 0,
-    missing: str | None = None,
-    extra: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    options: Mapping[str, Any] | None = None,
     join: str = "auto",
     buckets: int | None = None,
     memory: int = 1 << 30,
     approximate: int | None = None,
     skip_bad_shards: bool = False,
     progress: Progress | None = None,
+    **settings: Unpack[Settings],
 ) -> Report:
     """Score shards of predictions against shards of truth, on several processes or machines.
 
@@ -78,25 +74,32 @@ def evaluate_shards(
     told how far the run is.
     """
     kind = catalogue.find_task(task)
-    chosen = metrics_of(kind, metrics)
-    how = Resampling(confidence, draws, seed)
-    how.check()
-    resolve_options(kind, options or {})  # what is wrong there is wrong before any work
+    request = Request.of(task, metrics, settings)
+    for name in ("explain", "save_draws"):
+        if getattr(request, name):
+            raise InputError(f"'{name}' is not to be had from shards", remedy="Evaluate the whole data at once for it.")
+    chosen = metrics_of(kind, request.metrics)
+    resolve_options(kind, request.options)  # what is wrong there is wrong before any work
     if join not in ("auto", "pairs", "hash"):
         raise InputError(f"join='{join}' is no way to join", remedy="Choose auto, pairs or hash.")
     if approximate is not None and not 2 <= approximate <= 1 << 20:
         raise InputError(f"{approximate} bins are too few or too many", remedy="Choose from 2 to 1,048,576.")
     truths = find_shards(truth, "truth")
     predicted = None if predictions is None else find_shards(predictions, "predictions")
-    policy = Policy(missing or kind.policy.missing, extra or kind.policy.extra)
-    crossed = tuple((name,) if isinstance(name, str) else tuple(name) for name in by)
     folder = work_folder(work)
     with Started(engine, workers, address) as started:
-        run = _Run(started, jobs.Data(kind.name, dict(columns or {}), folder), skip_bad_shards, progress)
+        run = _Run(started, jobs.Data(request, folder), skip_bad_shards, progress)
         states = _read(run, truths, predicted, join, buckets)
         sources = (f"{truth} ({len(truths)} files)", f"{predictions or truth} ({len(predicted or truths)} files)")
-        measuring = jobs.Measuring(run.data, policy, dict(options or {}), sum(state.rows[0] for state in states))
+        measuring = jobs.Measuring(run.data, sum(state.rows[0] for state in states))
         given = _states(states, measuring, run)
+        run.read_notes = list(dict.fromkeys(note for state in states for note in state.notes))
+        if kind.measure is None:
+            facts = Facts.merge(run.every("facts", jobs.facts_of_pairs, given))[0]
+            nothing = State(Units(np.zeros(0, np.int64)), facts, {})
+            chosen = expanded(kind, chosen, metrics is None, nothing)
+            report = one_report([_summed(run, given, states, chosen, sources)], chosen, run.notes())
+            return with_evidence(report, given, chosen)
         biggest = given[int(np.argmax([len(state.keys) for state in states]))]
         probe, _, found = jobs.measured(biggest)
         if probe.unify is not None:
@@ -104,7 +107,7 @@ def evaluate_shards(
             given = [replace(state, how=measuring) for state in given]
             biggest = replace(biggest, how=measuring)
             probe = jobs.measured(biggest)[0]
-        chosen = expanded(kind, chosen, metrics is None, probe)
+        chosen = expanded(kind, chosen, metrics is None, state_of(probe))
         half = tuple(map(str, found.units[::2].tolist()))
         part = jobs.measured(replace(biggest, drop=(*biggest.drop, *half)))[0] if len(found.units) > 1 else probe
         whole_units = jobs.has_own_units(probe, found)
@@ -112,22 +115,23 @@ def evaluate_shards(
         rest = [metric for metric in chosen if metric not in summed]
         reports = []
         if summed:
-            reports.append(_summed(run, given, states, summed, crossed, how, sources))
-        if rest and kind.by_class is not None and whole_units and not crossed:
+            reports.append(_summed(run, given, states, summed, sources))
+        if rest and kind.by_class is not None and whole_units and not request.by:
             fit, asked = ranked.what_is_asked(kind.by_class, probe, part, rest)
             rest = [metric for metric in rest if metric not in fit]
             if fit and approximate is not None:
-                reports.append(_bounded(run, given, states, fit, asked, how, sources, approximate))
+                reports.append(_bounded(run, given, states, fit, asked, sources, approximate))
             elif fit:
-                walked = _walked(run, given, states, asked, how, memory)
-                reports.append(_summed(run, given, states, fit, crossed, how, sources, walked))
+                walked = _walked(run, given, states, asked, memory)
+                reports.append(_summed(run, given, states, fit, sources, walked))
         total = sum(sum(state.rows) for state in states)
         if rest and metrics is None and reports and total > GATHERED_ROWS:
             chosen = [metric for metric in chosen if metric not in rest]
             run.left_out, rest = [str(metric) for metric in rest], []
         if rest:
-            reports.append(_gathered(run, given, rest, crossed, how, sources))
-    return one_report(reports, chosen, run.notes())
+            reports.append(_gathered(run, given, rest, sources))
+    report = one_report(reports, chosen, run.notes())
+    return with_evidence(report, given, chosen) if whole_units else report
 
 
 class _Run:
@@ -139,6 +143,7 @@ class _Run:
         self.shards = 0
         self.repeated = 0
         self.left_out: list[str] = []
+        self.read_notes: list[str] = []
         self.remade: list[str] = []
 
     def every(
@@ -174,7 +179,7 @@ class _Run:
 
     def notes(self) -> list[str]:
         """What the report must say of the run."""
-        notes = []
+        notes = list(self.read_notes)
         if self.left_out:
             notes.append(
                 "Left out of the default set, since all rows would have to be in one place: "
@@ -209,6 +214,13 @@ def _read(
         raise InputError(
             f"{len(truths)} files of truth and {len(predicted or ())} of predictions make no pairs",
             remedy="Choose --join hash.",
+        )
+    reads = [option.name for option in run.data.kind.options if option.reads]
+    said = [name for name in run.data.request.options if name.rpartition(".")[2].replace("-", "_") in reads]
+    if said:
+        raise InputError(
+            f"option {said[0]} is about how files are read, and files that are joined by hash are read one by one",
+            remedy="Give shards that go in pairs, with --join pairs, or convert them first.",
         )
     count = buckets or max(len(truths), len(predicted or ()), run.engine.workers)
     sides = [("truth", path) for path in truths] + [("prediction", path) for path in predicted or ()]
@@ -274,10 +286,9 @@ def _summed(
     states: Sequence[jobs.State],
     summaries: Sequence[jobs.Summary],
     metrics: Sequence[Metric],
-    by: tuple[tuple[str, ...], ...],
-    how: Resampling,
     sources: tuple[str, str],
     walked: Elsewhere | None = None,
+    request: Request | None = None,
 ) -> Report:
     """Sums by unit from the workers, joined in the order of the shards; `walked` answers for rankings."""
     items = []
@@ -286,6 +297,7 @@ def _summed(
         if state.drop:
             found = jobs.load_shard(run.data, state.name, state.drop)
             totals, rows = jobs.totals_of(found), (len(found.truth), len(found.prediction))
+        by = run.data.request.by
         items.append(jobs.Summing(state, tuple(metrics), by, totals, rows, walked is not None))
     names = run.every("sums", jobs.make_sums, items)
     paths = [state_path(run.data.work, "sums", name) for name in names]
@@ -293,8 +305,9 @@ def _summed(
     joined: Compacted = join_compacted(parts, run.data.kind.truth.key[0])[0]
     by_class = run.data.kind.by_class
     if walked is not None and by_class is not None:
-        joined.stats.stand_in = lambda key: by_class.stand_in(key, joined.stats.facts, walked)
-    return joined.report(metrics, how, sources)
+        kept: Any = stats_of(joined.state)
+        kept.stand_in = lambda key: by_class.stand_in(key, kept.facts, walked)
+    return joined.report(metrics, request or run.data.request, sources)
 
 
 def _walked(
@@ -302,7 +315,6 @@ def _walked(
     states: Sequence[jobs.State],
     summaries: Sequence[jobs.Summary],
     asked: ranked.Asked,
-    how: Resampling,
     memory: int,
 ) -> Answered:
     """What rankings by class say, walked by the workers."""
@@ -318,7 +330,7 @@ def _walked(
         sizes = np.sum([counts for _, every in laid for counts in every[number]], axis=0)
         most = min(memory // ranked.EVENT_BYTES, -(-int(sizes.sum()) // ranked.PIECES))
         for group in ranked.in_groups(sizes, max(1, most)):
-            items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], how, memory))
+            items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], memory))
     names = run.every("walk", ranked.walk, items)
     return Answered(ranked.read_answers(run.data, by_class, names, items))
 
@@ -329,7 +341,6 @@ def _bounded(
     summaries: Sequence[jobs.Summary],
     metrics: Sequence[Metric],
     asked: ranked.Asked,
-    how: Resampling,
     sources: tuple[str, str],
     bins: int,
 ) -> Report:
@@ -340,9 +351,9 @@ def _bounded(
     asks = tuple(dict.fromkeys(ask for every in asked.values() for ask, kind in every if kind == "plain"))
     names = run.every("bins", ranked.make_histograms, [ranked.Binning(state, asks, bins) for state in states])
     counts = ranked.add_histograms(run.data, names)
-    plain = replace(how, confidence=None)
+    plain = replace(run.data.request, confidence=None)
     low, high = (
-        _summed(run, states, summaries, metrics, (), plain, sources, ranked.Bounded(by_class, counts, upper))
+        _summed(run, states, summaries, metrics, sources, ranked.Bounded(by_class, counts, upper), plain)
         for upper in (False, True)
     )
     scores = {}
@@ -350,28 +361,19 @@ def _bounded(
         a, b = score.value, high.scores[spec].value
         note = f"Approximate, from {bins:,} bins of scores: the exact value is from {a:.6g} to {b:.6g}."
         scores[spec] = replace(score, value=(a + b) / 2, notes=(*score.notes, note))
-    return replace(low, scores=scores, provenance=replace(low.provenance, confidence=how.confidence))
+    return replace(low, scores=scores, provenance=replace(low.provenance, confidence=run.data.request.confidence))
 
 
 def _gathered(
     run: _Run,
     states: Sequence[jobs.State],
     metrics: Sequence[Metric],
-    by: tuple[tuple[str, ...], ...],
-    how: Resampling,
     sources: tuple[str, str],
 ) -> Report:
     """What needs all rows in one place: they are brought together here."""
-    whole = Accumulator(run.data.task, columns=run.data.columns)
-    for state in states:
-        found = jobs.load_shard(run.data, state.name, state.drop)
-        whole.batches.append((found.truth, found.prediction))
+    whole = gathered(states)
     found = whole.gathered()
-    measuring = states[0].how
-    report = whole.report(
-        list(metrics), by=by, confidence=how.confidence, draws=how.draws, seed=how.seed,
-        missing=measuring.policy.missing, extra=measuring.policy.extra, options=measuring.options,
-    )  # fmt: skip
+    report = whole.report(list(metrics))
     totals = jobs.totals_of(found)
     sides = [
         replace(side, source=source, digest=digest_text(total))
@@ -379,7 +381,4 @@ def _gathered(
             (report.provenance.truth, report.provenance.predictions), sources, totals, strict=True
         )
     ]
-    return replace(
-        report,
-        provenance=replace(report.provenance, truth=sides[0], predictions=sides[1], columns=dict(run.data.columns)),
-    )
+    return replace(report, provenance=replace(report.provenance, truth=sides[0], predictions=sides[1]))

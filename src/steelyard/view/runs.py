@@ -20,8 +20,10 @@ from steelyard import api
 from steelyard.core.errors import SteelyardError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.stats import Stats
-from steelyard.core.weights import EachUnit
+from steelyard.core.plan import UNITS
+from steelyard.core.state import State
+from steelyard.core.totals import Totals
+from steelyard.engine.measure import listed
 from steelyard.gating.pairing import compare_results
 from steelyard.io.digest import digest
 from steelyard.io.json import parse_json
@@ -63,14 +65,19 @@ class Data:
     truth: str
 
     @cached_property
-    def stats(self) -> Stats:
+    def state(self) -> State:
         """What was measured, every unit a row."""
-        return self.measured.stats.by_unit()
+        return listed(self.measured.state)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """The totals of each unit alone."""
+        return self.state.totals(UNITS)
 
     @property
     def units(self) -> Any:
         """The ids of the units."""
-        return self.stats.units
+        return self.state.units.ids
 
     @property
     def specs(self) -> list[str]:
@@ -84,13 +91,13 @@ class Data:
     def values(self, spec: str) -> Any:
         """A metric for each unit alone, made once."""
         if spec not in self._by_unit:
-            self._by_unit[spec] = self._metric(spec).reduce(self.stats, EachUnit(len(self.stats)))
+            self._by_unit[spec] = self.totals.of(self._metric(spec))
         return self._by_unit[spec]
 
     def alone(self, unit: int) -> dict[str, float]:
         """Every metric for one unit."""
-        one = self.stats.take(np.array([unit]))
-        return {spec: float(self._metric(spec).reduce(one, EachUnit(1))[0]) for spec in self.specs}
+        one = self.state.take(np.array([unit])).totals(UNITS)
+        return {spec: float(one.of(self._metric(spec))[0]) for spec in self.specs}
 
     def _metric(self, spec: str) -> Metric:
         return catalogue.parse(spec, self.report.task)

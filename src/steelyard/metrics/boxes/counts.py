@@ -10,7 +10,7 @@ from dataclasses import field
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric
+from steelyard.core.legacy import StatsMetric as Metric
 from steelyard.core.spec import Range, render_value
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights, ratio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric
+from steelyard.core.legacy import StatsMetric as Metric
 from steelyard.core.stats import Array, Stats
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.metrics.boxes.counts import F1, WorkingPoint, mean_over_thresholds

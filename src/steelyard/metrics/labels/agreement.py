@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.legacy import StatsMetric as Metric
+from steelyard.core.metric import one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Floats, Weights, ratio

@@ -15,7 +15,8 @@ import numpy as np
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.legacy import StatsMetric as Metric
+from steelyard.core.metric import within_range
 from steelyard.core.pairs import Array
 from steelyard.core.stats import Stats
 from steelyard.core.weights import Entries, Floats, LeaveOneOut, Plain, Weights

@@ -10,7 +10,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.legacy import StatsMetric as Metric
+from steelyard.core.metric import one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.spec import render_value
 from steelyard.core.stats import Stats

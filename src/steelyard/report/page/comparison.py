@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.core.figure import Array, Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Description
 from steelyard.core.score import Difference
+from steelyard.core.slice import Slice, slice_text
 from steelyard.report.charts.library import available
 from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
 from steelyard.report.page.figures import NO_CHARTS, figure_blocks
@@ -167,15 +168,15 @@ def _said(d: Difference) -> str:
     return d.verdict if d.verdict in VERDICTS else "no difference shown"
 
 
-def slice_figures(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
+def slice_figures(comparisons: Sequence[Comparison]) -> dict[Slice, Figure]:
     """For each way of slicing, the first metric's difference in each slice."""
     found = {}
     for by in comparisons[0].slices:
         spec = next(iter(comparisons[0].differences))
-        groups = [{value: part[spec] for value, part in c.slices[by].items()} for c in comparisons]
+        groups = [{slice_text(value): part[spec] for value, part in c.slices[by].items()} for c in comparisons]
         label = comparisons[0].differences[spec].label
-        name = f"by_{by.replace(',', '_')}"
-        found[by] = _difference_figure(name, f"{label} by {by}", groups, _letters(comparisons))
+        name = f"by_{slice_text(by, '_')}"
+        found[by] = _difference_figure(name, f"{label} by {slice_text(by)}", groups, _letters(comparisons))
     return found
 
 
@@ -213,20 +214,20 @@ def _slices(comparisons: Sequence[Comparison]) -> str:
     drawn = slice_figures(comparisons)
     parts = []
     for by in comparisons[0].slices:
-        parts.append(f"<h3>By {escape(by.replace(',', ' and '))}</h3>{figure_blocks([drawn[by]])}")
+        parts.append(f"<h3>By {escape(slice_text(by, ' and '))}</h3>{figure_blocks([drawn[by]])}")
         for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
-            parts.append(_slice_table(by, letter, comparison.slices[by]))
+            parts.append(_slice_table(slice_text(by), letter, comparison.slices[by]))
     return "".join(parts)
 
 
-def _slice_table(by: str, letter: str, parts: Mapping[str, Mapping[str, Difference]]) -> str:
+def _slice_table(by: str, letter: str, parts: Mapping[Slice, Mapping[str, Difference]]) -> str:
     """A row a slice: how many metrics are won and lost, then each difference."""
     specs = list(next(iter(parts.values()), {}))
     rows = []
     for value, found in parts.items():
         won, lost = (sum(d.verdict == verdict for d in found.values()) for verdict in ("better", "worse"))
         count = max(d.units for d in found.values())
-        cells = [head_cell(value), number_cell(count, f"{count:,}"), number_cell(won, str(won))]
+        cells = [head_cell(slice_text(value)), number_cell(count, f"{count:,}"), number_cell(won, str(won))]
         cells.append(number_cell(lost, str(lost)))
         for d in found.values():
             verdict = d.verdict.split()[0] if d.verdict in VERDICTS else "no"

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure
 from steelyard.core.score import Score
+from steelyard.core.slice import Slice, slice_text
 from steelyard.report.charts.library import available
 from steelyard.report.charts.registry import chart_of, is_chart, markup_of
 from steelyard.report.numbers import value_text
@@ -36,17 +37,22 @@ def figures_of(report: Report) -> list[Figure]:
     return [figure for figure in found if len(figure)]
 
 
-def slice_figures(report: Report) -> dict[str, Figure]:
+def slice_figures(report: Report) -> dict[Slice, Figure]:
     """For each way of slicing, the first score by slice with its interval, beside that of all."""
     found = {}
     for by, parts in report.slices.items():
         spec, whole = next(iter(report.scores.items()))
-        scores = [(value, part[spec]) for value, part in parts.items() if spec in part and part[spec].defined]
+        scores = [
+            (slice_text(value), part[spec]) for value, part in parts.items() if spec in part and part[spec].defined
+        ]
         if len(scores) < 2:
             continue
         scores.sort(key=lambda pair: pair[1].value)
         found[by] = interval_figure(
-            f"by_{by.replace(',', '_')}", f"{whole.label} by {by}", scores, whole.value if whole.defined else None
+            f"by_{slice_text(by, '_')}",
+            f"{whole.label} by {slice_text(by)}",
+            scores,
+            whole.value if whole.defined else None,
         )
     return found
 

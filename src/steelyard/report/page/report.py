@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.core.figure import Listing
 from steelyard.core.score import Score
+from steelyard.core.slice import Slice, slice_text
 from steelyard.report.charts.library import available
 from steelyard.report.details import settled, unit_listing
 from steelyard.report.explanation import heading_of, remarks_on, table_of
@@ -85,27 +86,28 @@ def _slices(report: Report) -> str:
     drawn = slice_figures(report)
     parts = []
     for by, values in report.slices.items():
-        parts.append(f"<h3>By {escape(by.replace(',', ' and '))}</h3>")
+        parts.append(f"<h3>By {escape(slice_text(by, ' and '))}</h3>")
         if by in drawn:
             parts.append(figure_block(drawn[by]))
         parts.append(slice_table(by, values))
     return "".join(parts)
 
 
-def slice_table(by: str, values: Mapping[str, Mapping[str, Score]]) -> str:
+def slice_table(by: Slice, values: Mapping[Slice, Mapping[str, Score]]) -> str:
     """A row a slice, a column a score."""
     specs = list(next(iter(values.values()), {}))
     rows = []
     for value, scores in values.items():
         count = max(s.units for s in scores.values())
-        cells = [head_cell(value), number_cell(count, f"{count:,}")]
+        cells = [head_cell(slice_text(value)), number_cell(count, f"{count:,}")]
         for s in scores.values():
             interval = escape(interval_text(s.value, s.interval))
             shown = escape(value_text(s.value, s.interval))
             why = f'<br><small class="why">{escape(s.why)}</small>' if s.why else ""
             cells.append(Cell(f"<strong>{shown}</strong><br><small>{interval}</small>{why}", s.value))
         rows.append(cells)
-    return table(f"Scores by {by}", [by, "units", *specs], rows)
+    shown = slice_text(by)
+    return table(f"Scores by {shown}", [shown, "units", *specs], rows)
 
 
 def _tables(report: Report) -> str:

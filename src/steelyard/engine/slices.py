@@ -2,6 +2,8 @@
 
 A column that is constant inside every unit splits the units: the slice is a weight of 0 or 1. A column that varies
 inside units (the food of an item) splits the rows: they are measured again, and units that lose rows are partial.
+
+A slice is known by its values, one for each column that it is by: ("rice",) or ("rice", "dark").
 """
 
 from __future__ import annotations
@@ -13,54 +15,58 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.pairs import Paired
-from steelyard.core.stats import Array, Stats
+from steelyard.core.pairs import Array, Paired
+from steelyard.core.state import State
 
 MOST_SLICES = 1000
+Values = tuple[str, ...]
 
 
 @frozen
 class _Split:
     """Values to slice by: their names, and for each row its value and its unit. `first` is a unit's own value."""
 
-    names: list[str]
+    names: list[Values]
     codes: Array
     owner: Array
     first: Array
     varies: bool
 
-    def place(self, name: str) -> int:
+    def place(self, name: Values) -> int:
         return self.names.index(name) if name in self.names else -1
 
 
-def slices(pairs: Paired, stats: Stats, by: Sequence[str], measure: Callable[[Any], Stats]) -> dict[str, Stats]:
-    """Stats by the values of one column, or of several crossed; a slice holds only the units that are in it."""
+def slices(pairs: Paired, state: State, by: Sequence[str], measure: Callable[[Any], State]) -> dict[Values, State]:
+    """States by the values of one column, or of several crossed; a slice holds only the units that are in it."""
     split = _split(pairs, by)
     found = {}
     for code, name in enumerate(split.names):
         rows = split.codes == code
-        if stats.copies is not None:
+        if state.units.copies is not None:
             found[name] = measure(pairs.where(rows))
         elif split.varies:
             found[name] = measure(pairs.where(rows)).take(np.unique(split.owner[rows]))
         else:
-            found[name] = stats.take(np.flatnonzero(split.first == code))
+            found[name] = state.take(np.flatnonzero(split.first == code))
     return found
 
 
 def paired_slices(
-    sides: Sequence[tuple[Paired, Stats]], by: Sequence[str], measure: Callable[[Any], Stats]
-) -> dict[str, list[Stats]]:
-    """The same for several models on the same truth: a slice holds the units that are in it for any of them."""
+    sides: Sequence[tuple[Paired, State]], by: Sequence[str], measure: Callable[[Any], State]
+) -> dict[Values, list[State]]:
+    """The same for several models on the same truth: a slice holds the units that are in it for any of them.
+
+    `measure` lists units one by one.
+    """
     splits = [_split(pairs, by) for pairs, _ in sides]
     found = {}
     for name in sorted({name for split in splits for name in split.names}):
         parts, kept = [], np.zeros(len(sides[0][0].units), dtype=bool)
-        for (pairs, stats), split in zip(sides, splits, strict=True):
+        for (pairs, state), split in zip(sides, splits, strict=True):
             rows = split.codes == split.place(name)
             kept[split.owner[rows]] = True
-            whole = stats.copies is None and not any(s.varies for s in splits)
-            parts.append(stats if whole else measure(pairs.where(rows)).by_unit())
+            whole = state.units.copies is None and not any(s.varies for s in splits)
+            parts.append(state if whole else measure(pairs.where(rows)))
         if any(len(part) != len(kept) for part in parts):  # units that were counted, not listed: rows of the slice
             found[name] = parts
         else:
@@ -69,18 +75,22 @@ def paired_slices(
 
 
 def _split(pairs: Paired, by: Sequence[str]) -> _Split:
-    found_by = [pairs.by(name) for name in by]
-    owner = found_by[0][1]
-    texts = [[_text(value) for value in values.tolist()] for values, _ in found_by]
-    labels = [", ".join(parts) for parts in zip(*texts, strict=True)]
-    names, codes = np.unique(np.array(labels, dtype=str), return_inverse=True)
+    columns = [pairs.by(name) for name in by]
+    owner = columns[0][1]
+    codes: Array = np.zeros(len(owner), dtype=np.int64)
+    names: list[Values] = [()]
+    for values, _ in columns:
+        texts, code = np.unique(np.array([_text(v) for v in values.tolist()], dtype=str), return_inverse=True)
+        crossed = codes * len(texts) + code
+        used, codes = np.unique(crossed, return_inverse=True)
+        names = [(*names[i // len(texts)], str(texts[i % len(texts)])) for i in used.tolist()] if len(texts) else []
     if len(names) > MOST_SLICES:
         raise InputError(
             f"'{', '.join(by)}' has {len(names)} different values", remedy=f"Slice by at most {MOST_SLICES}."
         )
     first = np.full(len(pairs.units), -1, dtype=np.int64)
     first[owner] = codes
-    return _Split([str(name) for name in names], codes, owner, first, bool((first[owner] != codes).any()))
+    return _Split(names, codes, owner, first, bool((first[owner] != codes).any()))
 
 
 def _text(value: object) -> str:

@@ -7,77 +7,80 @@ at least as large. Holm's correction holds the chance of any false claim over al
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
+from steelyard.core.plan import JACKKNIFE, POINT, Plan
+from steelyard.core.request import Request
 from steelyard.core.score import Difference
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, LeaveOneOut, Plain, Weights
-from steelyard.stats.bootstrap import Resampling, score
-from steelyard.stats.draws import BootstrapDraws, Sides, SwapDraws, unit_keys
-from steelyard.stats.intervals import BCA_BELOW, bca_interval, centred_interval, percentile_interval
+from steelyard.core.state import State
+from steelyard.core.totals import Totals
+from steelyard.core.weights import Floats, Role
+from steelyard.engine.intervals import BCA_BELOW, bca_interval, centred_interval, percentile_interval
+from steelyard.engine.score import announce, score
 
 NO_DIFFERENCE = "no difference shown"
+G = TypeVar("G", bound=Hashable)
 
 
-def compare(a: Stats, b: Stats, metrics: Sequence[Metric], how: Resampling) -> dict[str, Difference]:
-    """B against A, metric by metric."""
-    a, b = Stats.unified([a.by_unit(), b.by_unit()])
-    if len(a) != len(b) or (a.units != b.units).any() or (a.weight != b.weight).any():
+def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> dict[str, Difference]:
+    """B against A, metric by metric. Both must list their units, the same ones."""
+    a, b = State.unified([a, b])
+    if len(a) != len(b) or (a.units.ids != b.units.ids).any() or (a.units.own != b.units.own).any():
         raise InputError("the two predictions were not scored on the same units", remedy="Use the same truth for both.")
-    plain = Plain(a.weight)
-    for metric in metrics:  # makes the derived columns, so that one pass serves all
-        metric.reduce(a, plain)
-        metric.reduce(b, plain)
-    stacked = Stats.stack([a, b])
-    both = Plain(stacked.weight)
-    for metric in metrics:
-        metric.reduce(stacked, both)
+    stacked = State.stack([a, b])
+    plain = [side.totals(POINT) for side in (a, b)]
+    values = [[float(totals.of(metric)[0]) for metric in metrics] for totals in plain]
+    drawn_weights = request.plan.bind(a.units)
+    for totals in plain:
+        announce(drawn_weights, totals.weights)
+    scores = [score(side, metrics, request, drawn_weights) for side in (a, b)]
 
-    keys = unit_keys(a.units)
-    drawn = BootstrapDraws(keys, plain.array, how.seed, how.draws)
-    drawn.prefetch(plain.seen.values())
-    swaps = [SwapDraws(keys, plain.array, how.seed, how.draws, other=other) for other in (False, True)]
-    for swap in swaps:
-        swap.prefetch(both.seen.values())
+    drawn = [Totals(side, drawn_weights) for side in (a, b)]
+    left_out = [side.totals(JACKKNIFE) for side in (a, b)]
+    swaps = [stacked.totals(Plan(Role.SWAP, request.seed, 0, request.draws, second)) for second in (False, True)]
+    observed = [stacked.totals(Plan(Role.OBSERVED, request.seed, 0, request.draws, second)) for second in (False, True)]
+    both = stacked.totals(POINT)
+    if any(metric.adapted() is not metric for metric in metrics):
+        for metric in metrics:
+            both.of(metric)
+        for swap in swaps:
+            announce(swap.weights, both.weights)
 
-    scores_a, scores_b = (score(side, metrics, how, drawn) for side in (a, b))
-    sides = [Sides(swap) for swap in swaps]
-    confidence = 0.95 if how.confidence is None else how.confidence
+    confidence = 0.95 if request.confidence is None else request.confidence
     found: list[Difference] = []
-    for metric in metrics:
+    for metric, value_a, value_b in zip(metrics, *values, strict=True):
         spec = str(metric)
-        value = float(_difference(metric, a, b, plain)[0])
+        value = float(_goodness(metric, np.array([value_b]))[0] - _goodness(metric, np.array([value_a]))[0])
         interval, p = None, float("nan")
         if not np.isnan(value) and len(a) > 1:
-            draws = _difference(metric, a, b, drawn)
+            draws = _difference(metric, drawn)
             if metric.leans:
                 interval = centred_interval(draws, value, confidence)
             elif len(a) < BCA_BELOW:
-                jackknife = _difference(metric, a, b, LeaveOneOut(plain.array))
-                interval = bca_interval(draws, value, jackknife, confidence)
+                interval = bca_interval(draws, value, _difference(metric, left_out), confidence)
             else:
                 interval = percentile_interval(draws, confidence)
             # As the worlds are made, which may be in single precision.
-            seen = float((_goodness(metric, stacked, sides[1]) - _goodness(metric, stacked, sides[0]))[0])
-            worlds = _goodness(metric, stacked, swaps[1]) - _goodness(metric, stacked, swaps[0])
-            p = _p_value(min(abs(value), abs(seen)), worlds)
+            seen = float(_difference(metric, observed)[0])
+            p = _p_value(min(abs(value), abs(seen)), _difference(metric, swaps))
         found.append(
             Difference(
                 spec=spec,
                 label=metric.label,
-                a=scores_a[spec],
-                b=scores_b[spec],
+                a=scores[0][spec],
+                b=scores[1][spec],
                 difference=value,
                 interval=interval,
                 p=p,
                 p_holm=float("nan"),
                 verdict="",
-                units=scores_a[spec].units,
-                why=scores_a[spec].why or scores_b[spec].why,
+                units=scores[0][spec].units,
+                why=scores[0][spec].why or scores[1][spec].why,
                 better=metric.better,
                 measure=metric.measure,
             )
@@ -96,15 +99,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _goodness(metric: Metric, stats: Stats, weights: Weights) -> Floats:
+def _goodness(metric: Metric, value: Floats) -> Floats:
     """The value, or its distance from the best one for a metric that is best at zero or at one."""
-    value = metric.reduce(stats, weights)
     best = {"zero": 0.0, "one": 1.0}.get(metric.better)
     return value if best is None else np.abs(value - best)
 
 
-def _difference(metric: Metric, a: Stats, b: Stats, weights: Weights) -> Floats:
-    return _goodness(metric, b, weights) - _goodness(metric, a, weights)
+def _difference(metric: Metric, sides: Sequence[Totals]) -> Floats:
+    """The second side's value less the first's."""
+    first, second = (_goodness(metric, totals.of(metric)) for totals in sides)
+    return second - first
 
 
 def _p_value(size: float, worlds: Floats) -> float:
@@ -114,13 +118,11 @@ def _p_value(size: float, worlds: Floats) -> float:
     return (1 + as_extreme) / (1 + len(worlds))
 
 
-def judged_together(
-    groups: Mapping[str, Mapping[str, Difference]], confidence: float
-) -> dict[str, dict[str, Difference]]:
+def judged_together(groups: Mapping[G, Mapping[str, Difference]], confidence: float) -> dict[G, dict[str, Difference]]:
     """The same differences with Holm's correction over all groups at once: slices, classes, or several models."""
     flat = [(name, spec) for name, group in groups.items() for spec in group]
     together = judged([groups[name][spec] for name, spec in flat], 1 - confidence)
-    found: dict[str, dict[str, Difference]] = {name: {} for name in groups}
+    found: dict[G, dict[str, Difference]] = {name: {} for name in groups}
     for (name, spec), difference in zip(flat, together, strict=True):
         found[name][spec] = difference
     return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.weights import Floats
-from steelyard.stats.intervals import Interval, percentile_interval
+from steelyard.engine.intervals import Interval, percentile_interval
 
 
 @frozen

@@ -13,7 +13,7 @@ from itertools import accumulate
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.weights import Array, Counts, Entries, Floats, Weights
+from steelyard.core.weights import Array, Counts, Entries, Floats, Role, Weights
 
 HELD_BYTES = 64 << 20  # counts that are kept for the next metric
 SURE_UNITS = 200  # below, worlds of the randomisation test are few, and equal ones must come out equal
@@ -72,10 +72,12 @@ class _Drawn(Weights, ABC):
 
 
 class BootstrapDraws(_Drawn):
-    """Poisson(1) weights, times the units' own weights: one row a draw.
+    """Poisson(1) weights, times the units' own weights: one row per draw.
 
     A row that stands for n alike units (`copies`) is drawn from Poisson(n), which is the sum of n such weights.
     """
+
+    role = Role.DRAWS
 
     def __init__(
         self, keys: Array, base: Floats, seed: int, draws: int, copies: Array | None = None, *, first: int = 0
@@ -147,6 +149,8 @@ class SwapDraws(_Drawn):
     two are exchangeable.
     """
 
+    role = Role.SWAP
+
     def __init__(self, keys: Array, base: Floats, seed: int, draws: int, *, other: bool = False) -> None:
         super().__init__(keys, seed, draws)
         self.base, self.other = base, other
@@ -197,8 +201,10 @@ class SwapDraws(_Drawn):
         return np.concatenate([other, flips] if self.other else [flips, other], axis=1)
 
 
-class Sides(Weights):
+class ObservedSwap(Weights):
     """The two models stacked, as they are: one row that takes every unit from A, or with `other` from B."""
+
+    role = Role.OBSERVED
 
     def __init__(self, swaps: SwapDraws) -> None:
         self.rows, self.units, self.swaps = 1, swaps.units, swaps

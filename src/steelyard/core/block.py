@@ -1,0 +1,269 @@
+"""Blocks: what a state keeps for a need, one row or some entries per unit.
+
+A block knows how to be cut (`take`), put behind others (`stack`), moved to other classes (`move`), weighed (`total`)
+and taken apart into arrays for a file (`pack`). It knows neither metrics nor tasks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from steelyard.core.facts import Codes, Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.units import Array
+from steelyard.core.weights import Entries, Floats, Weights
+
+
+class Block(ABC):
+    """What is kept for one need, by unit."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def take(self, index: Array, units: int) -> Self:
+        """The part of the given units, in the given order; `units` is how many there are now."""
+
+    @staticmethod
+    @abstractmethod
+    def stack(parts: Sequence[Any], sizes: Sequence[int]) -> Any:
+        """Parts one after the other; `sizes` are their numbers of units."""
+
+    @abstractmethod
+    def total(self, weights: Weights, facts: Facts) -> Any:
+        """The weighted totals, for each row of weights."""
+
+    def move(self, codes: Mapping[str, Codes], old: Facts, new: Facts) -> Self:
+        """The same block with the codes of another list of classes."""
+        return self
+
+    @abstractmethod
+    def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Facts and arrays of a file."""
+
+    @classmethod
+    @abstractmethod
+    def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
+        """The block that `pack` took apart."""
+
+
+@frozen
+class SumBlock(Block):
+    """Values that add up: (units,) or (units, k)."""
+
+    values: Array
+
+    kind: ClassVar[str] = "sum"
+
+    def take(self, index: Array, units: int) -> SumBlock:
+        """Rows of the units."""
+        return SumBlock(np.ascontiguousarray(self.values[index]))
+
+    @staticmethod
+    def stack(parts: Sequence[SumBlock], sizes: Sequence[int]) -> SumBlock:
+        """Rows of all parts."""
+        return SumBlock(np.concatenate([part.values for part in parts]))
+
+    def total(self, weights: Weights, facts: Facts) -> Floats:
+        """Weighted sums."""
+        return weights @ self.values
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """One array."""
+        return {}, {"values": self.values}
+
+    @classmethod
+    def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> SumBlock:
+        """One array."""
+        return cls(arrays["values"])
+
+
+@frozen
+class Pooled:
+    """Moments of all rows together, for each row of weights: sums about a common point."""
+
+    count: Floats
+    sums: Floats
+    products: Floats
+
+    def covariance(self, a: int, b: int) -> tuple[Floats, Floats]:
+        """Sum of products around the weighted means, and the size that its rounding error is relative to."""
+        raw = self.products[:, _place(a, b)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            correction = np.where(self.count > 0, self.sums[:, a] * self.sums[:, b] / self.count, np.nan)
+        return raw - correction, np.abs(raw) + np.abs(correction)
+
+
+def _place(a: int, b: int) -> int:
+    low, high = min(a, b), max(a, b)
+    return high * (high + 1) // 2 + low
+
+
+@frozen
+class MomentsBlock(Block):
+    """Count, means and centred products of some columns, unit by unit: (units,), (units, d), (units, d (d + 1) / 2).
+
+    They pool about the mean of all units, so that no digit is lost where values are large, and a unit's numbers do not
+    depend on the other units.
+    """
+
+    count: Array
+    mean: Array
+    product: Array
+
+    kind: ClassVar[str] = "moments"
+
+    @staticmethod
+    def of(columns: Sequence[Array], owner: Array, units: int) -> MomentsBlock:
+        """The moments of rows, by the unit that owns them."""
+        count = np.bincount(owner, minlength=units).astype(np.float64)
+        divisor = np.maximum(count, 1.0)
+        mean = np.stack([np.bincount(owner, weights=column, minlength=units) / divisor for column in columns], axis=1)
+        centred = [column - mean[owner, i] for i, column in enumerate(columns)]
+        products = [
+            np.bincount(owner, weights=centred[high] * centred[low], minlength=units)
+            for high in range(len(columns))
+            for low in range(high + 1)
+        ]
+        return MomentsBlock(count, mean, np.stack(products, axis=1))
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """Columns that add up: count, sums and products about the mean of all units."""
+        total = self.count.sum()
+        centre = (self.mean * self.count[:, np.newaxis]).sum(axis=0) / total if total else self.mean.sum(axis=0)
+        shifted = self.mean - centre
+        columns = [self.count, *(self.count * column for column in shifted.T)]
+        width = shifted.shape[1]
+        for high in range(width):
+            for low in range(high + 1):
+                between = self.count * shifted[:, high] * shifted[:, low]
+                columns.append(self.product[:, _place(high, low)] + between)
+        return np.ascontiguousarray(np.stack(columns, axis=1))
+
+    def take(self, index: Array, units: int) -> MomentsBlock:
+        """Rows of the units."""
+        return MomentsBlock(self.count[index], self.mean[index], self.product[index])
+
+    @staticmethod
+    def stack(parts: Sequence[MomentsBlock], sizes: Sequence[int]) -> MomentsBlock:
+        """Rows of all parts."""
+        return MomentsBlock(
+            np.concatenate([part.count for part in parts]),
+            np.concatenate([part.mean for part in parts]),
+            np.concatenate([part.product for part in parts]),
+        )
+
+    def total(self, weights: Weights, facts: Facts) -> Pooled:
+        """Sums about the common point."""
+        return self.pooled(weights @ self.matrix)
+
+    def pooled(self, totals: Floats) -> Pooled:
+        """Totals of `matrix` by what they are."""
+        width = self.mean.shape[1]
+        return Pooled(totals[:, 0], totals[:, 1 : 1 + width], totals[:, 1 + width :])
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Three arrays."""
+        return {}, {"count": self.count, "mean": self.mean, "product": self.product}
+
+    @classmethod
+    def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentsBlock:
+        """Three arrays."""
+        return cls(arrays["count"], arrays["mean"], arrays["product"])
+
+
+@frozen
+class CellsBlock(Block):
+    """Counts in cells over named axes, mostly empty: each entry adds its value to cell `code` of its `owner` unit.
+
+    Entries stand in the order of their owners. An axis is the name of one of the facts' axes, or a number of places.
+    """
+
+    axes: tuple[str | int, ...]
+    entries: Entries
+
+    kind: ClassVar[str] = "cells"
+
+    @staticmethod
+    def of(axes: tuple[str | int, ...], facts: Facts, owner: Array, code: Array, value: Array | None) -> CellsBlock:
+        """Entries in any order."""
+        order = np.argsort(owner, kind="stable")
+        if (np.diff(owner) >= 0).all():
+            order = np.arange(len(owner))
+        size = int(np.prod(shape_of(axes, facts), dtype=np.int64))
+        entries = Entries(
+            np.ascontiguousarray(owner[order], dtype=np.int64),
+            np.ascontiguousarray(code[order], dtype=np.int32 if size < 2**31 else np.int64),
+            None if value is None else np.ascontiguousarray(value[order], dtype=np.float64),
+            size,
+        )
+        return CellsBlock(axes, entries)
+
+    def take(self, index: Array, units: int) -> CellsBlock:
+        """Entries of the units."""
+        e = self.entries
+        place = np.full(int(max(index.max(initial=-1), e.owner.max(initial=-1))) + 1, -1, dtype=np.int64)
+        place[index] = np.arange(len(index))
+        owner = place[e.owner]
+        kept = np.flatnonzero(owner >= 0)
+        kept = kept[np.argsort(owner[kept], kind="stable")]
+        value = None if e.value is None else e.value[kept]
+        return CellsBlock(self.axes, Entries(owner[kept], e.code[kept], value, e.size))
+
+    @staticmethod
+    def stack(parts: Sequence[CellsBlock], sizes: Sequence[int]) -> CellsBlock:
+        """Entries of all parts."""
+        starts = np.cumsum([0, *sizes])
+        owner = np.concatenate([p.entries.owner + s for p, s in zip(parts, starts, strict=False)])
+        code = np.concatenate([part.entries.code for part in parts])
+        value = None
+        if any(part.entries.value is not None for part in parts):
+            value = np.concatenate([_filled(part.entries) for part in parts])
+        return CellsBlock(parts[0].axes, Entries(owner, code, value, parts[0].entries.size))
+
+    def move(self, codes: Mapping[str, Codes], old: Facts, new: Facts) -> CellsBlock:
+        """Codes along each axis, moved."""
+        before, after = shape_of(self.axes, old), shape_of(self.axes, new)
+        if not len(self.entries.code):
+            size = int(np.prod(after, dtype=np.int64))
+            return CellsBlock(self.axes, Entries(self.entries.owner, self.entries.code, self.entries.value, size))
+        places = list(np.unravel_index(self.entries.code.astype(np.int64), before))
+        for i, axis in enumerate(self.axes):
+            if isinstance(axis, str):
+                places[i] = codes[axis][places[i]]
+        code = np.ravel_multi_index(tuple(places), after)
+        size = int(np.prod(after, dtype=np.int64))
+        kind = np.int32 if size < 2**31 else np.int64
+        return CellsBlock(self.axes, Entries(self.entries.owner, code.astype(kind), self.entries.value, size))
+
+    def total(self, weights: Weights, facts: Facts) -> Floats:
+        """Weighted counts: (rows, *axes)."""
+        return weights.scatter(self.entries).reshape(-1, *shape_of(self.axes, facts))
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Owner, code and value."""
+        e = self.entries
+        arrays = {"owner": e.owner, "code": e.code}
+        if e.value is not None:
+            arrays["value"] = e.value
+        return {"axes": list(self.axes), "size": e.size}, arrays
+
+    @classmethod
+    def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> CellsBlock:
+        """Owner, code and value."""
+        entries = Entries(arrays["owner"], arrays["code"], arrays.get("value"), int(facts["size"]))
+        return cls(tuple(facts["axes"]), entries)
+
+
+def shape_of(axes: Sequence[str | int], facts: Facts) -> tuple[int, ...]:
+    """How many places each axis has."""
+    return tuple(facts.size(axis) if isinstance(axis, str) else axis for axis in axes)
+
+
+def _filled(entries: Entries) -> Array:
+    return np.ones(len(entries.code)) if entries.value is None else entries.value

@@ -1,0 +1,130 @@
+"""Need: what a state must keep so that a metric can be computed later.
+
+A need is a value: its fields are settings and its text names it in saved states. There are five kinds, one for each
+kind of block, so that every path can plan by kind: sums, moments, cells, rankings and rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.ranking import RankingBlock, Reading
+from steelyard.core.spec import parse_spec, render_value
+
+T = TypeVar("T")
+_BY_NAME: dict[str, type[Need]] = {}
+
+
+class Work:
+    """One measurement under way: what several needs share, made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made at the first call with this key."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
+
+@frozen
+class Need(ABC):
+    """Base of the needs. `name` is the need's name in saved states, and `version` rises when what is kept changes.
+
+    Fields are settings; `metadata={"spec": NAME}` keeps a setting's saved name where its Python name changes.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "name" in cls.__dict__:
+            _BY_NAME[cls.name] = cls
+
+    @abstractmethod
+    def measure(self, pairs: Any, work: Work) -> Block:
+        """Look at one unit at a time. `work.once` shares a matching between needs."""
+
+    def __str__(self) -> str:
+        parts = [
+            f"{_saved_name(field)}={render_value(getattr(self, field.name))}" for field in dataclasses.fields(self)
+        ]
+        return f"{self.name}/{self.version}" + (f"({', '.join(parts)})" if parts else "")
+
+    @staticmethod
+    def parse(text: str) -> Need:
+        """The need that a text names. One of another version, or unknown, is an error."""
+        call = parse_spec(text)
+        name, _, version = call.name.partition("/")
+        cls = _BY_NAME.get(name)
+        if cls is None:
+            raise InputError(f"the state keeps '{text}', which this version does not know", remedy="Make it again.")
+        if version != str(cls.version):
+            raise InputError(
+                f"the state keeps '{name}' of version {version}, and this is version {cls.version}",
+                remedy="Make it again with this version.",
+            )
+        fields = {_saved_name(field): field.name for field in dataclasses.fields(cls)}
+        unknown = set(call.settings) ^ set(fields)
+        if unknown:
+            raise InputError(f"the state keeps '{text}', whose settings are not known here", remedy="Make it again.")
+        return cls(**{fields[key]: value for key, value in call.settings.items()})
+
+
+def _saved_name(field: dataclasses.Field[Any]) -> str:
+    return str(field.metadata.get("spec", field.name))
+
+
+class Sum(Need):
+    """Values that add up: `measure` gives a SumBlock, and totals are (rows,) or (rows, k)."""
+
+    @abstractmethod
+    def measure(self, pairs: Any, work: Work) -> SumBlock:
+        """The values of each unit."""
+
+
+class Moments(Need):
+    """Means and products of columns: `measure` gives a MomentsBlock, and totals are `Pooled`."""
+
+    @abstractmethod
+    def measure(self, pairs: Any, work: Work) -> MomentsBlock:
+        """The moments of each unit."""
+
+
+class Cells(Need):
+    """Counts in cells over named axes: `measure` gives a CellsBlock, and totals are (rows, *axes)."""
+
+    @abstractmethod
+    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+        """The entries of each unit."""
+
+
+class Ranking(Need):
+    """Events by group and falling score: `measure` gives a RankingBlock, which a `Curve` reads."""
+
+    @abstractmethod
+    def measure(self, pairs: Any, work: Work) -> RankingBlock:
+        """The events of each unit."""
+
+
+@frozen
+class Curve(Reading):
+    """A reading of a ranking: a base for those that tasks define. Equal curves are read once for all metrics."""
+
+    ranking: Ranking
+
+
+def sum_by_unit(values: Any, owner: Any, units: int) -> SumBlock:
+    """The sum of rows' values in each unit."""
+    return SumBlock(np.bincount(owner, weights=values, minlength=units))

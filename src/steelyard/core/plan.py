@@ -1,0 +1,48 @@
+"""Plan: rows of weights as a description without arrays. It pickles, travels, and is bound where the units are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
+from steelyard.core.frozen import frozen
+from steelyard.core.units import Units
+from steelyard.core.weights import EachUnit, LeaveOneOut, Plain, Role, Weights
+
+
+@frozen
+class Plan:
+    """Which rows of weights are wanted.
+
+    `seed`, `first` and `rows` say which draws or swaps; the other roles have as many rows as they need. `second` is for
+    two models stacked: the rows that count for model B.
+    """
+
+    role: Role
+    seed: int = 0
+    first: int = 0
+    rows: int = 0
+    second: bool = False
+
+    def bind(self, units: Units) -> Weights:
+        """The rows for these units: a draw's weight depends on the seed, the unit's id and the draw alone."""
+        if self.role is Role.POINT:
+            return Plain(lambda: units.plain, whole=True)
+        if self.role is Role.COUNT:
+            return Plain(lambda: units.counted, role=Role.COUNT)
+        if self.role is Role.UNITS:
+            return EachUnit(len(units))
+        if self.role is Role.JACKKNIFE:
+            return LeaveOneOut(np.asarray(units.plain, dtype=np.float64))
+        if self.role is Role.DRAWS:
+            keys = unit_keys(units.ids)
+            return BootstrapDraws(keys, units.own, self.seed, self.rows, units.copies, first=self.first)
+        half = len(units) // 2  # both models' units, stacked
+        swaps = SwapDraws(unit_keys(units.ids[:half]), units.own[:half], self.seed, self.rows, other=self.second)
+        return swaps if self.role is Role.SWAP else ObservedSwap(swaps)
+
+
+POINT = Plan(Role.POINT)
+COUNT = Plan(Role.COUNT)
+UNITS = Plan(Role.UNITS)
+JACKKNIFE = Plan(Role.JACKKNIFE)

@@ -1,0 +1,174 @@
+"""Request: everything that decides the numbers, checked once. Every path takes it whole, and the report shows it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, field, fields, replace
+from numbers import Integral, Real
+from typing import Any, TypedDict, TypeVar
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.core.plan import Plan
+from steelyard.core.task import Policy, Task
+from steelyard.core.weights import Role
+
+By = Sequence[str | Sequence[str]]
+Metrics = Sequence[str | Metric] | str | Metric | None
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Settings(TypedDict, total=False):
+    """The settings that `evaluate`, `compare`, `Accumulator` and `evaluate_shards` share, as keyword arguments."""
+
+    by: By
+    missing: str | None
+    extra: str | None
+    columns: Mapping[str, str] | None
+    options: Mapping[str, Any] | None
+    explain: Sequence[str] | str
+    confidence: float | None
+    draws: int
+    seed: int
+    save_draws: bool
+
+
+@frozen
+class Request:
+    """What was asked for.
+
+    `metrics` None is the default set. `by` names columns to slice by, several crossed in one tuple. `missing` says what
+    to do with truth that has no prediction ("error", "worst" or "skip") and `extra` with predictions without truth
+    ("error" or "skip"); None is the task's custom. `columns` renames the data's columns, `options` are the task's own,
+    `explain` names other tools whose numbers the report explains. `confidence` None makes no intervals; `draws` and
+    `seed` are of the bootstrap, and `save_draws` keeps every score under its draws.
+    """
+
+    task: str
+    metrics: tuple[str | Metric, ...] | None = None
+    by: tuple[tuple[str, ...], ...] = ()
+    missing: str | None = None
+    extra: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    explain: tuple[str, ...] = ()
+    confidence: float | None = 0.95
+    draws: int = 1000
+    seed: int = 0
+    save_draws: bool = False
+
+    @classmethod
+    def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
+        """Check what was given. An unknown setting is an error that names the nearest."""
+        given: dict[str, Any] = dict(settings or {})
+        known = [one.name for one in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise TypeError(f"there is no setting '{name}'. {nearest(name, known)}")
+        request = cls(
+            task,
+            _listed(metrics),
+            _crossings(given.pop("by", ())),
+            columns=_mapping(given.pop("columns", None), "columns", "{'weight': 'grams'}"),
+            options=_mapping(given.pop("options", None), "options", "{'angle': 'radians'}"),
+            explain=_words(given.pop("explain", ())),
+        )
+        request = replace(request, **given)
+        request.check()
+        return request
+
+    def check(self) -> None:
+        """Raise InputError where a setting is out of its range."""
+        for name, value, kind in (
+            ("confidence", self.confidence, Real),
+            ("draws", self.draws, Integral),
+            ("seed", self.seed, Integral),
+        ):
+            if value is not None and not isinstance(value, kind):
+                said = "a number" if kind is Real else "a whole number"
+                raise InputError(f"{name} is {value!r}", remedy=f"It must be {said}.")
+        if self.confidence is not None and not 0 < self.confidence < 1:
+            raise InputError(
+                f"a confidence of {self.confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95."
+            )
+        if self.confidence is not None and not 100 <= self.draws <= 1_000_000:
+            raise InputError(f"{self.draws} draws are too few or too many", remedy="Choose from 100 to 1,000,000.")
+        if self.confidence is not None and (1 - self.confidence) * self.draws < 1:
+            raise InputError(
+                f"{self.draws:,} draws cannot show a confidence of {self.confidence!r}",
+                remedy="Choose a lower level, or more draws: 1 / (1 - level) at least.",
+            )
+        if self.save_draws and self.confidence is None:
+            raise InputError("without intervals there are no draws to save", remedy="Leave --ci out, or --save-draws.")
+        if self.seed < 0:
+            raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
+        if self.seed >= 1 << 63:
+            raise InputError("the seed has more than 63 bits", remedy="Choose a smaller one.")
+
+    @property
+    def plan(self) -> Plan:
+        """The bootstrap draws."""
+        return Plan(Role.DRAWS, seed=self.seed, rows=self.draws)
+
+    def policy(self, task: Task) -> Policy:
+        """What happens to rows on one side only."""
+        return Policy(self.missing or task.policy.missing, self.extra or task.policy.extra)
+
+    def measuring(self) -> Request:
+        """What must be equal in states that are merged: all that decides what is measured."""
+        return replace(self, metrics=None, explain=(), confidence=None, draws=0, seed=0, save_draws=False)
+
+
+def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
+    if metrics is None:
+        return None
+    listed = (metrics,) if isinstance(metrics, str | Metric) else tuple(metrics)
+    for name in listed:
+        if not isinstance(name, str | Metric):
+            raise InputError(f"{name!r} is no metric", remedy="Give its spec as a text, such as 'mae'.")
+    return listed
+
+
+def _crossings(by: By) -> tuple[tuple[str, ...], ...]:
+    """The columns of each slicing, several where they are crossed."""
+    given = (by,) if isinstance(by, str) else tuple(by)
+    found = [(one,) if isinstance(one, str) else tuple(one) if isinstance(one, Sequence) else () for one in given]
+    for one, names in zip(given, found, strict=True):
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise InputError(f"{one!r} names no column to slice by", remedy="Give names of columns as texts.")
+    return tuple(found)
+
+
+def _mapping(given: Any, name: str, example: str) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"{name} are {given!r}", remedy=f"Give a mapping: {example}.")
+    return dict(given or {})
+
+
+def _words(names: Sequence[str] | str) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def takes_settings(*left_out: str) -> Callable[[F], F]:
+    """Show the settings behind `**settings` in a function's signature, with their defaults."""
+    defaults = {one.name: one for one in fields(Request)}
+
+    def shown(name: str) -> inspect.Parameter:
+        default = defaults[name].default
+        value = {"columns": None, "options": None}.get(name, default) if default is not MISSING else None
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        more = [
+            shown(name)
+            for name in Settings.__annotations__
+            if name not in left_out and name not in [p.name for p in own]
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        return function
+
+    return decorate

@@ -1,0 +1,84 @@
+"""Totals: all that a metric sees. Weighted totals of a state's blocks, for each row of weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.core.block import MomentsBlock, SumBlock
+from steelyard.core.need import Curve, Need
+from steelyard.core.weights import Floats, Role, Weights
+
+if TYPE_CHECKING:
+    from steelyard.core.metric import Metric
+    from steelyard.core.state import State
+
+Wanted = Need | Curve
+
+
+class Totals:
+    """Totals of a state under rows of weights: `totals[need]`, one value or more for each row.
+
+    Each is made once for all metrics that ask. `facts` are the state's, `rows` is the number of rows, and `role` says
+    what they are for.
+    """
+
+    def __init__(self, state: State, weights: Weights) -> None:
+        self.state, self.weights = state, weights
+        self.facts, self.rows, self.role = state.facts, weights.rows, weights.role
+        self._made: dict[Wanted, Any] = {}
+
+    def __getitem__(self, wanted: Wanted) -> Any:
+        if wanted not in self._made:
+            self._make(wanted)
+        return self._made[wanted]
+
+    def _make(self, wanted: Wanted) -> None:
+        if isinstance(wanted, Curve):
+            block = self.state.blocks[wanted.ranking]
+            self._made[wanted] = wanted.read(block, self.weights, self.facts)
+            return
+        block = self.state.blocks[wanted]
+        dense = isinstance(block, SumBlock | MomentsBlock)
+        if dense and self.role in (Role.DRAWS, Role.SWAP):
+            self._together()  # one pass over the drawn weights serves all columns
+        else:
+            self._made[wanted] = block.total(self.weights, self.facts)
+
+    def _together(self) -> None:
+        matrix, columns = self.state.dense
+        totals = self.weights @ matrix
+        for need, (first, last, shape) in columns.items():
+            part, block = totals[:, first:last], self.state.blocks[need]
+            if isinstance(block, MomentsBlock):
+                self._made[need] = block.pooled(part)
+            else:
+                self._made[need] = part.reshape((self.rows, *shape))
+
+    def only(self, declared: Iterable[Wanted]) -> Declared:
+        """The same totals, of what a metric declared and nothing else."""
+        return Declared(self, frozenset(declared))
+
+    def of(self, metric: Metric) -> Floats:
+        """A metric's value for each row of weights."""
+        asked = metric.adapted()
+        return asked.reduce(self.only(asked.needs()))
+
+
+class Declared:
+    """Totals of declared needs. Another one raises KeyError: what a metric reads, it must have declared."""
+
+    def __init__(self, totals: Totals, declared: frozenset[Wanted]) -> None:
+        self._totals, self._declared = totals, declared
+        self.facts, self.rows, self.role = totals.facts, totals.rows, totals.role
+
+    def __getitem__(self, wanted: Wanted) -> Any:
+        if wanted not in self._declared:
+            raise KeyError(f"'{wanted}' was not declared")
+        return self._totals[wanted]
+
+    def undefined(self) -> Any:
+        """No number, for each row of weights."""
+        return np.full(self.rows, np.nan)

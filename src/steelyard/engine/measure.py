@@ -1,0 +1,46 @@
+"""From pairs to a state: exactly what the metrics declare is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from steelyard.core.legacy import is_legacy, state_of, stats_of
+from steelyard.core.metric import Metric
+from steelyard.core.need import Curve, Need, Work
+from steelyard.core.plan import UNITS
+from steelyard.core.state import State
+from steelyard.core.task import Task
+from steelyard.core.units import Units
+from steelyard.core.weights import Floats
+
+
+def needs_of(metrics: Iterable[Metric]) -> list[Need]:
+    """What a state must keep for these metrics, each need once."""
+    declared = [wanted for metric in metrics for wanted in metric.adapted().needs()]
+    return list(dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in declared))
+
+
+def measured(kind: Task, pairs: Any, metrics: Sequence[Metric], work: Work | None = None) -> State:
+    """The state that these metrics need."""
+    if kind.measure is not None:
+        return state_of(kind.measure(pairs))
+    work = work or Work()
+    blocks = {need: need.measure(pairs, work) for need in needs_of(metrics)}
+    return State(Units(pairs.units, pairs.weight), pairs.facts, blocks)
+
+
+def listed(state: State) -> State:
+    """The same state with every unit a row of its own."""
+    return state_of(stats_of(state).by_unit()) if is_legacy(state) else state
+
+
+def unit_values(state: State, metrics: Sequence[Metric]) -> dict[str, Floats]:
+    """Every metric for each unit alone, by its spec."""
+    totals = state.totals(UNITS)
+    return {str(metric): totals.of(metric) for metric in metrics}
+
+
+def shown(state: State) -> Any:
+    """What a task's tables and figures look at."""
+    return stats_of(state) if is_legacy(state) else state

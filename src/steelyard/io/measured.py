@@ -1,0 +1,92 @@
+"""States of measurements as facts and arrays of a container, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock, shape_of
+from steelyard.core.facts import Axis, Facts
+from steelyard.core.need import Need
+from steelyard.core.ranking import RankingBlock
+from steelyard.core.records import Array
+from steelyard.core.state import State
+from steelyard.core.units import Units
+from steelyard.io.container import unfit
+from steelyard.io.valid import check_numbers, check_range, check_sorted, check_weights
+
+BLOCKS: dict[str, type[Block]] = {cls.kind: cls for cls in (SumBlock, MomentsBlock, CellsBlock, RankingBlock)}
+
+
+def pack_state(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, Array]]:
+    """Facts and arrays; each block stands under the text of its need."""
+    arrays: dict[str, Array] = {f"{prefix}units": state.units.ids}
+    for name, values in (("weight", state.units.weight), ("copies", state.units.copies)):
+        if values is not None:
+            arrays[f"{prefix}{name}"] = values
+    blocks = {}
+    for need, block in state.blocks.items():
+        about, parts = block.pack()
+        blocks[str(need)] = {"kind": block.kind, "about": about}
+        arrays |= {f"{prefix}{need}:{name}": array for name, array in parts.items()}
+    axes = {name: (axis.ids, axis.names, axis.whole) for name, axis in state.facts.axes.items()}
+    facts = {"axes": axes, "flags": dict(state.facts.flags), "holds": sorted(state.facts.holds), "blocks": blocks}
+    return facts, arrays
+
+
+def unpack_state(facts: Mapping[str, Any], arrays: Mapping[str, Array], prefix: str = "") -> State:
+    """The state that `pack_state` took apart. A need that is not known, or of another version, is an error."""
+    blocks: dict[Need, Block] = {}
+    for text, entry in facts["blocks"].items():
+        start = f"{prefix}{text}:"
+        parts = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+        blocks[Need.parse(text)] = BLOCKS[entry["kind"]].unpack(entry["about"], parts)
+    axes = {name: Axis(tuple(ids), tuple(names), bool(whole)) for name, (ids, names, whole) in facts["axes"].items()}
+    units = Units(arrays[f"{prefix}units"], arrays.get(f"{prefix}weight"), arrays.get(f"{prefix}copies"))
+    return State(units, Facts(axes, dict(facts["flags"]), frozenset(facts["holds"])), blocks)
+
+
+def check_state(state: State, source: str) -> None:
+    """Contents that Steelyard could have written: as many rows as units, codes and owners that are there."""
+    units = len(state)
+    check_sorted(state.units.ids, "units", source)
+    if state.units.weight is not None:
+        check_weights(state.units.weight, units, "weight", source)
+    if state.units.copies is not None:
+        check_numbers(state.units.copies, (units,), "iu", "copies", source)
+        check_weights(state.units.copies, units, "copies", source)
+    for need, block in state.blocks.items():
+        _check_block(block, state, str(need), source)
+
+
+def _check_block(block: Block, state: State, name: str, source: str) -> None:
+    units = len(state)
+    if isinstance(block, SumBlock):
+        check_numbers(block.values, (units, *block.values.shape[1:]), "f", name, source)
+    elif isinstance(block, MomentsBlock):
+        width = block.mean.shape[1] if block.mean.ndim == 2 else 0
+        check_numbers(block.count, (units,), "f", name, source)
+        check_numbers(block.mean, (units, width), "f", name, source)
+        check_numbers(block.product, (units, width * (width + 1) // 2), "f", name, source)
+    elif isinstance(block, CellsBlock):
+        entries = block.entries
+        check_range(entries.owner, units, name, source)
+        check_range(entries.code, entries.size, name, source)
+        for column in (entries.code, *(() if entries.value is None else (entries.value,))):
+            check_numbers(column, (len(entries.owner),), "iuf", name, source)
+        if int(np.prod(shape_of(block.axes, state.facts), dtype=np.int64)) != entries.size:
+            raise unfit(source, f"the cells of '{name}' are not as many as the classes say")
+        if (np.diff(entries.owner.astype(np.int64)) < 0).any():
+            raise unfit(source, f"the entries of '{name}' are not in the order of their units")
+    elif isinstance(block, RankingBlock):
+        groups = state.facts.size(block.axis) if block.axis else 1
+        for table in (block.events, block.positives):
+            rows = len(table.unit)
+            check_range(table.unit, units, name, source)
+            check_numbers(table.begin, (groups + 1,), "i", name, source)
+            if table.begin[0] != 0 or table.begin[-1] != rows or (np.diff(table.begin) < 0).any():
+                raise unfit(source, f"the groups of '{name}' do not fit its rows")
+            for column in table.columns.values():
+                check_numbers(column, (rows, *column.shape[1:]), "iufb", name, source)
