@@ -31,9 +31,9 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 def in_one_place(task: str, sides: tuple[Any, Any], *args: Any, **named: Any) -> Report:
     """Rows in the order of the units' ids, as gathering leaves them: equal scores keep that order."""
-    whole = sy.Accumulator(task)
+    whole = sy.Accumulator(task, **named)
     whole.update(*sides)
-    return whole.report(*args, **named)
+    return whole.report(*args)
 
 
 def same(found: Report, expected: Report) -> None:

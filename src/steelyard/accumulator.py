@@ -134,6 +134,9 @@ class Accumulator:
         `confidence`, `draws`, `seed` and `save_draws` are as in `evaluate`; what is not said here is as it was said
         when the accumulator was made. A compacted one has the metrics that it was compacted for.
         """
+        other = [name for name in settings if name not in Resampling.__annotations__]
+        if other:
+            raise TypeError(f"'{other[0]}' is said when the accumulator is made: Accumulator(task, {other[0]}=...)")
         request = replace(self.request, metrics=Request.of(self.task.name, metrics).metrics, **settings)
         request.check()
         if self.compacted is not None:
