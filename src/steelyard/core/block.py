@@ -59,6 +59,9 @@ class SumBlock(Block):
 
     kind: ClassVar[str] = "sum"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", np.asarray(self.values, dtype=np.float64))
+
     def take(self, index: Array, units: int) -> SumBlock:
         """Rows of the units."""
         return SumBlock(np.ascontiguousarray(self.values[index]))
@@ -116,6 +119,10 @@ class MomentsBlock(Block):
     product: Array
 
     kind: ClassVar[str] = "moments"
+
+    def __post_init__(self) -> None:
+        for name in ("count", "mean", "product"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
 
     @staticmethod
     def of(columns: Sequence[Array], owner: Array, units: int) -> MomentsBlock:

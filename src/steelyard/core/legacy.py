@@ -69,15 +69,23 @@ class StatsUnits(Units):
     def __init__(self, stats: Stats) -> None:
         self.__dict__["stats"] = stats
 
-    def __getattr__(self, name: str) -> Any:
+    @property
+    def ids(self) -> Array:
+        """Ids of the units."""
+        ids: Array = self.__dict__["stats"].units
+        return ids
+
+    @property
+    def weight(self) -> Array | None:
+        """The user's own weights."""
         stats: Stats = self.__dict__["stats"]
-        if name == "ids":
-            return stats.units
-        if name == "weight":
-            return None if stats.unweighted else stats.weight
-        if name == "copies":
-            return stats.copies
-        raise AttributeError(name)
+        return None if stats.unweighted else stats.weight
+
+    @property
+    def copies(self) -> Array | None:
+        """How many alike units a row stands for."""
+        copies: Array | None = self.__dict__["stats"].copies
+        return copies
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (StatsUnits, (self.__dict__["stats"],))
