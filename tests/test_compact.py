@@ -28,7 +28,6 @@ OTHERS = {
     "boxes": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},  # one ranking of all detections
     "masks": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},
     "keypoints": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},
-    "ellipses": {"ap"},  # a ranking
     "labels": {"ovo", "ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr"},
     "captions": {"sacrebleu", "rouge_score", "cider", "spider"},  # notes about texts; frequencies in all
 }
@@ -89,7 +88,7 @@ def halves(task: str, overlap: int = 0) -> tuple[Any, Any, list[tuple[Any, Any]]
 
 @pytest.mark.parametrize(
     ("task", "overlap"),
-    [("weights", 0), ("weights", 3), ("losses", 3), ("rankings", 0), ("rankings", 3), ("sequences", 0)],
+    [("weights", 0), ("weights", 3), ("losses", 3), ("rankings", 0), ("rankings", 3), ("sequences", 0), ("ellipses", 0)],
 )
 def test_compacted_parts_merge_and_repeat(task: str, overlap: int, tmp_path: Path) -> None:
     truth, predictions, parts = halves(task, overlap)
@@ -161,3 +160,27 @@ def test_repeated_units_whose_share_cannot_be_told() -> None:
         states[-1].compact("mae_overall")
     with pytest.raises(sy.InputError, match=r"3 units stand in more than one .* Merge the accumulators first"):
         states[0].merge(states[1])
+
+
+@pytest.mark.parametrize("task", ["ellipses"])
+def test_all_metrics_of_parts_that_were_kept(task: str, tmp_path: Path) -> None:
+    """Rankings too, in all and by slice; a part that was saved and loaded, and one that was not."""
+    truth, predictions, parts = halves(task)
+    wanted = list(catalogue.metrics(task))
+    expected = sy.evaluate(task, truth, predictions, wanted, by=["group"], draws=100)
+    states = []
+    for part in parts:
+        states.append(sy.Accumulator(task, by=["group"]))
+        states[-1].update(*part)
+        states[-1].compact(wanted)
+    states[1].save(tmp_path / "state")
+    states[0].merge(sy.Accumulator.load(tmp_path / "state"))
+    found = states[0].report(draws=100)
+    assert found.scores == expected.scores
+    assert found.slices == expected.slices
+    assert found.notes == expected.notes
+    assert found.coverage == expected.coverage
+    units, wholes = found.units(), expected.units()
+    assert (units.units == wholes.units).all()
+    for spec, values in wholes.values.items():
+        np.testing.assert_array_equal(units.values[spec], values, err_msg=spec)

@@ -85,5 +85,9 @@ def test_what_is_refused(tmp_path: Path) -> None:
         evaluate_shards("boxes", *files(tmp_path), "map", work=tmp_path / "w", workers=1, approximate=1)
     with pytest.raises(sy.InputError, match="has no approximate form"):
         evaluate_shards("boxes", *files(tmp_path), "lamr", work=tmp_path / "w", workers=1, approximate=64)
+    (tmp_path / "ellipses").mkdir()
+    write_shards("ellipses", tmp_path / "ellipses", 1, 1)
+    with pytest.raises(sy.InputError, match="a ranking of ellipses has no approximate form"):
+        evaluate_shards("ellipses", *files(tmp_path / "ellipses"), "ap", work=tmp_path / "v", workers=1, approximate=64)
     with pytest.raises(sy.InputError, match="are not all between 0 and 1"):
         binned(np.array([0.5, 2.0]), 10)

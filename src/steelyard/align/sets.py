@@ -12,9 +12,10 @@ import numpy as np
 
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Coverage
-from steelyard.core.records import Records, as_object, factorize
+from steelyard.core.records import Records, as_object, constant_in_unit, factorize
 from steelyard.core.task import Policy
 
 
@@ -23,6 +24,7 @@ class SetPairs:
     """Rows of both sides by unit, in the order of the units' ids and inside one in the order of the source.
 
     `truth_row` are places in the truth's records, `truth_owner` the units they belong to; likewise for predictions.
+    `weight` is the user's weight of each unit; None is 1 for all.
     """
 
     truth: Records
@@ -33,6 +35,12 @@ class SetPairs:
     prediction_row: Array
     prediction_owner: Array
     coverage: Coverage
+    weight: Array | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """Sets of objects have no classes."""
+        return Facts()
 
     def by(self, name: str) -> tuple[Array, Array]:
         """A column, one value a row of either side: truth first.
@@ -75,9 +83,23 @@ class SetPairs:
             prediction_owner=self.prediction_owner[theirs],
         )
 
+    def alone(self, unit: int) -> SetPairs:
+        """The rows of one unit, which is the only one."""
+        mine, theirs = self.truth_owner == unit, self.prediction_owner == unit
+        one = replace(self.where(np.concatenate([mine, theirs])), units=self.units[unit : unit + 1])
+        return replace(
+            one,
+            truth_owner=np.zeros_like(one.truth_owner),
+            prediction_owner=np.zeros_like(one.prediction_owner),
+            weight=None if self.weight is None else self.weight[unit : unit + 1],
+        )
 
-def join_sets(truth: Records, prediction: Records, key: str, value: str, policy: Policy) -> SetPairs:
-    """Join by unit. `value` is the column that is nan in a row without an object."""
+
+def join_sets(truth: Records, prediction: Records, key: str, value: str, policy: Policy, weight: str = "") -> SetPairs:
+    """Join by unit. `value` is the column that is nan in a row without an object.
+
+    `weight` names the column of the truth that is the weight of a unit; a unit that has none there weighs 1.
+    """
     check_policy(policy)
     ids, (truth_unit, prediction_unit) = factorize(truth[key], prediction[key])
     in_truth, in_prediction = (np.zeros(len(ids), dtype=bool) for _ in range(2))
@@ -113,7 +135,18 @@ def join_sets(truth: Records, prediction: Records, key: str, value: str, policy:
         int(np.count_nonzero(found & extra[prediction_unit])),
         policy.missing,
     )
-    return SetPairs(truth, prediction, ids[kept], truth_row, truth_owner, prediction_row, prediction_owner, coverage)
+    own = _weights(truth, weight, truth_row, truth_owner, int(kept.sum()))
+    return SetPairs(
+        truth, prediction, ids[kept], truth_row, truth_owner, prediction_row, prediction_owner, coverage, own
+    )
+
+
+def _weights(truth: Records, column: str, rows: Array, owner: Array, units: int) -> Array | None:
+    if column not in truth:
+        return None
+    known = ~np.isnan(truth[column][rows])
+    given = constant_in_unit(truth, column, owner[known], rows[known], units)
+    return np.where(np.isnan(given), 1.0, given)
 
 
 def _ordered(unit: Array, kept: Array, place: Array) -> tuple[Array, Array]:

@@ -41,11 +41,13 @@ class Work:
 class Need(ABC):
     """Base of the needs. `name` is the need's name in saved states, and `version` rises when what is kept changes.
 
+    `drawn` is false where remarks alone read it (notes, what was left out): the pass over draws then goes without it.
     Fields are settings; `metadata={"spec": NAME}` keeps a setting's saved name where its Python name changes.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
+    drawn: ClassVar[bool] = True
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from steelyard.core.block import Block, MomentsBlock, SumBlock
 from steelyard.core.errors import InputError, some
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Need
+from steelyard.core.need import Need, Work
 from steelyard.core.plan import Plan
 from steelyard.core.totals import Totals
 from steelyard.core.units import Array, Units
@@ -36,17 +36,26 @@ class State:
     def __len__(self) -> int:
         return len(self.units)
 
+    @staticmethod
+    def of(pairs: Any, needs: Iterable[Need], work: Work | None = None) -> State:
+        """What is measured of pairs for these needs."""
+        shared = work or Work()
+        blocks = {need: need.measure(pairs, shared) for need in needs}
+        return State(Units(pairs.units, pairs.weight), pairs.facts, blocks)
+
     def totals(self, plan: Plan) -> Totals:
         """The totals under the rows of weights that a plan describes."""
         return Totals(self, plan.bind(self.units))
 
     @cached_property
     def dense(self) -> tuple[Floats, Columns]:
-        """All columns that add up, side by side, and where each need's columns stand."""
+        """All columns that add up and are drawn, side by side, and where each need's columns stand."""
         columns: Columns = {}
         parts: list[Array] = []
         width = 0
         for need, block in self.blocks.items():
+            if not need.drawn:
+                continue
             if isinstance(block, MomentsBlock):
                 values = block.matrix
             elif isinstance(block, SumBlock):

@@ -41,7 +41,7 @@ class Totals:
             self._made[wanted] = wanted.read(block, self.weights, self.facts)
             return
         block = self.state.blocks[wanted]
-        dense = isinstance(block, SumBlock | MomentsBlock)
+        dense = wanted.drawn and isinstance(block, SumBlock | MomentsBlock)
         if dense and self.role in (Role.DRAWS, Role.SWAP):
             self._together()  # one pass over the drawn weights serves all columns
         else:

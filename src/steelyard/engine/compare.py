@@ -37,7 +37,7 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> 
     values = [[float(totals.of(metric)[0]) for metric in metrics] for totals in plain]
     drawn_weights = request.plan.bind(a.units)
     for totals in plain:
-        announce(drawn_weights, totals.weights)
+        announce(drawn_weights, totals)
     scores = [score(side, metrics, request, drawn_weights) for side in (a, b)]
 
     drawn = [Totals(side, drawn_weights) for side in (a, b)]
@@ -49,7 +49,7 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> 
         for metric in metrics:
             both.of(metric)
         for swap in swaps:
-            announce(swap.weights, both.weights)
+            announce(swap.weights, both)
 
     confidence = 0.95 if request.confidence is None else request.confidence
     found: list[Difference] = []

@@ -11,7 +11,6 @@ from steelyard.core.need import Curve, Need, Work
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State
 from steelyard.core.task import Task
-from steelyard.core.units import Units
 from steelyard.core.weights import Floats
 
 
@@ -25,9 +24,7 @@ def measured(kind: Task, pairs: Any, metrics: Sequence[Metric], work: Work | Non
     """The state that these metrics need."""
     if kind.measure is not None:
         return state_of(kind.measure(pairs))
-    work = work or Work()
-    blocks = {need: need.measure(pairs, work) for need in needs_of(metrics)}
-    return State(Units(pairs.units, pairs.weight), pairs.facts, blocks)
+    return State.of(pairs, needs_of(metrics), work)
 
 
 def listed(state: State) -> State:

@@ -49,7 +49,7 @@ def _intervals(
     if request.confidence is None:
         return [(None, None)] * len(metrics)
     drawn = Totals(state, request.plan.bind(state.units) if shared is None else shared)
-    announce(drawn.weights, point.weights)
+    announce(drawn.weights, point)
     left_out = state.totals(JACKKNIFE)
     found: list[_Drawn] = []
     for metric, value in zip(metrics, values, strict=True):
@@ -67,11 +67,11 @@ def _intervals(
     return found
 
 
-def announce(drawn: Weights, plain: Weights) -> None:
-    """Tell draws of the columns that a metric of stats asked for, so that one pass serves all."""
-    seen = getattr(plain, "seen", None)
+def announce(drawn: Weights, plain: Totals) -> None:
+    """Tell draws of the columns that metrics of stats asked for, so that one pass serves all. A state joins its own."""
+    seen = getattr(plain.weights, "seen", None)
     prefetch = getattr(drawn, "prefetch", None)
-    if seen and prefetch is not None:
+    if is_legacy(plain.state) and seen and prefetch is not None:
         prefetch(seen.values())
 
 

@@ -18,11 +18,12 @@ import numpy as np
 from steelyard.align.unit_digest import digest_text
 from steelyard.api import expanded, metrics_of
 from steelyard.compacted import Compacted, join_compacted, unpack_compacted
-from steelyard.core.by_class import Answered, Elsewhere
+from steelyard.core.by_class import Answered, Elsewhere, no_approximation
 from steelyard.core.errors import InputError, some
 from steelyard.core.facts import Facts
 from steelyard.core.legacy import state_of, stats_of
 from steelyard.core.metric import Metric
+from steelyard.core.need import Curve
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.core.stats import Stats
@@ -98,6 +99,8 @@ def evaluate_shards(
             facts = Facts.merge(run.every("facts", jobs.facts_of_pairs, given))[0]
             nothing = State(Units(np.zeros(0, np.int64)), facts, {})
             chosen = expanded(kind, chosen, metrics is None, nothing)
+            if approximate is not None and any(isinstance(wanted, Curve) for m in chosen for wanted in m.needs()):
+                raise no_approximation(f"a ranking of {kind.name}")
             report = one_report([_summed(run, given, states, chosen, sources)], chosen, run.notes())
             return with_evidence(report, given, chosen)
         biggest = given[int(np.argmax([len(state.keys) for state in states]))]

@@ -18,8 +18,7 @@ from steelyard.align.sets import SetPairs, join_sets
 from steelyard.core.errors import InputError, some
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
-from steelyard.core.records import Column, Records, Schema, as_object, constant_in_unit, factorize
-from steelyard.core.stats import Stats
+from steelyard.core.records import Column, Records, Schema, as_object, factorize
 from steelyard.core.task import Policy
 from steelyard.match.conic import fit_ellipse
 from steelyard.match.ellipses import LARGEST, SMALLEST, canonical
@@ -76,49 +75,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
 
 def pair(truth: Records, prediction: Records, policy: Policy) -> SetPairs:
     """Join by image."""
-    return join_sets(truth, prediction, "image", "xc", policy)
-
-
-def measure(pairs: SetPairs) -> Stats:
-    """The ellipses themselves, as events of their image: how they are matched depends on the metric."""
-    units = len(pairs.units)
-    truth, truth_owner = _rows(pairs.truth, pairs.truth_row, pairs.truth_owner)
-    found, found_owner = _rows(pairs.prediction, pairs.prediction_row, pairs.prediction_owner)
-    score = np.full(len(found_owner), math.nan)
-    if "score" in pairs.prediction:
-        rows = pairs.prediction_row
-        score = pairs.prediction["score"][rows[~np.isnan(pairs.prediction["xc"][rows])]]
-    owner = np.concatenate([truth_owner, found_owner])
-    order = np.argsort(owner, kind="stable")
-    weight = None
-    if "sample_weight" in pairs.truth:
-        rows, owners = pairs.truth_row, pairs.truth_owner
-        known = ~np.isnan(pairs.truth["sample_weight"][rows])
-        given = constant_in_unit(pairs.truth, "sample_weight", owners[known], rows[known], units)
-        weight = np.where(np.isnan(given), 1.0, given)
-    detected = np.arange(len(owner)) >= len(truth_owner)
-    return Stats(
-        pairs.units,
-        {
-            "images": np.ones(units),
-            "truths": np.bincount(truth_owner, minlength=units).astype(float),
-            "detections": np.bincount(found_owner, minlength=units).astype(float),
-        },
-        events={
-            "ellipse": np.concatenate([truth, found])[order],
-            "detected": detected[order],
-            "score": np.concatenate([np.full(len(truth_owner), math.nan), score])[order],
-        },
-        owner=owner[order],
-        weight=weight,
-    )
-
-
-def _rows(records: Records, rows: Array, owner: Array) -> tuple[Array, Array]:
-    """The ellipses of some rows, without the empty ones, and their images."""
-    ellipses = np.column_stack([records[name][rows] for name in PARAMETERS])
-    there = ~np.isnan(ellipses[:, 0])
-    return ellipses[there], owner[there]
+    return join_sets(truth, prediction, "image", "xc", policy, weight="sample_weight")
 
 
 def _ellipses(records: Records, side: str, options: Options) -> Records:

@@ -5,25 +5,18 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import numpy as np
-
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of, within_range
-from steelyard.core.pairs import Array
+from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import Range
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
 from steelyard.match.ellipses import DISTANCES, WEIGHTS
-from steelyard.metrics.ellipses.matched import (
-    DistanceName,
-    check_pairing,
-    factors,
-    matches,
-)
-from steelyard.metrics.ellipses.ranking import ranking
+from steelyard.metrics.ellipses.pairing import DistanceName, check_pairing, pairing
+from steelyard.metrics.ellipses.ranking import Areas, Detections
+from steelyard.metrics.ellipses.sums import ImageSum, NearPairs
 
+TRUTHS, DETECTIONS, UNSCORED = ImageSum("truths"), ImageSum("detections"), ImageSum("unscored")
 ROUNDING = 1e-12  # of an exact area: a pair at the IoU asked for counts
 KINDS = ("step", "voc", "voc11", "coco")
 
@@ -70,15 +63,14 @@ class _Counted(Metric):
             return f"{self.title} (IoU ≥ {self.iou:g})"
         return f"{self.title} ({self.distance} ≤ {self.limit:g})"
 
-    def true_positives(self, stats: Stats) -> Array:
-        """Pairs near enough, in each image."""
+    @property
+    def true_positives(self) -> NearPairs:
+        """Pairs near enough."""
+        return NearPairs(*pairing(self.distance, self.matching, self.weights, self.normalise), self.limit)
 
-        def make() -> Array:
-            found = matches(stats, self.distance, self.matching, factors(self.weights, self.normalise))
-            return np.bincount(found.owner[found.distance <= self.limit], minlength=len(stats)).astype(float)
-
-        weights = factors(self.weights, self.normalise) if self.distance == "param" else ()
-        return stats.per_unit(("true_positives", self.distance, self.limit, self.matching, weights), make)
+    def needs(self) -> tuple[Wanted, ...]:
+        """True positives, truths and detections."""
+        return self.true_positives, TRUTHS, DETECTIONS
 
 
 @frozen
@@ -102,9 +94,9 @@ class Precision(_Counted):
     name = "precision"
     title = "Precision"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """True positives over detections."""
-        return ratio(weights @ self.true_positives(stats), weights @ stats["detections"])
+        return ratio(totals[self.true_positives], totals[DETECTIONS])
 
 
 @frozen
@@ -127,9 +119,9 @@ class Recall(_Counted):
     name = "recall"
     title = "Recall"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """True positives over truths."""
-        return ratio(weights @ self.true_positives(stats), weights @ stats["truths"])
+        return ratio(totals[self.true_positives], totals[TRUTHS])
 
 
 @frozen
@@ -152,11 +144,9 @@ class F1(_Counted):
     name = "f1"
     title = "F1"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """Twice the true positives over truths and detections."""
-        return ratio(
-            2 * (weights @ self.true_positives(stats)), weights @ stats["truths"] + weights @ stats["detections"]
-        )
+        return ratio(2 * totals[self.true_positives], totals[TRUTHS] + totals[DETECTIONS])
 
 
 @frozen
@@ -206,17 +196,22 @@ class AveragePrecision(Metric):
         return f"{self.title} (IoU ≥ {self.iou if isinstance(self.iou, Range) else format(self.iou, 'g')}, {self.kind})"
 
     @property
-    def levels(self) -> tuple[float, ...]:
-        """The IoUs."""
-        return self.iou.values if isinstance(self.iou, Range) else (float(self.iou),)
+    def curve(self) -> Areas:
+        """The areas under the curves."""
+        return Areas(Detections(self.iou), KINDS.index(self.kind))
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections, and those without a score."""
+        return self.curve, UNSCORED
+
+    def reduce(self, totals: Declared) -> Floats:
         """The mean over the IoUs of the area under each curve."""
-        return ranking(stats, self.levels).areas(weights, KINDS.index(self.kind))
+        areas: Floats = totals[self.curve]
+        return areas
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def why(self, totals: Declared) -> str:
         """Tell missing scores from missing truths."""
-        return "the detections have no score" if ranking(stats, self.levels).unscored() else "there is no truth"
+        return "the detections have no score" if totals[UNSCORED][0] else "there is no truth"
 
 
 @frozen
@@ -251,11 +246,15 @@ class DetectionRate(Metric):
         """Name the radius."""
         return f"{self.title} within {self.pixels:g} px"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    @property
+    def near(self) -> NearPairs:
+        """Pairs whose centres are near."""
+        return NearPairs("center", "greedy", WEIGHTS, float(self.pixels))
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Truths, and those that were found."""
+        return self.near, TRUTHS
+
+    def reduce(self, totals: Declared) -> Floats:
         """Truths found over truths."""
-
-        def make() -> Array:
-            found = matches(stats, "center")
-            return np.bincount(found.owner[found.distance <= self.pixels], minlength=len(stats)).astype(float)
-
-        return ratio(weights @ stats.per_unit(("near", self.pixels), make), weights @ stats["truths"])
+        return ratio(totals[self.near], totals[TRUTHS])

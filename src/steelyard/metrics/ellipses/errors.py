@@ -5,27 +5,24 @@ A pair is what the matching makes of it, however far apart, unless `within` sets
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from typing import Literal
 
-import numpy as np
-
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of, within_range
-from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.match.ellipses import WEIGHTS, distances
-from steelyard.metrics.ellipses.matched import DistanceName, Matches, check_pairing, factors, ious, matches
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.need import Sum
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.match.ellipses import WEIGHTS
+from steelyard.metrics.ellipses.pairing import DistanceName, Pairing, check_pairing, pairing
+from steelyard.metrics.ellipses.sums import AngleSum, AxisSum, CenterSum, DistanceSum, IouSum
 
 INFINITY = float("inf")
 
 
 @frozen
 class _OfPairs(Metric):
-    """A mean over pairs of something that `values` gives; nan leaves a pair out."""
+    """A mean over the pairs that have a value."""
 
     better = "lower"
     range = (0.0, INFINITY)
@@ -47,37 +44,29 @@ class _OfPairs(Metric):
         limit = "" if self.within is None else f" ({self.distance} ≤ {self.within:g})"
         return f"{self.title}{limit}"
 
-    @abstractmethod
-    def values(self, found: Matches) -> Array:
-        """One value a pair, nan where it has none."""
+    @property
+    def _pairs(self) -> tuple[str, str, tuple[float, ...], float | None]:
+        """How pairs are made, and which of them count."""
+        made: Pairing = pairing(self.distance, self.matching, self.weights, self.normalise)
+        return (*made, None if self.within is None else float(self.within))
 
-    def _sums(self, stats: Stats) -> Array:
+    @property
+    @abstractmethod
+    def need(self) -> Sum:
         """By image: the sum of values, the number of them, and of pairs that have none."""
 
-        def make() -> Array:
-            found = matches(stats, self.distance, self.matching, factors(self.weights, self.normalise))
-            values = self.values(found)
-            near = np.full(len(values), True) if self.within is None else found.distance <= self.within
-            known = near & ~np.isnan(values)
-            owner, units = found.owner, len(stats)
-            return np.column_stack(
-                [
-                    np.bincount(owner[known], weights=values[known], minlength=units),
-                    np.bincount(owner[known], minlength=units),
-                    np.bincount(owner[near & ~known], minlength=units),
-                ]
-            )
+    def needs(self) -> tuple[Wanted, ...]:
+        """The values of pairs."""
+        return (self.need,)
 
-        return stats.per_unit(("pairs", self), make)
-
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """Mean over pairs."""
-        totals = weights @ self._sums(stats)
-        return ratio(totals[:, 0], totals[:, 1])
+        sums = totals[self.need]
+        return ratio(sums[:, 0], sums[:, 1])
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Pairs that have no value."""
-        return float((weights @ self._sums(stats))[0, 2]), "pairs whose ellipses are near circles, which have no angle"
+        return float(totals[self.need][0, 2]), "pairs whose ellipses are near circles, which have no angle"
 
 
 @frozen
@@ -108,9 +97,10 @@ class MeanDistance(_OfPairs):
         limit = "" if self.within is None else f" ≤ {self.within:g}"
         return f"{self.title} ({self.distance}{limit})"
 
-    def values(self, found: Matches) -> Array:
+    @property
+    def need(self) -> DistanceSum:
         """The distance itself."""
-        return found.distance
+        return DistanceSum(*self._pairs)
 
 
 @frozen
@@ -136,9 +126,10 @@ class MeanIou(_OfPairs):
     range = (0.0, 1.0)
     measure = ""
 
-    def values(self, found: Matches) -> Array:
+    @property
+    def need(self) -> IouSum:
         """Exact overlap."""
-        return ious(found)
+        return IouSum(*self._pairs)
 
 
 @frozen
@@ -161,9 +152,10 @@ class CenterError(_OfPairs):
     name = "center_error"
     title = "Centre error of pairs"
 
-    def values(self, found: Matches) -> Array:
+    @property
+    def need(self) -> CenterSum:
         """Distance of the centres."""
-        return distances(found.truth, found.detected, "center")
+        return CenterSum(*self._pairs)
 
 
 @frozen
@@ -202,13 +194,10 @@ class AxisError(_OfPairs):
         which = "" if self.axis == "both" else f", {self.axis}"
         return f"{super().label}{which}{', relative' if self.relative else ''}"
 
-    def values(self, found: Matches) -> Array:
+    @property
+    def need(self) -> AxisSum:
         """Absolute or relative difference of the half axes."""
-        error = np.abs(found.detected[:, 3:] - found.truth[:, 3:])
-        if self.relative:
-            error = error / found.truth[:, 3:]
-        taken = {"both": slice(0, 2), "major": slice(0, 1), "minor": slice(1, 2)}[self.axis]
-        return np.asarray(error[:, taken].mean(axis=1))
+        return AxisSum(*self._pairs, self.axis, self.relative)
 
 
 @frozen
@@ -241,9 +230,7 @@ class AngleError(_OfPairs):
         super().check()
         within_range(self, "round", 0, 1, open_low=True)
 
-    def values(self, found: Matches) -> Array:
-        """Difference modulo 180°, nan for near circles."""
-        turn = np.abs(found.detected[:, 2] - found.truth[:, 2])
-        turn = np.minimum(turn, 180 - turn)
-        roundest = np.maximum(found.truth[:, 4] / found.truth[:, 3], found.detected[:, 4] / found.detected[:, 3])
-        return np.where(roundest > self.round, math.nan, turn)
+    @property
+    def need(self) -> AngleSum:
+        """Difference modulo 180°, none for near circles."""
+        return AngleSum(*self._pairs, float(self.round))

@@ -9,27 +9,26 @@ import numpy as np
 from steelyard.align.sets import SetPairs
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
+from steelyard.core.need import Work
 from steelyard.core.scene import EllipseShape, LineShape
-from steelyard.core.stats import Stats
-from steelyard.core.weights import EachUnit
-from steelyard.metrics.ellipses.matched import Paired
+from steelyard.core.state import State
 from steelyard.metrics.ellipses.picture import scene
-from steelyard.metrics.ellipses.score import Score
+from steelyard.metrics.ellipses.score import Score, Scored
 
 BINS = 24
 
 
-def figures(pairs: SetPairs, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+def figures(pairs: SetPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures."""
-    metric = next((m for m in metrics if isinstance(m, Paired)), Score())
-    if not len(stats):
+    metric = next((m for m in metrics if isinstance(m, Scored)), Score())
+    if not len(state):
         return {}
-    return {"overlays": lambda: overlays(pairs, stats, metric), "distances": lambda: distances(stats, metric)}
+    return {"overlays": lambda: overlays(pairs, metric), "distances": lambda: distances(pairs, metric)}
 
 
-def overlays(pairs: SetPairs, stats: Stats, metric: Metric) -> Figure:
+def overlays(pairs: SetPairs, metric: Scored) -> Figure:
     """The worst images, one in the middle, and the best."""
-    values = metric.reduce(stats, EachUnit(len(stats)))
+    values = metric.by_unit(pairs, Work())
     defined = np.flatnonzero(~np.isnan(values))
     order = defined[np.argsort(values[defined], kind="stable")]
     chosen = list(dict.fromkeys([*order[:4].tolist(), *order[len(order) // 2 :][:1].tolist(), *order[-1:].tolist()]))
@@ -61,9 +60,9 @@ def overlays(pairs: SetPairs, stats: Stats, metric: Metric) -> Figure:
     )
 
 
-def distances(stats: Stats, metric: Metric) -> Figure:
+def distances(pairs: SetPairs, metric: Scored) -> Figure:
     """How far apart the ellipses of a pair are."""
-    found = metric.matches(stats).distance if isinstance(metric, Paired) else np.zeros(0)
+    found = metric.matches(pairs, Work()).distance
     columns: dict[str, Array] = {"low": np.zeros(0), "high": np.zeros(0), "count": np.zeros(0)}
     said = ""
     if len(found):
@@ -78,9 +77,9 @@ def distances(stats: Stats, metric: Metric) -> Figure:
     )  # fmt: skip
 
 
-def listing(pairs: SetPairs, stats: Stats) -> Listing:
+def listing(pairs: SetPairs, state: State) -> Listing:
     """Every ellipse of both sides, with the distance to its partner."""
-    found = Score().matches(stats)
+    found = Score().matches(pairs, Work())
     both = found.sides
     truths, detections = len(both.truth), len(both.detected)
     distance = np.full(truths + detections, np.nan)
@@ -90,7 +89,7 @@ def listing(pairs: SetPairs, stats: Stats) -> Listing:
     owner = np.concatenate([both.truth_owner, both.detected_owner])
     order = np.argsort(owner, kind="stable")
     columns: dict[str, Array | Texts] = {
-        "image": Texts(owner[order], [str(u) for u in stats.units.tolist()]),
+        "image": Texts(owner[order], [str(u) for u in pairs.units.tolist()]),
         "side": Texts((np.arange(len(owner)) >= truths).astype(int)[order], ["true", "detected"]),
         "partner": Texts(np.isnan(distance).astype(int)[order], ["has one", "has none"]),
         "distance": distance[order],

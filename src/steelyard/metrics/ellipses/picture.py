@@ -7,21 +7,20 @@ import numpy as np
 from steelyard.align.sets import SetPairs
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
+from steelyard.core.need import Work
 from steelyard.core.scene import EllipseShape, LineShape, Scene
-from steelyard.core.weights import EachUnit
-from steelyard.metrics.ellipses.data import measure
-from steelyard.metrics.ellipses.matched import Paired
+from steelyard.metrics.ellipses.score import Scored
 
 
 def scene(pairs: SetPairs, unit: int, metric: Metric) -> Scene:
     """The image at place `unit`, paired as the metric pairs."""
-    if not isinstance(metric, Paired):
+    if not isinstance(metric, Scored):
         raise InputError(
             f"metric '{metric}' makes no pairs with distances",
             remedy="Draw by score or score_truths, such as score(distance=wasserstein).",
         )
-    stats = measure(pairs).take(np.array([unit]))
-    found = metric.matches(stats)
+    alone, work = pairs.alone(unit), Work()
+    found = metric.matches(alone, work)
     both = found.sides
     true, detected = set(found.truth_row.tolist()), set(found.detected_row.tolist())
     shapes: list[EllipseShape | LineShape] = []
@@ -31,7 +30,7 @@ def scene(pairs: SetPairs, unit: int, metric: Metric) -> Scene:
         shapes.append(EllipseShape("prediction", x, y, degrees, a, b, f"D{j + 1}", j in detected))
     for first, second, distance in zip(found.truth.tolist(), found.detected.tolist(), found.distance, strict=True):
         shapes.append(LineShape("pair", first[0], first[1], second[0], second[1], f"{distance:.4g}"))
-    value = float(metric.reduce(stats, EachUnit(1))[0])
+    value = float(metric.by_unit(alone, work)[0])
     truths, detections = len(both.truth), len(both.detected)
     said = "undefined" if np.isnan(value) else f"{value:.4f}"
     return Scene(

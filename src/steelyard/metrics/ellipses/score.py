@@ -5,48 +5,76 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Literal
 
-import numpy as np
-
+from steelyard.align.sets import SetPairs
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import one_of
-from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.metrics.ellipses.matched import Matches, Paired
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.need import Work
+from steelyard.core.plan import UNITS
+from steelyard.core.state import State
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.match.ellipses import DISTANCES, WEIGHTS
+from steelyard.metrics.ellipses.matched import Matches, matches
+from steelyard.metrics.ellipses.pairing import DistanceName, Pairing, check_pairing, pairing
+from steelyard.metrics.ellipses.sums import MOST_WORK, ImageScore, ImageSum, OtherPairing
 
-MOST_WORK = 2e10  # about one image of 2,700 truths and detections: some seconds of optimal pairing
-
-
-def closeness(distance: Array, t: float) -> Array:
-    """f(d) = 1 up to the threshold, t / d beyond it. No division by zero."""
-    return np.divide(t, distance, out=np.ones(len(distance)), where=distance > t)
+IMAGES = ImageSum("images")
 
 
 @frozen
-class _Scored(Paired):
-    """A mean over images of the pairs' closeness, divided by a number of ellipses."""
+class Scored(Metric):
+    """A mean over images of the pairs' closeness, divided by a number of ellipses. Settings say how pairs are made."""
 
-    def numerator(self, stats: Stats, matching: str = "") -> Array:
-        """Sum of f over the pairs of each image."""
+    distance: DistanceName = "param"
+    t: float | None = None
+    matching: Literal["greedy", "optimal"] = "greedy"
+    weights: tuple[float, ...] = WEIGHTS
+    normalise: bool = False
 
-        def make() -> Array:
-            found: Matches = self.matches(stats, matching)
-            values = closeness(found.distance, self.threshold)
-            return np.bincount(found.owner, weights=values, minlength=len(stats))
+    def check(self) -> None:
+        """Check the distance, its threshold and its weights."""
+        check_pairing(self)
 
-        return stats.per_unit((type(self).name, self, matching), make)
+    @property
+    def threshold(self) -> float:
+        """The threshold, or the distance's usual one."""
+        return DISTANCES[self.distance].threshold if self.t is None else float(self.t)
 
+    @property
+    def pairing(self) -> Pairing:
+        """How pairs are made, as needs say it."""
+        return pairing(self.distance, self.matching, self.weights, self.normalise)
+
+    def matches(self, pairs: SetPairs, work: Work) -> Matches:
+        """The pairs that this metric is about."""
+        return matches(pairs, work, *self.pairing)
+
+    def by_unit(self, pairs: SetPairs, work: Work) -> Floats:
+        """The score of each image alone; nan where it has none."""
+        return State.of(pairs, (self.by_image, self.counted), work).totals(UNITS).of(self)
+
+    @property
     @abstractmethod
-    def by_image(self, stats: Stats, matching: str = "") -> Array:
+    def by_image(self) -> ImageScore:
         """The value of each image, 0 where it has none."""
 
+    @property
     @abstractmethod
-    def counted(self, stats: Stats) -> Array:
-        """1 for an image that has a value."""
+    def counted(self) -> ImageSum:
+        """The images that have a value."""
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    @property
+    def _otherwise(self) -> OtherPairing:
+        own = self.by_image
+        return OtherPairing(*self.pairing, own.t, own.over, own.empty)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The value of each image, and what the other way of pairing gives."""
+        return self.by_image, self.counted, IMAGES, self._otherwise
+
+    def reduce(self, totals: Declared) -> Floats:
         """Mean over images."""
-        return ratio(weights @ self.by_image(stats), weights @ self.counted(stats))
+        return ratio(totals[self.by_image], totals[self.counted])
 
     @property
     def label(self) -> str:
@@ -54,47 +82,23 @@ class _Scored(Paired):
         how = "" if self.matching == "greedy" else ", optimal pairs"
         return f"{self.title} ({self.distance}, t = {self.threshold:g}{how})"
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """Say where greedy and optimal pairing differ, and by how much."""
-        other = "optimal" if self.matching == "greedy" else "greedy"
-        differ, values = self._otherwise(stats, other).T
-        if _work(stats) > MOST_WORK:
+        differ, values, work, left = totals[self._otherwise].T
+        if left[0] or work[0] > MOST_WORK:
             return ("Greedy and optimal pairing were not compared: there are too many ellipses in one image.",)
-        used = weights @ np.ones(len(stats))
-        count = float((weights @ np.ascontiguousarray(differ))[0])
-        if not count:
+        if not differ[0]:
             return ()
-        value = float(ratio(weights @ np.ascontiguousarray(values), weights @ self.counted(stats))[0])
-        own = float(self.reduce(stats, weights)[0])
+        other = "optimal" if self.matching == "greedy" else "greedy"
+        value, own = float(ratio(values, totals[self.counted])[0]), float(self.reduce(totals)[0])
         return (
-            f"Greedy and optimal pairing differ in {count:,.0f} of {float(used[0]):,.0f} images: "
+            f"Greedy and optimal pairing differ in {differ[0]:,.0f} of {totals[IMAGES][0]:,.0f} images: "
             f"{own:.4f} with matching={self.matching}, {value:.4f} with matching={other}.",
         )
 
-    def _otherwise(self, stats: Stats, other: str) -> Array:
-        """By image: whether the other way of pairing differs, and the value it gives; 0 where that is too much."""
-
-        def make() -> Array:
-            if _work(stats) > MOST_WORK:
-                return np.zeros((len(stats), 2))
-            mine, theirs = (
-                np.bincount(found.owner, weights=found.distance, minlength=len(stats))
-                for found in (self.matches(stats), self.matches(stats, other))
-            )
-            differ = np.abs(mine - theirs) > 1e-9 * np.maximum(mine, theirs)
-            return np.stack([differ.astype(float), self.by_image(stats, other)], axis=1)
-
-        return stats.per_unit((type(self).name, self, "otherwise"), make)
-
-
-def _work(stats: Stats) -> float:
-    """What optimal pairing costs, about."""
-    truths, found = stats["truths"], stats["detections"]
-    return float((truths * found * np.minimum(truths, found)).sum())
-
 
 @frozen
-class Score(_Scored):
+class Score(Scored):
     r"""Ellipse score: how near the detections are, with a share lost for every one too few or too many.
 
     $S = \frac{1}{N} \sum_{\mathrm{images}} \frac{\sum_{\mathrm{pairs}} f(d)}{\max(n, m)}, \quad f(d) = \min(1, t / d)$
@@ -132,37 +136,25 @@ class Score(_Scored):
         """The one of the specification, and one that is smooth also for circles."""
         return cls(), cls(distance="wasserstein")
 
-    def by_image(self, stats: Stats, matching: str = "") -> Array:
-        """Numerator over max(n, m); 1 for an empty image, or 0 where it is left out."""
+    @property
+    def by_image(self) -> ImageScore:
+        """Over max(n, m); 1 for an empty image, or 0 where it is left out."""
+        return ImageScore(*self.pairing, self.threshold, "most", 1.0 if self.empty == "one" else 0.0)
 
-        def make() -> Array:
-            most = np.maximum(stats["truths"], stats["detections"])
-            empty: Array = np.full(len(stats), 1.0 if self.empty == "one" else 0.0)
-            np.divide(self.numerator(stats, matching), most, out=empty, where=most > 0)
-            return empty
-
-        return stats.per_unit(("by_image", self, matching), make)
-
-    def counted(self, stats: Stats) -> Array:
+    @property
+    def counted(self) -> ImageSum:
         """Every image, or those with an ellipse."""
-        if self.empty == "one":
-            return stats["images"]
+        return IMAGES if self.empty == "one" else ImageSum("with_any")
 
-        def make() -> Array:
-            return np.asarray((stats["truths"] + stats["detections"] > 0) * stats["images"])
-
-        return stats.per_unit("with_any", make)
-
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Images without an ellipse, where they do not count."""
         if self.empty == "one":
-            return super().left_out(stats, weights)
-        some = self.counted(stats)
-        return float((weights @ (stats["images"] - some))[0]), "images without an ellipse"
+            return 0, ""
+        return float(totals[IMAGES][0] - totals[self.counted][0]), "images without an ellipse"
 
 
 @frozen
-class TruthScore(_Scored):
+class TruthScore(Scored):
     r"""Ellipse score over truths only: how near each true ellipse was found; false detections cost nothing.
 
     $S_{\mathrm{truths}} = \frac{1}{N} \sum_{\mathrm{images}} \frac{\sum_{\mathrm{pairs}} \min(1, t / d)}{n}$
@@ -182,19 +174,16 @@ class TruthScore(_Scored):
     name = "score_truths"
     title = "Ellipse score over truths"
 
-    def by_image(self, stats: Stats, matching: str = "") -> Array:
-        """Numerator over n."""
+    @property
+    def by_image(self) -> ImageScore:
+        """Over n."""
+        return ImageScore(*self.pairing, self.threshold, "truths", 0.0)
 
-        def make() -> Array:
-            truths = stats["truths"]
-            return np.divide(self.numerator(stats, matching), truths, out=np.zeros(len(stats)), where=truths > 0)
-
-        return stats.per_unit(("by_image", self, matching), make)
-
-    def counted(self, stats: Stats) -> Array:
+    @property
+    def counted(self) -> ImageSum:
         """Images that have a truth."""
-        return stats.per_unit("with_truth", lambda: (stats["truths"] > 0).astype(float))
+        return ImageSum("with_truth")
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Images without truth."""
-        return float((weights @ (stats["truths"] == 0).astype(float))[0]), "images without truth"
+        return float(totals[IMAGES][0] - totals[self.counted][0]), "images without truth"

@@ -1,4 +1,4 @@
-"""Task `ellipses`: ellipses of each image, found and true. The data is in `data`, the pairs in `matched`.
+"""Task `ellipses`: ellipses of each image, found and true. Data: `data`; pairs: `matched`; sums: `sums`.
 
 Metrics
     `score` is that of the specification; `score_truths` divides by the truths only. `precision`, `recall`, `f1`,
@@ -9,11 +9,10 @@ Metrics
 from __future__ import annotations
 
 from steelyard.core.task import Task
-from steelyard.metrics.ellipses.data import OPTIONS, PREDICTION, TRUTH, measure, pair, prepare
+from steelyard.metrics.ellipses.data import OPTIONS, PREDICTION, TRUTH, pair, prepare
 from steelyard.metrics.ellipses.detection import F1, AveragePrecision, DetectionRate, Precision, Recall
 from steelyard.metrics.ellipses.errors import AngleError, AxisError, CenterError, MeanDistance, MeanIou
 from steelyard.metrics.ellipses.picture import scene
-from steelyard.metrics.ellipses.ranking import BY_CLASS
 from steelyard.metrics.ellipses.score import Score, TruthScore
 
 TASK = Task(
@@ -24,7 +23,7 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     pair=pair,
-    measure=measure,
+    measure=None,
     metrics=(
         Score, TruthScore, Precision, Recall, F1, AveragePrecision, DetectionRate,
         MeanDistance, MeanIou, CenterError, AxisError, AngleError,
@@ -36,6 +35,5 @@ TASK = Task(
     options=OPTIONS,
     prepare=prepare,
     scene=scene,
-    by_class=BY_CLASS,
     pictures="steelyard.metrics.ellipses.figures",
 )  # fmt: skip

@@ -1,0 +1,63 @@
+"""How pairs are made, as settings of metrics and of needs, and what is checked of those."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from steelyard.core.errors import InputError
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.spec import render_value
+from steelyard.match.assign import MATCHINGS
+from steelyard.match.ellipses import DISTANCES, WEIGHTS
+
+DistanceName = Literal["param", "center", "wasserstein", "iou", "hausdorff", "probiou"]
+Pairing = tuple[str, str, tuple[float, ...]]
+
+
+def pairing(distance: str, matching: str, weights: tuple[float, ...], normalise: bool) -> Pairing:
+    """Distance, way of matching, and the weights of x, y, angle, a, b; divided by their sum where asked for.
+
+    Only `param` has weights: the others have one entry for all.
+    """
+    if distance != "param":
+        return distance, matching, WEIGHTS
+    total = sum(weights) if normalise else 1.0
+    return distance, matching, tuple(float(w) / total for w in weights)
+
+
+def check_pairing(metric: Metric) -> None:
+    """Check settings that metrics over pairs share, as far as the metric has them."""
+    values = {name: getattr(metric, name) for name in metric.__dataclass_fields__}
+    if "distance" in values:
+        one_of(metric, "distance", *DISTANCES)
+    if "matching" in values:
+        one_of(metric, "matching", *MATCHINGS)
+    if "normalise" in values:
+        one_of(metric, "normalise", True, False)
+    for name in ("t", "within"):
+        if values.get(name) is not None:
+            check_threshold(metric, name, values["distance"])
+    if "weights" in values:
+        check_weights(metric, values["weights"])
+
+
+def check_threshold(metric: Metric, name: str, distance: str) -> None:
+    """A threshold is not negative, and below 1 for a distance that never exceeds 1."""
+    within_range(metric, name, 0, math.inf)
+    value = getattr(metric, name)
+    if not DISTANCES[distance].pixels and value >= 1:
+        raise InputError(
+            f"metric '{metric.name}': with distance={distance} every pair is within {name}={render_value(value)}",
+            remedy="That distance goes from 0 to 1.",
+        )
+
+
+def check_weights(metric: Metric, weights: object) -> None:
+    """Five numbers, none negative, not all 0."""
+    five = weights if isinstance(weights, tuple) and len(weights) == 5 else ()
+    if not any(five) or not all(isinstance(w, int | float) and 0 <= w <= 1e12 for w in five):
+        raise InputError(
+            f"metric '{metric.name}': weights cannot be {render_value(weights)}",
+            remedy="Give five numbers from 0 up: of xc, yc, theta, a, b. Example: weights=[1, 1, 0.1, 1, 1].",
+        )
