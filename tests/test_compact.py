@@ -88,7 +88,15 @@ def halves(task: str, overlap: int = 0) -> tuple[Any, Any, list[tuple[Any, Any]]
 
 @pytest.mark.parametrize(
     ("task", "overlap"),
-    [("weights", 0), ("weights", 3), ("losses", 3), ("rankings", 0), ("rankings", 3), ("sequences", 0), ("ellipses", 0)],
+    [
+        ("weights", 0),
+        ("weights", 3),
+        ("losses", 3),
+        ("rankings", 0),
+        ("rankings", 3),
+        ("sequences", 0),
+        ("ellipses", 0),
+    ],
 )
 def test_compacted_parts_merge_and_repeat(task: str, overlap: int, tmp_path: Path) -> None:
     truth, predictions, parts = halves(task, overlap)

@@ -13,13 +13,13 @@ import argparse
 
 import numpy as np
 
+from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
 from steelyard.core.weights import LeaveOneOut
+from steelyard.engine.intervals import BCA_BELOW, bca_interval, centred_interval, percentile_interval
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
-from steelyard.core.draws import BootstrapDraws, unit_keys
-from steelyard.engine.intervals import BCA_BELOW, bca_interval, centred_interval, percentile_interval
 
 POPULATION = 40_000
 SPECS = ("map", "map50", "map(area=small)")
