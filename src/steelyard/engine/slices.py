@@ -42,10 +42,9 @@ def slices(pairs: Paired, state: State, by: Sequence[str], measure: Callable[[An
     found = {}
     for code, name in enumerate(split.names):
         rows = split.codes == code
-        if state.units.copies is not None:
-            found[name] = measure(pairs.where(rows))
-        elif split.varies:
-            found[name] = measure(pairs.where(rows)).take(np.unique(split.owner[rows]))
+        if split.varies or state.units.copies is not None:
+            part = measure(pairs.where(rows))
+            found[name] = part if part.units.copies is not None else part.take(np.unique(split.owner[rows]))
         else:
             found[name] = state.take(np.flatnonzero(split.first == code))
     return found

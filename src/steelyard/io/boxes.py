@@ -41,6 +41,8 @@ def read_sides(
     if predictions is None:
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     how = [reading_of(options, side) for side in ("truth", "prediction")]
+    if how[0].format == "lvis" and not isinstance(truth, str | PathLike):
+        raise InputError("format=lvis is about a file, and the truth is in memory", remedy="Give the file's path.")
     if task.shape != "boxes" or all(map(_has_own_ids, (truth, predictions), how)):
         first = read_boxes(truth, task.truth, columns, "truth", task.shape)
         sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.shape, first)

@@ -108,5 +108,6 @@ def binned_table(name: str, truth: Array, prediction: Array, measure: str) -> Ta
 
 
 def other_texts(pairs: Pairs, rows: Array, most: int = 4) -> dict[str, Texts]:
-    """Columns of the truth that no metric reads (the food, the kitchen): a few, as a reader may look for them."""
-    return {name: Texts.of(values[rows].tolist()) for name, values in list(pairs.truth.other.items())[:most]}
+    """Columns of the truth that no metric reads (the food, the kitchen): a few, in the order of their names."""
+    other = pairs.truth.other
+    return {name: Texts.of(other[name][rows].tolist()) for name in sorted(other)[:most]}

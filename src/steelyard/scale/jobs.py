@@ -89,6 +89,7 @@ class Summary:
     rows: tuple[int, int]
     strays: int  # units of the predictions that the truth of this shard lacks
     notes: tuple[str, ...] = ()  # of the reader
+    repeated: int = 0  # units that came more than once among the files of a bucket
     new: bool = True
 
 
@@ -368,7 +369,8 @@ def unpack_empty(container: Container) -> Stats:
 
 
 def _kept(found: Gathered, path: str, name: str, notes: tuple[str, ...] = ()) -> Summary:
-    facts: dict[str, Any] = {"rows": (len(found.truth), len(found.prediction)), "notes": notes}
+    rows = (len(found.truth), len(found.prediction))
+    facts: dict[str, Any] = {"rows": rows, "notes": notes, "repeated": len(found.repeated)}
     arrays: dict[str, Array] = {}
     for side, records in zip(SIDES, (found.truth, found.prediction), strict=True):
         facts[side], packed = pack_records(records, side)
@@ -397,8 +399,12 @@ def _summary(container: Container, name: str, path: str) -> Summary:
     notes = container.facts.get("notes", ())
     if not isinstance(notes, tuple) or not all(type(note) is str for note in notes):
         raise unfit(path, "the notes are no texts")
+    repeated = container.facts.get("repeated", 0)
+    if type(repeated) is not int or repeated < 0:
+        raise unfit(path, f"the number of repeated units is {repeated}")
     totals = np.stack([total_digest(units, digests[:, side]) for side in (0, 1)])
-    return Summary(name, id_keys(units), totals, (rows[0], rows[1]), int(np.count_nonzero(~in_truth)), notes)
+    strays = int(np.count_nonzero(~in_truth))
+    return Summary(name, id_keys(units), totals, (rows[0], rows[1]), strays, notes, repeated)
 
 
 def _units(container: Container, path: str) -> tuple[Array, Array, Array, Array]:

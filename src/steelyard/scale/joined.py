@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.accumulator import Accumulator
 from steelyard.core.legacy import state_of
-from steelyard.core.metric import Metric
+from steelyard.core.metric import Metric, describe
 from steelyard.core.table import Table
 from steelyard.engine.measure import listed, measured, unit_values
 from steelyard.report.model import Report, UnitTable
@@ -39,6 +39,7 @@ def one_report(reports: Sequence[Report], chosen: Sequence[Metric], notes: Seque
         slices=slices,
         provenance=replace(first.provenance, metrics=tuple(specs)),
         notes=(*first.notes, *notes),
+        about=lambda: {str(metric): describe(type(metric)) for metric in chosen},
     )
 
 
@@ -49,6 +50,7 @@ def gathered(states: Sequence[jobs.State]) -> Accumulator:
     whole = Accumulator(
         data.task, by=request.by, missing=request.missing, extra=request.extra, columns=request.columns,
         options=request.options, confidence=request.confidence, draws=request.draws, seed=request.seed,
+        save_draws=request.save_draws,
     )  # fmt: skip
     for state in states:
         found = jobs.load_shard(data, state.name, state.drop)
@@ -56,12 +58,18 @@ def gathered(states: Sequence[jobs.State]) -> Accumulator:
     return whole
 
 
-def with_evidence(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> Report:
+def with_evidence(
+    report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric], in_one_place: Sequence[Metric] = ()
+) -> Report:
     """The report with its units, and with tables and figures where all rows fit in one place.
 
-    They are made when they are asked for, from the states in the work folder.
+    They are made when they are asked for, from the states in the work folder. The report of a task that declares its
+    needs has its units from the merged state; of another task, the metrics `in_one_place` have them from the report.
     """
-    units = replace(report, unit_table=lambda: _unit_table(report.unit, states, chosen))
+    kind = states[0].how.data.kind
+    units = report
+    if kind.measure is not None:
+        units = replace(report, unit_table=lambda: _unit_table(report, states, chosen, in_one_place))
     rows = sum((report.provenance.truth.rows, report.provenance.predictions.rows))
     if rows > GATHERED_ROWS:
         note = f"{rows:,} rows are too many for tables and figures in one place: they are left out."
@@ -69,10 +77,12 @@ def with_evidence(report: Report, states: Sequence[jobs.State], chosen: Sequence
 
     @cache
     def whole() -> Report:
-        return gathered(states).report(list(chosen), confidence=None)
+        return gathered(states).report(list(chosen), confidence=None, save_draws=False)
 
-    kind = states[0].how.data.kind
-    names = () if kind.tables is None or kind.measure is None else tuple(kind.tables(jobs.measured(states[0])[0]))
+    names: tuple[str, ...] = ()
+    if kind.tables is not None:
+        first: Any = measured(kind, jobs.joined(states[0])[0], chosen)
+        names = tuple(kind.tables(jobs.measured(states[0])[0] if kind.measure is not None else first))
     return replace(
         units,
         table_makers={name: partial(_table, whole, name) for name in names},
@@ -85,17 +95,18 @@ def _table(whole: Callable[[], Report], name: str) -> Table:
     return whole().table(name)
 
 
-def _unit_table(unit: str, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
-    """Every metric for each unit alone, shard by shard: no unit needs another."""
+def _unit_table(
+    report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric], in_one_place: Sequence[Metric]
+) -> UnitTable:
+    """Every metric for each unit alone, shard by shard: no unit needs another, unless all rows had to be together."""
+    alone = [metric for metric in chosen if metric not in in_one_place]
     parts = []
     for state in states:
-        kind = state.how.data.kind
-        if kind.measure is None:
-            part = measured(kind, jobs.joined(state)[0], chosen)
-        else:
-            part = listed(state_of(jobs.measured(state)[0]))
-        parts.append((part.units.ids, unit_values(part, chosen)))
+        part = listed(state_of(jobs.measured(state)[0]))
+        parts.append((part.units.ids, unit_values(part, alone)))
     ids = np.concatenate([part[0] for part in parts])
     order = np.argsort(ids, kind="stable")
-    values = {spec: np.concatenate([part[1][spec] for part in parts])[order] for spec in map(str, chosen)}
-    return UnitTable(unit, ids[order], values)
+    values = {spec: np.concatenate([part[1][spec] for part in parts])[order] for spec in map(str, alone)}
+    if in_one_place:
+        values |= report.units().values
+    return UnitTable(report.unit, ids[order], {str(metric): values[str(metric)] for metric in chosen})

@@ -42,7 +42,7 @@ GATHERED_ROWS = 2_000_000  # above, the default set leaves out what needs all ro
 Progress = Callable[[str, int, int], None]
 
 
-@takes_settings("explain", "save_draws")
+@takes_settings("explain")
 def evaluate_shards(
     task: str,
     truth: Pattern,
@@ -76,9 +76,8 @@ def evaluate_shards(
     """
     kind = catalogue.find_task(task)
     request = Request.of(task, metrics, settings)
-    for name in ("explain", "save_draws"):
-        if getattr(request, name):
-            raise InputError(f"'{name}' is not to be had from shards", remedy="Evaluate the whole data at once for it.")
+    if request.explain:
+        raise InputError("'explain' is not to be had from shards", remedy="Evaluate the whole data at once for it.")
     chosen = metrics_of(kind, request.metrics)
     resolve_options(kind, request.options)  # what is wrong there is wrong before any work
     if join not in ("auto", "pairs", "hash"):
@@ -111,6 +110,11 @@ def evaluate_shards(
             biggest = replace(biggest, how=measuring)
             probe = jobs.measured(biggest)[0]
         chosen = expanded(kind, chosen, metrics is None, state_of(probe))
+        if request.save_draws and probe.copies is not None:
+            raise InputError(
+                "'save_draws' is not to be had from shards whose rows are counted",
+                remedy="Evaluate them at once for it.",
+            )
         half = tuple(map(str, found.units[::2].tolist()))
         part = jobs.measured(replace(biggest, drop=(*biggest.drop, *half)))[0] if len(found.units) > 1 else probe
         whole_units = jobs.has_own_units(probe, found)
@@ -119,7 +123,7 @@ def evaluate_shards(
         reports = []
         if summed:
             reports.append(_summed(run, given, states, summed, sources))
-        if rest and kind.by_class is not None and whole_units and not request.by:
+        if rest and kind.by_class is not None and whole_units and not request.by and (probe.weight == 1).all():
             fit, asked = ranked.what_is_asked(kind.by_class, probe, part, rest)
             rest = [metric for metric in rest if metric not in fit]
             if fit and approximate is not None:
@@ -134,7 +138,7 @@ def evaluate_shards(
         if rest:
             reports.append(_gathered(run, given, rest, sources))
     report = one_report(reports, chosen, run.notes())
-    return with_evidence(report, given, chosen) if whole_units else report
+    return with_evidence(report, given, chosen, rest) if whole_units else report
 
 
 class _Run:
@@ -271,7 +275,7 @@ def _states(summaries: Sequence[jobs.Summary], how: jobs.Measuring, run: _Run) -
                 )
             drop.setdefault(index, []).append(unit)
             again.add(unit)
-    run.repeated = len(again)
+    run.repeated = len(again) + sum(summary.repeated for summary in summaries)
     return [jobs.State(how, one.name, tuple(sorted(drop.get(i, ())))) for i, one in enumerate(summaries)]
 
 
