@@ -1,0 +1,223 @@
+"""The same data on every path give an equal report, to the bit: scores with intervals and draws, slices, coverage,
+notes, settings, units, tables and figures.
+
+Two things name the path and differ: the sources and digests of the two sides, and the note about a unit that came more
+than once, which `evaluate` refuses.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from paths_help import Case, coco_case, contents, drawn_case, labels_case, lvis_case, radians_case, write_parts
+
+import steelyard as sy
+from steelyard.metrics import catalogue
+from steelyard.report.model import Report
+from steelyard.scale import evaluate_shards
+
+DRAWS = 100
+CASES: dict[str, Callable[[], Case]] = {task: partial(drawn_case, task) for task in catalogue.TASKS} | {
+    "boxes of COCO, not sliced": partial(coco_case, "boxes"),
+    "boxes of LVIS": lvis_case,
+    "ellipses in radians, not sliced": radians_case,
+    "labels of declared classes": partial(labels_case, "multiclass"),
+    "labels weighed, not sliced": partial(labels_case, "weighed"),
+    "labels in sets": partial(labels_case, "multilabel"),
+    "labels that are counted": partial(labels_case, "counted"),
+}
+
+
+@cache
+def case_of(name: str) -> Case:
+    return CASES[name]()
+
+
+@cache
+def expected(name: str) -> Report:
+    """The report of all the data at once."""
+    case = case_of(name)
+    sides = case.given(case.sides, "whole")
+    return sy.evaluate(case.task, *sides, case.metrics, draws=DRAWS, save_draws=True, **case.settings)
+
+
+@cache
+def expected_contents(name: str) -> dict[str, str]:
+    return contents(expected(name))
+
+
+def accumulator(case: Case) -> sy.Accumulator:
+    return sy.Accumulator(case.task, **case.settings)
+
+
+def gathered(case: Case, count: int, again: bool) -> list[sy.Accumulator]:
+    """An accumulator for each of so many parts."""
+    found = []
+    for number, part in enumerate(case.parts(count, again)):
+        found.append(accumulator(case))
+        found[-1].update(*case.given(part, f"part {number} of {count}"))
+    return found
+
+
+def told(case: Case, state: sy.Accumulator) -> Report:
+    return state.report(case.metrics, draws=DRAWS, save_draws=True)
+
+
+def one_batch(case: Case, folder: Path) -> Report:
+    return told(case, gathered(case, 1, False)[0])
+
+
+def shuffled_batches(case: Case, folder: Path) -> Report:
+    state = accumulator(case)
+    parts = case.parts(7, True)
+    for number in np.random.default_rng(33).permutation(7).tolist():
+        state.update(*case.given(parts[number], f"batch {number}"))
+    return told(case, state)
+
+
+def two_levels(case: Case, folder: Path) -> Report:
+    return told(case, merged(case))
+
+
+def merged(case: Case) -> sy.Accumulator:
+    """Five parts: the second takes over the last, the fourth the third; then the first takes over these two."""
+    parts = gathered(case, 5, True)
+    parts[1].merge(parts[4])
+    parts[3].merge(parts[2])
+    parts[0].merge(parts[3])
+    parts[0].merge(parts[1])
+    return parts[0]
+
+
+def saved(case: Case, folder: Path) -> Report:
+    merged(case).save(folder / "state")
+    return told(case, sy.Accumulator.load(folder / "state"))
+
+
+def as_bytes(case: Case, folder: Path) -> Report:
+    parts = gathered(case, 3, True)
+    for part in parts[1:]:
+        parts[0].merge(sy.Accumulator.from_bytes(part.to_bytes()))
+    return told(case, sy.Accumulator.from_bytes(parts[0].to_bytes()))
+
+
+def pickled(case: Case, folder: Path) -> Report:
+    parts = [pickle.loads(pickle.dumps(part)) for part in gathered(case, 3, True)]
+    for part in parts[1:]:
+        parts[0].merge(part)
+    return told(case, pickle.loads(pickle.dumps(parts[0])))
+
+
+def in_pairs(case: Case, folder: Path) -> Report:
+    paths = write_parts(folder, case.parts(3, True))
+    return shards(case, folder, paths, join="pairs")
+
+
+def by_hash(case: Case, folder: Path) -> Report:
+    truth = write_parts(folder / "3", case.parts(3, True))[0]
+    predictions = write_parts(folder / "2", case.parts(2, True))[1]
+    return shards(case, folder, [truth, predictions], join="hash", buckets=4)
+
+
+def shards(case: Case, folder: Path, paths: list[list[str]], **named: Any) -> Report:
+    engine = {"workers": 1, "draws": DRAWS, "save_draws": True, "work": folder / "work", **named}
+    return evaluate_shards(case.task, *paths, case.metrics, **engine, **case.settings)
+
+
+PATHS = {
+    "one batch": (one_batch, False),
+    "seven shuffled batches": (shuffled_batches, True),
+    "two-level merge": (two_levels, True),
+    "saved and loaded": (saved, True),
+    "bytes": (as_bytes, True),
+    "pickled": (pickled, True),
+    "shards in pairs": (in_pairs, True),
+    "shards by hash": (by_hash, True),
+}
+
+
+COUNTED = (
+    "rows that are counted lose their ids in the sums of shards: draws are refused, units and slices go by kind of row"
+)
+NOT_YET = {("labels that are counted", path): COUNTED for path in ("shards in pairs", "shards by hash")}
+READER_NOTE = "Scored by LVIS's rules: "  # counts what was left out, file by file
+
+
+def every_case() -> list[Any]:
+    found = []
+    for name, path in itertools.product(CASES, PATHS):
+        reason = NOT_YET.get((name, path))
+        marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+        found.append(pytest.param(name, path, id=f"{name}-{path}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("name", "path"), every_case())
+def test_every_path_gives_an_equal_report(name: str, path: str, tmp_path: Path) -> None:
+    case = case_of(name)
+    make, repeats = PATHS[path]
+    if case.files and path == "shards by hash":
+        with pytest.raises(sy.InputError, match=r"option truth\.format is about how files are read"):
+            make(case, tmp_path)
+        return
+    assert_equal(make(case, tmp_path), name, repeats)
+
+
+def assert_equal(found: Report, name: str, repeats: bool) -> None:
+    """Raise where a report is not that of all the data at once; names the parts that differ."""
+    wanted, said = expected_contents(name), contents(found)
+    assert [part for part in {**wanted, **said} if said.get(part) != wanted.get(part)] == []
+    again = f"1 units ({catalogue.find_task(case_of(name).task).unit}) came more than once and count once."
+    notes = [*expected(name).notes, *([again] if repeats else [])]
+    assert sorted(note for note in found.notes if not note.startswith(READER_NOTE)) == sorted(
+        note for note in notes if not note.startswith(READER_NOTE)
+    )
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a reader's note that counts is said once for each file, with that file's counts"
+)
+def test_a_readers_note_is_said_once(tmp_path: Path) -> None:
+    found = two_levels(case_of("boxes of LVIS"), tmp_path)
+    wanted = [note for note in expected("boxes of LVIS").notes if note.startswith(READER_NOTE)]
+    assert [note for note in found.notes if note.startswith(READER_NOTE)] == wanted
+
+
+def test_paths_that_name_the_same_units_have_the_same_digest(tmp_path: Path) -> None:
+    case = case_of("weights")
+    for makers in ((one_batch, shuffled_batches, saved), (in_pairs, by_hash)):
+        sides = []
+        for make in makers:
+            folder = tmp_path / make.__name__
+            folder.mkdir()
+            provenance = make(case, folder).provenance
+            sides.append((provenance.truth.digest, provenance.predictions.digest))
+        assert len(set(sides)) == 1
+
+
+def test_a_slice_of_counted_rows_has_its_own_units() -> None:
+    report = expected("labels that are counted")
+    sites = case_of("labels that are counted").sides[0]["site"][:-1]  # the last has no prediction and is left out
+    for site, scores in report.slices["site"].items():
+        assert scores["accuracy"].units == sites.count(site)
+
+
+def test_lvis_rules_are_refused_for_data_in_memory() -> None:
+    truth, results = case_of("boxes of LVIS").sides
+    with pytest.raises(sy.InputError, match="format=lvis is about a file, and the truth is in memory"):
+        sy.evaluate("boxes", truth, results, options={"format": "lvis"})
+
+
+@pytest.mark.slow
+def test_dask_gives_an_equal_report(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")  # installed by requirements/test.txt
+    case = case_of("weights")
+    paths = write_parts(tmp_path, case.parts(3, True))
+    assert_equal(shards(case, tmp_path, paths, join="pairs", engine="dask"), "weights", True)
