@@ -28,7 +28,7 @@ test: $(VENV)/test
 	$(PY) -m pytest -n 2
 
 kills: $(VENV)/test
-	STEELYARD_KILLS=50 $(PY) -m pytest -n 0 tests/test_kills*.py
+	STEELYARD_KILLS=50 $(PY) -m pytest -n 0 -rP tests/test_kills*.py
 	STEELYARD_KILLS=20 $(PY) -m pytest -n 0 tests/test_scale_clusters.py -k killed_in
 
 lint: $(VENV)/lint
