@@ -7,7 +7,7 @@ machines that see the same unit give it the same weight in the same draw.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 
 import numpy as np
@@ -16,6 +16,9 @@ from steelyard import _native
 from steelyard.core.weights import Array, Counts, Entries, Floats, Role, Weights
 
 HELD_BYTES = 64 << 20  # counts that are kept for the next metric
+CALL_WORK = 1 << 27  # sums of a native call, about: Ctrl-C is seen between calls
+CALL_DRAWS = 1024  # whose counts are made, and walked, in a call
+CALL_ROWS = 256  # of weights, which take longer
 SURE_UNITS = 200  # below, worlds of the randomisation test are few, and equal ones must come out equal
 
 
@@ -62,6 +65,13 @@ class _Drawn(Weights, ABC):
             self._totals[id(entries)] = (entries, self._scatter(entries))
         return self._totals[id(entries)][1]
 
+    def _in_calls(self, width: int, make: Callable[[int, int], Floats]) -> Floats:
+        """`make(first draw, draws)` for all draws, in calls of which none takes long. `width`: sums of a draw."""
+        step = max(32, CALL_WORK // max(1, width) // 32 * 32)
+        if step >= self.rows:
+            return make(0, self.rows)
+        return np.concatenate([make(start, min(step, self.rows - start)) for start in range(0, self.rows, step)])
+
     @abstractmethod
     def _pass(self, matrix: Floats) -> Floats:
         """Totals of the matrix's columns, one row a draw."""
@@ -69,6 +79,15 @@ class _Drawn(Weights, ABC):
     @abstractmethod
     def _scatter(self, entries: Entries) -> Floats:
         """Totals of the entries' columns, one row a draw."""
+
+
+def _width(matrix: Floats) -> int:
+    """Sums of a draw, about; to make a weight takes as long as some of them."""
+    return int(matrix.size + 8 * len(matrix))
+
+
+def _scattered(keys: Array, entries: Entries) -> int:
+    return 8 * len(keys) + len(entries.owner) + entries.size
 
 
 class BootstrapDraws(_Drawn):
@@ -89,29 +108,28 @@ class BootstrapDraws(_Drawn):
 
     def _pass(self, matrix: Floats) -> Floats:
         weighted = np.ascontiguousarray(matrix * self.base[:, np.newaxis])
-        totals: Floats = _native.poisson_totals(
-            self.keys, weighted, self.seed, self.first, self.rows, copies=self.copies
-        )
-        return totals
+
+        def make(start: int, count: int) -> Floats:
+            totals: Floats = _native.poisson_totals(
+                self.keys, weighted, self.seed, self.first + start, count, copies=self.copies
+            )
+            return totals
+
+        return self._in_calls(_width(weighted), make)
 
     def _scatter(self, entries: Entries) -> Floats:
         value = np.zeros(0) if entries.value is None and (self.base == 1).all() else entries.times(self.base)
-        totals: Floats = _native.poisson_scatter(
-            self.keys,
-            entries.owner,
-            entries.code,
-            value,
-            entries.size,
-            self.seed,
-            self.first,
-            self.rows,
-            copies=self.copies,
-        )
-        return totals
+        columns = (self.keys, entries.owner, entries.code, value, entries.size, self.seed)
+
+        def make(start: int, count: int) -> Floats:
+            totals: Floats = _native.poisson_scatter(*columns, self.first + start, count, copies=self.copies)
+            return totals
+
+        return self._in_calls(_scattered(self.keys, entries), make)
 
     def blocks(self) -> Iterator[Floats]:
         """Give the drawn weights in blocks of draws."""
-        for start, count in self._ranges(self._rows_a_block()):
+        for start, count in self._ranges(min(CALL_ROWS, self._rows_a_block())):
             block: Floats = _native.poisson_weights(self.keys, self.seed, start, count, copies=self.copies)
             block *= self.base
             yield block
@@ -124,7 +142,7 @@ class BootstrapDraws(_Drawn):
             return iter(self._counts)
         made = (
             _native.poisson_counts(self.keys, self.seed, start, count)
-            for start, count in self._ranges(8 * self._rows_a_block())
+            for start, count in self._ranges(min(CALL_DRAWS, 8 * self._rows_a_block()))
         )
         if self.rows * self.units > HELD_BYTES:
             return made
@@ -160,8 +178,13 @@ class SwapDraws(_Drawn):
         n = len(self.keys)
         weighted = matrix * np.concatenate([self.base, self.base])[:, np.newaxis]
         heads, tails = (weighted[n:], weighted[:n]) if self.other else (weighted[:n], weighted[n:])
-        flipped: Floats = _native.flip_totals(self.keys, np.ascontiguousarray(heads - tails), self.seed, 0, self.rows)
-        return np.asarray(flipped + tails.sum(axis=0))
+        between = np.ascontiguousarray(heads - tails)
+
+        def make(start: int, count: int) -> Floats:
+            totals: Floats = _native.flip_totals(self.keys, between, self.seed, start, count)
+            return totals
+
+        return np.asarray(self._in_calls(_width(between), make) + tails.sum(axis=0))
 
     def _scatter(self, entries: Entries) -> Floats:
         n = len(self.keys)
@@ -173,15 +196,21 @@ class SwapDraws(_Drawn):
         def flipped(part: slice) -> Floats:
             owner = np.ascontiguousarray(entries.owner[part] % n)
             code, weight = np.ascontiguousarray(entries.code[part]), np.ascontiguousarray(value[part])
-            totals: Floats = _native.flip_scatter(self.keys, owner, code, weight, entries.size, self.seed, 0, self.rows)
-            return totals
+
+            def make(start: int, count: int) -> Floats:
+                totals: Floats = _native.flip_scatter(
+                    self.keys, owner, code, weight, entries.size, self.seed, start, count
+                )
+                return totals
+
+            return self._in_calls(_scattered(self.keys, entries), make)
 
         always = np.bincount(entries.code[tails], weights=value[tails], minlength=entries.size)
         return np.asarray(flipped(heads) - flipped(tails) + always)
 
     def blocks(self) -> Iterator[Floats]:
         """Give the flips of both models' units in blocks of draws."""
-        step = self._rows_a_block()
+        step = min(CALL_ROWS, self._rows_a_block())
         for start in range(0, self.rows, step):
             count = min(step, self.rows - start)
             flips = _native.flip_weights(self.keys, self.seed, start, count)
@@ -192,7 +221,7 @@ class SwapDraws(_Drawn):
         """Give the flips as bytes, where units weigh 1 and are not few."""
         if len(self.keys) < SURE_UNITS or not (self.base == 1).all():
             return None
-        step = 8 * self._rows_a_block()
+        step = min(CALL_DRAWS, 8 * self._rows_a_block())
         starts = range(0, self.rows, step)
         return (self._sides(_native.flip_counts(self.keys, self.seed, k, min(step, self.rows - k))) for k in starts)
 
