@@ -66,6 +66,32 @@ def test_coco_is_read(tmp_path: Path, how: str) -> None:
     assert (tmp_path / "out.csv").read_text().count("\n") == 2
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_check_reads_what_is_packed(tmp_path: Path, packed: bool) -> None:
+    """The same findings, whether a file is packed or not: in a table with its own names, and beside another format."""
+
+    def laid(name: str, text: str) -> Path:
+        path = tmp_path / (f"{name}.gz" if packed else name)
+        path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+        return path
+
+    weights = sy.check("weights", laid("t.csv", TRUTH), laid("p.csv", PRED.replace("A,2,40\n", "")))
+    assert [(finding.code, finding.count) for finding in weights.findings] == [("missing", 1)]
+    table = "picture,label,x,y,w,h\n1,a,0,0,50,50\n"
+    boxes = sy.check(
+        "boxes",
+        laid("t1.csv", table),
+        laid("p1.csv", table.replace("h\n", "h,score\n").replace("50\n", "50,0.9\n")),
+        columns={"image": "picture"},
+    )
+    assert not boxes.errors, boxes
+    coco = {**BOXES, "images": [{**BOXES["images"][0], "file_name": "one.jpg"}]}
+    named = sy.check(
+        "boxes", laid("t2.json", json.dumps(coco)), laid("p2.csv", "image,label,x,y,w,h,score\n1,1,0,0,50,50,1\n")
+    )
+    assert not named.errors, named
+
+
 def test_trec_is_read(tmp_path: Path) -> None:
     (tmp_path / "q.qrels").write_bytes(BOM + b"q1 0 d1 1\n")
     (tmp_path / "r.run").write_bytes(gzip.compress(b"q1 Q0 d2 1 0.9 x\nq1 Q0 d1 2 0.5 x\n"))

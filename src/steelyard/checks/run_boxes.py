@@ -24,6 +24,7 @@ from steelyard.io.formats.dataset import Dataset
 from steelyard.io.formats.detect import TABLES, detect
 from steelyard.io.formats.fit import fit
 from steelyard.io.formats.reading import Reading
+from steelyard.io.text import ending
 from steelyard.report.findings import CheckReport, Finding
 
 
@@ -132,7 +133,7 @@ def _read(
         foreign = truth is not None and truth[1] is not None and truth[1].by_file
         if form in ("coco", "lvis") and not foreign and not how.names:
             return from_coco(data, name), None
-        if form == "csv" and not foreign and columns and Path(data).suffix.lower() in TABLES:
+        if form == "csv" and not foreign and columns and ending(data) in TABLES:
             return from_records(read_boxes(data, schema, columns, _side(name)), name), None
         like = _like(truth)
         found = read_dataset(data, how, _side(name), like)
@@ -150,7 +151,7 @@ def _like(truth: tuple[Side, Dataset | None] | None) -> Dataset | None:
     side, dataset = truth
     if dataset is not None:
         return dataset
-    if isinstance(side.source, str) and side.source.endswith(".json") and Path(side.source).is_file():
+    if isinstance(side.source, str) and ending(side.source) == ".json" and Path(side.source).is_file():
         try:
             return read_dataset(side.source, Reading(), "truth")
         except InputError:

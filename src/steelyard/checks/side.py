@@ -19,6 +19,7 @@ from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.records import Array, BoxRecords, Records, as_object
 from steelyard.io.coco import read_coco, text_ids
+from steelyard.io.text import is_plain, read_bytes
 from steelyard.report.findings import Finding
 
 if TYPE_CHECKING:
@@ -111,15 +112,12 @@ def from_coco(data: Any, name: str) -> Side:
     truth = name == "truth"
     path = isinstance(data, str | PathLike)
     source = str(data) if path else name
-    if path:
-        from steelyard.io.text import check_readable
-
-        check_readable(Path(data), source)
-        found = _native.coco_read(source, truth, 0)
-        text = None
-    else:
+    text: bytes | None = None
+    if not path:
         text = json.dumps(data, default=lambda value: value.tolist()).encode()
-        found = _native.coco_parse(text, truth, 0)
+    elif not is_plain(Path(data), source):
+        text = read_bytes(Path(data), source)
+    found = _native.coco_read(source, truth, 0) if text is None else _native.coco_parse(text, truth, 0)
     if isinstance(found, tuple):
         return _record_by_record(data, text, name, source, found)
     side = Side(name, source, text_ids(found["image"]), text_ids(found["label"]), found["box"])
