@@ -15,6 +15,7 @@ from steelyard.core.table import Table
 Array = NDArray[Any]
 MOST_POINTS = 1000  # of a cloud; more are counted in cells
 CELLS = 40
+NEAR = 1e-9  # of their size: numbers no farther apart are drawn as equal ones
 
 
 @frozen
@@ -70,10 +71,23 @@ class Listing:
         return len(next(iter(self.columns.values()), ()))
 
 
+def are_near(values: Array) -> bool:
+    """Whether numbers are equal, or so near to each other that bins between them would have no width."""
+    low, high = float(values.min()), float(values.max())
+    return high - low <= NEAR * max(abs(low), abs(high))
+
+
+def wide_range(values: Array) -> tuple[float, float]:
+    """The lowest and the highest number, set apart where they are equal or near to it: bins fit between."""
+    low, high = float(values.min()), float(values.max())
+    apart = max(0.5, 1e-6 * max(abs(low), abs(high))) if are_near(values) else 0.0
+    return low - apart, high + apart
+
+
 def points_or_cells(x: Array, y: Array) -> dict[str, Array]:
     """The points, or where there are too many to draw, how many lie in each cell of a grid."""
     if len(x) <= MOST_POINTS:
         return {"x": x, "y": y}
-    counts, xs, ys = np.histogram2d(x, y, bins=CELLS)
+    counts, xs, ys = np.histogram2d(x, y, bins=CELLS, range=[wide_range(x), wide_range(y)])
     i, j = np.nonzero(counts)
     return {"x": xs[i], "x2": xs[i + 1], "y": ys[j], "y2": ys[j + 1], "count": counts[i, j]}

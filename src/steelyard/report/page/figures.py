@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.figure import Figure
+from steelyard.core.figure import Figure, are_near
 from steelyard.core.score import Score
 from steelyard.core.slice import Slice, slice_text
 from steelyard.report.charts.library import available
@@ -83,7 +83,7 @@ def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) 
     for spec, score in list(scores.items()):
         values = np.asarray(units.values.get(spec, ()), dtype=float)
         values = values[np.isfinite(values)]
-        if len(values) < 5 or values.min() == values.max():
+        if len(values) < 5 or are_near(values):
             continue
         counts, edges = np.histogram(values, bins=min(BINS, max(5, round(len(values) ** 0.5 * 2))))
         measure = f", {score.measure}" if score.measure else ""
