@@ -218,3 +218,41 @@ def test_events_that_somebody_made_up_are_refused(tmp_path: Path) -> None:
     write_container(path, *Container(found.kind, found.facts, arrays))
     with pytest.raises(sy.InputError, match=r"\.events: a value of 'unit' is not from 0 to"):
         evaluate_shards("boxes", *files(tmp_path), "map", **how)
+
+
+def test_a_state_copied_over_another_is_made_again(tmp_path: Path) -> None:
+    """It is whole, and not the one that its name says."""
+    write_shards("boxes", tmp_path, 2, 3, units=8)
+    how: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
+    first = evaluate_shards("boxes", *files(tmp_path), METRICS, **how)
+    states = {path: path.read_bytes() for path in sorted((tmp_path / "work" / "states").iterdir())}
+    for kind in (".shard", ".sums", ".events", ".split", ".answers"):
+        one, other = [path for path in states if path.suffix == kind][:2]
+        one.write_bytes(states[other])
+        again = evaluate_shards("boxes", *files(tmp_path), METRICS, **how)
+        assert any("damaged" in note and one.name in note for note in again.notes)
+        assert without_note(again) == without_note(first)
+        assert one.read_bytes() == states[one]
+
+
+MADE_UP: dict[str, tuple[str, Callable[[str, Any], Any], str]] = {
+    "fewer draws": ("answers", lambda name, v: v[:-1] if len(v) == 100 else v, "99 rows, and 100 draws were asked for"),
+    "texts": ("answers", lambda name, v: np.array(["x"] * len(v), dtype=object), "is of type object"),
+    "negative counts": ("bins", lambda name, v: -1 - v, "a count of '.*' is negative"),
+    "fractions": ("bins", lambda name, v: v / 3, "is of type float64"),
+}
+
+
+@pytest.mark.parametrize("case", list(MADE_UP))
+def test_answers_and_bins_that_somebody_made_up_are_refused(case: str, tmp_path: Path) -> None:
+    kind, change, message = MADE_UP[case]
+    write_shards("boxes", tmp_path, 2, 2, units=8)
+    how: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
+    if kind == "bins":
+        how["approximate"] = 16
+    evaluate_shards("boxes", *files(tmp_path), "map", **how)
+    path = sorted((tmp_path / "work" / "states").glob(f"*.{kind}"))[-1]
+    found = read_container(path)
+    write_container(path, found.kind, found.facts, {name: change(name, v) for name, v in found.arrays.items()})
+    with pytest.raises(sy.InputError, match=message):
+        evaluate_shards("boxes", *files(tmp_path), "map", **how)

@@ -110,6 +110,17 @@ def is_whole(path: str | PathLike[str]) -> bool:
         return False
 
 
+def read_facts(path: str | PathLike[str]) -> Mapping[str, Any]:
+    """The facts of a file, or of the index that a file of several containers begins with."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(8)
+        reader = Reader(path, 0 if start == MAGIC else 8)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    return reader.facts if isinstance(reader.facts, dict) else {}
+
+
 def sealed(chunks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
     """The chunks, and behind them the SHA-256 of them all."""
     total = hashlib.sha256()
@@ -164,11 +175,12 @@ def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
 class Reader:
     """A file of which parts of arrays are read. Its checksum is not looked at: that would mean to read all of it."""
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    def __init__(self, path: str | PathLike[str], start: int = 0) -> None:
         self.path = str(path)
         try:
             with open(path, "rb") as file:
-                whole = os.fstat(file.fileno()).st_size
+                whole = os.fstat(file.fileno()).st_size - start
+                file.seek(start)
                 head = file.read(_HEAD.size)
                 length = _HEAD.unpack(head)[3] if len(head) == _HEAD.size and head.startswith(MAGIC) else 0
                 header, self.begin = read_header(head + file.read(min(length, whole)) + bytes(32), self.path)

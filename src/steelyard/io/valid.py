@@ -60,6 +60,29 @@ def check_weights(values: Array, units: int, name: str, where: str) -> None:
         raise unfit(where, f"a value of '{name}' is negative or not finite")
 
 
+def check_counts(values: Array, shape: Sequence[int | None], name: str, where: str) -> None:
+    """Counts: whole numbers, not negative."""
+    check_numbers(values, shape, "iu", name, where)
+    if values.size and int(values.min()) < 0:
+        raise unfit(where, f"a count of '{name}' is negative")
+
+
+def check_answers(arrays: Mapping[str, Array], asked: Mapping[str, int | None], where: str) -> None:
+    """Answers, named by what was asked, the class and their place; `asked` says how many rows each has (None: any)."""
+    for name, values in arrays.items():
+        question, _, place = name.rpartition(".")
+        if question not in asked or not place.isdecimal():
+            raise unfit(where, f"nobody asked for '{name}'")
+        if values.dtype.kind not in "iufb" or not 1 <= values.ndim <= 4:
+            raise unfit(where, f"'{name}' is of type {values.dtype} and of shape {values.shape}")
+        first = arrays.get(f"{question}.0")
+        rows = asked[question]
+        if first is None or (place != "0" and f"{question}.{int(place) - 1}" not in arrays):
+            raise unfit(where, f"'{name}' stands alone")
+        if rows not in (None, 1) and len(values) != rows:
+            raise unfit(where, f"'{name}' has {len(values)} rows, and {rows} draws were asked for")
+
+
 def check_range(values: Array, limit: int, name: str, where: str) -> None:
     """Places in something of so many: whole numbers from 0 up."""
     check_numbers(values, (None,), "iu", name, where)

@@ -40,7 +40,6 @@ from steelyard.io.container import (
     read_container,
     sealed,
     unfit,
-    write_container,
 )
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_side, read_sides
@@ -48,7 +47,7 @@ from steelyard.io.state import SIDES, pack_records, unpack_records
 from steelyard.io.valid import check_numbers, check_sorted
 from steelyard.io.write import write_durably
 from steelyard.metrics import catalogue
-from steelyard.scale.shards import content_hash, local_copy, state_name, state_path, there
+from steelyard.scale.shards import NAME, content_hash, keep, local_copy, state_name, state_path, there
 
 
 @frozen
@@ -144,7 +143,7 @@ def split(job: Split) -> str:
     cuts = cut(records, kind.truth.key, bucket_of(job.buckets), job.buckets)
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])
-    head = container_bytes("index", {}, {"starts": index})
+    head = container_bytes("index", {NAME: os.path.basename(target)}, {"starts": index})
     write_durably(target, sealed([len(head).to_bytes(8, "little"), head, *parts]))
     return name
 
@@ -290,7 +289,7 @@ def make_sums(job: Summing) -> str:
         totals=job.totals,
         seen=None,
     )
-    write_container(path, "sums", *pack_compacted(part))
+    keep(path, *pack_compacted(part))
     return name
 
 
@@ -377,7 +376,7 @@ def _kept(found: Gathered, path: str, name: str, notes: tuple[str, ...] = ()) ->
         arrays |= packed
     arrays |= {"units": found.units, "digests": found.digests, "unit_rows": found.rows}
     arrays["in_truth"] = _in_truth(found)
-    write_container(path, "shard", facts, arrays)
+    keep(path, facts, arrays)
     return _summary(Container("shard", facts, arrays), name, path)
 
 

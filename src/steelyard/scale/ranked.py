@@ -27,11 +27,11 @@ from steelyard.core.stats import Stats
 from steelyard.core.weights import Counts, Floats, LeaveOneOut, Plain, Weights
 from steelyard.engine.intervals import BCA_BELOW
 from steelyard.engine.sums import are_sums, sums
-from steelyard.io.container import Reader, read_container, write_container
-from steelyard.io.valid import check_range
+from steelyard.io.container import Reader, read_container
+from steelyard.io.valid import check_answers, check_counts, check_range
 from steelyard.scale.jobs import Data, State, Summary, measured, measuring_name
 from steelyard.scale.merge import Run, merged
-from steelyard.scale.shards import state_name, state_path, there
+from steelyard.scale.shards import keep, state_name, state_path, there
 
 EVENT_BYTES = 64  # that a worker needs for an event, about: its columns, their sorted copies, the order
 PIECES = 8  # jobs that a ranking is walked in, at least: whatever the number of workers, so that states stay the same
@@ -91,7 +91,7 @@ def make_events(job: Eventing) -> tuple[str, list[list[Array]]]:
                 arrays[f"{number}.{table}.begin"] = np.ascontiguousarray(events.begin, dtype=np.int64)
                 for column, values in events.columns.items():
                     arrays[f"{number}.{table}/{column}"] = np.ascontiguousarray(values)
-        write_container(path, "events", {"units": len(stats), "tables": tables_of}, arrays)
+        keep(path, {"units": len(stats), "tables": tables_of}, arrays)
     reader = Reader(path)
     counts = [
         [np.diff(reader.whole(f"{number}.{table}.begin")) for table in tables]
@@ -124,7 +124,7 @@ def lay_units(data: Data, states: Sequence[State], summaries: Sequence[Summary])
         arrays: dict[str, Array] = {"keys": id_keys(every[order])}
         for i in range(len(ids)):
             arrays[f"place{i}"] = place[ends[i] : ends[i + 1]]
-        write_container(path, "units", {"units": len(order)}, arrays)
+        keep(path, {"units": len(order)}, arrays)
     return name, int(Reader(path).facts["units"])
 
 
@@ -161,7 +161,7 @@ def walk(job: Walking) -> str:
     if job.data.request.confidence is None or count < 2:
         arrays = _streamed(job, by_class, readers, places, count)
         if arrays is not None:
-            write_container(path, "answers", {}, arrays)
+            keep(path, {}, arrays)
             return name
     walkers = {}
     for k in job.classes:
@@ -178,7 +178,7 @@ def walk(job: Walking) -> str:
                     for j, array in enumerate(walker(ask, piece)):
                         parts.setdefault(f"{i}.{k}.{j}", []).append(array)
         arrays |= {part: found[0] if len(found) == 1 else np.concatenate(found) for part, found in parts.items()}
-    write_container(path, "answers", {}, {part: np.ascontiguousarray(array) for part, array in arrays.items()})
+    keep(path, {}, {part: np.ascontiguousarray(array) for part, array in arrays.items()})
     return name
 
 
@@ -324,11 +324,20 @@ def read_answers(
     found: dict[tuple[Ask, str], Arrays] = {}
     for key in dict.fromkeys(job.key for job in jobs):
         mine = [(name, job) for name, job in zip(names, jobs, strict=True) if job.key == key]
-        files = [(read_container(state_path(data.work, "answers", name)).arrays, job) for name, job in mine]
+        files = [(_answers(state_path(data.work, "answers", name), job), job) for name, job in mine]
         for i, (ask, kind) in enumerate(mine[0][1].asked):
             if any(name.startswith(f"{i}.") for arrays, _ in files for name in arrays):
                 found[ask, kind] = by_class.combined(ask, _by_class(files, i))
     return found
+
+
+def _answers(path: str, job: Walking) -> Mapping[str, Array]:
+    """The answers of one file, whose names and sizes are those that were asked for."""
+    rows = {"plain": 1, "draws": job.data.request.draws}
+    arrays = read_container(path).arrays
+    asked = {f"{i}.{k}": rows.get(kind) for i, (_, kind) in enumerate(job.asked) for k in job.classes}
+    check_answers(arrays, asked, path)
+    return arrays
 
 
 def _by_class(files: Sequence[tuple[Mapping[str, Array], Walking]], number: int) -> Iterator[tuple[int, Arrays]]:
@@ -359,7 +368,7 @@ def make_histograms(job: Binning) -> str:
         by_class = data.kind.by_class
         if by_class is None:
             raise ValueError("a task without rankings")
-        write_container(path, "bins", {}, by_class.histograms(measured(job.state)[0], job.asks, job.bins))
+        keep(path, {}, by_class.histograms(measured(job.state)[0], job.asks, job.bins))
     return name
 
 
@@ -378,6 +387,8 @@ def add_histograms(data: Data, names: Sequence[str]) -> dict[str, Array]:
     """The histograms of all states together."""
     total: dict[str, Array] = {}
     for name in names:
-        for part, counts in read_container(state_path(data.work, "bins", name)).arrays.items():
+        path = state_path(data.work, "bins", name)
+        for part, counts in read_container(path).arrays.items():
+            check_counts(counts, total[part].shape if part in total else counts.shape, part, path)
             total[part] = total[part] + counts if part in total else counts
     return total

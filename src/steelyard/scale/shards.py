@@ -8,12 +8,13 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra, MissingPackage
-from steelyard.io.container import is_whole
+from steelyard.core.records import Array
+from steelyard.io.container import is_whole, read_facts, write_container
 from steelyard.io.parts import scratch, sweep
 from steelyard.io.text import check_readable
 from steelyard.version import __version__
@@ -27,6 +28,7 @@ PACKAGES = {
     "abfs": "adlfs",
     "az": "adlfs",
 }
+NAME = "state"  # the fact under which a state holds its own name
 Pattern = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -148,15 +150,28 @@ _damaged: list[str] = []
 
 
 def there(path: str) -> bool:
-    """Whether a state lies there, whole. A damaged one is removed, so that it is made again, and told of."""
+    """Whether a state lies there, whole and under its own name. Else it is removed, to be made again, and told of."""
     if not os.path.exists(path):
         return False
-    if is_whole(path):
+    if is_whole(path) and _own_name(path) == os.path.basename(path):
         return True
     _damaged.append(os.path.basename(path))
     with contextlib.suppress(OSError):
         os.unlink(path)
     return False
+
+
+def keep(path: str, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write a state. It holds its own name, so that one copied over another is noticed."""
+    write_container(path, os.path.splitext(path)[1][1:], {**facts, NAME: os.path.basename(path)}, arrays)
+
+
+def _own_name(path: str) -> object:
+    """The name that a state says it has; None where it says none."""
+    try:
+        return read_facts(path).get(NAME)
+    except InputError:
+        return None
 
 
 def damaged() -> tuple[str, ...]:
