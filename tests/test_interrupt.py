@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from steelyard.core import draws as drawing
+from steelyard.core.draws import BootstrapDraws, SwapDraws, unit_keys
 from steelyard.core.weights import Entries, Weights
-from steelyard.stats import draws as drawing
-from steelyard.stats.draws import BootstrapDraws, SwapDraws, unit_keys
 
 WITHIN = 5.0  # seconds; half a one where nothing else runs, and without the cuts it would be twenty or more
 UNITS = 30_000
@@ -23,7 +23,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGIN
 DRAWN = f"""
 import numpy as np
 from steelyard.core.weights import Entries
-from steelyard.stats.draws import BootstrapDraws, SwapDraws
+from steelyard.core.draws import BootstrapDraws, SwapDraws
 keys, ones = np.arange({UNITS}, dtype=np.uint64), np.ones({UNITS})
 kind, sides = KIND
 weights = kind(keys, ones, 0, 1_000_000)

@@ -28,7 +28,7 @@ PACKAGES = {
     "abfs": "adlfs",
     "az": "adlfs",
 }
-NAME = "state"  # the fact under which a state holds its own name
+NAME = "file name"  # the fact under which a state holds its own name
 Pattern = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
