@@ -11,7 +11,7 @@ from steelyard.core.need import Sum, Work, sum_by_unit
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
-from steelyard.metrics.regression import ROWS, rows_of
+from steelyard.metrics.rows import ROWS, rows_of
 
 
 def step_columns(truth: Array, prediction: Array, owner: Array, units: int) -> dict[str, Array]:

@@ -10,76 +10,15 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard.core.block import MomentsBlock, Pooled, SumBlock
+from steelyard.core.block import Pooled
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Moments, Sum, Work, sum_by_unit
-from steelyard.core.pairs import Array, Pairs
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.rows import ROWS, EpsilonError, RowMoments, RowSum, RowsWithin
 
 INFINITY = float("inf")
-
-
-def regression_columns(truth: Array, prediction: Array, owner: Array, units: int) -> dict[str, Array]:
-    """Sums by unit that the metrics below reduce."""
-
-    def total(values: Array) -> Array:
-        return np.bincount(owner, weights=values, minlength=units)
-
-    error = prediction - truth
-    positive = truth > 0
-    relative = np.zeros(len(truth))
-    relative[positive] = np.abs(error[positive]) / truth[positive]
-    return {
-        "rows": total(np.ones(len(truth))),
-        "zero_rows": total((~positive).astype(float)),
-        "positive_rows": total(positive.astype(float)),
-        "error": total(error),
-        "abs_error": total(np.abs(error)),
-        "squared_error": total(error * error),
-        "relative_error": total(relative),
-        "truth": total(truth),
-        "prediction": total(prediction),
-    }
-
-
-def rows_of(pairs: Pairs, work: Work) -> tuple[Array, Array]:
-    """True and predicted grams, row by row. A missing prediction that the policy keeps counts as 0 g."""
-    return work.once("rows", lambda: (pairs.truth_column("weight"), pairs.prediction_column("weight", missing=0.0)))
-
-
-def row_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
-    """Sums of rows by unit, by what they are of."""
-    return work.once("row columns", lambda: regression_columns(*rows_of(pairs, work), pairs.owner, len(pairs.units)))
-
-
-@frozen
-class RowSum(Sum):
-    """A sum over the rows of each unit: of their number, their errors, their grams."""
-
-    name = "rows.sum"
-
-    of: str = "rows"
-
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
-        """One of the sums that are made together."""
-        return SumBlock(row_columns(pairs, work)[self.of])
-
-
-@frozen
-class RowMoments(Moments):
-    """Means and products of true (column 0) and predicted (column 1) grams."""
-
-    name = "rows.moments"
-
-    def measure(self, pairs: Pairs, work: Work) -> MomentsBlock:
-        """The moments of both sides."""
-        return MomentsBlock.of(rows_of(pairs, work), pairs.owner, len(pairs.units))
-
-
-ROWS = RowSum("rows")
 
 
 @frozen
@@ -171,19 +110,6 @@ class MeanAbsolutePercentageError(Metric):
         if self.zero == "eps":
             return 0, ""
         return float(totals[RowSum("zero_rows")][0]), "rows with a true weight of 0"
-
-
-@frozen
-class EpsilonError(Sum):
-    """Errors relative to the true weight, or to the machine epsilon where that is larger."""
-
-    name = "rows.relative_to_epsilon"
-
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
-        """Their sum in each unit."""
-        truth, prediction = rows_of(pairs, work)
-        relative = np.abs(prediction - truth) / np.maximum(np.abs(truth), np.finfo(np.float64).eps)
-        return sum_by_unit(relative, pairs.owner, len(pairs.units))
 
 
 @frozen
@@ -321,21 +247,6 @@ class Within(Metric):
     def reduce(self, totals: Declared) -> Floats:
         """Number of rows within over number of rows."""
         return 100 * ratio(totals[RowsWithin(float(self.percent))], totals[ROWS])
-
-
-@frozen
-class RowsWithin(Sum):
-    """Rows whose prediction is at most so many percent off."""
-
-    name = "rows.within"
-
-    percent: float
-
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
-        """Their number in each unit."""
-        truth, prediction = rows_of(pairs, work)
-        within = 100 * np.abs(prediction - truth) <= self.percent * truth
-        return sum_by_unit(within.astype(float), pairs.owner, len(pairs.units))
 
 
 # A remainder below this share of what was subtracted is rounding, not variance.

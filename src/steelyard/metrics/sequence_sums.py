@@ -9,7 +9,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.need import Sum, Work
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import constant_in_unit, factorize
-from steelyard.metrics.regression import row_columns, rows_of
+from steelyard.metrics.rows import row_columns, rows_of
 
 
 @frozen

@@ -28,7 +28,8 @@ from steelyard.core.task import Policy, Task
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.instrument import RoundNumbers
-from steelyard.metrics.regression import INFINITY, ROW_METRICS, MeanAbsoluteError, RowSum, row_columns, rows_of
+from steelyard.metrics.regression import INFINITY, ROW_METRICS, MeanAbsoluteError
+from steelyard.metrics.rows import RowSum, row_columns, rows_of
 
 TRUTH = Schema(
     key=("dish", "item"),

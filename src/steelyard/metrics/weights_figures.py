@@ -12,7 +12,7 @@ from steelyard.core.need import Work
 from steelyard.core.pairs import Pairs
 from steelyard.core.state import State
 from steelyard.metrics.agreement import agreement_figures, other_texts
-from steelyard.metrics.regression import rows_of
+from steelyard.metrics.rows import rows_of
 
 
 def figures(pairs: Pairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
