@@ -236,11 +236,16 @@ class Killed:
             assert fits(shown(out), old, new), sorted(shown(out))
             took = min(took, self.whole(args))
             assert contents(out) == new  # hidden files too: nothing temporary is left
-            assert list(self.temporary.iterdir()) == []
+            assert [path for path in self.temporary.iterdir() if not pythons_own(path)] == []
             if self.in_time == KILLS:
                 break
         print(f"{self.in_time} of {self.kills} kills came in time")
         assert self.in_time == KILLS
+
+
+def pythons_own(path: Path) -> bool:
+    """Whether Python's `tempfile` wrote it, as it does once a process to see whether the folder can be written to."""
+    return path.is_file() and len(path.name) == 8 and path.read_bytes() in (b"", b"blat")
 
 
 def touched(folder: Path) -> list[tuple[str, int]]:

@@ -26,6 +26,14 @@ def reading(number: int, error: str = "") -> Reading:
     return Reading(f"{number:032x}", "m", "direct", "sha", (Turn("How much?", "245", usage={"a": 1}, error=error),))
 
 
+def test_a_line_that_is_longer_than_any(tmp_path: Path) -> None:
+    """It is not taken into memory: the file may have no end of a line at all."""
+    (tmp_path / NAME).write_bytes(b'{"key":"' + bytes(65 << 20) + b"\n")
+    for read in (read_journal, lambda folder: Journal(folder).__enter__()):
+        with pytest.raises(InputError, match=r"line 1: the line is damaged \(it is longer than 64 MB\)"):
+            read(tmp_path)
+
+
 def test_round_trip(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         journal.append([reading(1), reading(2, "no answer")])

@@ -15,6 +15,7 @@ from steelyard.cli.options import terminal_width
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.io.nutrition5k import write_frames as write_nutrition5k
+from steelyard.io.write import write_bytes
 from steelyard.vlm.answers import MODES, MOST_GRAMS
 from steelyard.vlm.backend import ModelOptions, open_backend
 from steelyard.vlm.frames import read_frames
@@ -223,8 +224,7 @@ def demo(output: Path) -> None:
     with as_file(files("steelyard") / "samples" / "vlm") as sample:
         for file in sorted(path for path in sample.rglob("*") if path.is_file()):
             target = folder / file.relative_to(sample)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(file.read_bytes())
+            write_bytes(target, file.read_bytes())
     frames, model, out = folder / "frames.csv", f"hf:{folder / 'model'}", folder / "run"
     say(f"$ steelyard vlm run {frames} --model {model} --out {out} --controls")
     backend = open_backend(model, ModelOptions(device="cpu"))

@@ -17,15 +17,17 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.vlm.ordinary import reason
 
 NAME = "journal.jsonl"
+MOST_LINE = 64 << 20  # bytes; two answers of the most that is read from a server, escaped, are below
 # A FIFO in its place must not hold the run up before it is known for one.
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _START = b'{"key":"'
@@ -208,7 +210,7 @@ def _damaged(path: Path, number: int, why: str) -> InputError:
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     with path.open("rb", buffering=1 << 20) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in _bounded(file, path):
             if not line.endswith(b"\n"):
                 return
             if not line.startswith((_START, _TEXT)):
@@ -216,12 +218,23 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
+def _bounded(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers; none is longer than any that a run writes, so that a file cannot fill the memory."""
+    for number in count(1):
+        line = file.readline(MOST_LINE + 1)
+        if len(line) > MOST_LINE:
+            raise _damaged(path, number, f"it is longer than {MOST_LINE >> 20} MB")
+        if not line:
+            return
+        yield number, line
+
+
 def _index(path: Path) -> tuple[set[bytes], set[str]]:
     """Keys that are done and texts that are kept, by the first bytes of each line."""
     done: set[bytes] = set()
     texts: set[str] = set()
     with path.open("rb", buffering=1 << 20) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in _bounded(file, path):
             if line.startswith(_START):
                 if line[_STATE] == b"d":
                     done.add(line[_KEY])
