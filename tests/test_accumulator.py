@@ -134,13 +134,19 @@ def test_unlike_truth_is_an_error() -> None:
         gathered.report()
 
 
-def test_a_buffer_may_be_used_again() -> None:
-    gathered = sy.Accumulator("weights")
-    weight, predicted = np.zeros(1), np.zeros(1)
-    for i in range(4):
-        weight[0], predicted[0] = 10 * i, 10 * i + 1
-        gathered.update({"dish": [i], "item": [0], "weight": weight}, {"dish": [i], "item": [0], "weight": predicted})
-    assert gathered.report("mae", confidence=None)["mae"].value == 1.0
+@every_task
+def test_buffers_may_be_used_again(task: str) -> None:
+    """Every column of both sides is overwritten after the update; the report is that of what was given."""
+    sides = [
+        {name: np.array(column) for name, column in side.items()} for side in DRAW[task](np.random.default_rng(4), 8)
+    ]
+    expected = sy.evaluate(task, *sides, confidence=None)
+    gathered = sy.Accumulator(task)
+    gathered.update(*sides)
+    for side in sides:
+        for column in side.values():
+            column[...] = ~column if column.dtype == bool else column[::-1].copy()
+    assert gathered.report(confidence=None).scores == expected.scores
 
 
 def test_images_without_objects_or_detections_count() -> None:

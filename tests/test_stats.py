@@ -9,6 +9,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 import steelyard as sy
+from steelyard.core.draws import SwapDraws, unit_keys
 from steelyard.engine.compare import holm
 from steelyard.engine.intervals import bca_interval, percentile_interval
 
@@ -68,6 +69,48 @@ def test_p_value_agrees_with_scipys_permutation_test() -> None:
         )
         assert found[spec].difference == pytest.approx(float(expected.statistic))
         assert found[spec].p == pytest.approx(float(expected.pvalue), abs=0.015)
+
+
+def test_p_value_counts_the_observed_world_itself() -> None:
+    """60 dishes of which A misses each by 10 g and B none: no drawn world has all coins alike, so p is 1 / (100 + 1)."""
+    truth = np.full(60, 300.0)
+    data, worse = one_item_dishes(truth, truth + 10)
+    found = sy.compare("weights", data, worse, {**worse, "weight": truth}, "mae", draws=100)
+    assert found["mae"].p == 1 / 101
+
+
+def test_worlds_equal_to_the_observed_one_up_to_rounding_are_as_extreme() -> None:
+    """B's errors are the smaller ones in every dish, so only worlds whose coins all fall alike are as extreme."""
+    rng = np.random.default_rng(0)
+    truth = np.full(4, 100.0)
+    data, a = one_item_dishes(truth, truth + rng.uniform(1, 2, 4).round(2))
+    b = {**a, "weight": truth + rng.uniform(0, 0.9, 4).round(2)}
+    flips = np.concatenate(list(SwapDraws(unit_keys(np.array(data["dish"])), np.ones(4), 0, 100).blocks()))[:, :4]
+    alike = np.count_nonzero((flips == flips[:, :1]).all(axis=1))
+    assert 0 < alike < 30
+    found = sy.compare("weights", data, a, b, ["mae", "rmse"], draws=100)
+    assert found["mae"].p == found["rmse"].p == (1 + alike) / 101
+
+
+def test_units_without_a_weight_do_not_count() -> None:
+    """Of four dishes one weighs 0; weights of 3 and 2 are one dish each. Two true zeros, of which one counts."""
+    truth, predictions = one_item_dishes([0.0, 10.0, 0.0, 20.0], [1.0, 11.0, 1.0, 21.0])
+    truth["sample_weight"] = [3.0, 1.0, 0.0, 2.0]
+    score = sy.evaluate("weights", truth, predictions, "mape", draws=100)["mape"]
+    assert (score.units, score.undefined) == (3, 1)
+    qrels = {"query": ["a", "b", "c"], "doc": ["x"] * 3, "relevance": [1, 1, 1], "sample_weight": [5.0, 0.0, 2.0]}
+    run = {"query": ["a", "b", "c"], "doc": ["x"] * 3, "score": [1.0] * 3}
+    assert sy.evaluate("rankings", qrels, run, "ap", draws=100)["ap"].units == 2
+
+
+def test_slices_of_few_units_are_warned_of() -> None:
+    """Thirty units are enough, 29 are few."""
+    rough = "below 30 units an interval is rough and tends to be too narrow."
+    for sizes, expected in (((30, 30), ()), ((30, 29), (f"1 of 2 slices have few units: {rough}",))):
+        truth, predictions = one_item_dishes(np.arange(sum(sizes)) + 1.0, np.arange(sum(sizes)) * 1.1 + 2)
+        truth["kind"] = ["a"] * sizes[0] + ["b"] * sizes[1]
+        assert sy.evaluate("weights", truth, predictions, "mae", by=["kind"], draws=100).notes == expected
+        assert sy.evaluate("weights", truth, predictions, "mae", by=["kind"], confidence=None).notes == ()
 
 
 def test_holm() -> None:
