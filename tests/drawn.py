@@ -247,6 +247,38 @@ def perfect_labels(truth: Data) -> Data:
     return {"id": truth["id"], "probability": (np.asarray(truth["label"]) == "yes").astype(float)}
 
 
+def draw_multiclass(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """A row a unit, four classes with probabilities, weights; every class has a row among any eight."""
+    names = np.array(["ant", "bee", "cat", "dog"])
+    label = np.where(np.arange(units) % 2 == 0, names[np.arange(units) // 2 % 4], rng.choice(names, units))
+    probability = rng.dirichlet(np.ones(4), units) + 0.8 * (label[:, np.newaxis] == names)
+    probability /= probability.sum(axis=1, keepdims=True)
+    ids = [f"r{i}" for i in range(units)]
+    truth = {"id": ids, "label": label, "weight": np.round(rng.uniform(0.5, 2, units), 2)}
+    return truth, {"id": ids, **{f"probability:{name}": probability[:, i] for i, name in enumerate(names)}}
+
+
+def draw_multilabel(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """A row a unit with none to three of four classes on either side."""
+    names = np.array(["ant", "bee", "cat", "dog"])
+    has = rng.random((units, 4)) < 0.45
+    found = has ^ (rng.random((units, 4)) < 0.2)
+    ids = [f"r{i}" for i in range(units)]
+    truth, predictions = (["|".join(names[row]) for row in side] for side in (has, found))
+    return {"id": ids, "labels": truth}, {"id": ids, "labels": predictions}
+
+
+def draw_counted(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """So many rows of labels alone that they are counted by cell, whatever the number of units asked for."""
+    names, rows = np.array(["ant", "bee", "cat"]), 10_001
+    label = rng.choice(names, rows)
+    ids = [f"r{i}" for i in range(rows)]
+    return {"id": ids, "label": label}, {
+        "id": ids,
+        "label": np.where(rng.random(rows) < 0.7, label, rng.choice(names, rows)),
+    }
+
+
 def draw_rankings(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """Ten relevant documents a query, so that every metric at 10 can be perfect; ties, and documents unjudged."""
     truth: Data = {"query": [], "doc": [], "relevance": [], "group": []}
@@ -350,6 +382,16 @@ DRAW: dict[str, Callable[[np.random.Generator, int], tuple[Data, Data]]] = {
     "rankings": draw_rankings,
     "captions": draw_captions,
 }
+# Other forms of a task's data, and the metrics that they are drawn for.
+VARIANTS: dict[str, tuple[Callable[[np.random.Generator, int], tuple[Data, Data]], tuple[str, ...]]] = {
+    "labels:multiclass": (
+        draw_multiclass,
+        ("accuracy", "balanced_accuracy", "macro(f1)", "weighted(f1)", "micro(f1)", "mcc", "kappa", "f1(label=bee)",
+         "macro(roc_auc)", "macro(ap)", "micro(roc_auc)", "ovo(roc_auc)", "log_loss", "brier", "ece"),
+    ),
+    "labels:multilabel": (draw_multilabel, ("accuracy", "macro(f1)", "micro(f1)", "weighted(f1)", "macro(precision)")),
+    "labels:counted": (draw_counted, ("accuracy", "balanced_accuracy", "macro(f1)", "mcc", "kappa", "recall(label=cat)")),
+}  # fmt: skip
 PERFECT: dict[str, Callable[[Data], Data]] = {
     "weights": same_columns("dish", "item", "weight"),
     "sequences": same_columns("sequence", "t", "weight"),

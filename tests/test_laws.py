@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from drawn import DRAW, PERFECT
+from drawn import DRAW, PERFECT, VARIANTS
 
 from steelyard import api
 from steelyard.core.draws import BootstrapDraws, SwapDraws, unit_keys
 from steelyard.core.legacy import is_legacy, state_of, stats_of
 from steelyard.core.metric import Metric, describe
+from steelyard.core.plan import JACKKNIFE, Plan
+from steelyard.core.plan import UNITS as UNITS_ALONE
 from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.core.totals import Totals
-from steelyard.core.weights import EachUnit, LeaveOneOut, Plain
+from steelyard.core.weights import EachUnit, LeaveOneOut, Plain, Role, Weights
 from steelyard.engine.measure import measured as measure_state
 from steelyard.engine.measure import shown
 from steelyard.io.read import read_table, to_records
@@ -26,18 +29,36 @@ UNITS = 24
 EVERY = [
     pytest.param(task, metric, id=f"{task}-{metric}") for task in catalogue.TASKS for metric in catalogue.metrics(task)
 ]
+VARIED = [
+    pytest.param(name, catalogue.parse(spec, "labels"), id=f"{name}-{spec}")
+    for name, (_, specs) in VARIANTS.items()
+    for spec in specs
+]
+DATA = DRAW | {name: draw for name, (draw, _) in VARIANTS.items()}
 every_metric = pytest.mark.parametrize(("task", "metric"), EVERY)
+every_metric_and_variant = pytest.mark.parametrize(("task", "metric"), EVERY + VARIED)
+listed_variants = [case for case in VARIED if case.values[0] != "labels:counted"]
+every_metric_listed = pytest.mark.parametrize(("task", "metric"), EVERY + listed_variants)
 every_task = pytest.mark.parametrize("task", list(catalogue.TASKS))
 
 
-def measured(task: str, truth: Any, predictions: Any) -> State:
-    """The state of all metrics of a task."""
-    kind = catalogue.find_task(task)
+def pairs_of(task: str, truth: Any, predictions: Any) -> Any:
+    """Both sides, read and joined."""
+    kind = catalogue.find_task(task.partition(":")[0])
     sides = [
         to_records(read_table(data, side), schema, {}, side)
         for data, side, schema in ((truth, "truth", kind.truth), (predictions, "prediction", kind.prediction))
     ]
-    return measure_state(kind, kind.join(*sides, Policy()), catalogue.metrics(task))
+    return kind.join(*sides, Policy())
+
+
+def measured(task: str, truth: Any, predictions: Any, rows: int | None = None) -> State:
+    """The state of all metrics of a task; of data that are a part of so many `rows`, where that decides the form."""
+    kind = catalogue.find_task(task.partition(":")[0])
+    pairs = pairs_of(task, truth, predictions)
+    if rows is not None and kind.measure_part is not None:
+        return state_of(kind.measure_part(pairs, rows))
+    return measure_state(kind, pairs, catalogue.metrics(kind.name))
 
 
 _cache: dict[tuple[str, int], State] = {}
@@ -45,7 +66,7 @@ _cache: dict[tuple[str, int], State] = {}
 
 def drawn(task: str, seed: int) -> State:
     if (task, seed) not in _cache:
-        _cache[task, seed] = measured(task, *DRAW[task](np.random.default_rng(seed), UNITS))
+        _cache[task, seed] = measured(task, *DATA[task](np.random.default_rng(seed), UNITS))
     return _cache[task, seed]
 
 
@@ -112,12 +133,126 @@ def test_order_of_rows_and_units_does_not_matter(task: str, metric: Metric) -> N
     assert same(value(metric, before), value(metric, after), 0.0)  # to the bit
 
 
-@every_metric
+@every_metric_listed
 def test_merge_is_concat(task: str, metric: Metric) -> None:
     stats = drawn(task, 4)
     parts = [stats.take(np.arange(start, UNITS, 3)) for start in range(3)]
     for order in ([0, 1, 2], [2, 0, 1]):
         assert same(value(metric, merged([parts[i] for i in order])), value(metric, stats), 0.0)
+
+
+APART = {  # what a unit keeps depends on all the others
+    ("captions", name): "document frequencies are of all references, and each part measures its own"
+    for name in ("cider", "spider")
+}
+
+
+def measured_apart() -> list[Any]:
+    found = []
+    for case in EVERY + VARIED:
+        task, metric = case.values
+        reason = APART.get((task, metric.name)) if catalogue.find_task(task.partition(":")[0]).measure else None
+        marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+        found.append(pytest.param(task, metric, id=case.id, marks=marks))
+    return found
+
+
+_apart: dict[str, tuple[State, list[State]]] = {}
+
+
+def in_parts(task: str) -> tuple[State, list[State]]:
+    """The state of all the data, and those of three parts, each read, joined and measured on its own."""
+    if task not in _apart:
+        truth, predictions = DATA[task](np.random.default_rng(17), UNITS)
+        key = catalogue.find_task(task.partition(":")[0]).truth.key[0]
+        unit = "group" if task == "labels" else key
+        group = dict(zip(map(str, truth[key]), map(str, truth[unit]), strict=True))
+        place = {name: i for i, name in enumerate(dict.fromkeys(group.values()))}
+        states = []
+        for number in range(3):
+            sides = []
+            for side in (truth, predictions):
+                keep = np.array([place[group[str(value)]] % 3 == number for value in side[key]])
+                sides.append({name: np.asarray(column)[keep] for name, column in side.items()})
+            states.append(measured(task, *sides, rows=len(truth[key])))
+        _apart[task] = measured(task, truth, predictions), states
+    return _apart[task]
+
+
+@pytest.mark.parametrize(("task", "metric"), measured_apart())
+def test_parts_measured_apart_merge_to_the_whole(task: str, metric: Metric) -> None:
+    whole, (a, b, c) = in_parts(task)
+    orders = [merged([a, b, c]), merged([c, a, b]), merged([merged([b, c]), a])]
+    for found in orders:
+        assert same(value(metric, found, found.units.plain), value(metric, whole, whole.units.plain), 0.0)
+        if whole.units.copies is None:
+            assert (found.units.ids == whole.units.ids).all()
+            for plan in (UNITS_ALONE, JACKKNIFE, Plan(Role.DRAWS, seed=1, rows=50)):
+                np.testing.assert_array_equal(found.totals(plan).of(metric), whole.totals(plan).of(metric))
+
+
+@every_metric_listed
+def test_jackknife_rows_are_states_without_a_unit(task: str, metric: Metric) -> None:
+    state = drawn(task, 18)
+    found = state.totals(JACKKNIFE).of(metric)
+    for i in (0, 7, UNITS - 1):
+        rest = state.take(np.delete(np.arange(UNITS), i))
+        assert same(found[i], value(metric, rest), 1e-9)
+
+
+MANY = 256
+FAST = ("weights", "sequences", "boxes", "losses", "ellipses", "labels", "rankings")
+
+
+class Given(Weights):
+    """Rows of weights as numbers, which no kernel may take for counts."""
+
+    role = Role.DRAWS
+
+    def __init__(self, rows: Any) -> None:
+        self.array, (self.rows, self.units) = rows, rows.shape
+
+    def blocks(self) -> Iterator[Any]:
+        yield self.array
+
+
+_many: dict[tuple[str, int], State] = {}
+
+
+def many_units(task: str, seed: int) -> State:
+    """Many units that all weigh 1."""
+    if (task, seed) not in _many:
+        truth, predictions = DATA[task](np.random.default_rng(seed), MANY)
+        truth.pop("weight" if task.startswith("labels") else "", None)
+        _many[task, seed] = measured(task, truth, predictions)
+    return _many[task, seed]
+
+
+@pytest.mark.parametrize(
+    ("task", "metric"), [case for case in EVERY + listed_variants if case.values[0].partition(":")[0] in FAST]
+)
+def test_byte_counts_agree_with_rows(task: str, metric: Metric) -> None:
+    """Draws and swaps of many units that weigh 1 come as bytes, which kernels may reduce in single precision."""
+    a, b = many_units(task, 19), many_units(task, 20)
+    keys, base = unit_keys(a.units.ids), np.ones(MANY)
+    stacked = State.stack([a, b])
+    for state, weights in (
+        (a, BootstrapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
+    ):
+        assert weights.counts() is not None
+        expected = Totals(state, Given(np.concatenate(list(weights.blocks())))).of(metric)
+        np.testing.assert_allclose(Totals(state, weights).of(metric), expected, rtol=1.2e-7, atol=1.2e-7)
+
+
+@every_metric
+def test_what_is_not_declared_cannot_be_read(task: str, metric: Metric) -> None:
+    asked = metric.adapted()
+    nothing = Totals(drawn(task, 1), Plain(np.ones(UNITS))).only(())
+    assert asked.needs()
+    with pytest.raises(KeyError, match="was not declared"):
+        asked.reduce(nothing)
 
 
 def merged(parts: list[State]) -> State:
@@ -127,14 +262,14 @@ def merged(parts: list[State]) -> State:
     return State.merge(parts)
 
 
-@every_metric
+@every_metric_listed
 def test_slice_is_a_weight_of_zero_or_one(task: str, metric: Metric) -> None:
     stats = drawn(task, 5)
     mask = np.arange(UNITS) % 2 == 0
     assert same(value(metric, stats.take(np.flatnonzero(mask))), value(metric, stats, mask.astype(float)), 1e-9)
 
 
-@every_metric
+@every_metric_listed
 def test_integer_weights_are_repeated_units(task: str, metric: Metric) -> None:
     stats = drawn(task, 6)
     counts = np.random.default_rng(7).integers(0, 4, UNITS)
@@ -142,7 +277,7 @@ def test_integer_weights_are_repeated_units(task: str, metric: Metric) -> None:
     assert same(value(metric, repeated), value(metric, stats, counts.astype(float)), 1e-9)
 
 
-@every_metric
+@every_metric_listed
 def test_scale_of_weights_does_not_matter(task: str, metric: Metric) -> None:
     stats = drawn(task, 8)
     weights = np.random.default_rng(9).uniform(0.1, 2, UNITS)
@@ -169,7 +304,7 @@ def test_perfect_predictions_are_best(task: str, metric: Metric) -> None:
         assert abs(found - best) < abs(value(metric, measured(task, truth, predictions)) - best)
 
 
-@every_metric
+@every_metric_listed
 def test_every_kind_of_weights_agrees_with_the_plain_ones(task: str, metric: Metric) -> None:
     """A row of draws, of the jackknife or of single units gives what the same weights give by themselves."""
     a, b = drawn(task, 12), drawn(task, 13)
