@@ -88,6 +88,10 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], list[str]]]
         {**BOTH, "target": [1, None]}, {**BOTH, "logit": [1, 3]}, {},
         ["row 1", "the cell is empty", "has a number"],
     ),
+    "empty, whatever is asked": (
+        {**BOTH, "target": [1, 0], "value": [1, 2]}, {**BOTH, "logit": [1, None], "value": [1, 2]}, {"metrics": "huber"},
+        ["row 1", "column 'target'", "'logit'", "is empty"],
+    ),
     "infinite": ({"image": [1], "target": [1]}, {"image": [1], "logit": [np.inf]}, {}, ["'inf'", "logit", "finite"]),
     "missing": ({**BOTH, "target": [1, 0]}, {"image": [1], "item": ["a"], "logit": [1]}, {}, ["1 of 2 rows", "'b'"]),
     "worst": (

@@ -15,7 +15,6 @@ Metrics
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -23,17 +22,16 @@ import numpy as np
 from steelyard.align.join import join
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of, within_range
-from steelyard.core.pairs import Array, Pairs
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.pairs import Pairs
 from steelyard.core.records import Column, Records, Schema
-from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
-from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.losses import focal_loss, huber_loss, smooth_l1_loss
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.loss_sums import BOX_LOSSES, SIDES, BoxSum, FocalSum, LossRows, sides
 
 INFINITY = float("inf")
-BOX_LOSSES: dict[str, Callable[..., Array]] = {"smooth_l1": smooth_l1_loss, "huber": huber_loss}
+CLASSES, POSITIVES, BOXES, IGNORED = map(LossRows, ("classes", "positives", "boxes", "ignored"))
 
 TRUTH = Schema(
     key=("image", "item"),
@@ -73,22 +71,22 @@ def pair(truth: Records, prediction: Records, policy: Policy) -> Pairs:
         raise InputError(
             "there is neither a column 'target' nor 'value'", where=truth.source, remedy="Give one of them, or both."
         )
-    for name, other in (("target", "logit"), ("value", "value")):
+    for name, other in SIDES:
         if name in truth and other not in prediction:
             raise InputError(
                 f"column '{other}' is missing, which column '{name}' of the truth goes with",
                 where=prediction.source,
                 remedy=f"Rename the column, or map it: --map prediction.{other}=YOUR_COLUMN.",
             )
-    return join(truth, prediction, TRUTH.key, policy)
+    pairs = join(truth, prediction, TRUTH.key, policy)
+    for name, other in SIDES:
+        _refuse_one_sided(pairs, name, other)
+    return pairs
 
 
-def _sides(pairs: Pairs, name: str, other: str) -> tuple[Array, Array]:
-    """A column of the truth and the one of the predictions that goes with it; nan where a row has neither."""
-    rows = len(pairs.owner)
-    if name not in pairs.truth:
-        return np.full(rows, np.nan), np.full(rows, np.nan)
-    truth, prediction = pairs.truth_column(name), pairs.prediction_column(other, missing=np.nan)
+def _refuse_one_sided(pairs: Pairs, name: str, other: str) -> None:
+    """Raise where a cell of one side is empty and the one that goes with it is not."""
+    truth, prediction = sides(pairs, name, other)
     differs = np.flatnonzero(np.isnan(truth) != np.isnan(prediction))
     if len(differs):
         row = int(differs[0])
@@ -101,30 +99,6 @@ def _sides(pairs: Pairs, name: str, other: str) -> tuple[Array, Array]:
             where=pairs.truth.where(int(pairs.truth_row[row]), name),
             remedy="Both must have a number, or neither.",
         )
-    return truth, prediction
-
-
-def measure(pairs: Pairs) -> Stats:
-    """The rows that count, as events; sums by image are made when a metric with its settings asks for them."""
-    units, owner = len(pairs.units), pairs.owner
-    target, logit = _sides(pairs, "target", "logit")
-    value, predicted = _sides(pairs, "value", "value")
-    keep = np.ones(len(owner), dtype=bool)
-    if "ignore" in pairs.truth:
-        keep = ~pairs.truth_column("ignore").astype(bool)
-    has_class, has_box = keep & ~np.isnan(target), keep & ~np.isnan(value)
-
-    def total(values: Array) -> Array:
-        return np.bincount(owner, weights=values, minlength=units)
-
-    columns = {
-        "classes": total(has_class.astype(float)),
-        "positives": total(np.where(has_class, target, 0.0)),
-        "boxes": total(has_box.astype(float)),
-        "ignored": total((~keep).astype(float)),
-    }
-    events = {"target": target[keep], "logit": logit[keep], "truth": value[keep], "prediction": predicted[keep]}
-    return Stats(pairs.units, columns, events=events, owner=owner[keep])
 
 
 class _Loss(Metric):
@@ -133,46 +107,9 @@ class _Loss(Metric):
     better = "lower"
     range = (0, INFINITY)
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Rows that were marked."""
-        return float((weights @ stats["ignored"])[0]), "rows marked to be ignored"
-
-
-def _sum_by_image(
-    stats: Stats, key: object, truth: str, prediction: str, loss: Callable[[Array, Array], Array]
-) -> Array:
-    def make() -> Array:
-        known = ~np.isnan(stats.events[truth])
-        each = np.zeros(len(known))
-        each[known] = loss(stats.events[prediction][known], stats.events[truth][known])
-        return stats.sum_events(each)
-
-    return stats.per_unit(key, make)
-
-
-def _focal_sum(stats: Stats, alpha: float, gamma: float, constant_alpha: bool, label_smoothing: float) -> Array:
-    return _sum_by_image(
-        stats,
-        ("focal", alpha, gamma, constant_alpha, label_smoothing),
-        "target",
-        "logit",
-        lambda logit, target: focal_loss(
-            logit,
-            target,
-            alpha=alpha,
-            gamma=gamma,
-            constant_alpha=constant_alpha,
-            label_smoothing=label_smoothing,
-            reduction="none",
-        ),
-    )
-
-
-def _box_sum(stats: Stats, name: str, delta: float) -> Array:
-    loss = BOX_LOSSES[name]
-    return _sum_by_image(
-        stats, (name, delta), "truth", "prediction", lambda p, t: loss(p, t, delta=delta, reduction="none")
-    )
+        return float(totals[IGNORED][0]), "rows marked to be ignored"
 
 
 def _check_focal(metric: Metric) -> None:
@@ -228,14 +165,21 @@ class FocalLoss(_Loss):
         """Say what it is divided by."""
         return self.title if self.per == "row" else f"{self.title} per positive"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Sum of losses over rows or positives."""
-        losses = _focal_sum(stats, self.alpha, self.gamma, self.constant_alpha, self.label_smoothing)
-        return ratio(weights @ losses, weights @ stats["classes" if self.per == "row" else "positives"])
+    def losses(self) -> FocalSum:
+        """The sum of losses."""
+        return FocalSum(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing)
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Losses, rows and positives."""
+        return self.losses(), CLASSES, POSITIVES, IGNORED
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of losses over rows or positives."""
+        return ratio(totals[self.losses()], totals[CLASSES if self.per == "row" else POSITIVES])
+
+    def why(self, totals: Declared) -> str:
         """Say which of the two is lacking."""
-        if (weights @ stats["classes"])[0] > 0:
+        if totals[CLASSES][0] > 0:
             return "there is no positive"
         return "no row has a class target"
 
@@ -249,9 +193,17 @@ class _BoxLoss(_Loss):
         """Check delta."""
         within_range(self, "delta", 0, INFINITY, open_low=True)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def losses(self) -> BoxSum:
+        """The sum of losses."""
+        return BoxSum(self.name, self.delta)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Losses and rows."""
+        return self.losses(), BOXES, IGNORED
+
+    def reduce(self, totals: Declared) -> Floats:
         """Sum of losses over rows."""
-        return ratio(weights @ _box_sum(stats, self.name, self.delta), weights @ stats["boxes"])
+        return ratio(totals[self.losses()], totals[BOXES])
 
 
 @frozen
@@ -349,16 +301,26 @@ class DetectionLossMetric(_Loss):
         """Plain, and with EfficientDet's settings."""
         return cls(), cls(box_weight=50.0, box_loss="huber", delta=0.1)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def losses(self) -> tuple[FocalSum, BoxSum]:
+        """The sums of both losses."""
+        return (
+            FocalSum(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing),
+            BoxSum(self.box_loss, self.delta),
+        )
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Losses of both parts, positives and coordinates."""
+        return *self.losses(), POSITIVES, BOXES, IGNORED
+
+    def reduce(self, totals: Declared) -> Floats:
         """Sum of the two parts."""
-        focal = _focal_sum(stats, self.alpha, self.gamma, self.constant_alpha, self.label_smoothing)
-        classes = ratio(weights @ focal, weights @ stats["positives"])
-        boxes = ratio(weights @ _box_sum(stats, self.box_loss, self.delta), weights @ stats["boxes"])
+        focal, box = self.losses()
+        classes, boxes = ratio(totals[focal], totals[POSITIVES]), ratio(totals[box], totals[BOXES])
         return self.class_weight * classes + self.box_weight * boxes
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def why(self, totals: Declared) -> str:
         """Say which part is lacking."""
-        return "no row has a value" if not (weights @ stats["boxes"])[0] > 0 else "there is no positive"
+        return "no row has a value" if not totals[BOXES][0] > 0 else "there is no positive"
 
 
 TASK = Task(
@@ -369,7 +331,7 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     pair=pair,
-    measure=measure,
+    measure=None,
     metrics=(FocalLoss, SmoothL1Loss, HuberLoss, DetectionLossMetric),
     defaults=("focal", "focal(per=positive)", "smooth_l1", "huber", "detection"),
 )
