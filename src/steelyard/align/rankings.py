@@ -12,10 +12,11 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.rankings import Content, Ids, Rankings
-from steelyard.core.records import Records
+from steelyard.core.records import Records, constant_in_unit
 from steelyard.core.task import Policy
 
 
@@ -40,6 +41,12 @@ class RankedPairs:
     missing: Array
     tied: Array
     coverage: Coverage
+    weight: Array | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """Rankings have no classes."""
+        return Facts()
 
     def by(self, name: str) -> tuple[Array, Array]:
         """A column of the truth, one value a judged document."""
@@ -63,8 +70,11 @@ class RankedPairs:
         return replace(self, **{name: getattr(self, name)[keep] for name in parts})
 
 
-def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Policy) -> RankedPairs:
-    """Join a run with the truth. Units come out in the order of their ids, whatever order they came in."""
+def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Policy, weight: str = "") -> RankedPairs:
+    """Join a run with the truth. Units come out in the order of their ids, whatever order they came in.
+
+    `weight` names the column of the truth that is the weight of a unit, where it has one.
+    """
     check_policy(policy)
     judged = _flat(as_rankings(truth, key))
     scored = as_rankings(run, key)
@@ -82,7 +92,7 @@ def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Po
     chosen = np.array(sorted(np.flatnonzero(keep).tolist(), key=names.__getitem__), dtype=np.int64)
     rows, owner = _gather(rows, judged.starts, chosen)
     known = np.where(missing, 0, retrieved[run_of] if len(retrieved) else 0)
-    return RankedPairs(
+    pairs = RankedPairs(
         truth=judged,
         units=judged.queries[chosen],
         owner=owner,
@@ -98,6 +108,10 @@ def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Po
             len(missing), len(extra), int((~missing).sum()), int(missing.sum()), int(extra.sum()), policy.missing
         ),
     )
+    if weight not in judged.columns:
+        return pairs
+    own = constant_in_unit(judged, weight, pairs.owner, pairs.source_rows(), len(pairs.units))
+    return replace(pairs, weight=np.nan_to_num(own))
 
 
 def as_rankings(records: Records, key: tuple[str, str]) -> Rankings:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-
-from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of, within_range
-from steelyard.core.pairs import Array
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.need import Sum
 from steelyard.core.spec import render_value
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.rankings.sums import ALL, Answerable, QueryCount, QueryValue
 
-ALL = 2**62  # a cut behind every rank
-_RANK = {"id": "rank", "input": "rank_input", "single": "rank_single"}
+QUERIES, MISSING, TIED = map(QueryCount, ("queries", "missing", "tied"))
 
 
 @frozen
@@ -34,8 +30,12 @@ class QueryMetric(Metric):
     ties: Literal["id", "input", "single"] = "id"
 
     @abstractmethod
-    def values(self, stats: Stats) -> Floats:
-        """The value of each query; nan where it has none."""
+    def value(self) -> QueryValue:
+        """The need of each query's value."""
+
+    @abstractmethod
+    def answerable(self) -> Answerable:
+        """The need of the queries that have a value."""
 
     def check(self) -> None:
         """Check the settings that all of them have, and those that some have."""
@@ -49,27 +49,25 @@ class QueryMetric(Metric):
         if hasattr(self, "level"):
             within_range(self, "level", 0, float("inf"))
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def counted(self) -> Sum:
+        """The need of the queries that the mean is over."""
+        return QUERIES if self.empty == "zero" else self.answerable()
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Values, the queries that have one, and what notes count."""
+        return self.value(), self.counted(), QUERIES, MISSING, TIED
+
+    def reduce(self, totals: Declared) -> Floats:
         """The mean over the queries that have a value."""
-        value = stats.per_unit(("value", self), lambda: np.nan_to_num(self._value(stats), nan=0.0))
-        defined = stats.per_unit(("defined", self), lambda: (~np.isnan(self._value(stats))).astype(np.float64))
-        return ratio(weights @ value, weights @ defined)
+        return ratio(totals[self.value()], totals[self.counted()])
 
-    def _value(self, stats: Stats) -> Floats:
-        def make() -> Floats:
-            values = self.values(stats)
-            return np.nan_to_num(values, nan=0.0) if self.empty == "zero" else values
-
-        return stats.per_unit(("each", self), make)
-
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Queries without a value."""
-        undefined = stats.per_unit(("undefined", self), lambda: np.isnan(self._value(stats)).astype(np.float64))
-        return float((weights @ undefined)[0]), "queries without a relevant document"
+        return float((totals[QUERIES] - totals[self.counted()])[0]), "queries without a relevant document"
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """Say what counts as 0, and whether ties decided anything."""
-        missing, tied = float((weights @ stats["missing"])[0]), float((weights @ stats["tied"])[0])
+        missing, tied = float(totals[MISSING][0]), float(totals[TIED][0])
         found = []
         if missing:
             found.append(f"{missing:g} queries are not in the run and count as 0.")
@@ -80,37 +78,11 @@ class QueryMetric(Metric):
         return tuple(found)
 
 
-def events(stats: Stats, ties: str) -> tuple[Array, Array, Array]:
-    """Ranks and relevances as the native core takes them, and where each query begins."""
+class RelevantMetric(QueryMetric):
+    """One that has a value for the queries with a relevant document: one of at least `level`."""
 
-    def make() -> Array:
-        return np.searchsorted(stats.owner, np.arange(len(stats) + 1)).astype(np.int64)
+    level: float
 
-    return stats.events[_RANK[ties]], stats.events["relevance"], stats.per_unit("starts", make)
-
-
-@frozen
-class Hits:
-    """What the first k documents of each query hold."""
-
-    relevant: Floats
-    hits: Floats
-    precisions: Floats
-    first: Floats
-
-
-def hits(stats: Stats, ties: str, k: int | None, level: float) -> Hits:
-    """Count hits among the first k; `precisions` is the sum of the precisions at them, `first` the first one's rank."""
-
-    def make() -> Array:
-        found: Array = _native.ranking_hits(*events(stats, ties), ALL if k is None else k, float(level))
-        return found
-
-    columns: Any = stats.per_unit(("hits", ties, k, level), make).T
-    return Hits(*columns)
-
-
-def over(numerator: Floats, denominator: Any, defined: Array) -> Floats:
-    """Divide where defined; nan elsewhere."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(defined, numerator / denominator, np.nan)
+    def answerable(self) -> Answerable:
+        """Queries with a relevant document."""
+        return Answerable(self.level)

@@ -10,8 +10,10 @@ import numpy as np
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.stats import Stats
-from steelyard.core.weights import EachUnit
+from steelyard.core.need import Work
+from steelyard.core.plan import POINT, UNITS
+from steelyard.core.state import State
+from steelyard.core.units import Units
 from steelyard.metrics.rankings.graded import DiscountedGain
 from steelyard.metrics.rankings.hits import Hit, Precision, Recall
 
@@ -20,22 +22,26 @@ MOST_QUERIES = 400
 MOST_BARS = 40
 
 
-def figures(pairs: RankedPairs, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+def figures(pairs: RankedPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures."""
-    return {"depth": lambda: depth(stats), "queries": lambda: queries(stats, metrics[0])} if len(stats) else {}
+    return {"depth": lambda: depth(pairs), "queries": lambda: queries(state, metrics[0])} if len(state) else {}
 
 
-def depth(stats: Stats) -> Figure:
+def depth(pairs: RankedPairs) -> Figure:
     """Precision, recall, hit rate and nDCG of the first k, by k."""
-    longest = float(stats["retrieved"].max(initial=1))
+    longest = float(pairs.retrieved.max(initial=1))
     depths = [k for k in DEPTHS if k <= longest] or [1]
-    whole = stats.whole()
-    columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
-    for name, kind in (("nDCG", DiscountedGain), ("recall", Recall), ("precision", Precision), ("hit rate", Hit)):
-        for k in depths:
-            columns["series"].append(name)
-            columns["x"].append(k)
-            columns["y"].append(float(kind(k=k).reduce(stats, whole)[0]))
+    kinds = (("nDCG", DiscountedGain), ("recall", Recall), ("precision", Precision), ("hit rate", Hit))
+    shown = [(name, k, kind(k=k)) for name, kind in kinds for k in depths]
+    work, needs = Work(), dict.fromkeys(need for *_, metric in shown for need in (metric.value(), metric.counted()))
+    totals = State(
+        Units(pairs.units, pairs.weight), pairs.facts, {need: need.measure(pairs, work) for need in needs}
+    ).totals(POINT)
+    columns: dict[str, list[Any]] = {
+        "series": [name for name, _, _ in shown],
+        "x": [k for _, k, _ in shown],
+        "y": [float(totals.of(metric)[0]) for *_, metric in shown],
+    }
     return Figure(
         "depth", "curves", "Scores by depth", columns,
         {"x": "first k documents", "y": "mean over queries", "ticks": depths, "points": True},
@@ -43,12 +49,12 @@ def depth(stats: Stats) -> Figure:
     )  # fmt: skip
 
 
-def queries(stats: Stats, metric: Metric) -> Figure:
+def queries(state: State, metric: Metric) -> Figure:
     """Each query's own score, the worst first."""
-    values = metric.reduce(stats, EachUnit(len(stats)))
+    values = state.totals(UNITS).of(metric)
     order = np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
     order = order[~np.isnan(values[order])]
-    names = [str(u) for u in stats.units[order].tolist()]
+    names = [str(u) for u in state.units.ids[order].tolist()]
     if len(order) <= MOST_BARS:
         return Figure(
             "queries", "bars", f"{metric.label}, query by query", {"name": names, "value": values[order]},
@@ -65,7 +71,7 @@ def queries(stats: Stats, metric: Metric) -> Figure:
     )
 
 
-def listing(pairs: RankedPairs, stats: Stats) -> Listing:
+def listing(pairs: RankedPairs, state: State) -> Listing:
     """Every judged document with its rank."""
     documents = pairs.truth.documents
     found = pairs.rank > 0

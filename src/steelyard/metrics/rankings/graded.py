@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
-from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of, within_range
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats
-from steelyard.metrics.rankings.base import ALL, QueryMetric, events, hits, over
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.metrics.rankings.base import QueryMetric, RelevantMetric
+from steelyard.metrics.rankings.sums import Answerable, BiasedValue, ExpectedValue, GainValue, HitValue, QueryValue
 
 
 @frozen
@@ -57,11 +52,13 @@ class DiscountedGain(QueryMetric):
         """Name the cut."""
         return self.title if self.k is None else f"{self.title} at {self.k}"
 
-    def values(self, stats: Stats) -> Floats:
+    def value(self) -> QueryValue:
         """Gain over ideal gain."""
-        k, exponential = ALL if self.k is None else self.k, self.gain == "exponential"
-        gain, ideal = _native.ranking_gain(*events(stats, self.ties), k, float(self.level), exponential).T
-        return over(gain, ideal, ideal > 0)
+        return GainValue(self.k, self.gain, self.level, self.ties)
+
+    def answerable(self) -> Answerable:
+        """Queries with something to gain."""
+        return Answerable(self.level, self.gain)
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -70,7 +67,7 @@ class DiscountedGain(QueryMetric):
 
 
 @frozen
-class RankBiasedPrecision(QueryMetric):
+class RankBiasedPrecision(RelevantMetric):
     r"""Rank-biased precision: what a reader finds who goes on to the next document with probability p.
 
     $\mathrm{RBP} = (1 - p) \sum_i \mathrm{rel}_i\,p^{\,i-1}$
@@ -103,12 +100,9 @@ class RankBiasedPrecision(QueryMetric):
         if self.p == 1:
             raise InputError("metric 'rbp': p cannot be 1", remedy="It must be below 1: such a reader never stops.")
 
-    def values(self, stats: Stats) -> Floats:
+    def value(self) -> QueryValue:
         """Discounted hits."""
-        graded = self.gain == "graded"
-        found = _native.ranking_rbp(*events(stats, self.ties), float(self.p), float(self.level), graded)
-        column: Floats = found[:, 0]
-        return column
+        return BiasedValue(self.p, self.level, self.gain, self.ties)
 
 
 @frozen
@@ -148,17 +142,13 @@ class ExpectedReciprocalRank(QueryMetric):
         """Name the cut."""
         return self.title if self.k is None else f"{self.title} at {self.k}"
 
-    def values(self, stats: Stats) -> Floats:
+    def value(self) -> QueryValue:
         """As the formula says, query by query."""
-        relevance = stats.events["relevance"]
-        if len(relevance) and relevance.max() > self.max:
-            raise InputError(
-                f"metric '{self}': a relevance of {relevance.max():g} is above max={self.max}",
-                remedy=f"Set max to the highest degree: err(max={int(np.ceil(relevance.max()))}).",
-            )
-        k = ALL if self.k is None else self.k
-        found: Floats = _native.ranking_err(*events(stats, self.ties), k, float(self.max))[:, 0]
-        return found
+        return ExpectedValue(self.k, self.max, self.ties)
+
+    def answerable(self) -> Answerable:
+        """Queries with a document of positive relevance."""
+        return Answerable(0, "linear")
 
 
 @frozen
@@ -190,11 +180,13 @@ class Judged(QueryMetric):
         """Name the cut."""
         return self.title if self.k is None else f"{self.title} at {self.k}"
 
-    def values(self, stats: Stats) -> Floats:
+    def value(self) -> QueryValue:
         """Judged documents over documents."""
-        found = hits(stats, self.ties, self.k, 0.0)
-        size = stats["retrieved"] if self.k is None else np.minimum(stats["retrieved"], self.k)
-        return over(found.hits, np.maximum(size, 1), found.relevant > 0)
+        return HitValue("judged", self.k, 0, self.ties)
+
+    def answerable(self) -> Answerable:
+        """Queries with a judged document."""
+        return Answerable(0)
 
 
 METRICS: tuple[type[Metric], ...] = (DiscountedGain, RankBiasedPrecision, ExpectedReciprocalRank, Judged)

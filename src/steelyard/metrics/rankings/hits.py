@@ -6,25 +6,25 @@ relevant. A document is relevant where its relevance is at least `level`; one wi
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-import numpy as np
-
-from steelyard import _native
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats
-from steelyard.metrics.rankings.base import QueryMetric, events, hits, over
+from steelyard.core.metric import Metric, one_of
+from steelyard.metrics.rankings.base import RelevantMetric
+from steelyard.metrics.rankings.sums import HitValue, PreferenceValue, QueryValue, RPrecisionValue
 
 
 @frozen
-class _AtK(QueryMetric):
+class _AtK(RelevantMetric):
     at = "k"
+    formula: ClassVar[str]  # of `sums.FORMULAS`
 
     k: int | None = None
     level: float = 1
+
+    def value(self) -> QueryValue:
+        """By the formula."""
+        return HitValue(self.formula, self.k, self.level, self.ties)
 
     @property
     def label(self) -> str:
@@ -59,6 +59,7 @@ class AveragePrecision(_AtK):
 
     name = "ap"
     title = "Average precision"
+    formula = "ap"
     reference = "pytrec_eval: map, map_cut; ranx: map"
 
     norm: Literal["relevant", "min", "hits"] = "relevant"
@@ -68,15 +69,10 @@ class AveragePrecision(_AtK):
         super().check()
         one_of(self, "norm", "relevant", "min", "hits")
 
-    def values(self, stats: Stats) -> Floats:
+    def value(self) -> QueryValue:
         """Sum of precisions at hits, over the norm."""
-        found = hits(stats, self.ties, self.k, self.level)
-        norm = found.relevant
-        if self.norm == "min" and self.k is not None:
-            norm = np.minimum(norm, self.k)
-        elif self.norm == "hits":
-            norm = np.maximum(found.hits, 1)
-        return over(found.precisions, norm, found.relevant > 0)
+        formula = self.formula if self.norm == "relevant" else f"{self.formula}_{self.norm}"
+        return HitValue(formula, self.k, self.level, self.ties)
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -126,13 +122,8 @@ class Precision(_AtK):
 
     name = "precision"
     title = "Precision"
+    formula = "precision"
     reference = "pytrec_eval: P, set_P; ranx: precision"
-
-    def values(self, stats: Stats) -> Floats:
-        """Hits over k, or over what was retrieved."""
-        found = hits(stats, self.ties, self.k, self.level)
-        size = np.maximum(stats["retrieved"], 1) if self.k is None else self.k
-        return over(found.hits, size, found.relevant > 0)
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -158,12 +149,8 @@ class Recall(_AtK):
 
     name = "recall"
     title = "Recall"
+    formula = "recall"
     reference = "pytrec_eval: recall; ranx: recall"
-
-    def values(self, stats: Stats) -> Floats:
-        """Hits over relevant documents."""
-        found = hits(stats, self.ties, self.k, self.level)
-        return over(found.hits, found.relevant, found.relevant > 0)
 
 
 @frozen
@@ -183,13 +170,8 @@ class F1(_AtK):
 
     name = "f1"
     title = "F1"
+    formula = "f1"
     reference = "ranx: f1"
-
-    def values(self, stats: Stats) -> Floats:
-        """Twice the hits over k plus R."""
-        found = hits(stats, self.ties, self.k, self.level)
-        size = stats["retrieved"] if self.k is None else self.k
-        return over(2 * found.hits, size + found.relevant, found.relevant > 0)
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -216,12 +198,8 @@ class Hit(_AtK):
 
     name = "hit"
     title = "Hit rate"
+    formula = "hit"
     reference = "pytrec_eval: success; ranx: hit_rate"
-
-    def values(self, stats: Stats) -> Floats:
-        """Whether there is a hit."""
-        found = hits(stats, self.ties, self.k, self.level)
-        return over((found.hits > 0).astype(np.float64), 1.0, found.relevant > 0)
 
 
 @frozen
@@ -260,17 +238,12 @@ class ReciprocalRank(_AtK):
 
     name = "mrr"
     title = "Mean reciprocal rank"
+    formula = "mrr"
     reference = "pytrec_eval: recip_rank; ranx: mrr"
-
-    def values(self, stats: Stats) -> Floats:
-        """One over the first hit's rank."""
-        found = hits(stats, self.ties, self.k, self.level)
-        rank = np.where(found.first > 0, found.first, np.inf)
-        return over(1.0 / rank, 1.0, found.relevant > 0)
 
 
 @frozen
-class RPrecision(QueryMetric):
+class RPrecision(RelevantMetric):
     r"""R-precision: the precision at R, where R is the query's own number of relevant documents.
 
     $\mathrm{RPrec} = \frac{1}{R} \sum_{i=1}^{R} \mathrm{rel}_i$
@@ -290,14 +263,13 @@ class RPrecision(QueryMetric):
 
     level: float = 1
 
-    def values(self, stats: Stats) -> Floats:
+    def value(self) -> QueryValue:
         """Hits among the first R, over R."""
-        relevant, found = _native.ranking_r_hits(*events(stats, self.ties), float(self.level)).T
-        return over(found, relevant, relevant > 0)
+        return RPrecisionValue(self.level, self.ties)
 
 
 @frozen
-class BinaryPreference(QueryMetric):
+class BinaryPreference(RelevantMetric):
     r"""Binary preference: how often a relevant document stands before the judged ones that are not relevant.
 
     $\mathrm{bpref} = \frac{1}{R} \sum_{r} \left( 1 - \frac{\min(n_r, R)}{\min(N, R)} \right)$
@@ -320,10 +292,9 @@ class BinaryPreference(QueryMetric):
 
     level: float = 1
 
-    def values(self, stats: Stats) -> Floats:
+    def value(self) -> QueryValue:
         """As the formula says, query by query."""
-        found: Floats = _native.ranking_bpref(*events(stats, self.ties), float(self.level))[:, 0]
-        return found
+        return PreferenceValue(self.level, self.ties)
 
 
 METRICS: tuple[type[Metric], ...] = (

@@ -13,11 +13,8 @@ Metrics
 
 from __future__ import annotations
 
-import numpy as np
-
 from steelyard.align.rankings import RankedPairs, join_rankings
-from steelyard.core.records import Column, Records, Schema, constant_in_unit
-from steelyard.core.stats import Stats
+from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy, Task
 from steelyard.metrics.rankings import embeddings, graded, hits
 
@@ -50,27 +47,7 @@ PREDICTION = Schema(
 
 def pair(truth: Records, prediction: Records, policy: Policy) -> RankedPairs:
     """Find the rank of every judged document."""
-    return join_rankings(truth, prediction, KEY, policy)
-
-
-def measure(pairs: RankedPairs) -> Stats:
-    """Judged documents as events, each with its rank."""
-    weight = None
-    if "sample_weight" in pairs.truth.columns:
-        rows, units = pairs.source_rows(), len(pairs.units)
-        weight = np.nan_to_num(constant_in_unit(pairs.truth, "sample_weight", pairs.owner, rows, units))
-    return Stats(
-        pairs.units,
-        {"retrieved": pairs.retrieved, "missing": pairs.missing, "tied": pairs.tied},
-        events={
-            "rank": pairs.rank,
-            "rank_input": pairs.rank_input,
-            "rank_single": pairs.rank_single,
-            "relevance": pairs.relevance,
-        },
-        owner=pairs.owner,
-        weight=weight,
-    )
+    return join_rankings(truth, prediction, KEY, policy, weight="sample_weight")
 
 
 TASK = Task(
@@ -81,7 +58,7 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     pair=pair,
-    measure=measure,
+    measure=None,
     metrics=(*hits.METRICS, *graded.METRICS),
     defaults=(
         "map",

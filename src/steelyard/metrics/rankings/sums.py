@@ -1,0 +1,249 @@
+"""Sums over queries: what a query's list is worth by each metric, and which queries have an answer."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.align.rankings import RankedPairs
+from steelyard.core.block import SumBlock
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.need import Sum, Work
+from steelyard.core.pairs import Array
+from steelyard.core.weights import Floats
+
+ALL = 2**62  # a cut behind every rank
+_RANK = {"id": "rank", "input": "rank_input", "single": "rank_single"}
+
+
+def _events(pairs: RankedPairs, work: Work, ties: str) -> tuple[Array, Array, Array]:
+    """Ranks and relevances as the native core takes them, and where each query begins."""
+
+    def make() -> Array:
+        return np.searchsorted(pairs.owner, np.arange(len(pairs.units) + 1)).astype(np.int64)
+
+    return getattr(pairs, _RANK[ties]), pairs.relevance, work.once("starts", make)
+
+
+def _best(pairs: RankedPairs, work: Work) -> Floats:
+    """The highest relevance of each query; minus infinity where nothing is judged."""
+
+    def make() -> Floats:
+        best = np.full(len(pairs.units), -np.inf)
+        np.maximum.at(best, pairs.owner, pairs.relevance)
+        return best
+
+    return work.once("best", make)
+
+
+def _over(numerator: Floats, denominator: Any, defined: Array) -> Floats:
+    """Divide where defined; nan elsewhere."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(defined, numerator / denominator, np.nan)
+
+
+@frozen
+class QueryCount(Sum):
+    """A number of queries: all `queries`, those that the run is `missing`, those where judged documents are `tied`."""
+
+    name = "rankings.queries"
+
+    of: str
+
+    def measure(self, pairs: RankedPairs, work: Work) -> SumBlock:
+        """1 or 0 for each query."""
+        return SumBlock(np.ones(len(pairs.units)) if self.of == "queries" else getattr(pairs, self.of).astype(float))
+
+
+@frozen
+class Answerable(Sum):
+    """Queries with a document of at least a relevance.
+
+    With `gain` "linear" or "exponential", something must be gained by it too: a relevance of 0 is not enough.
+    """
+
+    name = "rankings.answerable"
+
+    level: float
+    gain: str = "any"
+
+    def measure(self, pairs: RankedPairs, work: Work) -> SumBlock:
+        """1 or 0 for each query."""
+        best = _best(pairs, work)
+        found = best >= float(self.level)
+        if self.gain != "any":
+            found &= (np.exp2(best) - 1.0 if self.gain == "exponential" else best) > 0
+        return SumBlock(found.astype(np.float64))
+
+
+class QueryValue(Sum):
+    """A value of each query, 0 where it has none."""
+
+    @abstractmethod
+    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+        """The value of each query; nan where it has none."""
+
+    def measure(self, pairs: RankedPairs, work: Work) -> SumBlock:
+        """The values."""
+        return SumBlock(np.nan_to_num(self.values(pairs, work), nan=0.0))
+
+
+@frozen
+class Hits:
+    """What the first k documents of each query hold.
+
+    `precisions` is the sum of the precisions at the hits, `first` the rank of the first one, 0 where there is none;
+    `retrieved` is the length of the list.
+    """
+
+    relevant: Floats
+    hits: Floats
+    precisions: Floats
+    first: Floats
+    retrieved: Floats
+    k: int | None
+
+    @property
+    def length(self) -> Any:
+        """How many documents were asked for: k, or the whole list."""
+        return self.retrieved if self.k is None else self.k
+
+    @property
+    def reciprocal(self) -> Floats:
+        """One over the rank of the first hit."""
+        return 1.0 / np.where(self.first > 0, self.first, np.inf)
+
+    def over(self, numerator: Floats, denominator: Any) -> Floats:
+        """Divide where a document is relevant; nan elsewhere."""
+        return _over(numerator, denominator, self.relevant > 0)
+
+
+FORMULAS: dict[str, Callable[[Hits], Floats]] = {
+    "ap": lambda h: h.over(h.precisions, h.relevant),
+    "ap_min": lambda h: h.over(h.precisions, h.relevant if h.k is None else np.minimum(h.relevant, h.k)),
+    "ap_hits": lambda h: h.over(h.precisions, np.maximum(h.hits, 1)),
+    "precision": lambda h: h.over(h.hits, np.maximum(h.length, 1)),
+    "recall": lambda h: h.over(h.hits, h.relevant),
+    "f1": lambda h: h.over(2 * h.hits, h.length + h.relevant),
+    "hit": lambda h: h.over((h.hits > 0).astype(np.float64), 1.0),
+    "mrr": lambda h: h.over(h.reciprocal, 1.0),
+    "judged": lambda h: h.over(h.hits, np.maximum(h.retrieved if h.k is None else np.minimum(h.retrieved, h.k), 1)),
+}
+
+
+@frozen
+class HitValue(QueryValue):
+    """A value by the relevant documents among the first k: one of FORMULAS."""
+
+    name = "rankings.hits"
+
+    of: str
+    k: int | None
+    level: float
+    ties: str
+
+    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+        """Count hits once for all formulas."""
+
+        def make() -> Hits:
+            k = ALL if self.k is None else self.k
+            found = _native.ranking_hits(*_events(pairs, work, self.ties), k, float(self.level))
+            relevant, hits, precisions, first = found.T
+            return Hits(relevant, hits, precisions, first, pairs.retrieved, self.k)
+
+        return FORMULAS[self.of](work.once(("hits", self.ties, self.k, self.level), make))
+
+
+@frozen
+class RPrecisionValue(QueryValue):
+    """Hits among the first R, over the number R of relevant documents."""
+
+    name = "rankings.rprec"
+
+    level: float
+    ties: str
+
+    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+        """As the formula says."""
+        relevant, found = _native.ranking_r_hits(*_events(pairs, work, self.ties), float(self.level)).T
+        return _over(found, relevant, relevant > 0)
+
+
+@frozen
+class PreferenceValue(QueryValue):
+    """Binary preference."""
+
+    name = "rankings.bpref"
+
+    level: float
+    ties: str
+
+    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+        """As the formula says."""
+        found: Floats = _native.ranking_bpref(*_events(pairs, work, self.ties), float(self.level))[:, 0]
+        return found
+
+
+@frozen
+class GainValue(QueryValue):
+    """Discounted gain over that of the best possible list."""
+
+    name = "rankings.ndcg"
+
+    k: int | None
+    gain: str
+    level: float
+    ties: str
+
+    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+        """As the formula says."""
+        k, exponential = ALL if self.k is None else self.k, self.gain == "exponential"
+        events = _events(pairs, work, self.ties)
+        gain, ideal = _native.ranking_gain(*events, k, float(self.level), exponential).T
+        return _over(gain, ideal, ideal > 0)
+
+
+@frozen
+class BiasedValue(QueryValue):
+    """Rank-biased precision."""
+
+    name = "rankings.rbp"
+
+    p: float
+    level: float
+    gain: str
+    ties: str
+
+    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+        """As the formula says."""
+        events, graded = _events(pairs, work, self.ties), self.gain == "graded"
+        found: Floats = _native.ranking_rbp(*events, float(self.p), float(self.level), graded)[:, 0]
+        return found
+
+
+@frozen
+class ExpectedValue(QueryValue):
+    """Expected reciprocal rank."""
+
+    name = "rankings.err"
+
+    k: int | None
+    max: int
+    ties: str
+
+    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+        """As the formula says. A degree above the highest is refused."""
+        highest = pairs.relevance.max(initial=0.0)
+        if highest > self.max:
+            raise InputError(
+                f"metric 'err': a relevance of {highest:g} is above max={self.max}",
+                remedy=f"Set max to the highest degree: err(max={int(np.ceil(highest))}).",
+            )
+        k = ALL if self.k is None else self.k
+        found: Floats = _native.ranking_err(*_events(pairs, work, self.ties), k, float(self.max))[:, 0]
+        return found
