@@ -429,7 +429,7 @@ BAD = {
     "duplicate in qrels": (QRELS + "q2 0 a 1\n", RUN, ["qrels.txt, line 4", "query 'q2', document 'a' stands twice", "line 3"]),
     "empty run": (QRELS, "", ["run.txt", "empty"]),
     "empty qrels": ("\n \n", RUN, ["qrels.txt", "empty"]),
-    "bytes that are not text": (QRELS, b"\xff\xfe Q0 a 1 0.9 t\n", ["run.txt, line 1", "not UTF-8"]),
+    "bytes that are not text": (QRELS, b"\xfe\xfd Q0 a 1 0.9 t\n", ["run.txt, line 1", "not UTF-8"]),
 }  # fmt: skip
 
 
