@@ -16,7 +16,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from paths_help import Case, coco_case, contents, drawn_case, labels_case, lvis_case, radians_case, write_parts
+from drawn import DRAW
+from paths_help import (
+    Case,
+    coco_case,
+    contents,
+    drawn_case,
+    labels_case,
+    lvis_case,
+    radians_case,
+    table_cut,
+    write_parts,
+)
 
 import steelyard as sy
 from steelyard.metrics import catalogue
@@ -188,6 +199,33 @@ def test_a_readers_note_is_said_once(tmp_path: Path) -> None:
     found = two_levels(case_of("boxes of LVIS"), tmp_path)
     wanted = [note for note in expected("boxes of LVIS").notes if note.startswith(READER_NOTE)]
     assert [note for note in found.notes if note.startswith(READER_NOTE)] == wanted
+
+
+def finding_case() -> Case:
+    """Predictions in kilograms, which the quick checks find."""
+    truth, predictions = DRAW["weights"](np.random.default_rng(37), 40)
+    predictions["weight"] = np.array(predictions["weight"]) / 1000
+    units = tuple(dict.fromkeys(truth["dish"]))
+    return Case("weights", (truth, predictions), table_cut("dish"), units, ["mae"], {"confidence": None})
+
+
+def test_findings_of_the_quick_checks_reach_an_accumulator() -> None:
+    case = finding_case()
+    expected = sy.evaluate(case.task, *case.sides, case.metrics, **case.settings).notes
+    assert any("tells more" in note for note in expected)
+    state = accumulator(case)
+    for part in case.parts(3, False):
+        state.update(*part)
+    assert state.report(case.metrics).notes == expected
+
+
+@pytest.mark.xfail(strict=True, reason="shards run no quick checks: their findings count over all rows")
+def test_findings_of_the_quick_checks_reach_shards(tmp_path: Path) -> None:
+    case = finding_case()
+    expected = sy.evaluate(case.task, *case.sides, case.metrics, **case.settings).notes
+    paths = write_parts(tmp_path, case.parts(3, False))
+    found = evaluate_shards(case.task, *paths, case.metrics, work=tmp_path / "work", workers=1, **case.settings)
+    assert [note for note in found.notes if "tells more" in note] == [n for n in expected if "tells more" in n]
 
 
 def test_paths_that_name_the_same_units_have_the_same_digest(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from steelyard.checks.check import Data, run_checks
 from steelyard.core.records import Records
 from steelyard.core.task import Task
 
-IN_MEMORY = ("truth", "predictions")
+IN_MEMORY = ("truth", "predictions", "gathered truth", "gathered predictions")
 
 
 def notes(task: Task, truth: Records, prediction: Records, pairs: Any, options: Any) -> tuple[str, ...]:
