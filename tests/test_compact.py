@@ -29,7 +29,6 @@ OTHERS = {
     "masks": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},
     "keypoints": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},
     "labels": {"ovo", "ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr"},
-    "captions": {"sacrebleu", "rouge_score", "cider", "spider"},  # notes about texts; frequencies in all
 }
 
 
@@ -62,12 +61,6 @@ def test_sums_give_the_same_scores(task: str) -> None:
     assert score(state_of(joined), fit, how) == score(state_of(stats), fit, how)
     some = np.arange(0, UNITS, 2)
     assert score(state_of(take_sums(joined, some)), fit, how) == score(state_of(stats.take(some)), fit, how)
-
-
-def test_a_metric_that_looks_across_units_is_none_of_sums() -> None:
-    for task, across, alone in (("captions", "cider", "bleu@4"),):
-        assert not are_sums(*measured(task), catalogue.parse(across, task))
-        assert are_sums(*measured(task), catalogue.parse(alone, task))
 
 
 def halves(task: str, overlap: int = 0) -> tuple[Any, Any, list[tuple[Any, Any]]]:
@@ -129,10 +122,6 @@ def test_what_compacting_refuses() -> None:
     truth, predictions, parts = halves("weights", 3)
     state = sy.Accumulator("weights")
     state.update(truth, predictions)
-    caption = sy.Accumulator("captions")
-    caption.update(*DRAW["captions"](np.random.default_rng(2), UNITS))
-    with pytest.raises(sy.InputError, match="not functions of sums by image: 'cider'"):
-        caption.compact(["bleu@4", "cider"])
     state.compact("mae")
     with pytest.raises(sy.InputError, match="takes no more batches"):
         state.update(truth, predictions)
@@ -170,7 +159,7 @@ def test_repeated_units_whose_share_cannot_be_told() -> None:
         states[0].merge(states[1])
 
 
-@pytest.mark.parametrize("task", ["ellipses"])
+@pytest.mark.parametrize("task", ["ellipses", "captions"])
 def test_all_metrics_of_parts_that_were_kept(task: str, tmp_path: Path) -> None:
     """Rankings too, in all and by slice; a part that was saved and loaded, and one that was not."""
     truth, predictions, parts = halves(task)
@@ -192,3 +181,38 @@ def test_all_metrics_of_parts_that_were_kept(task: str, tmp_path: Path) -> None:
     assert (units.units == wholes.units).all()
     for spec, values in wholes.values.items():
         np.testing.assert_array_equal(units.values[spec], values, err_msg=spec)
+
+
+def test_frequencies_are_those_of_all_images(tmp_path: Path) -> None:
+    """CIDEr in slices of whole images, of references, and of both crossed; parts that lack a slice; what was saved."""
+    truth, predictions, _ = halves("captions")
+    rng = np.random.default_rng(3)
+    images = list(dict.fromkeys(truth["image"]))
+    truth["half"] = [f"h{images.index(i) * 2 // UNITS}" for i in truth["image"]]
+    truth["who"] = np.where(rng.random(len(truth["image"])) < 0.4, truth["half"], "everyone")
+    wanted, by = ["cider", "cider(form=plain)", "spider", "bleu@4"], ["half", "who", ("half", "who")]
+    expected = sy.evaluate("captions", truth, predictions, wanted, by=by, draws=100)
+    assert expected.slices["half"]["h0"]["cider"].value != pytest.approx(
+        sy.evaluate("captions", *_images(truth, predictions, images[: UNITS // 2]), "cider")["cider"].value, rel=1e-3
+    )
+    states = []
+    for part in (images[: UNITS // 2], images[UNITS // 2 : -3], images[-3:]):
+        states.append(sy.Accumulator("captions", by=by))
+        states[-1].update(*_images(truth, predictions, part))
+        states[-1].compact(wanted)
+        states[-1].save(tmp_path / "state")
+        states[-1] = sy.Accumulator.load(tmp_path / "state")
+    states[2].merge(states[0])
+    states[2].save(tmp_path / "state")
+    found = sy.Accumulator.load(tmp_path / "state")
+    found.merge(states[1])
+    report = found.report(draws=100)
+    assert report.scores == expected.scores
+    assert report.slices == expected.slices
+
+
+def _images(truth: Any, predictions: Any, images: list[str]) -> list[Any]:
+    return [
+        {name: np.asarray(column)[np.isin(side["image"], images)] for name, column in side.items()}
+        for side in (truth, predictions)
+    ]

@@ -17,10 +17,12 @@ from steelyard.core.metric import Metric
 from steelyard.core.pairs import Coverage
 from steelyard.core.records import Array, as_object
 from steelyard.core.request import Request
+from steelyard.core.rows import RowsBlock
 from steelyard.core.slice import slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.core.weights import Entries
+from steelyard.engine.slices import among_all
 from steelyard.engine.sums import SumStats, join_sums, pack_sums, take_sums, unpack_sums
 from steelyard.io.container import Container, unfit
 from steelyard.io.measured import check_state, pack_state, unpack_state
@@ -77,7 +79,7 @@ class Compacted:
         asked = replace(asked, columns=dict(self.columns))
         provenance = provenance_of(kind, asked, metrics, sides[0], sides[1], self.options)
         slices = {
-            slice_key(by): {slice_key(value): state for value, state in values.items()}
+            slice_key(by): {slice_key(value): state for value, state in among_all(self.state, values).items()}
             for by, values in self.slices.items()
         }
         return state_report(kind, asked, metrics, self.state, slices, self.coverage, provenance, self.notes)
@@ -139,6 +141,12 @@ def _sums(state: State) -> SumStats:
 
 def _pack(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, Array]]:
     return pack_sums(_sums(state), prefix) if is_legacy(state) else pack_state(state, prefix)
+
+
+def _own_rows(state: State) -> State:
+    """A slice without the rows of other units, which the whole has."""
+    blocks = {need: block.alone() if isinstance(block, RowsBlock) else block for need, block in state.blocks.items()}
+    return state if is_legacy(state) else replace(state, blocks=blocks)
 
 
 def _unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array], prefix: str = "") -> State:
@@ -216,7 +224,7 @@ def pack_compacted(part: Compacted) -> tuple[dict[str, Any], dict[str, Array]]:
     for i, (by, values) in enumerate(part.slices.items()):
         entries = []
         for j, (value, one) in enumerate(values.items()):
-            about_slice, packed = _pack(one, f"slice.{i}.{j}.")
+            about_slice, packed = _pack(_own_rows(one), f"slice.{i}.{j}.")
             entries.append((value, about_slice))
             arrays |= packed
         slices.append((by, entries))

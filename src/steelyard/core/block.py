@@ -41,6 +41,10 @@ class Block(ABC):
         """The same block with the codes of another list of classes."""
         return self
 
+    def merged(self) -> Self:
+        """The same block as one of all units, once all parts are in it."""
+        return self
+
     @abstractmethod
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Facts and arrays of a file."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -118,6 +118,23 @@ class Ranking(Need):
     @abstractmethod
     def measure(self, pairs: Any, work: Work) -> RankingBlock:
         """The events of each unit."""
+
+
+class Rows(Need):
+    """Rows that are looked at across units: `measure` gives a RowsBlock, and totals are those of what it finishes to.
+
+    `columns` names the columns of its rows: "text", or what numpy calls the kind of their numbers.
+    """
+
+    columns: ClassVar[Mapping[str, str]]
+
+    @abstractmethod
+    def finish(self, rows: Any) -> SumBlock:
+        """The values of all units of a RowTable."""
+
+    def bare(self, rows: Any) -> Any:
+        """The same units as a slice sees them that has none of their rows."""
+        return rows.take(np.arange(len(rows.ids)))
 
 
 @frozen

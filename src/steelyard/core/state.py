@@ -15,6 +15,7 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Need, Work
 from steelyard.core.plan import Plan
+from steelyard.core.rows import RowsBlock
 from steelyard.core.totals import Totals
 from steelyard.core.units import Array, Units
 from steelyard.core.weights import Floats
@@ -58,7 +59,7 @@ class State:
                 continue
             if isinstance(block, MomentsBlock):
                 values = block.matrix
-            elif isinstance(block, SumBlock):
+            elif isinstance(block, SumBlock | RowsBlock):
                 values = block.values
             else:
                 continue
@@ -118,4 +119,5 @@ class State:
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
             raise InputError(f"{len(twice)} units stand in more than one part: {some(twice)}")
-        return stacked.take(order)
+        blocks = {need: block.merged() for need, block in stacked.blocks.items()}
+        return replace(stacked, blocks=blocks).take(order)

@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.core.block import MomentsBlock, SumBlock
 from steelyard.core.need import Curve, Need
+from steelyard.core.rows import RowsBlock
 from steelyard.core.weights import Floats, Role, Weights
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Totals:
             self._made[wanted] = wanted.read(block, self.weights, self.facts)
             return
         block = self.state.blocks[wanted]
-        dense = wanted.drawn and isinstance(block, SumBlock | MomentsBlock)
+        dense = wanted.drawn and isinstance(block, SumBlock | MomentsBlock | RowsBlock)
         if dense and self.role in (Role.DRAWS, Role.SWAP):
             self._together()  # one pass over the drawn weights serves all columns
         else:

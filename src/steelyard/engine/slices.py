@@ -8,7 +8,8 @@ A slice is known by its values, one for each column that it is by: ("rice",) or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,37 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Paired
+from steelyard.core.rows import RowsBlock
 from steelyard.core.state import State
 
 MOST_SLICES = 1000
 Values = tuple[str, ...]
+
+
+def among_all(whole: State, parts: Mapping[Values, State]) -> dict[Values, State]:
+    """Slices that were joined from parts, whose rows are looked at among those of the whole, as if measured at once.
+
+    Units that are in one slice each keep the values of the whole. Where a column varies inside a unit, a slice has rows
+    of its own, and sees of other units what it would see of those.
+    """
+    kept = {need: block for need, block in whole.blocks.items() if isinstance(block, RowsBlock)}
+    if not kept:
+        return dict(parts)
+    place = {str(unit): i for i, unit in enumerate(whole.units.ids.tolist())}
+    units = [str(unit) for part in parts.values() for unit in part.units.ids.tolist()]
+    apart = len(set(units)) == len(units)
+    found = {}
+    for value, part in parts.items():
+        index = np.array([place[str(unit)] for unit in part.units.ids.tolist()], dtype=np.int64)
+        blocks = dict(part.blocks)
+        for need, block in kept.items():
+            mine = part.blocks[need]
+            if apart:
+                blocks[need] = block.take(index, len(index))
+            elif isinstance(mine, RowsBlock):
+                blocks[need] = mine.among(block)
+        found[value] = replace(part, blocks=blocks)
+    return found
 
 
 @frozen

@@ -9,15 +9,18 @@ import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock, shape_of
 from steelyard.core.facts import Axis, Facts
-from steelyard.core.need import Need
+from steelyard.core.need import Need, Rows
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.records import Array
+from steelyard.core.rows import RowsBlock
 from steelyard.core.state import State
 from steelyard.core.units import Units
 from steelyard.io.container import unfit
-from steelyard.io.valid import check_numbers, check_range, check_sorted, check_weights
+from steelyard.io.valid import check_numbers, check_range, check_sorted, check_steps, check_weights
 
-BLOCKS: dict[str, type[Block]] = {cls.kind: cls for cls in (SumBlock, MomentsBlock, CellsBlock, RankingBlock)}
+BLOCKS: dict[str, type[Block]] = {
+    cls.kind: cls for cls in (SumBlock, MomentsBlock, CellsBlock, RankingBlock, RowsBlock)
+}
 
 
 def pack_state(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, Array]]:
@@ -90,3 +93,25 @@ def _check_block(block: Block, state: State, name: str, source: str) -> None:
                 raise unfit(source, f"the groups of '{name}' do not fit its rows")
             for column in table.columns.values():
                 check_numbers(column, (rows, *column.shape[1:]), "iufb", name, source)
+    elif isinstance(block, RowsBlock):
+        _check_rows(block, units, name, source)
+
+
+def _check_rows(block: RowsBlock, units: int, name: str, source: str) -> None:
+    table = block.tables[0]
+    if str(table.need) != name or not isinstance(table.need, Rows):
+        raise unfit(source, f"the rows of '{name}' are those of '{table.need}'")
+    check_sorted(table.ids, f"the ids of {name}", source)
+    check_range(block.index, len(table.ids), name, source)
+    check_numbers(block.index, (units,), "iu", name, source)
+    kinds = table.need.columns
+    if table.columns.keys() != kinds.keys():
+        raise unfit(source, f"the rows of '{name}' have other columns than {', '.join(kinds)}")
+    rows = len(next(iter(table.columns.values())))
+    check_steps(table.begin, rows, f"the units of {name}", source)
+    check_numbers(table.begin, (len(table.ids) + 1,), "iu", name, source)
+    for column, values in table.columns.items():
+        if kinds[column] != "text":
+            check_numbers(values, (rows,), kinds[column], name, source)
+        elif values.shape != (rows,) or not all(type(value) is str for value in values.tolist()):
+            raise unfit(source, f"'{column}' of '{name}' are no texts")

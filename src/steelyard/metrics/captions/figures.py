@@ -9,45 +9,58 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.block import SumBlock
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.stats import Stats
+from steelyard.core.need import Work
+from steelyard.core.state import State
 from steelyard.language import scene, tables
 from steelyard.language.texts import pack
-from steelyard.metrics.captions.columns import scene_lines
-from steelyard.metrics.captions.spice import Spice, image_scores
+from steelyard.metrics.captions.data import CaptionPairs, Captions, captions
+from steelyard.metrics.captions.graphs import SpiceCount, SpiceSum, scene_lines
+from steelyard.metrics.captions.spice import Spice
 
 WORST, BEST = 7, 3
 MOST_MISSED = 12
 PARTS = (("object", "objects"), ("attribute", "attributes"), ("relation", "relations"))
 
 
-def figures(pairs: Any, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+def figures(pairs: CaptionPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures."""
     graph: scene.Graph = next((metric.graph for metric in metrics if isinstance(metric, Spice)), "original")
-    return {"sentences": lambda: sentences(stats, graph)} if len(stats) else {}
+    return {"sentences": lambda: sentences(pairs, state, graph)} if len(state) else {}
 
 
-def sentences(stats: Stats, graph: scene.Graph = "original") -> Figure:
+def _scores(pairs: CaptionPairs, state: State, work: Work, category: str, graph: scene.Graph) -> Array:
+    """SPICE of each image, by kind of tuple; as it was measured, where it was. nan where an image has none."""
+    values = []
+    for need in (SpiceSum(category, graph=graph), SpiceCount(category, graph=graph)):
+        block = state.blocks.get(need)
+        values.append(block.values if isinstance(block, SumBlock) else need.measure(pairs, work).values)
+    return np.where(values[1] > 0, values[0], np.nan)
+
+
+def sentences(pairs: CaptionPairs, state: State, graph: scene.Graph = "original") -> Figure:
     """The worst captions by SPICE and some of the best, word by word, with graphs as the first SPICE reads them."""
-    scores = image_scores(stats, "all", "any", True, "f1", graph)
+    work = Work()
+    scores = _scores(pairs, state, work, "all", graph)
     order = np.argsort(scores, kind="stable")
-    chosen = np.array(list(dict.fromkeys([*order[:WORST].tolist(), *order[::-1][:BEST].tolist()])), dtype=np.int64)
-    part = stats.take(chosen)
-    graphs = enumerate(zip(*scene_lines(part, graph), strict=True))
-    shown = [_explained(part, i, lines, refs) for i, (lines, refs) in graphs]
+    chosen = list(dict.fromkeys([*order[:WORST].tolist(), *order[::-1][:BEST].tolist()]))
+    texts = captions(pairs, work)
+    graphs = zip(chosen, *scene_lines(pairs, work, graph, chosen), strict=True)
+    shown = [_explained(texts, i, lines, refs) for i, lines, refs in graphs]
     return Figure(
         "sentences",
         "sentences",
         f"Captions: the worst {min(WORST, len(chosen))} by SPICE, and some of the best",
-        {"image": [str(u) for u in part.units.tolist()], "spice": scores[chosen]},
+        {"image": [str(pairs.units[i]) for i in chosen], "spice": scores[chosen]},
         {"captions": shown},
         "What the references say too is underlined, what none of them says is struck through. Missed is what they "
         "say and the caption does not.",
     )
 
 
-def _explained(stats: Stats, i: int, lines: str, references: Sequence[str]) -> dict[str, Any]:
+def _explained(texts: Captions, i: int, lines: str, references: Sequence[str]) -> dict[str, Any]:
     candidate = list(dict.fromkeys(scene.tuples_of(lines)))
     wanted = list(dict.fromkeys(t for text in references for t in scene.tuples_of(text)))
     whole = "\n".join(text for text in references if text)
@@ -56,11 +69,11 @@ def _explained(stats: Stats, i: int, lines: str, references: Sequence[str]) -> d
     good = {word for t, ok in zip(candidate, hit, strict=True) if ok for word in t}
     bad = {word for t, ok in zip(candidate, hit, strict=True) if not ok for word in t} - good
     return {
-        "words": [[word, _state(word, good, bad)] for word in str(stats["candidate"][i]).split()],
+        "words": [[word, _state(word, good, bad)] for word in texts.candidates[i].split()],
         "matched": [" · ".join(t) for t, ok in zip(candidate, hit, strict=True) if ok],
         "wrong": [" · ".join(t) for t, ok in zip(candidate, hit, strict=True) if not ok],
         "missed": [" · ".join(t) for t, ok in zip(wanted, found, strict=True) if not ok][:MOST_MISSED],
-        "references": [str(text) for text in stats["references"][i]],
+        "references": texts.of(i),
     }
 
 
@@ -96,13 +109,16 @@ def _same(word: str, lemma: str) -> bool:
     return rest in ("s", "es", "ed", "d", "ing", "ies", "n", "en")
 
 
-def listing(pairs: Any, stats: Stats) -> Listing:
+def listing(pairs: CaptionPairs, state: State) -> Listing:
     """Every image: its caption, the first reference, and SPICE by part."""
+    work = Work()
+    texts = captions(pairs, work)
+    references = [texts.of(i) for i in range(len(pairs.units))]
     columns: dict[str, Array | Texts] = {
-        "image": Texts(np.arange(len(stats)), [str(u) for u in stats.units.tolist()]),
-        "caption": Texts.of(stats["candidate"].tolist()),
-        "first reference": Texts.of([texts[0] if texts else "" for texts in stats["references"].tolist()]),
-        "spice": image_scores(stats, "all", "any", True, "f1"),
+        "image": Texts(np.arange(len(pairs.units)), [str(u) for u in pairs.units.tolist()]),
+        "caption": Texts.of(texts.candidates),
+        "first reference": Texts.of([own[0] if own else "" for own in references]),
+        "spice": _scores(pairs, state, work, "all", "original"),
     }
-    columns |= {name: image_scores(stats, part, "any", True, "f1") for part, name in PARTS}
+    columns |= {name: _scores(pairs, state, work, part, "original") for part, name in PARTS}
     return Listing("captions", "Captions", columns, x="spice")

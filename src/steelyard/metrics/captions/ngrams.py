@@ -7,25 +7,47 @@ references.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of
-from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.language.tokens import alphanumeric, mteval13a
-from steelyard.metrics.captions.columns import METEOR_COLUMNS, meteor_column, retokenised
-from steelyard.metrics.captions.spice import image_scores
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.need import Need
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.captions.columns import (
+    METEOR_COLUMNS,
+    CiderRows,
+    ImageBleu,
+    ImageCount,
+    MeteorSum,
+    OverlapSum,
+    SpiderRows,
+    Tokens,
+    bleu_of,
+)
 
-TINY, SMALL = 1e-15, 1e-9  # what COCO's BLEU adds to numerators and denominators
+IMAGES = ImageCount()
 
 
-def _mean(stats: Stats, weights: Weights, column: Array) -> Floats:
-    return ratio(weights @ column, weights @ stats["images"])
+@frozen
+class _Mean(Metric):
+    """A mean over images of what `need` keeps of each."""
+
+    @property
+    @abstractmethod
+    def need(self) -> Need:
+        """The value of each image."""
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The images' values, and their number."""
+        return self.need, IMAGES
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Mean over images."""
+        return ratio(totals[self.need], totals[IMAGES])
 
 
 @frozen
@@ -72,24 +94,21 @@ class Bleu(Metric):
         """BLEU-4."""
         return f"BLEU-{self.n}" + ("" if self.level == "corpus" else ", mean over images")
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts of n-grams, or the images' own BLEU."""
+        own = (ImageBleu(self.n),) if self.level == "image" else tuple(OverlapSum(q) for q in self._counts)
+        return (*own, IMAGES)
+
+    def reduce(self, totals: Declared) -> Floats:
         """BLEU of the summed counts, or the mean of the images' own."""
         if self.level == "image":
-            own = stats.per_unit(("bleu", self.n), lambda: self._bleu({q: stats[q] for q in self._needed()}))
-            return _mean(stats, weights, own)
-        value = self._bleu({q: weights @ stats[q] for q in self._needed()})
-        return np.where(weights @ stats["images"] > 0, value, np.nan)
+            return ratio(totals[ImageBleu(self.n)], totals[IMAGES])
+        value = bleu_of({q: totals[OverlapSum(q)] for q in self._counts}, self.n)
+        return np.where(totals[IMAGES] > 0, value, np.nan)
 
-    def _needed(self) -> list[str]:
+    @property
+    def _counts(self) -> list[str]:
         return [f"{q}{k}" for k in range(1, self.n + 1) for q in ("matched", "guessed")] + ["length", "closest"]
-
-    def _bleu(self, sums: dict[str, Array]) -> Floats:
-        product = np.ones(len(sums["length"]))
-        for k in range(1, self.n + 1):
-            product = product * ((sums[f"matched{k}"] + TINY) / (sums[f"guessed{k}"] + SMALL))
-        shape = (sums["length"] + TINY) / (sums["closest"] + SMALL)
-        penalty = np.exp(np.minimum(0.0, 1 - 1 / shape))
-        return np.asarray(product ** (1 / self.n) * penalty, dtype=np.float64)
 
 
 @frozen
@@ -121,26 +140,33 @@ class SacreBleu(Metric):
         """Check the settings."""
         one_of(self, "case", "mixed", "lower")
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def _count(self, of: str) -> OverlapSum:
+        tokens: Tokens = "mteval_lower" if self.case == "lower" else "mteval"
+        return OverlapSum(of, tokens)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts of n-grams."""
+        counts = (f"{q}{k}" for k in range(1, 5) for q in ("matched", "guessed"))
+        return (*map(self._count, ("length", "closest", *counts)), IMAGES)
+
+    def reduce(self, totals: Declared) -> Floats:
         """BLEU of the summed counts."""
-        lower = self.case == "lower"
-        columns = retokenised(stats, str(self), lambda text: mteval13a(text.lower() if lower else text))
-        length, closest = weights @ columns["length"], weights @ columns["closest"]
+        length, closest = totals[self._count("length")], totals[self._count("closest")]
         with np.errstate(divide="ignore", invalid="ignore"):
             penalty = np.where(length < closest, np.exp(1 - closest / length), 1.0)
             logs, smooth = np.zeros(len(length)), np.ones(len(length))
-            matched = [weights @ columns[f"matched{k}"] for k in range(1, 5)]
+            matched = [totals[self._count(f"matched{k}")] for k in range(1, 5)]
             for k in range(4):
-                total = weights @ columns[f"guessed{k + 1}"]
+                total = totals[self._count(f"guessed{k + 1}")]
                 smooth = np.where((matched[k] == 0) & (total > 0), smooth * 2, smooth)
                 precision = np.where(matched[k] > 0, matched[k], 1 / smooth) / total
                 logs = logs + np.where(total > 0, np.log(precision), -np.inf)
             value = np.where(sum(matched) > 0, 100 * penalty * np.exp(logs / 4), 0.0)
-        return np.where(weights @ stats["images"] > 0, value, np.nan)
+        return np.where(totals[IMAGES] > 0, value, np.nan)
 
 
 @frozen
-class RougeL(Metric):
+class RougeL(_Mean):
     r"""ROUGE-L as COCO computes it: the longest common subsequence with the references, recall weighing more.
 
     $F = \frac{(1 + \beta^2)\,P R}{R + \beta^2 P}, \quad \beta = 1.2$
@@ -160,13 +186,14 @@ class RougeL(Metric):
     title = "ROUGE-L"
     reference = "pycocoevalcap.rouge"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Mean over images."""
-        return _mean(stats, weights, stats["rouge_l"])
+    @property
+    def need(self) -> OverlapSum:
+        """ROUGE-L of each image."""
+        return OverlapSum("rouge_l")
 
 
 @frozen
-class RougeScore(Metric):
+class RougeScore(_Mean):
     r"""ROUGE-1, ROUGE-2 or ROUGE-L as the package rouge-score computes it, against the best reference.
 
     $F_1 = \frac{2 P R}{P + R}$
@@ -206,14 +233,14 @@ class RougeScore(Metric):
         """ROUGE-2 (rouge-score)."""
         return f"ROUGE-{self.kind} (rouge-score)"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Mean over images."""
-        columns = retokenised(stats, self.name, alphanumeric)
-        return _mean(stats, weights, columns[self._columns[self.kind]])
+    @property
+    def need(self) -> OverlapSum:
+        """ROUGE of each image."""
+        return OverlapSum(self._columns[self.kind], "alphanumeric")
 
 
 @frozen
-class Cider(Metric):
+class Cider(_Mean):
     r"""CIDEr: n-grams in common with the references, each weighing more the fewer images' references have it.
 
     $\mathrm{CIDEr} = \frac{10}{4} \sum_{n \le 4} \frac{1}{m} \sum_j \frac{g^n(c) \cdot
@@ -255,9 +282,10 @@ class Cider(Metric):
         """CIDEr-D or CIDEr."""
         return "CIDEr-D" if self.form == "d" else "CIDEr, first form"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Mean over images."""
-        return _mean(stats, weights, stats["cider_d" if self.form == "d" else "cider"])
+    @property
+    def need(self) -> CiderRows:
+        """CIDEr of each image."""
+        return CiderRows(self.form)
 
 
 @frozen
@@ -291,11 +319,15 @@ class Meteor(Metric):
         """Check the settings."""
         one_of(self, "level", "image", "corpus")
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """The images' scores, or all counts."""
+        return (*map(MeteorSum, ("score",) if self.level == "image" else METEOR_COLUMNS), IMAGES)
+
+    def reduce(self, totals: Declared) -> Floats:
         """Mean over images, or the score of the summed counts."""
         if self.level == "image":
-            return _mean(stats, weights, meteor_column(stats, "score"))
-        sums = {name: weights @ meteor_column(stats, name) for name in METEOR_COLUMNS}
+            return ratio(totals[MeteorSum("score")], totals[IMAGES])
+        sums = {name: totals[MeteorSum(name)] for name in METEOR_COLUMNS}
         with np.errstate(divide="ignore", invalid="ignore"):
             precision = sums["matched_candidate"] / sums["all_candidate"]
             recall = sums["matched_reference"] / sums["all_reference"]
@@ -304,11 +336,11 @@ class Meteor(Metric):
                 1 - 0.6 * (sums["chunks"] / ((sums["words_candidate"] + sums["words_reference"]) / 2)) ** 0.2
             )
         value = np.where(sums["matched_candidate"] > 0, value, 0.0)
-        return np.where(weights @ stats["images"] > 0, value, np.nan)
+        return np.where(totals[IMAGES] > 0, value, np.nan)
 
 
 @frozen
-class Spider(Metric):
+class Spider(_Mean):
     r"""SPIDEr: the mean of SPICE and CIDEr.
 
     $\mathrm{SPIDEr} = \frac{\mathrm{SPICE} + \mathrm{CIDEr}}{2}$
@@ -329,10 +361,10 @@ class Spider(Metric):
     range = (0, 5.5)
     reference = "the mean of SPICE and pycocoevalcap.cider"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Mean over images of the two scores' mean."""
-        both = stats.per_unit(self.name, lambda: (image_scores(stats, "all", "any", True, "f1") + stats["cider_d"]) / 2)
-        return _mean(stats, weights, both)
+    @property
+    def need(self) -> SpiderRows:
+        """The mean of the two scores of each image."""
+        return SpiderRows()
 
 
 NGRAM_METRICS: tuple[type[Metric], ...] = (Bleu, RougeL, Meteor, Cider, Spider, SacreBleu, RougeScore)

@@ -8,61 +8,24 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of, within_range
-from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.language.scene import GRAPHS, Graph, count_known
-from steelyard.metrics.captions.columns import CATEGORIES, scene_counts
-
-
-def image_scores(
-    stats: Stats, category: str, matching: str, synonyms: bool, value: str, graph: Graph = "original"
-) -> Array:
-    """The score of each image; nan where its references have no tuple of the category."""
-    return stats.per_unit(
-        ("spice", category, matching, synonyms, value, graph),
-        lambda: _image_scores(scene_counts(stats, synonyms=synonyms, graph=graph), category, matching, value),
-    )
-
-
-def _image_scores(counts: Array, category: str, matching: str, value: str) -> Array:
-    of = counts[:, CATEGORIES.index(category)]
-    candidate, reference, matched = of[:, 0], of[:, 1], of[:, 2 if matching == "any" else 3]
-    precision = np.divide(matched, candidate, out=np.zeros(len(of)), where=candidate > 0)
-    recall = np.divide(matched, reference, out=np.zeros(len(of)), where=reference > 0)
-    both = precision + recall
-    f1 = np.divide(2 * precision * recall, both, out=np.zeros(len(of)), where=both > 0)
-    score = {"f1": f1, "precision": precision, "recall": recall}[value]
-    return score if category == "all" else np.where(reference > 0, score, np.nan)
-
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.language.scene import GRAPHS, Graph
+from steelyard.metrics.captions.graphs import (
+    CATEGORIES,
+    KnownWords,
+    SilentImages,
+    SpiceLeftOut,
+    SpiceSum,
+    WeightedCount,
+    WeightedSum,
+)
+from steelyard.metrics.captions.graphs import SpiceCount as ImagesWithSpice
 
 ENGLISH = 0.5  # of captions in English nearly all words are known, of others hardly any
-
-
-def known_words(stats: Stats) -> float:
-    """The share of all captions' words that are English; nan without words."""
-
-    def make() -> Array:
-        known: dict[str, bool] = {}
-        texts = zip(stats["candidate_tokens"].tolist(), stats["reference_tokens"].tolist(), strict=True)
-        counts = [count_known([candidate, *references], known) for candidate, references in texts]
-        return np.array(counts, dtype=np.float64).reshape(-1, 2)
-
-    seen, found = stats.per_unit("known words", make).sum(axis=0).tolist()
-    return float(found / seen) if seen else float("nan")
-
-
-def mean_of_defined(stats: Stats, weights: Weights, key: object, scores: Array) -> Floats:
-    """Weighted mean over the images that have a score."""
-    total = stats.per_unit((key, "sum"), lambda: np.nan_to_num(scores))
-    count = stats.per_unit((key, "count"), lambda: (~np.isnan(scores)).astype(float))
-    return ratio(weights @ total, weights @ count)
 
 
 @frozen
@@ -113,31 +76,39 @@ class Spice(Metric):
         of = self.title if self.value == "f1" else f"{self.title}, {self.value}"
         return of if self.graph == "original" else f"{of}, as described"
 
-    def images(self, stats: Stats) -> Array:
-        """The score of each image."""
-        return image_scores(stats, self.category, self.matching, self.synonyms, self.value, self.graph)
+    @property
+    def _of(self) -> tuple[str, str, bool, str, Graph]:
+        return self.category, self.matching, self.synonyms, self.value, self.graph
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    @property
+    def _silent(self) -> SilentImages:
+        return SilentImages(self.synonyms, self.graph)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The images' scores; of all tuples also what the notes speak of."""
+        scores = SpiceSum(*self._of), ImagesWithSpice(*self._of), SpiceLeftOut(*self._of)
+        return scores if self.category != "all" else (*scores, KnownWords(), self._silent)
+
+    def reduce(self, totals: Declared) -> Floats:
         """Mean over the images that have a score."""
-        return mean_of_defined(stats, weights, (type(self).name, str(self)), self.images(stats))
+        return ratio(totals[SpiceSum(*self._of)], totals[ImagesWithSpice(*self._of)])
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Images whose references say nothing of the kind."""
-        undefined = np.isnan(self.images(stats)).astype(float)
-        return float((weights @ undefined)[0]), f"images whose references have no {self.category}"
+        return float(totals[SpiceLeftOut(*self._of)][0]), f"images whose references have no {self.category}"
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """Warn of captions that are not English, and of references that say nothing."""
         if self.category != "all":
             return ()
         said = []
-        if known_words(stats) < ENGLISH:
-            share = f"{100 * known_words(stats):.0f} %"
+        words, known = totals[KnownWords()][0].tolist()
+        if words and known / words < ENGLISH:
+            share = f"{100 * known / words:.0f} %"
             said.append(
                 f"Only {share} of the words are known: the parser reads English, and SPICE means little elsewhere."
             )
-        counts = scene_counts(stats, synonyms=self.synonyms, graph=self.graph)
-        silent = float((weights @ (counts[:, 0, 1] == 0).astype(float))[0])
+        silent = float(totals[self._silent][0])
         if silent:
             said.append(f"{silent:g} images have references without any object; they score 0, as in the original.")
         return tuple(said)
@@ -313,22 +284,17 @@ class SpiceWeighted(Metric):
         if not any(getattr(self, kind) > 0 for kind in CATEGORIES[1:]):
             raise InputError(f"metric '{self.name}': all weights are 0", remedy="Give at least one kind a weight.")
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Mean over images of the weighted sum of their kinds' F1."""
-        scores = stats.per_unit((self.name, str(self)), lambda: self._images(stats))
-        return mean_of_defined(stats, weights, str(self), scores)
+    @property
+    def _of(self) -> tuple[tuple[float, ...], Graph]:
+        return tuple(float(getattr(self, kind)) for kind in CATEGORIES[1:]), self.graph
 
-    def _images(self, stats: Stats) -> Array:
-        total, weight = np.zeros(len(stats)), np.zeros(len(stats))
-        for kind in CATEGORIES[1:]:
-            share = float(getattr(self, kind))
-            if share > 0:
-                scores = image_scores(stats, kind, "any", True, "f1", self.graph)
-                defined = ~np.isnan(scores)
-                total[defined] += share * scores[defined]
-                weight[defined] += share
-        found: Array = np.divide(total, weight, out=np.full(len(stats), np.nan), where=weight > 0)
-        return found
+    def needs(self) -> tuple[Wanted, ...]:
+        """The images' weighted sums."""
+        return WeightedSum(*self._of), WeightedCount(*self._of)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Mean over images of the weighted sum of their kinds' F1."""
+        return ratio(totals[WeightedSum(*self._of)], totals[WeightedCount(*self._of)])
 
 
 SPICE_METRICS: tuple[type[Metric], ...] = (
