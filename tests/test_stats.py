@@ -101,6 +101,9 @@ def test_units_without_a_weight_do_not_count() -> None:
     qrels = {"query": ["a", "b", "c"], "doc": ["x"] * 3, "relevance": [1, 1, 1], "sample_weight": [5.0, 0.0, 2.0]}
     run = {"query": ["a", "b", "c"], "doc": ["x"] * 3, "score": [1.0] * 3}
     assert sy.evaluate("rankings", qrels, run, "ap", draws=100)["ap"].units == 2
+    references = {"image": ["a", "b", "c"], "caption": ["a dog"] * 3, "sample_weight": [5.0, 0.0, 2.0]}
+    candidates = {"image": ["a", "b", "c"], "caption": ["a dog"] * 3}
+    assert sy.evaluate("captions", references, candidates, "bleu@1", draws=100)["bleu@1"].units == 2
 
 
 def test_slices_of_few_units_are_warned_of() -> None:
