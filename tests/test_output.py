@@ -44,8 +44,8 @@ FAILING = [
     ("gate r.json --fail-if 'mae > 1'", 1),
     ("gate r.json --fail-if 'mae > 1' --json", 1),
     ("gate r.json --fail-if 'mae > 1000'", 0),
-    ("check boxes.json bad.json", 1),
-    ("check boxes.json bad.json --json", 1),
+    ("check boxes boxes.json bad.json", 1),
+    ("check boxes boxes.json bad.json --json", 1),
 ]
 GONE = {"a reader that is gone": "| true", "a closed output": ">&-", "a full device": "> /dev/full"}
 
@@ -188,7 +188,7 @@ def test_a_folder_that_is_gone(here: Path) -> None:
     assert done.stderr == "steelyard: the current folder is gone. Change to one that exists.\n"
 
 
-@pytest.mark.parametrize("line", ["evaluate weights {} a.csv", "check {} bad.json", "report {}", "view {}"])
+@pytest.mark.parametrize("line", ["evaluate weights {} a.csv", "check boxes {} bad.json", "report {}", "view {}"])
 def test_a_path_of_5000_characters(here: Path, steelyard, line: str) -> None:
     done = steelyard(*line.format("x" * 5000 + ".csv").split(), cwd=here)
     assert (done.returncode, done.stdout) == (2, "")
