@@ -578,7 +578,7 @@ HOSTILE = "<script>alert(1)</script>|`*_]&\"'\x00\x0b"
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     hostile = score(label=HOSTILE, measure=HOSTILE, value=None, why=HOSTILE)
     data = result(hostile)
-    data["slices"] = [{"by": ["food"], "value": HOSTILE, "scores": [hostile, score("bias", label=HOSTILE)]}]
+    data["slices"] = [{"by": ["food"], "value": [HOSTILE], "scores": [hostile, score("bias", label=HOSTILE)]}]
     found = sy.gate(data, ["mae > 30", "mae[food=*] > 3", "bias[food=*] > 3"])
     xml = found.to_junit().encode("utf-8")
     suite = next(iter(junitparser.JUnitXml.fromstring(xml)))

@@ -362,8 +362,9 @@ def hostile(task: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
         p = [v for v in PAYLOADS if "\ud800" not in v]  # ids are UTF-8 there, and refused else
         truth = {"query": p, "doc": p, "relevance": [1.0] * len(p), "kind": p}
         return truth, {"query": p, "doc": p, "score": rng.uniform(0, 1, len(p))}, {"by": "kind"}
-    truth = {"image": list(PAYLOADS), "caption": [f"a dog {v}" for v in PAYLOADS], "scene": list(PAYLOADS)}
-    return truth, {"image": list(PAYLOADS), "caption": [f"{v} a red dog" for v in PAYLOADS]}, {"by": "scene"}
+    p = [v for v in PAYLOADS if "\ud800" not in v]  # half a character in a text is refused
+    truth = {"image": p, "caption": [f"a dog {v}" for v in p], "scene": p}
+    return truth, {"image": p, "caption": [f"{v} a red dog" for v in p]}, {"by": "scene"}
 
 
 def attacked(page: Page) -> None:

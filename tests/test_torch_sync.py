@@ -37,8 +37,8 @@ if case == "padded":
     sampler = DistributedSampler(range(101), num_replicas=2, rank=rank, shuffle=False)
     state, right, seen = sy.Accumulator("labels"), 0, 0
     for ids in DataLoader(range(101), batch_size=8, sampler=sampler):
-        truth = torch.ones(len(ids), dtype=torch.int64)
-        predicted = (ids < 38).to(torch.int64)
+        truth = (ids != 100).to(torch.int64)
+        predicted = ((ids < 38) | (ids == 100)).to(torch.int64)
         right, seen = right + int((truth == predicted).sum()), seen + len(ids)
         state.update({"id": ids.numpy(), "label": truth.numpy()}, {"id": ids.numpy(), "label": predicted.numpy()})
     counts = torch.tensor([right, seen]); dist.all_reduce(counts)

@@ -35,6 +35,11 @@ class StatsBlock(Block):
         """Rows of all parts."""
         return StatsBlock(Stats.stack([part.stats for part in parts]))
 
+    @staticmethod
+    def unified(parts: Sequence[State]) -> list[State] | None:
+        """States of stats with one list of classes."""
+        return [state_of(stats) for stats in Stats.unified([stats_of(part) for part in parts])]
+
     def total(self, weights: Weights, facts: Facts) -> tuple[Stats, Weights]:
         """What a metric of stats takes."""
         return self.stats, weights

@@ -163,22 +163,38 @@ class Dask:
         self.workers = max(1, len(self._client.ncores()))
 
     def run(self, job: Job, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Run the job for every item; the scheduler runs it again where a worker dies."""
+        """Run the job for every item; the scheduler runs it again where a worker dies.
+
+        It blames what waited on that worker too: where several are blamed, each runs once more by itself.
+        """
         futures = [self._client.submit(guarded, job, item, 1, pure=False) for item in items]
         place = {future.key: index for index, future in enumerate(futures)}
+        blamed: list[int] = []
         try:
             for future in self._distributed.as_completed(futures, loop=self._client.loop):
-                error = future.exception()
-                if error is not None and type(error).__name__ == "KilledWorker":
-                    yield place[future.key], Failure("its worker died again and again")
-                elif error is not None:
-                    raise error
+                index = place[future.key]
+                if self._died(future):
+                    blamed.append(index)
                 else:
-                    yield place[future.key], future.result()
+                    yield index, future.result()
+            for index in blamed:
+                alone = self._client.submit(guarded, job, items[index], 1, pure=False) if len(blamed) > 1 else None
+                if alone is None or self._died(alone):
+                    yield index, Failure("its worker died again and again")
+                else:
+                    yield index, alone.result()
         finally:
             under_way = [future for future in futures if not future.done()]
             if under_way:
                 self._client.cancel(under_way)
+
+    @staticmethod
+    def _died(future: Any) -> bool:
+        """Whether workers died of a job; another error is raised."""
+        error = future.exception()
+        if error is not None and type(error).__name__ != "KilledWorker":
+            raise error
+        return error is not None
 
     def close(self) -> None:
         """Leave the cluster; end it where this run started it."""
@@ -224,6 +240,14 @@ class Ray:
         finally:
             for reference in waiting:
                 self._ray.cancel(reference)
+
+    @staticmethod
+    def _died(future: Any) -> bool:
+        """Whether workers died of a job; another error is raised."""
+        error = future.exception()
+        if error is not None and type(error).__name__ != "KilledWorker":
+            raise error
+        return error is not None
 
     def close(self) -> None:
         """Leave the cluster; end it where this run started it."""
