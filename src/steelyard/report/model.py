@@ -15,7 +15,6 @@ from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Coverage
 from steelyard.core.score import Difference, Score
 from steelyard.core.slice import Slice
-from steelyard.io.write import csv_text, write_text
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
@@ -64,6 +63,8 @@ class UnitTable:
 
     def to_csv(self, path: Path) -> None:
         """Write it, one row a unit."""
+        from steelyard.io.write import csv_text, write_text  # most programs write nothing
+
         rows = zip(self.units.tolist(), *(column.tolist() for column in self.values.values()), strict=True)
         write_text(path, csv_text([self.unit, *self.values], rows))
 
@@ -126,6 +127,8 @@ class Report:
 
     def write_tables(self, folder: Path) -> tuple[str, ...]:
         """Write every table as a CSV file into a folder; gives the paths."""
+        from steelyard.io.write import csv_text, write_text
+
         paths = []
         for name in self.tables:
             table = self.table(name)
@@ -315,5 +318,7 @@ class Lineup:
 
 def _written(text: str, path: Path | None) -> str:
     if path is not None:
+        from steelyard.io.write import write_text
+
         write_text(path, text)
     return text
