@@ -76,10 +76,6 @@ class State:
         blocks = {need: block.take(index, len(index)) for need, block in self.blocks.items()}
         return State(self.units.take(index), self.facts, blocks)
 
-    def keep(self, needs: Sequence[Need]) -> State:
-        """The same state with some of its blocks."""
-        return replace(self, blocks={need: self.blocks[need] for need in needs})
-
     @staticmethod
     def unified(parts: Sequence[State]) -> list[State]:
         """The same states with one list of classes."""
