@@ -86,7 +86,7 @@ nb::tuple figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32
 template <typename Count>
 void counted_group(const std::vector<Boiled>& boiled, int kind, In1<double> grid, const std::uint8_t* table,
                    std::size_t first, std::size_t lanes, const Results& results) {
-  CountedPass<Count> pass(kind != kRecall, results.thresholds, grid.data(), grid.shape(0), table);
+  CountedPass<Count> pass(kind, results.thresholds, grid.data(), grid.shape(0), table);
   for (const Boiled& one : boiled) pass.run(one);
   results.put(pass, first, lanes);
 }
@@ -100,7 +100,7 @@ nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t
                                  thresholds, most);
   require(weights.shape(2) == kCountedLanes, "counts come 32 rows side by side");
   require(rows <= groups * kCountedLanes && groups == rows / kCountedLanes + (rows % kCountedLanes != 0), "the groups do not hold so many rows");
-  require(kind == kCoco || kind == kGrid || kind == kRecall, "this kind cannot be counted");
+  require(kind == kCoco || kind == kGrid || kind == kStep || kind == kRecall, "this kind cannot be counted");
   require(grid.shape(0) <= kMostPoints, "too many points of the grid");
   check_grid(grid);
   Results results{thresholds, nullptr, nullptr};
@@ -138,7 +138,7 @@ void bind_box_figures(nb::module_& m) {
         nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("weights").noconvert(),
         nb::arg("rows"), nb::arg("kind"), nb::arg("grid").noconvert(), nb::arg("wide") = false,
         nb::arg("threads") = 0,
-        "The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of three kinds. `wide` counts in "
+        "The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four kinds. `wide` counts in "
         "64 bits, as is done for large classes anyway, with the same results.");
 }
 

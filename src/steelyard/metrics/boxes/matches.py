@@ -24,7 +24,7 @@ AREAS: dict[str, tuple[float, float]] = {
 }
 RECALLS = {"coco": 101, "voc11": 11}
 KINDS = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6}
-COUNTED = ("coco", "voc11", "recall")  # kinds that have a faster way with drawn counts
+COUNTED = ("coco", "voc11", "step", "recall")  # kinds that have a faster way with drawn counts
 MOST_POINTS = 127  # of the recall grid, there
 
 KEY = "matches"  # first in the keys under which stats hold them
