@@ -17,6 +17,7 @@ void bind_ranking_join(nanobind::module_& m);
 void bind_ranking_scores(nanobind::module_& m);
 void bind_streams(nanobind::module_& m);
 void bind_texts(nanobind::module_& m);
+void bind_tracking(nanobind::module_& m);
 void bind_trec(nanobind::module_& m);
 void bind_box_curves(nanobind::module_& m);
 void bind_box_figures(nanobind::module_& m);
@@ -40,6 +41,7 @@ NB_MODULE(_native, m) {
   steelyard::bind_ranking_scores(m);
   steelyard::bind_streams(m);
   steelyard::bind_texts(m);
+  steelyard::bind_tracking(m);
   steelyard::bind_trec(m);
   steelyard::bind_box_curves(m);
   steelyard::bind_box_figures(m);
