@@ -16,7 +16,7 @@ from drawn import DRAW
 from scale_help import plain
 
 from steelyard.metrics import catalogue
-from steelyard.report.model import Report
+from steelyard.results.model import Report
 
 Data = dict[str, Any]
 Sides = tuple[Any, Any]

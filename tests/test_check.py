@@ -18,7 +18,7 @@ from steelyard.io.formats.losses import Manner
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "src" / "steelyard" / "samples" / "boxes"
-SCHEMA = json.loads((ROOT / "src/steelyard/report/schema/check-1.json").read_text())
+SCHEMA = json.loads((ROOT / "src/steelyard/results/schema/check-1.json").read_text())
 
 Data = tuple[dict[str, Any], list[dict[str, Any]]]
 

@@ -21,7 +21,7 @@ from steelyard.metrics.catalogue import TASKS
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "src" / "steelyard" / "samples"
-SCHEMA = json.loads((ROOT / "src/steelyard/report/schema/check-1.json").read_text())
+SCHEMA = json.loads((ROOT / "src/steelyard/results/schema/check-1.json").read_text())
 JSON = ("boxes", "masks", "keypoints")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.core.figure import Listing, Texts
-from steelyard.report.packed import EXACT_ROWS, pack, unpack
+from steelyard.results.packed import EXACT_ROWS, pack, unpack
 
 TRUTH = {"dish": ["a", "a", "b", "c"], "item": ["x", "y", "x", "z"], "weight": [10.0, 20.0, 30.0, 40.0]}
 PREDICTED = {**TRUTH, "weight": [12.0, 18.0, 33.0, 41.0]}
@@ -62,7 +62,7 @@ def test_page_of_a_result_is_the_page_of_the_data(tmp_path: Path) -> None:
 
 
 def test_details_keep_to_the_schema() -> None:
-    schema = json.loads((files("steelyard") / "report" / "schema" / "report-1.json").read_text())
+    schema = json.loads((files("steelyard") / "results" / "schema" / "report-1.json").read_text())
     data = json.loads(sy.evaluate("weights", TRUTH, PREDICTED, draws=100).to_json(details=True))
     jsonschema.validate(data, schema)
     assert [figure["name"] for figure in data["details"]["figures"]] == ["agreement", "error_by_size", "bland_altman"]
@@ -135,8 +135,8 @@ def test_figures_for_papers(steelyard: Callable[..., Any], tmp_path: Path) -> No
 
 
 def test_without_the_chart_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from steelyard.report.charts import library
-    from steelyard.report.page import figures, report
+    from steelyard.render.charts import library
+    from steelyard.render.page import figures, report
 
     for module in (figures, report):
         monkeypatch.setattr(module, "available", lambda: False)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.engine.results import by_draws, by_intervals, standard_error
 from steelyard.gating.rules import parse_rule
-from steelyard.report.load import read_result
+from steelyard.results.load import read_result
 
 SAMPLES = Path(sy.__file__).parent / "samples"
 WEIGHTS = SAMPLES / "weights"
@@ -554,7 +554,7 @@ def test_exit_codes_and_outputs(tmp_path: Path, steelyard) -> None:
     doubtful = steelyard("gate", "a.json", "--fail-if", "mae > 24", "--json")
     assert doubtful.returncode == 3
     data = json.loads(doubtful.stdout)
-    schema = json.loads((files("steelyard.report") / "schema" / "gate-1.json").read_text(encoding="utf-8"))
+    schema = json.loads((files("steelyard.results") / "schema" / "gate-1.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(data)
     assert data["outcome"] == "undecided"
     assert max(map(len, worse.stdout.splitlines())) <= 80
@@ -612,7 +612,7 @@ def test_results_of_every_task_are_read_back(task: str, tmp_path: Path) -> None:
         sy.gate(tmp_path / "r.json", [f"{spec} > -1e9", f"{spec} < baseline"], baseline=again).verdicts[1].outcome
         == "pass"
     )
-    schema = json.loads((files("steelyard.report") / "schema" / "report-1.json").read_text(encoding="utf-8"))
+    schema = json.loads((files("steelyard.results") / "schema" / "report-1.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(report.to_dict())
 
 

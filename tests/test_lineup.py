@@ -123,13 +123,13 @@ def test_on_the_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> N
     assert done.stdout.count("60 dishes, paired") == 2
     assert "for all models together" in done.stdout
     data = json.loads((tmp_path / "c.json").read_text())
-    schema = json.loads((files("steelyard") / "report" / "schema" / "lineup-1.json").read_text())
+    schema = json.loads((files("steelyard") / "results" / "schema" / "lineup-1.json").read_text())
     jsonschema.validate(data, schema)
     assert [len(c["slices"]) for c in data["comparisons"]] == [3, 3]
     assert "<h1>Compared: Food weights, dish by dish</h1>" in (tmp_path / "c.html").read_text(encoding="utf-8")
     assert {p.suffix for p in (tmp_path / "charts").iterdir()} == {".svg", ".png", ".pdf"}
     two = json.loads(steelyard("compare", "weights", truth, a, b, "--by", "cuisine", "--json", "--draws", "100").stdout)
-    jsonschema.validate(two, json.loads((files("steelyard") / "report" / "schema" / "comparison-1.json").read_text()))
+    jsonschema.validate(two, json.loads((files("steelyard") / "results" / "schema" / "comparison-1.json").read_text()))
     lacking = steelyard("compare", "weights", truth, a)
     assert lacking.returncode == 2
     assert "Traceback" not in lacking.stderr

@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from steelyard.report.formula import plain_formula
-from steelyard.report.numbers import count_text, interval_text, number, p_text, percent_text, signed, value_text
+from steelyard.core.counts import count_text
+from steelyard.render.formula import plain_formula
+from steelyard.render.numbers import interval_text, number, p_text, percent_text, signed, value_text
 
 
 @pytest.mark.parametrize(

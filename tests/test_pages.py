@@ -417,7 +417,7 @@ def test_nothing_that_names_of_files_and_columns_hold_runs(
         truth.write_text(f"dish,item,weight,{column}\na,x,1,u\nb,y,2,v\nc,z,3,u\n", encoding="utf-8")
         predicted.write_text("dish,item,weight\na,x,2\nb,y,2\nc,z,1\n", encoding="utf-8")
         report = sy.evaluate("weights", truth, predicted, "mae", confidence=None, by=[(payload,)])
-        monkeypatch.setattr("steelyard.report.page.figures.available", lambda looked_at=i % 6 == 0: looked_at)
+        monkeypatch.setattr("steelyard.render.page.figures.available", lambda looked_at=i % 6 == 0: looked_at)
         (tmp_path / "r.html").write_text(report.to_html(), encoding="utf-8")
         page = browser.open(tmp_path / "r.html") if i % 6 == 0 else None  # the others are looked at as text
         if page is not None:

@@ -31,7 +31,7 @@ from paths_help import (
 
 import steelyard as sy
 from steelyard.metrics import catalogue
-from steelyard.report.model import Report
+from steelyard.results.model import Report
 from steelyard.scale import evaluate_shards
 
 DRAWS = 100

@@ -23,7 +23,7 @@ B = {"dish": list("AABBCC"), "item": list("xyxyxy"), "weight": [101, 51, 199, 11
 
 
 def schema(name: str) -> Any:
-    return json.loads((files("steelyard.report") / "schema" / name).read_text(encoding="utf-8"))
+    return json.loads((files("steelyard.results") / "schema" / name).read_text(encoding="utf-8"))
 
 
 def test_schemas_are_up_to_date() -> None:

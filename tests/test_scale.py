@@ -21,7 +21,7 @@ from scale_help import files, write_shards
 import steelyard as sy
 from steelyard.core.by_class import tied_by_unit
 from steelyard.metrics import catalogue
-from steelyard.report.model import Report
+from steelyard.results.model import Report
 from steelyard.scale import evaluate_shards, run
 from steelyard.scale.engines import Failure, Local, guarded
 from steelyard.scale.ranked import in_groups

@@ -18,7 +18,7 @@ from scale_help import files, write_shards
 
 import steelyard as sy
 from steelyard.core.errors import SteelyardError
-from steelyard.report.model import Report
+from steelyard.results.model import Report
 from steelyard.scale import evaluate_shards
 
 AWS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from steelyard.core.metric import describe
 from steelyard.metrics import catalogue
-from steelyard.report.catalogue import range_text, settings_text
-from steelyard.report.text import ARROWS, legend
+from steelyard.render.catalogue import range_text, settings_text
+from steelyard.render.text import ARROWS, legend
 
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
 

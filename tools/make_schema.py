@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent.parent / "src" / "steelyard" / "report" / "schema"
+FOLDER = Path(__file__).parent.parent / "src" / "steelyard" / "results" / "schema"
 
 NUMBER = {"type": ["number", "null"]}
 TEXT = {"type": "string"}

@@ -13,13 +13,14 @@ from steelyard import idle  # noqa: F401  # before anything else loads NumPy
 # isort: split
 from steelyard.api import compare, compare_all, draw, evaluate, metrics, read, use_threads
 from steelyard.core.errors import InputError, SteelyardError
-from steelyard.report.model import Comparison, Report
+from steelyard.results.model import Comparison, Report
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
     from steelyard.files import check, convert
-    from steelyard.gating.gate import Gate, gate
+    from steelyard.gating.gate import gate
+    from steelyard.results.gate import Gate
 
 __all__ = [
     "Accumulator",
@@ -52,8 +53,12 @@ def __getattr__(name: str) -> Any:
         from steelyard import files
 
         return getattr(files, name)
-    if name in ("Gate", "gate"):
-        from steelyard.gating import gate as gating
+    if name == "gate":
+        from steelyard.gating.gate import gate
 
-        return getattr(gating, name)
+        return gate
+    if name == "Gate":
+        from steelyard.results.gate import Gate
+
+        return Gate
     raise AttributeError(f"module 'steelyard' has no attribute '{name}'")

@@ -35,7 +35,7 @@ from steelyard.io.sources import read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
 from steelyard.io.valid import check_sorted
 from steelyard.metrics import catalogue
-from steelyard.report.model import Report
+from steelyard.results.model import Report
 from steelyard.version import __version__
 
 

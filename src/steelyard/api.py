@@ -7,6 +7,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.legacy import is_legacy
@@ -28,8 +29,7 @@ from steelyard.io.digest import digest
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
-from steelyard.report.model import Comparison, Lineup, Provenance, Report, Side, UnitTable
-from steelyard.report.numbers import count_text
+from steelyard.results.model import Comparison, Lineup, Provenance, Report, Side, UnitTable
 
 if TYPE_CHECKING:
     from steelyard.core.figure import Figure, Listing
@@ -120,7 +120,7 @@ def state_report(
 
 def read(path: str | PathLike[str]) -> Report:
     """Read a result that `Report.to_json` wrote; what its metrics mean comes from the catalogue."""
-    from steelyard.report.load import read_result
+    from steelyard.results.load import read_result
 
     report = read_result(path)
     if not isinstance(report, Report):
@@ -217,7 +217,7 @@ def draw(
     options: Mapping[str, Any] | None = None,
 ) -> str:
     """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them."""
-    from steelyard.report.svg import scene_svg
+    from steelyard.render.svg import scene_svg
 
     kind = catalogue.find_task(task)
     if kind.scene is None:

@@ -28,7 +28,7 @@ from steelyard.io.container import Container, unfit
 from steelyard.io.measured import check_state, pack_state, unpack_state
 from steelyard.io.valid import check_numbers, check_range, check_sorted, check_weights
 from steelyard.metrics import catalogue
-from steelyard.report.model import Report, Side
+from steelyard.results.model import Report, Side
 
 KIND = "sums"
 Slices = Mapping[tuple[str, ...], Mapping[tuple[str, ...], State]]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
+from steelyard.checks.findings import CheckReport
 from steelyard.checks.run import run
 from steelyard.core.errors import InputError
 from steelyard.io.formats import convert as converting
@@ -14,7 +15,6 @@ from steelyard.io.formats.losses import Manner
 from steelyard.io.formats.reading import Reading
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
-from steelyard.report.findings import CheckReport
 
 
 def check(

@@ -10,14 +10,14 @@ from steelyard.core.legacy import is_legacy
 from steelyard.core.metric import Description, Metric, describe
 from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
-from steelyard.core.score import Difference
 from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.compare import compare, judged_together
 from steelyard.engine.measure import listed, measured, shown, unit_values
 from steelyard.engine.slices import paired_slices
-from steelyard.report.model import Comparison, Lineup, Provenance, UnitTable
+from steelyard.results.model import Comparison, Lineup, Provenance, UnitTable
+from steelyard.results.score import Difference
 
 Differences = dict[Slice, dict[str, Difference]]
 Model = tuple[Any, State]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from steelyard.checks.findings import Finding
 from steelyard.checks.geometry import twins
 from steelyard.checks.side import Side, texts
 from steelyard.core.records import Array
-from steelyard.report.findings import Finding
 
 TWIN = 0.95  # overlap of two boxes that are one
 FEW = 20  # boxes below which statistics say nothing

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.checks.findings import Finding
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, Records
-from steelyard.report.findings import Finding
 
 EXAMPLES = 3
 FEW = 20  # rows below which statistics say nothing

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.checks.check import FEW, Checks, Data, Found, some_rows
+from steelyard.core.counts import count_text
 from steelyard.core.records import Array, Records
-from steelyard.report.numbers import count_text
 
 CHECKS = Checks()
 # Left and right of COCO's 17 points, exchanged.

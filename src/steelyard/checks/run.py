@@ -9,13 +9,13 @@ from typing import Any
 from steelyard.checks.boxes import in_order
 from steelyard.checks.catalogue import checks_of
 from steelyard.checks.check import Data, run_checks
+from steelyard.checks.findings import CheckReport, Finding
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
 from steelyard.core.records import Records
 from steelyard.core.task import Policy, Task
 from steelyard.io.boxes import reading_of
 from steelyard.io.sources import read_side, read_sides
-from steelyard.report.findings import CheckReport, Finding
 
 OBJECTS = ("boxes", "masks", "keypoints")
 

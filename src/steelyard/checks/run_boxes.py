@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.checks.boxes import check_coordinates, check_ids, check_truth, in_order, places
+from steelyard.checks.findings import CheckReport, Finding
 from steelyard.checks.keypoints import extent
 from steelyard.checks.pairs import check_fit, check_join, check_repeats, check_scores
 from steelyard.checks.side import Side, from_coco, from_dataset, from_records, unreadable
@@ -25,7 +26,6 @@ from steelyard.io.formats.detect import TABLES, detect
 from steelyard.io.formats.fit import fit
 from steelyard.io.formats.reading import Reading
 from steelyard.io.text import ending
-from steelyard.report.findings import CheckReport, Finding
 
 
 def run_boxes(

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.checks.findings import Finding
 from steelyard.core.errors import InputError
 from steelyard.core.records import Array, BoxRecords, Records, as_object
 from steelyard.io.coco import read_coco, text_ids
 from steelyard.io.text import is_plain, read_bytes
-from steelyard.report.findings import Finding
 
 if TYPE_CHECKING:
     from steelyard.io.formats.dataset import Dataset

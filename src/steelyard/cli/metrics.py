@@ -11,7 +11,7 @@ from steelyard.cli.say import say
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
 from steelyard.metrics import catalogue
-from steelyard.report.catalogue import list_text, metric_dict, metric_text
+from steelyard.render.catalogue import list_text, metric_dict, metric_text
 
 
 @click.command()

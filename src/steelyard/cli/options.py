@@ -17,7 +17,7 @@ from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
 from steelyard.metrics import catalogue
-from steelyard.report.model import Comparison, Lineup, Report
+from steelyard.results.model import Comparison, Lineup, Report
 
 WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
 

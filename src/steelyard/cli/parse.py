@@ -10,7 +10,7 @@ from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.io.write import write_text
 from steelyard.language import scene, tokens
-from steelyard.report import scene as drawing
+from steelyard.render import scene as drawing
 
 
 @click.command()

@@ -16,12 +16,12 @@ from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.plan import JACKKNIFE, POINT, Plan
 from steelyard.core.request import Request
-from steelyard.core.score import Difference
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats, Role
 from steelyard.engine.intervals import BCA_BELOW, bca_interval, centred_interval, percentile_interval
 from steelyard.engine.score import announce, score
+from steelyard.results.score import Difference
 
 NO_DIFFERENCE = "no difference shown"
 G = TypeVar("G", bound=Hashable)

@@ -10,11 +10,11 @@ from steelyard.core.legacy import is_legacy, state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.plan import COUNT, JACKKNIFE, POINT
 from steelyard.core.request import Request
-from steelyard.core.score import Score
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats, Weights
 from steelyard.engine.intervals import BCA_BELOW, Interval, bca_interval, centred_interval, percentile_interval
+from steelyard.results.score import Score
 
 _Drawn = tuple[Interval | None, Floats | None]
 

@@ -7,78 +7,14 @@ from os import PathLike, fspath
 from typing import Any
 
 from steelyard.core.errors import InputError
-from steelyard.core.frozen import frozen
-from steelyard.gating.judge import Against, Outcome, Verdict, judge_comparison, judge_report
+from steelyard.gating.judge import Against, judge_comparison, judge_report
 from steelyard.gating.rules import parse_rule
-from steelyard.io.write import write_text
-from steelyard.report.load import read_result
-from steelyard.report.model import Comparison, Report
+from steelyard.results.gate import Gate, Verdict
+from steelyard.results.load import read_result
+from steelyard.results.model import Comparison, Report
 
 Path = str | PathLike[str]
 Result = Report | Comparison | Path | Mapping[str, Any]
-EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
-
-
-@frozen
-class Gate:
-    """What the rules say of a result: fail where one fails, else undecided where one is, else pass."""
-
-    task: str
-    unit: str
-    units: int
-    result: str
-    baseline: str | None
-    confidence: float | None
-    verdicts: tuple[Verdict, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def outcome(self) -> Outcome:
-        """Of all rules together."""
-        found = {verdict.outcome for verdict in self.verdicts}
-        return "fail" if "fail" in found else "undecided" if "undecided" in found else "pass"
-
-    @property
-    def exit_code(self) -> int:
-        """Of the command: 0 pass, 1 fail, 3 undecided."""
-        return EXIT_CODES[self.outcome]
-
-    def count(self, outcome: Outcome) -> int:
-        """How many rules came out so."""
-        return sum(verdict.outcome == outcome for verdict in self.verdicts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The gate as plain values, as the JSON schema describes it."""
-        from steelyard.gating.show import gate_dict
-
-        return gate_dict(self)
-
-    def to_json(self, path: Path | None = None) -> str:
-        """The gate as JSON text, written to `path` where one is given."""
-        from steelyard.report.json import dumps
-
-        return _written(dumps(self.to_dict()), path)
-
-    def to_markdown(self, path: Path | None = None) -> str:
-        """The gate as Markdown, written to `path` where one is given."""
-        from steelyard.gating.show import gate_markdown
-
-        return _written(gate_markdown(self), path)
-
-    def to_junit(self, path: Path | None = None) -> str:
-        """The gate as JUnit XML, one test case a rule, written to `path` where one is given."""
-        from steelyard.gating.junit import gate_junit
-
-        return _written(gate_junit(self), path)
-
-    def to_text(self, width: int = 80) -> str:
-        """The gate as a table for a terminal."""
-        from steelyard.gating.show import gate_text
-
-        return gate_text(self, width)
-
-    def __str__(self) -> str:
-        return self.to_text()
 
 
 def gate(
@@ -169,9 +105,3 @@ def _against(result: Report, baseline: Report, name: str, base: str, other_truth
 
 def _once(verdicts: Sequence[Verdict], first: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first, *(note for verdict in verdicts for note in verdict.notes)]))
-
-
-def _written(text: str, path: Path | None) -> str:
-    if path is not None:
-        write_text(path, text)
-    return text

@@ -10,46 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
-from steelyard.core.score import Difference, Score
 from steelyard.engine.results import Apart, by_draws, by_intervals, standard_error
 from steelyard.gating.rules import EVERY, Rule
 from steelyard.metrics import catalogue
-from steelyard.report.model import Comparison, Report
+from steelyard.results.gate import Method, Outcome, Verdict
+from steelyard.results.model import Comparison, Report
+from steelyard.results.score import Difference, Score
 
-Outcome = Literal["pass", "fail", "undecided"]
-Method = Literal["value", "interval", "paired randomisation", "paired draws", "unpaired"]
 SAVE = "Save both results with --save-draws to compare them pairwise."
-
-
-@frozen
-class Verdict:
-    """One rule's outcome, with the numbers that it rests on and how they were had."""
-
-    rule: str
-    outcome: Outcome
-    why: str
-    metric: str
-    label: str
-    where: str
-    value: float
-    interval: tuple[float, float] | None
-    bound: float
-    baseline: float | None = None
-    difference: float | None = None
-    difference_interval: tuple[float, float] | None = None
-    p: float | None = None
-    level: float | None = None
-    method: Method = "interval"
-    better: str = "higher"
-    measure: str = ""
-    notes: tuple[str, ...] = field(default=())
 
 
 @frozen

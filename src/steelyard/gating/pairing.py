@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.core.errors import InputError
-from steelyard.core.score import Difference, Score
 from steelyard.engine.compare import judged
 from steelyard.engine.results import Apart, by_draws, by_intervals, standard_error
 from steelyard.gating.judge import Against
-from steelyard.report.model import Comparison, Report
+from steelyard.results.model import Comparison, Report
+from steelyard.results.score import Difference, Score
 
 
 def compare_results(a: Report, b: Report) -> Comparison:

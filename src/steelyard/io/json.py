@@ -1,4 +1,4 @@
-"""JSON lines, and a JSON array of objects."""
+"""JSON lines, a JSON array of objects, and JSON text to write."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from steelyard.core.errors import InputError
 from steelyard.core.records import as_object
 from steelyard.io.table import Table
 from steelyard.io.text import open_text
+
+
+def json_text(data: Any) -> str:
+    """JSON text that any strict reader takes: no NaN, no Infinity."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_json_lines(path: Path, source: str) -> Table:

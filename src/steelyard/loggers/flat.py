@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from os import PathLike
 
 from steelyard.core.errors import InputError
-from steelyard.core.score import Score
-from steelyard.report.load import read_result
-from steelyard.report.model import Report
+from steelyard.results.load import read_result
+from steelyard.results.model import Report
+from steelyard.results.score import Score
 
 Result = Report | str | PathLike[str]
 

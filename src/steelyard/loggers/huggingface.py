@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.score import Score
 from steelyard.loggers.flat import Result, report_of
-from steelyard.report.model import Report
-from steelyard.report.numbers import interval_text, percent_text
+from steelyard.render.numbers import interval_text, percent_text
+from steelyard.results.model import Report
+from steelyard.results.score import Score
 
 
 def eval_results(

@@ -14,7 +14,7 @@ from steelyard.core.legacy import state_of
 from steelyard.core.metric import Metric, describe
 from steelyard.core.table import Table
 from steelyard.engine.measure import listed, measured, unit_values
-from steelyard.report.model import Report, UnitTable
+from steelyard.results.model import Report, UnitTable
 from steelyard.scale import jobs
 
 GATHERED_ROWS = 2_000_000  # above, what needs all rows in one place is left out unless it is asked for by name

@@ -32,7 +32,7 @@ from steelyard.engine.sums import are_sums
 from steelyard.io.container import Container, parse_container, read_container
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
-from steelyard.report.model import Report
+from steelyard.results.model import Report
 from steelyard.scale import jobs, ranked
 from steelyard.scale.engines import Engine, Failure, Remade, Started
 from steelyard.scale.joined import gathered, one_report, with_evidence

@@ -9,12 +9,13 @@ from html import escape
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
-from steelyard.core.score import Score
-from steelyard.report.model import Comparison
-from steelyard.report.numbers import count_text, interval_text, signed, value_text
-from steelyard.report.svg import Backdrop, scene_svg
-from steelyard.report.text import ARROWS
+from steelyard.render.numbers import interval_text, signed, value_text
+from steelyard.render.svg import Backdrop, scene_svg
+from steelyard.render.text import ARROWS
+from steelyard.results.model import Comparison
+from steelyard.results.score import Score
 from steelyard.view.frame import document
 from steelyard.view.runs import Data, Run
 from steelyard.view.units import Images, Rows, unit_rows, unit_scene

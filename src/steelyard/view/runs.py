@@ -29,8 +29,8 @@ from steelyard.io.digest import digest
 from steelyard.io.json import parse_json
 from steelyard.io.text import ending
 from steelyard.metrics import catalogue
-from steelyard.report.load import parse_result
-from steelyard.report.model import Comparison, Report, Side
+from steelyard.results.load import parse_result
+from steelyard.results.model import Comparison, Report, Side
 from steelyard.view.folder import Folder, Outside
 
 MOST_BYTES = 256 << 20

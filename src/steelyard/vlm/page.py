@@ -10,16 +10,17 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure
-from steelyard.core.score import Difference
 from steelyard.io.write import write_text
-from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
-from steelyard.report.page.figures import figure_blocks, interval_figure
-from steelyard.report.page.frame import Section, bullets, document, facts
-from steelyard.report.page.scores import definitions, term
-from steelyard.report.page.tables import Cell, head_cell, number_cell, table
-from steelyard.report.text import ARROWS, legend
+from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.page.figures import figure_blocks, interval_figure
+from steelyard.render.page.frame import Section, bullets, document, facts
+from steelyard.render.page.scores import definitions, term
+from steelyard.render.page.tables import Cell, head_cell, number_cell, table
+from steelyard.render.text import ARROWS, legend
+from steelyard.results.score import Difference
 from steelyard.vlm.images import Picture
 from steelyard.vlm.plan import REAL
 from steelyard.vlm.readings import Run, Taken

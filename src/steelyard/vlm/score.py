@@ -18,7 +18,7 @@ from typing import Any
 from steelyard import api
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
-from steelyard.report.model import Comparison, Report
+from steelyard.results.model import Comparison, Report
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.readings import Run, Taken, read_run
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.score import Difference
+from steelyard.core.counts import count_text
+from steelyard.io.json import json_text
 from steelyard.io.write import write_text
-from steelyard.report.json import dumps
-from steelyard.report.model import Report
-from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
-from steelyard.report.text import ARROWS, grid, legend
+from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.text import ARROWS, grid, legend
+from steelyard.results.model import Report
+from steelyard.results.score import Difference
 from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
 from steelyard.vlm.score import PromptScore, RunScore
 
@@ -202,7 +203,7 @@ def score_dict(score: RunScore) -> dict[str, Any]:
 
 def score_json(score: RunScore, path: str | Path | None = None) -> str:
     """JSON text that any strict reader takes."""
-    text = dumps(score_dict(score))
+    text = json_text(score_dict(score))
     if path is not None:
         write_text(path, text)
     return text

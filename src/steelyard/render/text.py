@@ -6,14 +6,15 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from steelyard.core.counts import count_text
 from steelyard.core.pairs import Coverage
-from steelyard.core.score import Difference, Score
 from steelyard.core.slice import Slice, slice_text
-from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
     from steelyard.core.explanation import Explanation
-    from steelyard.report.model import Comparison, Report
+    from steelyard.results.model import Comparison, Lineup, Report
 
 ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none": " "}
 
@@ -32,7 +33,7 @@ def report_text(report: Report, width: int = 80) -> str:
 
 
 def _explanation(found: Explanation, width: int) -> str:
-    from steelyard.report.explanation import heading_of, remarks_on, table_of
+    from steelyard.render.explanation import heading_of, remarks_on, table_of
 
     header, rows = table_of(found)
     table = grid(header, rows, "l" + "r" * (len(header) - 1), width, shrink=0)
@@ -69,6 +70,12 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
     ]
     sliced = [_compared_slices(slice_text(by), parts, width) for by, parts in comparison.slices.items()]
     return "\n\n".join([top, table, *sliced, "\n".join(_bullet(remark, width) for remark in remarks)])
+
+
+def lineup_text(lineup: Lineup, width: int = 80) -> str:
+    """Every comparison, one after the other."""
+    remark = "• p-values are corrected for all models together." if len(lineup) > 1 else ""
+    return "\n\n".join([*(comparison_text(c, width) for c in lineup.comparisons), remark]).rstrip()
 
 
 def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], width: int) -> str:

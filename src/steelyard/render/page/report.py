@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.figure import Listing
-from steelyard.core.score import Score
 from steelyard.core.slice import Slice, slice_text
-from steelyard.report.charts.library import available
-from steelyard.report.details import settled, unit_listing
-from steelyard.report.explanation import heading_of, remarks_on, table_of
-from steelyard.report.numbers import count_text, interval_text, percent_text, value_text
-from steelyard.report.packed import pack
-from steelyard.report.page.figures import NO_CHARTS, distributions, figure_block, figure_blocks, slice_figures
-from steelyard.report.page.frame import Section, bullets, document, facts
-from steelyard.report.page.scores import cards, definitions, score_table
-from steelyard.report.page.tables import Cell, data_table, head_cell, number_cell, table
-from steelyard.report.text import heading, remarks_of
+from steelyard.render.charts.library import available
+from steelyard.render.explanation import heading_of, remarks_on, table_of
+from steelyard.render.numbers import interval_text, percent_text, value_text
+from steelyard.render.page.figures import NO_CHARTS, distributions, figure_block, figure_blocks, slice_figures
+from steelyard.render.page.frame import Section, bullets, document, facts
+from steelyard.render.page.scores import cards, definitions, score_table
+from steelyard.render.page.tables import Cell, data_table, head_cell, number_cell, table
+from steelyard.render.text import heading, remarks_of
+from steelyard.results.details import settled, unit_listing
+from steelyard.results.packed import pack
+from steelyard.results.score import Score
 
 if TYPE_CHECKING:
-    from steelyard.report.model import Provenance, Report, UnitTable
+    from steelyard.results.model import Provenance, Report, UnitTable
 
 WORST = 12
 MOST_SPECS = 6  # columns of scores in a table of units or slices

@@ -1,20 +1,20 @@
-"""Report and Comparison: scores with where they come from. What they look like is the other modules' business."""
+"""Report, Comparison and Lineup: scores with where they come from."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
 from steelyard.core.errors import nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Coverage
-from steelyard.core.score import Difference, Score
 from steelyard.core.slice import Slice
+from steelyard.results.result import Path, Result
+from steelyard.results.score import Difference, Score
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from steelyard.core.figure import Figure, Listing
     from steelyard.core.metric import Description
     from steelyard.core.table import Table
-
-Path = str | PathLike[str]
 
 
 @frozen
@@ -77,12 +75,13 @@ class _Scores(dict[str, Any]):
 
 
 @frozen
-class Report:
+class Report(Result):
     """Scores of one model: `report["mae"]`, and by slice: `report.slices["food"]["rice"]["mae"]`.
 
     Slices by several columns crossed have tuples for keys: `report.slices["food", "cut"]["rice", "diced"]["mae"]`.
     """
 
+    kind: ClassVar[str] = "report"
     task: str
     unit: str
     item: str
@@ -154,51 +153,24 @@ class Report:
         """The rows that a reader of the page may look through, where the task has them."""
         return None if self.listing_maker is None else self.listing_maker()
 
-    def write_figures(self, folder: Path) -> tuple[str, ...]:
-        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
-        from steelyard.report.charts.export import export_figures
-        from steelyard.report.page.figures import figures_of
-
-        return export_figures(figures_of(self), folder)
-
     def to_dict(self, *, details: bool = False) -> dict[str, Any]:
         """The report as plain values, as the JSON schema describes it; with `details`, all that the page shows."""
-        from steelyard.report.json import report_dict
+        from steelyard.results.json import report_dict
 
         return report_dict(self, details=details)
 
     def to_json(self, path: Path | None = None, *, details: bool = False) -> str:
         """The report as JSON text, written to `path` where one is given; with `details`, all that the page shows."""
-        from steelyard.report.json import dumps
+        from steelyard.io.json import json_text
 
-        return _written(dumps(self.to_dict(details=details)), path)
-
-    def to_markdown(self, path: Path | None = None) -> str:
-        """The report as Markdown, written to `path` where one is given."""
-        from steelyard.report.markdown import report_markdown
-
-        return _written(report_markdown(self), path)
-
-    def to_html(self, path: Path | None = None) -> str:
-        """The report as one self-contained page, written to `path` where one is given."""
-        from steelyard.report.html import render_html
-
-        return _written(render_html(self), path)
-
-    def to_text(self, width: int = 80) -> str:
-        """The report as a table for a terminal."""
-        from steelyard.report.text import report_text
-
-        return report_text(self, width)
-
-    def __str__(self) -> str:
-        return self.to_text()
+        return _written(json_text(self.to_dict(details=details)), path)
 
 
 @frozen
-class Comparison:
+class Comparison(Result):
     """Model B against model A: `comparison["mae"].difference`, `.interval`, `.p`, `.verdict`."""
 
+    kind: ClassVar[str] = "comparison"
     task: str
     unit: str
     differences: Mapping[str, Difference]
@@ -223,49 +195,22 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain values, as the JSON schema describes it."""
-        from steelyard.report.json import comparison_dict
+        from steelyard.results.json import comparison_dict
 
         return comparison_dict(self)
 
     def to_json(self, path: Path | None = None) -> str:
         """The comparison as JSON text, written to `path` where one is given."""
-        from steelyard.report.json import dumps
+        from steelyard.io.json import json_text
 
-        return _written(dumps(self.to_dict()), path)
-
-    def to_markdown(self, path: Path | None = None) -> str:
-        """The comparison as Markdown, written to `path` where one is given."""
-        from steelyard.report.markdown import comparison_markdown
-
-        return _written(comparison_markdown(self), path)
-
-    def to_html(self, path: Path | None = None) -> str:
-        """The comparison as one self-contained page, written to `path` where one is given."""
-        from steelyard.report.html import render_html
-
-        return _written(render_html(self), path)
-
-    def write_figures(self, folder: Path) -> tuple[str, ...]:
-        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
-        from steelyard.report.charts.export import export_figures
-        from steelyard.report.page.comparison import comparison_figures
-
-        return export_figures(comparison_figures([self]), folder)
-
-    def to_text(self, width: int = 80) -> str:
-        """The comparison as a table for a terminal."""
-        from steelyard.report.text import comparison_text
-
-        return comparison_text(self, width)
-
-    def __str__(self) -> str:
-        return self.to_text()
+        return _written(json_text(self.to_dict()), path)
 
 
 @frozen
-class Lineup:
+class Lineup(Result):
     """Two models or more: `comparisons` holds each against the first, in the order in which they were given."""
 
+    kind: ClassVar[str] = "lineup"
     comparisons: tuple[Comparison, ...]
 
     def __len__(self) -> int:
@@ -276,44 +221,15 @@ class Lineup:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparisons as plain values."""
-        from steelyard.report.json import lineup_dict
+        from steelyard.results.json import lineup_dict
 
         return lineup_dict(self)
 
     def to_json(self, path: Path | None = None) -> str:
         """The comparisons as JSON text, written to `path` where one is given."""
-        from steelyard.report.json import dumps
+        from steelyard.io.json import json_text
 
-        return _written(dumps(self.to_dict()), path)
-
-    def to_markdown(self, path: Path | None = None) -> str:
-        """The comparisons as Markdown, one after the other."""
-        from steelyard.report.markdown import comparison_markdown
-
-        return _written("\n".join(comparison_markdown(c) for c in self.comparisons), path)
-
-    def to_html(self, path: Path | None = None) -> str:
-        """The comparisons as one self-contained page, written to `path` where one is given."""
-        from steelyard.report.html import render_html
-
-        return _written(render_html(self), path)
-
-    def write_figures(self, folder: Path) -> tuple[str, ...]:
-        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
-        from steelyard.report.charts.export import export_figures
-        from steelyard.report.page.comparison import comparison_figures
-
-        return export_figures(comparison_figures(self.comparisons), folder)
-
-    def to_text(self, width: int = 80) -> str:
-        """The comparisons as tables for a terminal, one after the other."""
-        from steelyard.report.text import comparison_text
-
-        said = "• p-values are corrected for all models together." if len(self) > 1 else ""
-        return "\n\n".join([*(comparison_text(c, width) for c in self.comparisons), said]).rstrip()
-
-    def __str__(self) -> str:
-        return self.to_text()
+        return _written(json_text(self.to_dict()), path)
 
 
 def _written(text: str, path: Path | None) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 from typing import Any
 
+from steelyard.core.explanation import Explanation
 from steelyard.core.pairs import Coverage
-from steelyard.core.score import Difference, Score
 from steelyard.core.slice import slice_parts
-from steelyard.report.model import Comparison, Lineup, Provenance, Report, Side
+from steelyard.results.model import Comparison, Lineup, Provenance, Report, Side
+from steelyard.results.score import Difference, Score
 
 REPORT_SCHEMA = "steelyard/report/1"
 COMPARISON_SCHEMA = "steelyard/comparison/1"
@@ -42,7 +42,7 @@ def report_dict(report: Report, *, details: bool = False) -> dict[str, Any]:
         **_explanations(report),
     }
     if details:
-        from steelyard.report.details import details_dict
+        from steelyard.results.details import details_dict
 
         data["details"] = details_dict(report)
     return data
@@ -52,8 +52,6 @@ def _explanations(report: Report) -> dict[str, Any]:
     """Why other tools print other numbers, where that was asked for."""
     if not report.explanations:
         return {}
-    from steelyard.report.explanation import explanation_dict
-
     return {"explanations": [explanation_dict(found) for found in report.explanations]}
 
 
@@ -84,11 +82,6 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
 def lineup_dict(lineup: Lineup) -> dict[str, Any]:
     """Several comparisons with the same first model; each is what a comparison of two is."""
     return {"schema": LINEUP_SCHEMA, "comparisons": [comparison_dict(c) for c in lineup.comparisons]}
-
-
-def dumps(data: dict[str, Any]) -> str:
-    """JSON text that any strict reader takes: no NaN, no Infinity."""
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _number(value: float) -> float | None:
@@ -166,3 +159,28 @@ def _provenance(p: Provenance) -> dict[str, Any]:
             "options": dict(p.options),
         },
     }
+
+
+def explanation_dict(found: Explanation) -> dict[str, Any]:
+    """As plain values; undefined is null."""
+    return {
+        "tool": found.tool,
+        "version": found.version,
+        "ours": _numbers(found.ours),
+        "theirs": _numbers(found.theirs),
+        "settings": [
+            {
+                "setting": step.setting,
+                "ours": step.ours,
+                "theirs": step.theirs,
+                "why": step.why,
+                "values": _numbers(step.values),
+            }
+            for step in found.steps
+        ],
+        "remarks": list(found.remarks),
+    }
+
+
+def _numbers(values: Any) -> dict[str, float | None]:
+    return {name: None if math.isnan(value) else float(value) for name, value in values.items()}

@@ -30,7 +30,7 @@ MARKUP = {
 
 def _found(place: str) -> Callable[[Figure], Any]:
     module, _, name = place.partition(":")
-    function: Callable[[Figure], Any] = getattr(import_module(f"steelyard.report.charts.{module}"), name)
+    function: Callable[[Figure], Any] = getattr(import_module(f"steelyard.render.charts.{module}"), name)
     return function
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.figure import Figure
 from steelyard.io.write import write_bytes, write_text
-from steelyard.report.charts.library import vl_convert
-from steelyard.report.charts.registry import chart_of, is_chart
-from steelyard.report.charts.render import spec_of, svg_text
+from steelyard.render.charts.library import vl_convert
+from steelyard.render.charts.registry import chart_of, is_chart
+from steelyard.render.charts.render import spec_of, svg_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from steelyard.report.model import Path
+    from steelyard.results.result import Path
 
 PIXELS = 3.0  # of the PNG, for one of the drawing
 

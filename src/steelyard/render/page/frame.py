@@ -84,7 +84,7 @@ def _hash(text: str) -> str:
 
 @cache
 def _asset(names: tuple[str, ...]) -> str:
-    folder = files("steelyard.report.page")
+    folder = files("steelyard.render.page")
     return "\n" + "".join(folder.joinpath(name).read_text(encoding="utf-8").replace("\r\n", "\n") for name in names)
 
 

@@ -64,12 +64,3 @@ def p_text(p: float) -> str:
 def percent_text(share: float) -> str:
     """A share as a percentage without needless digits: 95 %, 99.5 %."""
     return f"{100 * share:.4g} %"
-
-
-def count_text(count: int, word: str) -> str:
-    """A count with its word in the right number: 1 dish, 1,200 dishes."""
-    if count != 1:
-        word += "es" if word.endswith(("s", "sh", "ch", "x")) else "s"
-        if word.endswith("ys"):
-            word = word[:-2] + "ies"
-    return f"{count:,} {word}"

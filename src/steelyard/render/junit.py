@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from steelyard.gating.show import sentence
-
-if TYPE_CHECKING:
-    from steelyard.gating.gate import Gate
+from steelyard.render.gate import sentence
+from steelyard.results.gate import Gate
 
 # What XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

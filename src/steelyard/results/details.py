@@ -10,8 +10,8 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.table import Table
-from steelyard.report.model import Report, UnitTable
-from steelyard.report.packed import pack, unpack
+from steelyard.results.model import Report, UnitTable
+from steelyard.results.packed import pack, unpack
 
 
 def details_dict(report: Report) -> dict[str, Any]:

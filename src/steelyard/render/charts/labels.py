@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.core.figure import Figure
-from steelyard.report.charts.generic import axis_x, axis_y, data, line_at
-from steelyard.report.charts.library import altair
-from steelyard.report.charts.theme import BLUE, HEIGHT, SOFT, WIDTH
+from steelyard.render.charts.generic import axis_x, axis_y, data, line_at
+from steelyard.render.charts.library import altair
+from steelyard.render.charts.theme import BLUE, HEIGHT, SOFT, WIDTH
 
 
 def reliability(figure: Figure) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.figure import Figure
-from steelyard.report.charts.library import altair
-from steelyard.report.charts.theme import BLUE, GREEN, GREY, HEIGHT, INK, ORANGE, PAPER, SERIES, SOFT, WIDTH
+from steelyard.render.charts.library import altair
+from steelyard.render.charts.theme import BLUE, GREEN, GREY, HEIGHT, INK, ORANGE, PAPER, SERIES, SOFT, WIDTH
 
 # Names that mean the same on every page have their own colour.
 MEANT = {

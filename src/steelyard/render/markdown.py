@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from steelyard.core.score import Score
+from steelyard.core.counts import count_text
 from steelyard.core.slice import Slice, slice_text
-from steelyard.report.explanation import heading_of, remarks_on, table_of
-from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
-from steelyard.report.text import ARROWS, heading, remarks_of
+from steelyard.render.explanation import heading_of, remarks_on, table_of
+from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.text import ARROWS, heading, remarks_of
+from steelyard.results.score import Score
 
 if TYPE_CHECKING:
-    from steelyard.report.model import Comparison, Report
+    from steelyard.results.model import Comparison, Lineup, Report
 
 
 def report_markdown(report: Report) -> str:
@@ -56,6 +57,11 @@ def comparison_markdown(comparison: Comparison) -> str:
     header = ["", "metric", "A", "B", "B − A", "interval", "p (Holm)", "B is"]
     notes = "\n".join(f"- {plain(note)}" for note in comparison.notes)
     return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), notes) if part) + "\n"
+
+
+def lineup_markdown(lineup: Lineup) -> str:
+    """Every comparison, one after the other."""
+    return "\n".join(comparison_markdown(c) for c in lineup.comparisons)
 
 
 def _row(score: Score) -> list[str]:

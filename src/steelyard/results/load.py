@@ -17,13 +17,13 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.pairs import Coverage
-from steelyard.core.score import Difference, Score
 from steelyard.core.slice import Slice, slice_key
 from steelyard.io.json import parse_json
 from steelyard.io.text import read_bytes
-from steelyard.report.details import figure_of, listing_of, table_of, units_of
-from steelyard.report.json import COMPARISON_SCHEMA, REPORT_SCHEMA
-from steelyard.report.model import Comparison, Provenance, Report, Side
+from steelyard.results.details import figure_of, listing_of, table_of, units_of
+from steelyard.results.json import COMPARISON_SCHEMA, REPORT_SCHEMA
+from steelyard.results.model import Comparison, Provenance, Report, Side
+from steelyard.results.score import Difference, Score
 
 T = TypeVar("T")
 HOW = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json."

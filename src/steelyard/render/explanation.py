@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from steelyard.core.explanation import Explanation
 
@@ -38,27 +37,6 @@ def remarks_on(found: Explanation) -> list[str]:
     return [*lines, *found.remarks]
 
 
-def explanation_dict(found: Explanation) -> dict[str, Any]:
-    """As plain values; undefined is null."""
-    return {
-        "tool": found.tool,
-        "version": found.version,
-        "ours": _numbers(found.ours),
-        "theirs": _numbers(found.theirs),
-        "settings": [
-            {
-                "setting": step.setting,
-                "ours": step.ours,
-                "theirs": step.theirs,
-                "why": step.why,
-                "values": _numbers(step.values),
-            }
-            for step in found.steps
-        ],
-        "remarks": list(found.remarks),
-    }
-
-
 def value_shown(value: float) -> str:
     """A number with five digits, enough to see what a grid in single precision moves."""
     return "undefined" if math.isnan(value) else f"{value:.5f}"
@@ -80,7 +58,3 @@ def _moves(value: float, base: float) -> bool:
     if math.isnan(value) or math.isnan(base):
         return math.isnan(value) != math.isnan(base)
     return abs(value - base) > LEAST
-
-
-def _numbers(values: Any) -> dict[str, float | None]:
-    return {name: None if math.isnan(value) else float(value) for name, value in values.items()}

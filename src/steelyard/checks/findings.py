@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
+from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
+from steelyard.io.json import json_text
 from steelyard.io.write import write_text
-from steelyard.report.json import dumps
-from steelyard.report.numbers import count_text
-from steelyard.report.text import grid
+from steelyard.render.text import grid
 from steelyard.version import __version__
 
 SCHEMA = "steelyard/check/1"
@@ -102,7 +102,7 @@ class CheckReport:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """JSON text, written to a file where one is named."""
-        text = dumps(self.to_dict())
+        text = json_text(self.to_dict())
         if path is not None:
             write_text(path, text)
         return text

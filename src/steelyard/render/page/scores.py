@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from steelyard.core.metric import Description
-from steelyard.core.score import Score
-from steelyard.report.formula import plain_formula
-from steelyard.report.numbers import interval_text, percent_text, value_text
-from steelyard.report.page.tables import Cell, number_cell, table
-from steelyard.report.text import ARROWS, legend
+from steelyard.render.formula import plain_formula
+from steelyard.render.numbers import interval_text, percent_text, value_text
+from steelyard.render.page.tables import Cell, number_cell, table
+from steelyard.render.text import ARROWS, legend
+from steelyard.results.score import Score
 
 CARDS = 4
 BETTER = {

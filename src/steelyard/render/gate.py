@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from steelyard.gating.judge import Verdict
-from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
-
-if TYPE_CHECKING:
-    from steelyard.gating.gate import Gate
+from steelyard.core.counts import count_text
+from steelyard.io.json import json_text
+from steelyard.render.markdown import plain
+from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.results.gate import Gate, Verdict
 
 GATE_SCHEMA = "steelyard/gate/1"
 MARKS = {"pass": "✓ pass", "fail": "✗ FAIL", "undecided": "? undecided"}
@@ -46,8 +46,6 @@ def _block(verdict: Verdict, width: int) -> str:
 
 def gate_markdown(gate: Gate) -> str:
     """The same for a pull request or the summary of a job."""
-    from steelyard.report.markdown import plain
-
     head = f"### {MARKS[gate.outcome]}: {gate.task}, {count_text(gate.units, gate.unit)}"
     against = f"`{_code(gate.result)}`" + ("" if gate.baseline is None else f" against `{_code(gate.baseline)}`")
     rows = ["| " + " | ".join([MARKS[v.outcome], _cell(v), plain(seen(v)), plain(v.why)]) + " |" for v in gate.verdicts]
@@ -57,8 +55,6 @@ def gate_markdown(gate: Gate) -> str:
 
 
 def _cell(verdict: Verdict) -> str:
-    from steelyard.report.markdown import plain
-
     return f"`{_code(verdict.rule)}`" + (f" ({plain(verdict.where)})" if "*" in verdict.rule else "")
 
 
@@ -115,6 +111,11 @@ def remarks(gate: Gate) -> list[str]:
     methods = dict.fromkeys(v.method for v in gate.verdicts if v.method.startswith("paired"))
     told = [f"Differences from the baseline: {HOW[method]}." for method in methods]
     return [*told, *gate.notes]
+
+
+def gate_json(gate: Gate) -> str:
+    """JSON text."""
+    return json_text(gate_dict(gate))
 
 
 def gate_dict(gate: Gate) -> dict[str, Any]:

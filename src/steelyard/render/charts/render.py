@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-from steelyard.report.charts.library import vl_convert
-from steelyard.report.charts.theme import PALETTE, config
+from steelyard.render.charts.library import vl_convert
+from steelyard.render.charts.theme import PALETTE, config
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _SHAPES = {"g", "path", "line", "rect", "circle", "text", "tspan"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.core.figure import Figure
-from steelyard.report.charts.generic import clean, data, series_colour
-from steelyard.report.charts.library import altair
+from steelyard.render.charts.generic import clean, data, series_colour
+from steelyard.render.charts.library import altair
 
 
 def traces(figure: Figure) -> Any:

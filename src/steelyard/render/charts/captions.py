@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from steelyard.core.figure import Figure
-from steelyard.report.numbers import value_text
+from steelyard.render.numbers import value_text
 
 
 def sentences(figure: Figure) -> str:

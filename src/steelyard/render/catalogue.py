@@ -11,8 +11,8 @@ from typing import Any
 from steelyard.core.metric import Metric, describe, spec_name
 from steelyard.core.spec import render_value
 from steelyard.core.task import Task
-from steelyard.report.formula import plain_formula
-from steelyard.report.text import ARROWS, grid, legend
+from steelyard.render.formula import plain_formula
+from steelyard.render.text import ARROWS, grid, legend
 
 _BETTER = {
     "lower": "lower is better",

@@ -10,15 +10,15 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure, are_near
-from steelyard.core.score import Score
 from steelyard.core.slice import Slice, slice_text
-from steelyard.report.charts.library import available
-from steelyard.report.charts.registry import chart_of, is_chart, markup_of
-from steelyard.report.numbers import value_text
-from steelyard.report.page.tables import Cell, data_table, head_cell, number_cell, table, text_cell
+from steelyard.render.charts.library import available
+from steelyard.render.charts.registry import chart_of, is_chart, markup_of
+from steelyard.render.numbers import value_text
+from steelyard.render.page.tables import Cell, data_table, head_cell, number_cell, table, text_cell
+from steelyard.results.score import Score
 
 if TYPE_CHECKING:
-    from steelyard.report.model import Report, UnitTable
+    from steelyard.results.model import Report, UnitTable
 
 BINS = 24
 MOST_ROWS = 400  # of a figure's own table
@@ -103,7 +103,7 @@ def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) 
 
 
 def _plural(word: str) -> str:
-    from steelyard.report.numbers import count_text
+    from steelyard.core.counts import count_text
 
     return count_text(2, word).partition(" ")[2]
 
@@ -140,7 +140,7 @@ def _drawn(figure: Figure) -> str:
         return markup_of(figure)
     if not available():
         return ""
-    from steelyard.report.charts.render import inline_svg, spec_of
+    from steelyard.render.charts.render import inline_svg, spec_of
 
     try:
         return inline_svg(spec_of(chart_of(figure)), figure.title)

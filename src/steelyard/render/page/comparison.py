@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.figure import Array, Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Description
-from steelyard.core.score import Difference
 from steelyard.core.slice import Slice, slice_text
-from steelyard.report.charts.library import available
-from steelyard.report.numbers import count_text, interval_text, p_text, percent_text, signed, value_text
-from steelyard.report.page.figures import NO_CHARTS, figure_blocks
-from steelyard.report.page.frame import Section, bullets, document
-from steelyard.report.page.report import explorers, provenance_facts, top
-from steelyard.report.page.scores import BETTER, CARDS, definitions, term, whisker
-from steelyard.report.page.tables import Cell, head_cell, number_cell, table
-from steelyard.report.text import ARROWS, legend
+from steelyard.render.charts.library import available
+from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.page.figures import NO_CHARTS, figure_blocks
+from steelyard.render.page.frame import Section, bullets, document
+from steelyard.render.page.report import explorers, provenance_facts, top
+from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisker
+from steelyard.render.page.tables import Cell, head_cell, number_cell, table
+from steelyard.render.text import ARROWS, legend
+from steelyard.results.score import Difference
 
 if TYPE_CHECKING:
-    from steelyard.report.model import Comparison
+    from steelyard.results.model import Comparison, Lineup
 
 LETTERS = "BCDEFGHIJKLMNOPQRSTUVWXYZ"
 CHANGED = 12
@@ -30,8 +31,17 @@ MOST_LISTED = 6  # metrics in the listing of units
 VERDICTS = {"better": "better", "worse": "worse", "differs": "differs"}
 
 
-def comparison_page(comparisons: Sequence[Comparison]) -> str:
-    """The page."""
+def comparison_page(comparison: Comparison) -> str:
+    """The page of two models."""
+    return _page([comparison])
+
+
+def lineup_page(lineup: Lineup) -> str:
+    """The page of several models."""
+    return _page(lineup.comparisons)
+
+
+def _page(comparisons: Sequence[Comparison]) -> str:
     first = comparisons[0]
     about = first.about()
     units = next((d.units for d in first.differences.values()), 0)
@@ -54,8 +64,17 @@ def comparison_page(comparisons: Sequence[Comparison]) -> str:
     return document(f"Steelyard: {first.task}, compared", top(title, line, sides), sections)
 
 
-def comparison_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
+def comparison_figures(comparison: Comparison) -> list[Figure]:
     """Every figure of a comparison."""
+    return _figures([comparison])
+
+
+def lineup_figures(lineup: Lineup) -> list[Figure]:
+    """Every figure of several comparisons."""
+    return _figures(lineup.comparisons)
+
+
+def _figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     found = [improvement_figure(comparisons), *slice_figures(comparisons).values()]
     found += [f for f in (class_figure(comparisons), *unit_figures(comparisons)) if f is not None]
     return [figure for figure in found if len(figure)]

@@ -1,0 +1,81 @@
+"""Gate: what rules say of a result."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any, ClassVar, Literal
+
+from steelyard.core.frozen import frozen
+from steelyard.results.registry import renderer
+from steelyard.results.result import Path, Result
+
+Outcome = Literal["pass", "fail", "undecided"]
+Method = Literal["value", "interval", "paired randomisation", "paired draws", "unpaired"]
+EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
+
+
+@frozen
+class Verdict:
+    """One rule's outcome, with the numbers that it rests on and how they were had."""
+
+    rule: str
+    outcome: Outcome
+    why: str
+    metric: str
+    label: str
+    where: str
+    value: float
+    interval: tuple[float, float] | None
+    bound: float
+    baseline: float | None = None
+    difference: float | None = None
+    difference_interval: tuple[float, float] | None = None
+    p: float | None = None
+    level: float | None = None
+    method: Method = "interval"
+    better: str = "higher"
+    measure: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+
+@frozen
+class Gate(Result):
+    """What the rules say of a result: fail where one fails, else undecided where one is, else pass."""
+
+    kind: ClassVar[str] = "gate"
+    task: str
+    unit: str
+    units: int
+    result: str
+    baseline: str | None
+    confidence: float | None
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """Of all rules together."""
+        found = {verdict.outcome for verdict in self.verdicts}
+        return "fail" if "fail" in found else "undecided" if "undecided" in found else "pass"
+
+    @property
+    def exit_code(self) -> int:
+        """Of the command: 0 pass, 1 fail, 3 undecided."""
+        return EXIT_CODES[self.outcome]
+
+    def count(self, outcome: Outcome) -> int:
+        """How many rules came out so."""
+        return sum(verdict.outcome == outcome for verdict in self.verdicts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The gate as plain values, as the JSON schema describes it."""
+        data: dict[str, Any] = renderer(self.kind, "dict")(self)
+        return data
+
+    def to_json(self, path: Path | None = None) -> str:
+        """The gate as JSON text, written to `path` where one is given."""
+        return self.render("json", path)
+
+    def to_junit(self, path: Path | None = None) -> str:
+        """The gate as JUnit XML, one test case per rule, written to `path` where one is given."""
+        return self.render("junit", path)
