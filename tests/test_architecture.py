@@ -36,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "view": {"core", "io", "metrics", "engine", "results", "render", "gating", "api"},
     "vlm": {"core", "io", "results", "render", "api", "version"},
     "compat": {"core", "_native"},
+    "testing": {"core", "io", "engine", "metrics", "report", "api", "accumulator", "files"},
     "cli": {
         "core",
         "io",
@@ -58,6 +59,7 @@ ALLOWED: dict[str, set[str]] = {
 OUTSIDE: dict[str, set[str]] = {
     "render": {"altair", "vl_convert"},
     "io": {"pyarrow"},
+    "testing": {"pytest"},
     "compat": {"matplotlib"},
     "cli": {"click"},
     "losses": {"array_api_compat", "torch"},

@@ -1,0 +1,254 @@
+"""Laws of a metric: what its value may depend on, and what it must not."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.draws import BootstrapDraws, SwapDraws, unit_keys
+from steelyard.core.metric import Metric, describe
+from steelyard.core.need import Curve, Need
+from steelyard.core.plan import JACKKNIFE, POINT, Plan
+from steelyard.core.plan import UNITS as UNITS_ALONE
+from steelyard.core.state import State
+from steelyard.core.totals import Totals
+from steelyard.core.weights import EachUnit, Floats, LeaveOneOut, Plain, Role, Weights
+from steelyard.metrics.catalogue import parse_for
+from steelyard.testing.case import UNITS, Case
+from steelyard.testing.drawn import shuffled
+from steelyard.testing.expect import require, require_equal
+
+Counts = NDArray[np.int64]
+ROUNDING = 1e-9  # where sums are taken in another order
+SINGLE = 1.2e-7  # where counts are reduced in single precision
+
+
+class GivenRows(Weights):
+    """Rows of weights as numbers, which no kernel may take for counts."""
+
+    role = Role.DRAWS
+
+    def __init__(self, rows: Floats) -> None:
+        self.array, (self.rows, self.units) = rows, rows.shape
+
+    def blocks(self) -> Iterator[Floats]:
+        """All of them."""
+        yield self.array
+
+
+def spec_round_trip(case: Case, metric: Metric) -> None:
+    """The text of a metric is read as the metric, and so is that of each of its needs."""
+    require(parse_for(str(metric), case.task) == metric, f"'{metric}' is read as {parse_for(str(metric), case.task)!r}")
+    for wanted in metric.adapted().needs():
+        need = wanted.ranking if isinstance(wanted, Curve) else wanted
+        if "." in need.name:
+            require(Need.parse(str(need)) == need, f"the need '{need}' is not what its text is read as")
+
+
+def pickles(case: Case, metric: Metric) -> None:
+    """A metric travels to other processes."""
+    require(pickle.loads(pickle.dumps(metric)) == metric, f"'{metric}' is another one after pickling")
+
+
+def is_described(case: Case, metric: Metric) -> None:
+    """The docstring says what the catalogue shows: a summary, a formula, when it is undefined, its pros and cons."""
+    about = describe(type(metric))
+    for part, text in (("a summary", about.summary), ("an 'Undefined ...'", about.undefined)):
+        require(text.endswith("."), f"the docstring of '{metric}' needs {part} that ends with a full stop")
+    for part, there in (("a formula between $", about.formula), ("'Pros:'", about.pros), ("'Cons:'", about.cons)):
+        require(there, f"the docstring of '{metric}' needs {part}")
+    directions = ("lower", "higher", "zero", "one", "none")
+    require(metric.better in directions, f"'{metric}': better is '{metric.better}', not one of {directions}")
+    require(metric.range[0] < metric.range[1], f"'{metric}': the range {metric.range} is empty")
+
+
+def in_range(case: Case, metric: Metric) -> None:
+    """Drawn data give a number within the range."""
+    value = case.value(metric, case.state(1))
+    require(metric.range[0] <= value <= metric.range[1], f"'{metric}' is {value}, outside {metric.range}")
+
+
+def order_of_rows(case: Case, metric: Metric) -> None:
+    """The order of rows and units does not matter, to the bit."""
+    truth, predictions = case.draw(2)
+    rng = np.random.default_rng(3)
+    before = case.once(("ordered",), lambda: case.measure((truth, predictions)))
+    after = case.once(("shuffled",), lambda: case.measure((shuffled(truth, rng), shuffled(predictions, rng))))
+    require((before.units.ids == after.units.ids).all(), "units come in another order when rows do")
+    require_equal(case.value(metric, after), case.value(metric, before), f"'{metric}' of shuffled rows")
+
+
+def merge_of_cut_state(case: Case, metric: Metric) -> None:
+    """A state that is cut and merged again, in any order, is the same."""
+    state = case.state(4)
+    parts = [state.take(np.arange(start, UNITS, 3)) for start in range(3)]
+    for order in ([0, 1, 2], [2, 0, 1]):
+        again = case.merge([parts[i] for i in order])
+        require_equal(case.value(metric, again), case.value(metric, state), f"'{metric}' of a state cut and merged")
+
+
+def merge_is_measuring_at_once(case: Case, metric: Metric) -> None:
+    """Parts that are read, joined and measured apart merge to the whole: associative, commutative, to the bit."""
+    whole, (a, b, c) = case.parts(17)
+    for merged in case.once(
+        ("merged",), lambda: [case.merge([a, b, c]), case.merge([c, a, b]), case.merge([case.merge([b, c]), a])]
+    ):
+        plain = case.value(metric, merged, merged.units.plain)
+        require_equal(plain, case.value(metric, whole, whole.units.plain), f"'{metric}' of merged parts")
+        if whole.units.copies is not None:
+            continue
+        require((merged.units.ids == whole.units.ids).all(), "merged parts have other units than the whole")
+        for plan in (UNITS_ALONE, JACKKNIFE, Plan(Role.DRAWS, seed=1, rows=50)):
+            value, expected = (state.totals(plan).of(metric) for state in (merged, whole))
+            require_equal(value, expected, f"'{metric}' of merged parts, {plan.role.value}")
+
+
+def take_is_weights_of_zero_and_one(case: Case, metric: Metric) -> None:
+    """Units that are left out weigh 0."""
+    state = case.state(5)
+    mask = np.arange(UNITS) % 2 == 0
+    value = case.value(metric, state.take(np.flatnonzero(mask)))
+    expected = case.value(metric, state, mask * state.units.own)
+    require_equal(value, expected, f"'{metric}' of every other unit", ROUNDING)
+
+
+def whole_weights_are_repetition(case: Case, metric: Metric) -> None:
+    """A unit that weighs 3 stands there three times."""
+    state, counts, repeated = _repeated(case)
+    value, expected = case.value(metric, state, counts * state.units.own), case.value(metric, repeated)
+    require_equal(value, expected, f"'{metric}' under whole weights", ROUNDING)
+
+
+def copies_are_listed_units(case: Case, metric: Metric) -> None:
+    """A row that stands for three alike units scores as three rows do."""
+    state, counts, repeated = _repeated(case)
+    alike = replace(state, units=replace(state.units, copies=counts))
+    value, expected = alike.totals(POINT).of(metric), repeated.totals(POINT).of(metric)
+    require_equal(value, expected, f"'{metric}' of units with copies", ROUNDING)
+
+
+def _repeated(case: Case) -> tuple[State, Counts, State]:
+    """A state, how often each of its units is to stand there, and the state in which it does."""
+
+    def make() -> tuple[State, Counts, State]:
+        state, counts = case.state(6), np.random.default_rng(7).integers(0, 4, UNITS)
+        return state, counts, State.stack([state.take(np.array([i])) for i in range(UNITS) for _ in range(counts[i])])
+
+    return case.once(("repeated",), make)
+
+
+def scale_of_weights(case: Case, metric: Metric) -> None:
+    """Only the proportions of weights matter."""
+    state = case.state(8)
+    weights = np.random.default_rng(9).uniform(0.1, 2, UNITS)
+    value, expected = (case.value(metric, state, factor * weights) for factor in (8, 1))
+    require_equal(value, expected, f"'{metric}' under weights eight times as large", ROUNDING)
+
+
+def jackknife_leaves_one_unit_out(case: Case, metric: Metric) -> None:
+    """Row i of the jackknife is the score of the state without unit i."""
+    state = case.state(18)
+    values = state.totals(JACKKNIFE).of(metric)
+    for i in (0, 7, UNITS - 1):
+        rest = state.take(np.delete(np.arange(UNITS), i))
+        require_equal(values[i], case.value(metric, rest), f"'{metric}' without unit {i}", ROUNDING)
+
+
+def every_role_is_plain_rows(case: Case, metric: Metric) -> None:
+    """A row of draws, swaps, the jackknife or single units gives what the same weights give by themselves."""
+    a, b = case.state(12), case.state(13)
+    require((a.units.ids == b.units.ids).all(), "drawn data of one size must have the same unit ids")
+    keys, base = unit_keys(a.units.ids), np.random.default_rng(14).uniform(0.5, 2, UNITS)
+    stacked = case.once(("stacked", 12), lambda: State.stack([a, b]))
+    for state, weights in (
+        (a, EachUnit(UNITS)),
+        (a, LeaveOneOut(base)),
+        (a, BootstrapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
+    ):
+        rows = np.concatenate(list(weights.blocks()))
+        expected = [case.value(metric, state, row) for row in rows]
+        what = f"'{metric}' under {type(weights).__name__}"
+        require_equal(case.values(metric, state, weights), expected, what, 1e-7)
+
+
+def counts_agree_with_rows(case: Case, metric: Metric) -> None:
+    """Draws and swaps of many units that weigh 1 come as bytes, which kernels may reduce in single precision."""
+    a, b = case.equal_units(19), case.equal_units(20)
+    keys, base = unit_keys(a.units.ids), np.ones(len(a))
+    stacked = case.once(("stacked", 19), lambda: State.stack([a, b]))
+    for state, weights in (
+        (a, BootstrapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
+    ):
+        require(weights.counts() is not None, "draws of units that weigh 1 must come as counts")
+        expected = case.values(metric, state, GivenRows(np.concatenate(list(weights.blocks()))))
+        require_equal(case.values(metric, state, weights), expected, f"'{metric}' of byte counts", SINGLE)
+
+
+def reads_what_it_declares(case: Case, metric: Metric) -> None:
+    """A need that is not declared cannot be read."""
+    asked = metric.adapted()
+    require(asked.needs(), f"'{metric}' declares no need")
+    nothing = Totals(case.state(1), Plain(np.ones(UNITS))).only(())
+    try:
+        asked.reduce(nothing)
+    except KeyError as error:
+        require("was not declared" in str(error), f"'{metric}' raises {error!r} without its needs")
+    else:
+        raise AssertionError(f"'{metric}' gives a value without reading any need")
+
+
+def nothing_is_undefined_with_a_reason(case: Case, metric: Metric) -> None:
+    """Where no unit weighs anything there is no number, and the metric says why."""
+    nothing = Totals(case.state(10), Plain(np.zeros(UNITS)))
+    value = float(nothing.of(metric)[0])
+    require(np.isnan(value), f"'{metric}' of nothing is {value}, not nan")
+    asked = metric.adapted()
+    require(asked.why(nothing.only(asked.needs())), f"'{metric}' does not say why it is undefined")
+
+
+def perfect_is_best(case: Case, metric: Metric) -> None:
+    """Perfect predictions score the good end of the range, or at least nearer to it than drawn ones."""
+    best = _best(metric)
+    if best is None:
+        return
+    truth, predictions = case.draw(11)
+    perfect = case.once(("perfect",), lambda: case.measure((truth, case.drawn.perfect(truth))))
+    value = case.value(metric, perfect)
+    if metric.reaches_best:
+        require_equal(value, best, f"'{metric}' of perfect predictions", 1e-12)
+        return
+    other = case.value(metric, case.once(("imperfect",), lambda: case.measure((truth, predictions))))
+    require(abs(value - best) < abs(other - best), f"'{metric}' of perfect predictions is {value}, of drawn {other}")
+
+
+def worst_is_no_better(case: Case, metric: Metric) -> None:
+    """The worst predictions score no nearer to the good end than drawn ones."""
+    best = _best(metric)
+    if best is None or case.drawn.worst is None:
+        return
+    make, (truth, predictions) = case.drawn.worst, case.draw(11)
+    value = case.value(metric, case.once(("worst",), lambda: case.measure((truth, make(truth)))))
+    other = case.value(metric, case.once(("imperfect",), lambda: case.measure((truth, predictions))))
+    nearer = abs(value - best) < abs(other - best)
+    require(not nearer, f"'{metric}' of the worst predictions is {value}, of drawn ones {other}")
+
+
+def _best(metric: Metric) -> float | None:
+    ends = {"lower": metric.range[0], "higher": metric.range[1], "zero": 0.0, "one": 1.0}
+    return ends.get(metric.better)
+
+
+METRIC_LAWS = (
+    spec_round_trip, pickles, is_described, in_range, order_of_rows, merge_of_cut_state, merge_is_measuring_at_once,
+    take_is_weights_of_zero_and_one, whole_weights_are_repetition, copies_are_listed_units, scale_of_weights,
+    jackknife_leaves_one_unit_out, every_role_is_plain_rows, counts_agree_with_rows, reads_what_it_declares,
+    nothing_is_undefined_with_a_reason, perfect_is_best, worst_is_no_better,
+)  # fmt: skip
