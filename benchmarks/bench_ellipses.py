@@ -86,8 +86,11 @@ for n in (500, 1000, 2000, 4000):
 
 IMAGES = """
 import numpy as np, steelyard as sy
+from steelyard.core.options import Options
 from steelyard.core.task import Policy
+from steelyard.core.totals import Totals
 from steelyard.core.weights import Plain
+from steelyard.engine.measure import measured
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 rng = np.random.default_rng(0)
@@ -105,7 +108,9 @@ table(
     "steelyard: from read rows to the score",
     {
         "steelyard: from read rows to the score": measure(
-            "stats = task.measure(task.join(*sides, Policy()))\nscore.reduce(stats, Plain(stats.weight))", IMAGES
+            "state = measured(task, task.join(*sides, Policy(), Options(task.options)), [score])\n"
+            "Totals(state, Plain(state.units.own)).of(score)",
+            IMAGES,
         ),
         "steelyard: evaluate, score without interval": measure(
             "sy.evaluate('ellipses', truth, found, 'score', confidence=None)", IMAGES

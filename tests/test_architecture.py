@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "view": {"core", "io", "metrics", "engine", "results", "render", "gating", "api"},
     "vlm": {"core", "io", "results", "render", "api", "version"},
     "compat": {"core", "_native"},
-    "testing": {"core", "io", "engine", "metrics", "report", "api", "accumulator", "files"},
+    "testing": {"core", "io", "engine", "metrics", "results", "api", "accumulator", "files"},
     "cli": {
         "core",
         "io",

@@ -14,6 +14,7 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
 from steelyard.core.legacy import state_of
+from steelyard.core.options import Options
 from steelyard.core.request import Request
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
@@ -94,7 +95,7 @@ def test_draws_are_what_the_reference_gives_for_repeated_images(block: int) -> N
 
 def measured(truth: Data, found: Data) -> Stats:
     kind = catalogue.find_task("boxes")
-    return kind.measure(kind.join(*read_sides(kind, truth, found, {}), Policy()))
+    return kind.measure(kind.join(*read_sides(kind, truth, found, {}), Policy(), Options(kind.options)))
 
 
 @pytest.mark.parametrize("kind", ["coco", "voc11", "step", "recall"])

@@ -11,6 +11,7 @@ from drawn import DRAW
 
 import steelyard as sy
 from steelyard.core.legacy import state_of
+from steelyard.core.options import Options
 from steelyard.core.request import Request
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
@@ -37,7 +38,7 @@ def measured(task: str) -> tuple[Stats, Stats]:
     kind = catalogue.find_task(task)
     truth, predictions = DRAW[task](np.random.default_rng(1), UNITS)
     key = "group" if task == "labels" else kind.truth.key[0]
-    stats = kind.measure(kind.join(*read_sides(kind, truth, predictions, {}), Policy()))
+    stats = kind.measure(kind.join(*read_sides(kind, truth, predictions, {}), Policy(), Options(kind.options)))
     mine = set(map(str, stats.units[1::3].tolist()))
     rows = np.array([str(v) in mine for v in truth[key]])
     ids = {str(v) for v, kept in zip(truth[kind.truth.key[0]], rows, strict=True) if kept}
@@ -45,7 +46,7 @@ def measured(task: str) -> tuple[Stats, Stats]:
         {n: np.asarray(c)[[str(v) in ids for v in side[kind.truth.key[0]]]] for n, c in side.items()}
         for side in (truth, predictions)
     ]
-    part = kind.measure(kind.join(*read_sides(kind, *some, {}), Policy()))
+    part = kind.measure(kind.join(*read_sides(kind, *some, {}), Policy(), Options(kind.options)))
     return stats, part if part.unify is None else part.unify([part, stats.take([])])[0]
 
 

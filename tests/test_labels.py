@@ -18,6 +18,7 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.draws import BootstrapDraws, SwapDraws, unit_keys
 from steelyard.core.legacy import state_of
+from steelyard.core.options import Options
 from steelyard.core.request import Request
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
@@ -36,7 +37,7 @@ def pairs_of(truth: Any, predictions: Any) -> LabelPairs:
         to_records(read_table(data, side), schema, {}, side)
         for data, side, schema in ((truth, "truth", TASK.truth), (predictions, "prediction", TASK.prediction))
     ]
-    pairs = TASK.pair(*sides, Policy())
+    pairs = TASK.join(*sides, Policy(), Options(TASK.options))
     assert isinstance(pairs, LabelPairs)
     return pairs
 

@@ -14,6 +14,7 @@ from test_boxes import TWELVE
 from test_masks_native import blobs, boundary
 
 import steelyard as sy
+from steelyard.core.options import Options
 from steelyard.core.task import Policy
 from steelyard.io.coco import parse_coco
 from steelyard.metrics import catalogue
@@ -51,7 +52,7 @@ def test_whole_arrays_are_equal_to_the_bit() -> None:
         task = catalogue.find_task("masks")
         truth = parse_coco(json.dumps(data).encode(), "truth", what="masks")
         found = parse_coco(json.dumps(results["segm"]).encode(), "prediction", what="masks", truth=truth)
-        arrays = reference_arrays(task.measure(task.join(truth, found, Policy())))
+        arrays = reference_arrays(task.measure(task.join(truth, found, Policy(), Options(task.options))))
         expected = reference_eval(data, results["segm"], "segm").eval
         for name in ("precision", "recall", "scores"):
             assert np.array_equal(arrays[name], expected[name]), name

@@ -15,14 +15,15 @@ from payloads import PAYLOADS
 from vlm_help import Scripted, frames_csv
 
 import steelyard as sy
-from steelyard.cli.demo import SAMPLES
 from steelyard.core.figure import Texts
+from steelyard.metrics import catalogue
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 from browser import HOW, Browser, Page, find  # noqa: E402
 
 SAMPLE = ROOT / "src" / "steelyard" / "samples"
+SAMPLES = catalogue.samples()
 pytestmark = [pytest.mark.skipif(find() is None, reason=HOW), pytest.mark.slow]
 
 
@@ -34,7 +35,7 @@ def browser() -> Iterator[Browser]:
 
 def sides(task: str) -> tuple[Path, Path, Path, str]:
     s = SAMPLES[task]
-    return SAMPLE / task / s["truth"], SAMPLE / task / s["a"], SAMPLE / task / s["b"], s["by"]
+    return SAMPLE / task / s.truth, SAMPLE / task / s.a, SAMPLE / task / s.b, s.by
 
 
 def report_of(task: str) -> sy.Report:

@@ -20,7 +20,7 @@ def page() -> str:
         "a metric against.",
         f"{legend(ARROWS)}.",
     ]
-    for task in catalogue.TASKS.values():
+    for task in catalogue.built_in().values():
         parts.append(f"## {task.name}: {task.title}\n\nUnit: the {task.unit}. By default: "
                      + ", ".join(f"`{spec}`" for spec in task.defaults) + ".")  # fmt: skip
         for metric in catalogue.metrics(task.name):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from steelyard.checks.catalogue import tables
+from steelyard.metrics.catalogue import built_in
 
 PAGE = Path(__file__).parent.parent / "docs" / "check.md"
 BEGIN, END = "<!-- checks: made by tools/make_checks.py -->\n", "<!-- end of checks -->\n"
@@ -14,7 +15,7 @@ BEGIN, END = "<!-- checks: made by tools/make_checks.py -->\n", "<!-- end of che
 def page(text: str) -> str:
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{tables()}\n{END}{tail}"
+    return f"{head}{BEGIN}\n{tables(built_in())}\n{END}{tail}"
 
 
 if __name__ == "__main__":

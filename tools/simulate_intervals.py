@@ -14,6 +14,7 @@ import argparse
 import numpy as np
 
 from steelyard.core.draws import BootstrapDraws, unit_keys
+from steelyard.core.options import Options
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
 from steelyard.core.weights import LeaveOneOut
@@ -50,7 +51,7 @@ def draw_population(rng: np.random.Generator, classes: int) -> Stats:
         "score": np.concatenate([rng.beta(4, 2, len(found)), rng.beta(2, 4, n)]),
     }
     task = catalogue.find_task("boxes")
-    return task.measure(task.join(*read_sides(task, truth, predictions, {}), Policy()))
+    return task.measure(task.join(*read_sides(task, truth, predictions, {}), Policy(), Options(task.options)))
 
 
 def main() -> None:

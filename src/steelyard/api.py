@@ -56,7 +56,8 @@ def evaluate(
     kind = catalogue.find_task(task)
     metrics_of(kind, request.metrics)  # what is wrong there is wrong before any reading
     if request.explain and kind.explain is None:
-        raise InputError(f"task '{task}' has no other tools to explain", remedy="Task 'boxes' has.")
+        have = [name for name, other in catalogue.loaded()[0].items() if other.explain is not None]
+        raise InputError(f"task '{task}' has no other tools to explain", remedy=f"Tasks that have: {', '.join(have)}.")
     return report_of(kind, request, _measure(kind, request, truth, predictions))
 
 
@@ -221,7 +222,7 @@ def draw(
 
     kind = catalogue.find_task(task)
     if kind.scene is None:
-        drawn = [name for name in catalogue.TASKS if catalogue.TASKS[name].scene is not None]
+        drawn = [name for name, other in catalogue.loaded()[0].items() if other.scene is not None]
         raise InputError(f"task '{task}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
     chosen = metrics_of(kind, [metric or kind.defaults[0]])[0]
     request = Request(

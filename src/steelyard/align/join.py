@@ -23,7 +23,7 @@ def check_policy(policy: Policy) -> None:
             raise InputError(f"{name}='{value}' is no policy", remedy=nearest(str(value), allowed))
 
 
-def join(truth: Records, prediction: Records, key: tuple[str, ...], policy: Policy, weight: str = "") -> Pairs:
+def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy: Policy, weight: str = "") -> Pairs:
     """Join by key. Units and rows come out in the order of their ids, whatever order they came in.
 
     `weight` names the column of the truth that is the weight of a unit, where it has one.

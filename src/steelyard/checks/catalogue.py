@@ -1,25 +1,22 @@
-"""Every check of every task, by an explicit list, and the table of them that the documentation shows."""
+"""Every check of every task, and the table of them that the documentation shows.
+
+`Task.checks` names a module with the task's `CHECKS`. It may have three functions, too: `run(task, truth, predictions,
+columns, options)` makes the whole report of a check, for data that are looked at before they can be read; `look(task,
+truth, prediction, options)` gives more findings, in place of those about coverage; `quick(task, pairs)` gives what
+evaluation is to say of its own accord, beside the quick ones of `CHECKS`. A module of those is imported when its task
+is checked. A task without one has its ids and its rows looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 
+from steelyard.checks import plain
 from steelyard.checks.check import Check
+from steelyard.core.task import Task
 
-# One line a task: the module that holds its CHECKS. A module is imported when its task is checked.
-MODULES = {
-    "weights": "steelyard.checks.weights",
-    "sequences": "steelyard.checks.sequences",
-    "boxes": "steelyard.checks.catalogue_boxes",
-    "masks": "steelyard.checks.masks",
-    "keypoints": "steelyard.checks.keypoints",
-    "losses": "steelyard.checks.losses",
-    "ellipses": "steelyard.checks.ellipses",
-    "labels": "steelyard.checks.labels",
-    "rankings": "steelyard.checks.rankings",
-    "captions": "steelyard.checks.captions",
-}
 ALL = (
     Check("unreadable", "error", "either", "evaluation refuses the data"),
     Check("refused", "error", "either", "both sides can be read, and evaluation refuses them together"),
@@ -29,20 +26,23 @@ ALL = (
 )
 
 
-def checks_of(task: str) -> Sequence[Check]:
+def module_of(task: Task) -> ModuleType:
+    """The module of a task's checks."""
+    return import_module(task.checks) if task.checks else plain
+
+
+def checks_of(task: Task) -> Sequence[Check]:
     """The checks of a task."""
-    found: Sequence[Check] = import_module(MODULES[task]).CHECKS
+    found: Sequence[Check] = module_of(task).CHECKS
     return found
 
 
-def tables() -> str:
+def tables(tasks: Mapping[str, Task]) -> str:
     """Markdown: what is looked for, task by task."""
     parts = ["### Every task", _table(ALL)]
-    for task in MODULES:
-        title = f"### {task}"
-        if task in ("masks", "keypoints"):
-            title += "\n\nWhat is looked for in boxes (all but other readings of the coordinates), and:"
-        parts += [title, _table(checks_of(task))]
+    for name, task in tasks.items():
+        also = getattr(module_of(task), "ALSO", "")
+        parts += [f"### {name}" + (f"\n\n{also}" if also else ""), _table(checks_of(task))]
     return "\n\n".join(parts) + "\n"
 
 

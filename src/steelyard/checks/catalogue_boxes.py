@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from steelyard.checks.check import Check
+from steelyard.checks.findings import CheckReport, Finding
+from steelyard.core.options import Options
+from steelyard.core.task import Task
 
 _QUICK = {
     "corners-as-size", "centres-as-corners", "axes-exchanged", "fractions", "classes-shifted", "nothing-fits",
@@ -72,3 +78,19 @@ CHECKS = _rows(
     classes-without-truth | note | classes that are predicted and have no truth
     """,
 )
+
+
+def run(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options) -> CheckReport:
+    """Check boxes in any format, as far as they can be read."""
+    from steelyard.checks.run_boxes import run_boxes
+    from steelyard.io.boxes import reading_of
+
+    how = (reading_of(options, "truth"), reading_of(options, "prediction"))
+    return run_boxes(task, truth, predictions, columns, how)
+
+
+def quick(task: Task, pairs: Any) -> list[Finding]:
+    """What evaluation says of boxes that it has read."""
+    from steelyard.checks.objects import look
+
+    return look(pairs, readings=None)

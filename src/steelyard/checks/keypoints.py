@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from steelyard.checks.check import FEW, Checks, Data, Found, some_rows
+from steelyard.checks.findings import Finding
 from steelyard.core.counts import count_text
+from steelyard.core.options import Options
 from steelyard.core.records import Array, Records
+from steelyard.core.task import Task
 
 CHECKS = Checks()
+ALSO = "What is looked for in boxes (all but other readings of the coordinates), and:"
 # Left and right of COCO's 17 points, exchanged.
 MIRROR = np.array([0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15])
 
@@ -121,3 +127,17 @@ def left_and_right(data: Data) -> Found | None:
         "exchanged.",
         len(plain), len(rows), some_rows(pairs.prediction, where),
     )  # fmt: skip
+
+
+def look(task: Task, truth: Records, prediction: Records | None, options: Options) -> list[Finding]:
+    """What is found in boxes too."""
+    from steelyard.checks.run_boxes import look_at_objects
+
+    return look_at_objects(task, truth, prediction, options, hidden={"zero-area", "area"})
+
+
+def quick(task: Task, pairs: Any) -> list[Finding]:
+    """What evaluation says of keypoints that it has read."""
+    from steelyard.checks.objects import look as look_at
+
+    return look_at(pairs, fit=False)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.checks.check import FEW, Checks, Data, Found, evenly, some_rows
+from steelyard.checks.findings import Finding
+from steelyard.core.options import Options
 from steelyard.core.records import Array, Records
+from steelyard.core.task import Task
 
 CHECKS = Checks()
+ALSO = "What is looked for in boxes (all but other readings of the coordinates), and:"
 MOST = 20_000  # masks of a side that are looked at
 
 
@@ -60,3 +65,17 @@ def rectangles(data: Data) -> Found | None:
         f"{shares[1]:.0%} of the predicted masks are rectangles, and {shares[0]:.0%} of the true ones.",
         len(rows), len(sides[1][0]), some_rows(data.prediction, rows),
     )  # fmt: skip
+
+
+def look(task: Task, truth: Records, prediction: Records | None, options: Options) -> list[Finding]:
+    """What is found in boxes too."""
+    from steelyard.checks.run_boxes import look_at_objects
+
+    return look_at_objects(task, truth, prediction, options, hidden={"zero-area"})
+
+
+def quick(task: Task, pairs: Any) -> list[Finding]:
+    """What evaluation says of masks that it has read."""
+    from steelyard.checks.objects import look as look_at
+
+    return look_at(pairs)

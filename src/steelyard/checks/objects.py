@@ -17,8 +17,15 @@ from steelyard.core.records import Array, Records
 IMAGES = 40
 
 
-def look(task: str, pairs: Any) -> list[Finding]:
-    """Findings about a sample of the pairs of an evaluation."""
+AXES = ("axes-exchanged",)
+
+
+def look(pairs: Any, readings: tuple[str, ...] | None = AXES, *, fit: bool = True) -> list[Finding]:
+    """Findings about a sample of the pairs of an evaluation.
+
+    `readings` are other readings of the coordinates that are tried, None for all. `fit` says whether a prediction must
+    lie on its object.
+    """
     if not len(pairs.prediction):
         what = "There is no prediction at all: every object is missed."
         return [Finding("no-predictions", "note", "predictions", what, 0, 0, (), "Is it the right file?")]
@@ -38,7 +45,7 @@ def look(task: str, pairs: Any) -> list[Finding]:
     usable: Array = np.asarray((truth.box[:, 2:] > 0).all(axis=1))
     sample = draw_sample(truth.image, usable, side.image, side.score, images=IMAGES)
     if len(sample.truths) >= FEW:
-        _judge(task, truth, side, sample)
+        _judge(readings, fit, truth, side, sample)
     return found + side.findings
 
 
@@ -56,7 +63,7 @@ def _part(records: Records, name: str, rows: Array, image: Array) -> Side:
     return side
 
 
-def _judge(task: str, truth: Side, side: Side, sample: Sample) -> None:
+def _judge(readings: tuple[str, ...] | None, fit: bool, truth: Side, side: Side, sample: Sample) -> None:
     plain = sample.rate(truth.box, side.box)
     far = np.abs(side.box).max()
     if plain < 0.05 and far <= 1.02 and np.abs(truth.box).max() > 20:
@@ -67,10 +74,10 @@ def _judge(task: str, truth: Side, side: Side, sample: Sample) -> None:
         )  # fmt: skip
         return
     box = side.box
-    best = other_readings(side, truth, sample, plain, None, only=None if task == "boxes" else ("axes-exchanged",))
+    best = other_readings(side, truth, sample, plain, None, only=readings)
     if best is not None:
         box = best
-    elif plain < 0.02 and task != "keypoints":
+    elif plain < 0.02 and fit:
         side.report(
             "nothing-fits", "warning", f"Only {plain:.1%} of the objects in a sample have a prediction of any class on "
             "them (IoU 0.5).",

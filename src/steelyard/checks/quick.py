@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from steelyard.checks.catalogue import checks_of
+from steelyard.checks.catalogue import module_of
 from steelyard.checks.check import Data, run_checks
 from steelyard.core.records import Records
 from steelyard.core.task import Task
@@ -16,14 +16,13 @@ IN_MEMORY = ("truth", "predictions", "gathered truth", "gathered predictions")
 def notes(task: Task, truth: Records, prediction: Records, pairs: Any, options: Any) -> tuple[str, ...]:
     """A sentence for each finding about data that evaluation has read, with the command that tells more."""
     found = []
-    if task.shape in ("boxes", "masks", "keypoints"):
-        from steelyard.checks.objects import look
-
-        found += look(task.name, pairs)
-    if task.shape != "boxes" and len(prediction):
+    module = module_of(task)
+    if hasattr(module, "quick"):
+        found += module.quick(task, pairs)
+    if len(prediction):
         data = Data(truth, prediction, pairs, options, quick=True)
         data.read["key"], data.read["keys"] = [], 1
-        found += run_checks(checks_of(task.name), data)
+        found += run_checks(module.CHECKS, data)
     command = _command(task, truth.source, prediction.source)
     return tuple(f"{finding.what.rstrip('.')} ({finding.code}). {command}" for finding in found)
 

@@ -7,26 +7,22 @@ from os import PathLike, fspath
 from typing import Any
 
 from steelyard.checks.boxes import in_order
-from steelyard.checks.catalogue import checks_of
+from steelyard.checks.catalogue import module_of
 from steelyard.checks.check import Data, run_checks
 from steelyard.checks.findings import CheckReport, Finding
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
 from steelyard.core.records import Records
 from steelyard.core.task import Policy, Task
-from steelyard.io.boxes import reading_of
 from steelyard.io.sources import read_side, read_sides
-
-OBJECTS = ("boxes", "masks", "keypoints")
 
 
 def run(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options) -> CheckReport:
     """Check truth, and predictions where there are any."""
-    if task.shape == "boxes":
-        from steelyard.checks.run_boxes import run_boxes
-
-        how = (reading_of(options, "truth"), reading_of(options, "prediction"))
-        return run_boxes(task, truth, predictions, columns, how)
+    module = module_of(task)
+    if hasattr(module, "run"):
+        report: CheckReport = module.run(task, truth, predictions, columns, options)
+        return report
     source, other = (_source(data, name) for data, name in ((truth, "truth"), (predictions, "predictions")))
     mine, theirs, findings = _read(task, truth, predictions, columns, options, source, other)
     counts = {"rows": 0 if mine is None else len(mine)}
@@ -50,7 +46,7 @@ def _read(
         if predictions is not None or task.joined:
             first, second = read_sides(task, truth, predictions, columns, options)
             held = {name.partition(":")[0] for name in second.columns}
-            alone = predictions is None and not held & set(task.joined or ())
+            alone = predictions is None and not held & set(task.joined)
             return first, None if alone else second, []
     except InputError as error:
         refused = error
@@ -88,15 +84,13 @@ def _look(task: Task, truth: Records, prediction: Records | None, options: Optio
         except InputError as error:
             refused.append(_unreadable("predictions", error, prediction.source, "refused"))
     data = Data(truth, prediction, pairs, options)
-    data.read["key"] = [
-        name for name in task.truth.key if name in truth and (prediction is None or name in prediction) and name != "t"
-    ]
-    data.read["keys"] = 2 if "t" in task.truth.key else 1
-    found = run_checks(checks_of(task.name), data)
-    if task.shape in OBJECTS:
-        from steelyard.checks.run_boxes import look_at_objects
-
-        found += look_at_objects(task, truth, prediction, options)
+    ids = [name for name in task.truth.key if (column := task.truth.column(name)) is not None and column.kind == "id"]
+    data.read["key"] = [name for name in ids if name in truth and (prediction is None or name in prediction)]
+    data.read["keys"] = 1 if len(ids) == len(task.truth.key) else 2
+    module = module_of(task)
+    found = run_checks(module.CHECKS, data)
+    if hasattr(module, "look"):
+        found += module.look(task, truth, prediction, options)
     elif pairs is not None and prediction is not None:
         found += _coverage(task, pairs.coverage, prediction)
     if any(finding.code in ("repeated-rows", "repeated-documents") for finding in found):

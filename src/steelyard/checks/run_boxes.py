@@ -48,19 +48,18 @@ def run_boxes(
     return CheckReport(first.source, None if second is None else second.source, counts, found, task.name)
 
 
-def look_at_objects(task: Task, truth: Records, prediction: Records | None, options: Options) -> list[Finding]:
-    """Findings about masks or keypoints that boxes could have too: ids, scores, classes, images."""
-    if task.prepare is None:
-        return []
+def look_at_objects(
+    task: Task, truth: Records, prediction: Records | None, options: Options, hidden: set[str]
+) -> list[Finding]:
+    """Findings about objects that boxes could have too, ids, scores, classes, images, without the `hidden` ones."""
     try:
-        sides = task.prepare(truth, prediction if prediction is not None else truth, options)
+        sides = task.picture("prepared")(truth, prediction if prediction is not None else truth, options)
     except InputError:  # which is a finding already, or, of truth alone, that of evaluation
         return []
     first, second = _objects(sides[0], "truth"), None
     if prediction is not None:
         second = _objects(sides[1], "predictions")
     _look(first, second, coordinates=False)
-    hidden = {"zero-area", "area"} if task.name == "keypoints" else {"zero-area"}
     return [
         finding for finding in _findings([s for s in (first, second) if s is not None]) if finding.code not in hidden
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
 import click
@@ -11,21 +10,9 @@ from steelyard import api
 from steelyard.cli.options import complete_task, terminal_width
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.sample import Sample
 from steelyard.io.write import write_text
-
-# The files of a sample, and what to slice by. `b` is a second model's predictions.
-SAMPLES: dict[str, dict[str, str]] = {
-    "weights": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "cuisine"},
-    "sequences": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "food"},
-    "losses": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "light"},
-    "ellipses": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "scene"},
-    "labels": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "light"},
-    "rankings": {"truth": "truth.csv", "a": "model_a.run", "b": "model_b.run", "by": "kind"},
-    "boxes": {"truth": "truth.json", "a": "model_a.json", "b": "model_b.json", "by": "label"},
-    "masks": {"truth": "truth.json", "a": "model_a.json", "b": "model_b.json", "by": "label"},
-    "keypoints": {"truth": "truth.json", "a": "model_a.json", "b": "model_b.json", "by": "label"},
-    "captions": {"truth": "truth.csv", "a": "model_a.csv", "b": "model_b.csv", "by": "scene"},
-}
+from steelyard.metrics import catalogue
 
 
 @click.command()
@@ -44,15 +31,16 @@ def demo(task: str, output: str) -> None:
         from steelyard.cli import vlm
 
         return vlm.demo(Path(output))
-    sample = SAMPLES.get(task)
+    samples = catalogue.samples()
+    sample = samples.get(task)
     if sample is None:
-        raise InputError(f"there is no sample for '{task}'", remedy=nearest(task, [*SAMPLES, "vlm"]))
+        raise InputError(f"there is no sample for '{task}'", remedy=nearest(task, [*samples, "vlm"]))
     folder = Path(output) / task
-    _copy(task, folder)
-    truth, a, b = (folder / sample[name] for name in ("truth", "a", "b"))
+    _copy(sample, folder)
+    truth, a, b = (folder / name for name in (sample.truth, sample.a, sample.b))
 
-    say(f"$ steelyard evaluate {task} {truth} {a} --by {sample['by']}\n")
-    report = api.evaluate(task, truth, a, by=[sample["by"]])
+    say(f"$ steelyard evaluate {task} {truth} {a}" + (f" --by {sample.by}\n" if sample.by else "\n"))
+    report = api.evaluate(task, truth, a, by=[sample.by] if sample.by else [])
     say(report.to_text(terminal_width()))
     say(f"\n$ steelyard compare {task} {truth} {a} {b}\n")
     comparison = api.compare(task, truth, a, b)
@@ -67,8 +55,7 @@ def demo(task: str, output: str) -> None:
     )
 
 
-def _copy(task: str, folder: Path) -> None:
+def _copy(sample: Sample, folder: Path) -> None:
     """Lay the sample's files into the folder: the commands shown can then be run by hand."""
-    for file in (files("steelyard") / "samples" / task).iterdir():
-        if file.is_file():
-            write_text(folder / file.name, file.read_text(encoding="utf-8"))
+    for file in sample.files:
+        write_text(folder / file.name, file.read_text(encoding="utf-8"))

@@ -26,7 +26,13 @@ def metrics(spec: str | None, task: str | None, as_json: bool) -> None:
     steelyard metrics --task sequences
     steelyard metrics wmae_total
     """
-    tasks = [catalogue.find_task(task).name] if task else list(catalogue.TASKS)
+    if task:
+        tasks = [catalogue.find_task(task).name]
+    else:
+        known, problems = catalogue.loaded()
+        tasks = list(known)
+        for problem in problems:
+            say(problem, err=True)
     found = _explain(spec, tasks) if spec else {name: list(catalogue.metrics(name)) for name in tasks}
     if as_json:
         data = [metric_dict(metric, name) for name, members in found.items() for metric in members]

@@ -24,15 +24,14 @@ WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
 
 def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of tasks that begin so."""
-    return [
-        CompletionItem(name, help=task.title) for name, task in catalogue.TASKS.items() if name.startswith(incomplete)
-    ]
+    known, _ = catalogue.loaded()
+    return [CompletionItem(name, help=task.title) for name, task in known.items() if name.startswith(incomplete)]
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Specs of the chosen task's metrics, or of all, that begin so."""
     chosen = str(ctx.params.get("task"))
-    tasks = [chosen] if chosen in catalogue.TASKS else list(catalogue.TASKS)
+    tasks = [chosen] if chosen in catalogue.TASKS else list(catalogue.loaded()[0])
     specs = dict.fromkeys(str(metric) for task in tasks for metric in catalogue.metrics(task))
     return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
 

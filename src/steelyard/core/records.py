@@ -27,9 +27,10 @@ class Column:
     Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
     (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts),
     `mask` (packed run lengths, as bytes), `numbers` (as many in every row: an array with two dimensions).
-    `many` is the kind of the columns `name:class`, one a class, where there may be such.
+    `many` is the kind of the columns `name:class`, one per class, where there may be such.
     `aliases` are other names that a file may have for it, taken where the name itself is missing.
     `flags` says that true and false may stand for 1 and 0 in a column of numbers.
+    `beside` is the name of a predicted column in a source that holds both sides, where there may be one.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Column:
     many: Kind | None = None
     aliases: tuple[str, ...] = ()
     flags: bool = False
+    beside: str = ""
 
 
 @frozen

@@ -1,10 +1,11 @@
-"""Task: what a kind of data needs so that metrics can be asked of it."""
+"""Task: what a package must say about its data so that every path can evaluate them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
-from steelyard.core.pairs import Paired
 from steelyard.core.records import Records, Schema
 from steelyard.core.stats import Stats
 
@@ -33,17 +33,17 @@ class Policy:
 
 @frozen
 class Task:
-    """A task: its schemas, how records become pairs and pairs become stats, its metrics.
+    """A task: what its data are, how truth and predictions join, and its metrics. All that a plugin has to say.
 
-    `pair(truth, predictions, policy)` joins the sides; `measure(pairs)` looks at one unit at a time, never across
-    units. `defaults` are the specs that a report shows when none is asked for; `defaults_for` chooses them where they
-    depend on what the data hold. `tables` are what a report shows beside scores: a confusion matrix, a curve.
-    `options` are what the user may say about the data; `prepare(truth, predictions, options)` brings records into the
-    form that `pair` takes. `shape` names the reader of its data in `io.sources`. `scene(pairs, unit, metric)` is a
-    picture of one unit. `pictures` names the module of what its page shows, loaded when a page is made: see `picture`.
-    `explain(stats, tools)` says why other tools print other numbers. `policy` is what happens to rows on one side only,
-    where the user does not say. `measure_part(pairs, rows)` measures a part of data that have so many rows in all,
-    where that makes a difference. `by_class` knows how its rankings are walked class by class, elsewhere.
+    `unit` is what is drawn in a bootstrap and `item` what a row is: "image" and "object". `truth` and `prediction` are
+    the schemas of both sides. `join(truth, prediction, policy, options)` makes pairs of records. `metrics` are its
+    metric classes, and `defaults` the specs that a report shows when none is asked for; `defaults_for(facts)` chooses
+    them where they depend on what the data hold. `reader` names what reads its files (see `io.sources`), `options` are
+    what the user may say about the data, and `policy` is what happens to rows on one side only, where the user does
+    not say.
+
+    `views` names a module of what is shown beside scores, and `checks` one of what is looked for before a number is
+    believed. Each is loaded when it is asked for; see `picture` and `checks.catalogue`.
     """
 
     name: str
@@ -52,43 +52,61 @@ class Task:
     item: str
     truth: Schema
     prediction: Schema
-    pair: Callable[[Records, Records, Policy], Paired]
-    measure: Callable[[Any], Stats] | None
+    join: Callable[[Records, Records, Policy, Options], Any]
     metrics: tuple[type[Metric], ...]
     defaults: tuple[str, ...]
-    joined: Mapping[str, str] | None = None
     defaults_for: Callable[[Any], tuple[str, ...]] | None = None
-    tables: Callable[[Stats], Mapping[str, Callable[[], Table]]] | None = None
+    reader: str = "rows"
     options: tuple[Option, ...] = ()
-    prepare: Callable[[Records, Records, Options], tuple[Records, Records]] | None = None
-    shape: str = "rows"
     policy: Policy = Policy()
-    scene: Callable[[Any, int, Metric], Scene] | None = None
+    views: str = ""
+    checks: str = ""
+    # What tasks have that still measure stats: they go when the last of them declares its needs.
+    measure: Callable[[Any], Stats] | None = None
     measure_part: Callable[[Any, int], Stats] | None = None
     by_class: ByClass | None = None
-    explain: Callable[[Stats, Any], tuple[Explanation, ...]] | None = None
-    pictures: str = ""
 
-    def picture(self, name: str) -> Callable[..., Any] | None:
-        """A function of the module `pictures`, or None where it has none of that name.
+    def picture(self, name: str) -> Any:
+        """What the module `views` has under a name, or None.
 
-        `figures(pairs, stats, metrics)` gives makers of figures by name, `listing(pairs, stats)` the rows that a reader
-        may look through, `class_metrics(stats)` the metrics by which models are compared class by class.
+        `tables(state)` gives makers of tables by name, a confusion matrix or a curve; `figures(pairs, state, metrics)`
+        makers of figures; `listing(pairs, state)` the rows that a reader may look through; `class_metrics(state)` the
+        metrics by which models are compared class by class; `scene(pairs, unit, metric)` a picture of one unit, for the
+        metric `pictured` where none is asked for; `explain(state, tools)` why other tools print other numbers;
+        `prepared(truth, prediction, options)` the records as `join` takes them.
         """
-        return getattr(import_module(self.pictures), name, None) if self.pictures else None
+        found = getattr(import_module(self.views), name, None) if self.views else None
+        return None if isinstance(found, ModuleType) else found  # a module that it imports is no view of it
 
-    def join(self, truth: Records, prediction: Records, policy: Policy, options: Options | None = None) -> Any:
-        """Prepare records by the options, then pair them: the whole way from what was read to pairs."""
-        if self.prepare is not None:
-            truth, prediction = self.prepare(truth, prediction, options or Options(self.options))
-        return self.pair(truth, prediction, policy)
+    @property
+    def tables(self) -> Callable[[Any], Mapping[str, Callable[[], Table]]] | None:
+        """Makers of tables by name."""
+        found: Callable[[Any], Mapping[str, Callable[[], Table]]] | None = self.picture("tables")
+        return found
+
+    @property
+    def scene(self) -> Callable[[Any, int, Metric], Scene] | None:
+        """The maker of a picture of one unit."""
+        found: Callable[[Any, int, Metric], Scene] | None = self.picture("scene")
+        return found
+
+    @property
+    def explain(self) -> Callable[[Any, Any], tuple[Explanation, ...]] | None:
+        """What says why other tools print other numbers."""
+        found: Callable[[Any, Any], tuple[Explanation, ...]] | None = self.picture("explain")
+        return found
+
+    @property
+    def joined(self) -> Mapping[str, str]:
+        """Predicted columns by the names that they have in a source that holds both sides."""
+        return {column.name: column.beside for column in self.prediction.columns if column.beside}
 
     def both_sides(self) -> Schema:
         """The schema of a source that holds truth and predictions: the predicted columns under other names.
 
-        `joined` gives those names. An empty cell there is a missing prediction.
+        `beside` of a column gives that name. An empty cell there is a missing prediction.
         """
-        renamed = self.joined or {}
+        renamed = self.joined
         predicted = tuple(
             replace(column, name=renamed[column.name], empty=True)
             for column in self.prediction.columns
@@ -98,7 +116,7 @@ class Task:
 
     def split(self, both: Records) -> Records:
         """The prediction side of records that hold both, without the rows whose prediction is empty."""
-        renamed = self.joined or {}
+        renamed = self.joined
         kept = np.ones(len(both), dtype=bool)
         for name in renamed.values():
             if name in both:
@@ -107,7 +125,7 @@ class Task:
         rows = np.flatnonzero(kept)
         part = both.take(rows)
         sources = {c.name: renamed.get(c.name, c.name) for c in self.prediction.columns}
-        for name in part.columns:  # one a class
+        for name in part.columns:  # one per class
             base, colon, rest = name.partition(":")
             sources.update({f"{c}:{rest}": name for c, given in renamed.items() if colon and given == base})
         columns = {name: part[given] for name, given in sources.items() if given in part}

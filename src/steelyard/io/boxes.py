@@ -43,9 +43,9 @@ def read_sides(
     how = [reading_of(options, side) for side in ("truth", "prediction")]
     if how[0].format == "lvis" and not isinstance(truth, str | PathLike):
         raise InputError("format=lvis is about a file, and the truth is in memory", remedy="Give the file's path.")
-    if task.shape != "boxes" or all(map(_has_own_ids, (truth, predictions), how)):
-        first = read_boxes(truth, task.truth, columns, "truth", task.shape)
-        sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.shape, first)
+    if task.reader != "boxes" or all(map(_has_own_ids, (truth, predictions), how)):
+        first = read_boxes(truth, task.truth, columns, "truth", task.reader)
+        sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.reader, first)
     else:
         sides = _fitted(task, truth, predictions, columns, how)
     if not len(sides[0]) and not _images(sides[0]):
@@ -55,7 +55,7 @@ def read_sides(
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side alone."""
-    return read_boxes(data, task.truth if side == "truth" else task.prediction, columns, side, task.shape)
+    return read_boxes(data, task.truth if side == "truth" else task.prediction, columns, side, task.reader)
 
 
 def reading_of(options: Options | None, side: str) -> Reading:

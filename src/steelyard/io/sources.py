@@ -1,7 +1,8 @@
-"""Which module reads a shape of data. Rows of a table are one shape; a shape with files of its own gets a line here.
+"""Which module reads a task's data: one of those here by its name, or one that a task's package brings.
 
-A module offers `read_sides(task, truth, predictions, columns) -> (truth, predictions)` as records, `read_side(task,
-data, columns, side)` for one of them alone, and is imported when a task of its shape is evaluated. Where a task has
+`Task.reader` is a name of `READERS`, or the full name of a module: "mypackage.reading". Rows of a table are "rows". A
+module offers `read_sides(task, truth, predictions, columns) -> (truth, predictions)` as records, `read_side(task,
+data, columns, side)` for one of them alone, and is imported when such a task is evaluated. Where a task has
 options for its reader, `read_sides` takes them as a fifth argument.
 """
 
@@ -11,11 +12,12 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from steelyard.core.errors import InputError
 from steelyard.core.options import Options
 from steelyard.core.records import Records
 from steelyard.core.task import Task
 
-SHAPES = {
+READERS = {
     "rows": "steelyard.io.rows",
     "rankings": "steelyard.io.rankings",
     "boxes": "steelyard.io.boxes",
@@ -25,20 +27,27 @@ SHAPES = {
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
-    """One side ("truth" or "prediction") by itself, by the task's shape."""
-    records: Records = import_module(SHAPES[task.shape]).read_side(task, data, columns, side)
+    """One side ("truth" or "prediction") by itself, by the task's reader."""
+    records: Records = _reader(task).read_side(task, data, columns, side)
     return records
 
 
 def read_sides(
     task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options | None = None
 ) -> tuple[Records, Records]:
-    """Both sides of a task's data, by its shape; records are what they are."""
+    """Both sides of a task's data, by its reader; records are what they are."""
     if isinstance(truth, Records) and isinstance(predictions, Records):
         return truth, predictions
-    module = import_module(SHAPES[task.shape])
+    module = _reader(task)
     arguments: tuple[Any, ...] = (task, truth, predictions, columns)
     if any(option.reads for option in task.options):
         arguments += (options or Options(task.options),)
     sides: tuple[Records, Records] = module.read_sides(*arguments)
     return sides
+
+
+def _reader(task: Task) -> Any:
+    if task.reader not in READERS and "." not in task.reader:
+        remedy = f"It is one of {', '.join(READERS)}, or a module's full name."
+        raise InputError(f"task '{task.name}' has the reader '{task.reader}'", remedy=remedy)
+    return import_module(READERS.get(task.reader, task.reader))

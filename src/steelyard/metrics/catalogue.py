@@ -1,18 +1,24 @@
-"""The catalogue: every task and its metrics, by an explicit list. Gives the words of a spec their meaning."""
+"""The catalogue: every task and its metrics. Gives the words of a spec their meaning.
+
+Built-in tasks stand in a table. Other packages bring theirs as entry points `steelyard.tasks`: `NAME = "module:TASK"`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from steelyard.core import registry
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric, spec_name
+from steelyard.core.sample import Sample, find_sample
 from steelyard.core.spec import Call, parse_spec
 from steelyard.core.task import Task
 
-# One line a task: the module that holds its TASK. A module is imported when its task is first asked for.
+# One line per task: the module that holds its TASK. A module is imported when its task is first asked for.
 MODULES = {
     "weights": "steelyard.metrics.weights",
     "sequences": "steelyard.metrics.sequences",
@@ -27,18 +33,45 @@ MODULES = {
 }
 
 
+_LENT: dict[str, Task] = {}
+
+
+@contextmanager
+def lent(task: Task) -> Iterator[None]:
+    """Have a task found by its name for a while, in this process, though no package that is installed brings it."""
+    before = _LENT.get(task.name)
+    _LENT[task.name] = task
+    try:
+        yield
+    finally:
+        if before is None:
+            del _LENT[task.name]
+        else:
+            _LENT[task.name] = before
+
+
 class _Tasks(Mapping[str, Task]):
-    """Tasks by name, each loaded when it is looked up."""
+    """Tasks by name, each loaded when it is looked up: the built-in ones, then those that other packages bring."""
 
     def __getitem__(self, name: str) -> Task:
-        task: Task = import_module(MODULES[name]).TASK
-        return task
+        if name in _LENT:
+            return _LENT[name]
+        if name in MODULES:
+            task: Task = import_module(MODULES[name]).TASK
+            return task
+        if name not in registry.brought(registry.TASKS):
+            raise KeyError(name)
+        return registry.load(registry.TASKS, name, Task, "task")
+
+    def __contains__(self, name: object) -> bool:
+        return name in _LENT or name in MODULES or name in registry.brought(registry.TASKS)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(MODULES)
+        yield from MODULES
+        yield from (name for name in registry.brought(registry.TASKS) if name not in MODULES)
 
     def __len__(self) -> int:
-        return len(MODULES)
+        return sum(1 for _ in self)
 
 
 TASKS: Mapping[str, Task] = _Tasks()
@@ -51,6 +84,30 @@ def find_task(name: str) -> Task:
     return TASKS[name]
 
 
+def loaded() -> tuple[dict[str, Task], tuple[str, ...]]:
+    """Every task that can be loaded, and a sentence for each that cannot."""
+    found: dict[str, Task] = {}
+    problems = list(registry.hidden(registry.TASKS, MODULES, "task"))
+    for name in TASKS:
+        try:
+            found[name] = TASKS[name]
+        except InputError as error:
+            problems.append(str(error))
+    return found, tuple(problems)
+
+
+def built_in() -> dict[str, Task]:
+    """The tasks of this package, loaded."""
+    return {name: TASKS[name] for name in MODULES}
+
+
+def samples() -> dict[str, Sample]:
+    """The samples of all tasks that have one."""
+    every = {**MODULES, **{n: p[0].module for n, p in registry.brought(registry.TASKS).items() if n not in MODULES}}
+    found = {name: find_sample(module, name) for name, module in every.items()}
+    return {name: sample for name, sample in found.items() if sample is not None}
+
+
 def metrics(task: str) -> tuple[Metric, ...]:
     """The metrics of a task, each with its default settings."""
     return tuple(metric for cls in find_task(task).metrics for metric in cls.examples())
@@ -58,7 +115,12 @@ def metrics(task: str) -> tuple[Metric, ...]:
 
 def parse(spec: str, task: str) -> Metric:
     """The metric that a spec names: `parse(str(m), task) == m`."""
-    return _build(parse_spec(spec), find_task(task))
+    return parse_for(spec, find_task(task))
+
+
+def parse_for(spec: str, task: Task) -> Metric:
+    """The metric of a task that a spec names."""
+    return _build(parse_spec(spec), task)
 
 
 def _build(call: Call, task: Task) -> Metric:

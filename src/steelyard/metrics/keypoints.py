@@ -23,6 +23,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.legacy import StatsMetric as Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_likeness
+from steelyard.core.task import Policy
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
@@ -37,7 +38,7 @@ from steelyard.metrics.boxes.false_positives import (
     FalsePositiveRateImage,
     FalsePositivesPerImage,
 )
-from steelyard.metrics.boxes.pairs import LARGEST
+from steelyard.metrics.boxes.pairs import LARGEST, BoxPairs, pair
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
@@ -72,6 +73,11 @@ OPTIONS = (
         minimum=0, sides=False, metavar="S[,S...]",
     ),
 )  # fmt: skip
+
+
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> BoxPairs:
+    """As boxes are joined."""
+    return pair(*prepare(truth, prediction, options), policy)
 
 
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
@@ -257,6 +263,7 @@ TASK = replace(
     title="Keypoint detection",
     truth=TRUTH,
     prediction=PREDICTION,
+    join=join,
     metrics=(
         _Map, _Map50, _Map75, _AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _BestF1,
         FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanOks, _LogAverageMissRate,
@@ -267,6 +274,7 @@ TASK = replace(
         "precision", "recall", "f1", "fpr_image", "fppi", "mean_oks",
     ),
     options=OPTIONS,
-    prepare=prepare,
-    shape="keypoints",
+    reader="keypoints",
+    views="steelyard.metrics.keypoints_views",
+    checks="steelyard.checks.keypoints",
 )  # fmt: skip

@@ -19,10 +19,11 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard.align.join import join
+from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy, Task
@@ -63,7 +64,7 @@ PREDICTION = Schema(
 )
 
 
-def pair(truth: Records, prediction: Records, policy: Policy) -> Pairs:
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> Pairs:
     """Join rows by image and item. A loss has no worst value, so a missing row cannot be given one."""
     if policy.missing == "worst":
         raise InputError("missing='worst' cannot be had: a loss has no upper end", remedy="Choose error or skip.")
@@ -78,7 +79,7 @@ def pair(truth: Records, prediction: Records, policy: Policy) -> Pairs:
                 where=prediction.source,
                 remedy=f"Rename the column, or map it: --map prediction.{other}=YOUR_COLUMN.",
             )
-    pairs = join(truth, prediction, TRUTH.key, policy)
+    pairs = join_rows(truth, prediction, TRUTH.key, policy)
     for name, other in SIDES:
         _refuse_one_sided(pairs, name, other)
     return pairs
@@ -330,8 +331,8 @@ TASK = Task(
     item="row",
     truth=TRUTH,
     prediction=PREDICTION,
-    pair=pair,
-    measure=None,
+    join=join,
     metrics=(FocalLoss, SmoothL1Loss, HuberLoss, DetectionLossMetric),
     defaults=("focal", "focal(per=positive)", "smooth_l1", "huber", "detection"),
+    checks="steelyard.checks.losses",
 )

@@ -22,8 +22,7 @@ from steelyard.core.options import Option, Options
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_likeness
 from steelyard.core.task import Policy
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
-from steelyard.metrics.boxes.pairs import BoxPairs
-from steelyard.metrics.boxes.pairs import pair as pair_boxes
+from steelyard.metrics.boxes.pairs import BoxPairs, pair
 from steelyard.metrics.boxes.task import TASK as BOX_TASK
 
 MASK = Column("mask", "mask", meaning="COCO's size and counts, or polygons with columns height and width")
@@ -89,9 +88,9 @@ def _measured(records: Records, ratio: float) -> BoxRecords:
     return with_likeness(records, columns, ("masks", ratio))
 
 
-def pair(truth: Records, prediction: Records, policy: Policy) -> BoxPairs:
-    """As boxes are paired; all masks of an image must be of one size."""
-    pairs = pair_boxes(truth, prediction, policy)
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> BoxPairs:
+    """As boxes are joined; all masks of an image must be of one size."""
+    pairs = pair(*prepare(truth, prediction, options), policy)
     sides = ((pairs.truth, pairs.truth_image), (pairs.prediction, pairs.prediction_image))
     known = np.full((len(pairs.units), 2), -1, dtype=np.int64)
     sizes = [_native.mask_sizes(records["shape"].tolist()) for records, _ in sides]
@@ -120,8 +119,9 @@ TASK = replace(
     title="Instance segmentation",
     truth=TRUTH,
     prediction=PREDICTION,
-    pair=pair,
+    join=join,
     options=OPTIONS,
-    prepare=prepare,
-    shape="masks",
+    reader="masks",
+    views="steelyard.metrics.masks_views",
+    checks="steelyard.checks.masks",
 )

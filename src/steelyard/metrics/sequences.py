@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.align.join import join
+from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
+from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy, Task
@@ -54,25 +55,25 @@ PREDICTION = Schema(
     columns=(
         Column("sequence", "id", meaning="as in the truth"),
         Column("t", "integer", minimum=0, meaning="as in the truth"),
-        Column("weight", "number", meaning="predicted grams"),
+        Column("weight", "number", meaning="predicted grams", beside="prediction"),
     ),
 )
 
 
-def pair(truth: Records, prediction: Records, policy: Policy) -> Pairs:
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> Pairs:
     """Join valid frames by sequence and t. A prediction for an invalid frame is neither used nor missed."""
     if "valid" in truth:
         valid = truth["valid"]
         invalid = truth.take(np.flatnonzero(~valid))
         if len(invalid):
-            beside = join(invalid, prediction, TRUTH.key, Policy(missing="skip", extra="skip"))
+            beside = join_rows(invalid, prediction, TRUTH.key, Policy(missing="skip", extra="skip"))
             unused = np.zeros(len(prediction), dtype=bool)
             unused[beside.prediction_row] = True
             prediction = prediction.take(np.flatnonzero(~unused))
             truth = truth.take(np.flatnonzero(valid))
         if not len(truth):
             raise InputError("no frame is valid", where=truth.source, remedy="Mark valid frames with true.")
-    return join(truth, prediction, TRUTH.key, policy, weight="sample_weight")
+    return join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
 
 
 TASK = Task(
@@ -82,14 +83,13 @@ TASK = Task(
     item="frame",
     truth=TRUTH,
     prediction=PREDICTION,
-    pair=pair,
-    measure=None,
+    join=join,
     metrics=(*SEQUENCE_METRICS, *ROW_METRICS, RoundNumbers, RisingSteps),
     defaults=(
         "mae_overall", "pmae_overall", "mae_initial", "pmae_initial", "mae_consumed", "pmae_consumed",
         "mae_kcal", "pmae_kcal", "mae_sequence", "pmae_sequence",
         "mape", "bias", "rmse", "within@10", "within@20", "r2", "pearson",
     ),
-    joined={"weight": "prediction"},
-    pictures="steelyard.metrics.sequences_figures",
+    views="steelyard.metrics.sequences_figures",
+    checks="steelyard.checks.sequences",
 )  # fmt: skip

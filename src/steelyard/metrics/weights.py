@@ -17,11 +17,12 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard.align.join import join
+from steelyard.align.join import join_rows
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.need import Sum, Work
+from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy, Task
@@ -48,14 +49,14 @@ PREDICTION = Schema(
     columns=(
         Column("dish", "id", meaning="as in the truth"),
         Column("item", "id", required=False, meaning="as in the truth"),
-        Column("weight", "number", meaning="predicted grams"),
+        Column("weight", "number", meaning="predicted grams", beside="prediction"),
     ),
 )
 
 
-def pair(truth: Records, prediction: Records, policy: Policy) -> Pairs:
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> Pairs:
     """Join items by dish and item."""
-    return join(truth, prediction, TRUTH.key, policy, weight="sample_weight")
+    return join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
 
 
 def dish_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
@@ -223,8 +224,7 @@ TASK = Task(
     item="item",
     truth=TRUTH,
     prediction=PREDICTION,
-    pair=pair,
-    measure=None,
+    join=join,
     metrics=(MeanAbsoluteError, *ROW_METRICS, RoundNumbers, TotalWeightedError, SampleWeightedError),
     defaults=(
         "mae",
@@ -239,6 +239,6 @@ TASK = Task(
         "r2",
         "pearson",
     ),
-    joined={"weight": "prediction"},
-    pictures="steelyard.metrics.weights_figures",
+    views="steelyard.metrics.weights_figures",
+    checks="steelyard.checks.weights",
 )

@@ -14,6 +14,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import BoxRecords, Records
 from steelyard.core.scene import Scene
+from steelyard.core.task import Task
 from steelyard.metrics import catalogue
 from steelyard.view.folder import Outside
 from steelyard.view.images import ENDINGS, MOST_BYTES, ImageKind, image_kind
@@ -22,7 +23,6 @@ from steelyard.view.runs import Data, Run, Runs
 IMAGE_COLUMNS = ("image", "file_name", "file", "path", "frame")
 BESIDE = ("", "images", "frames", "imgs")
 MOST_ROWS, MOST_COLUMNS = 200, 12
-_PICTURED = {"boxes": "f1"}  # the metric that a picture shows, where it is not the first of the task
 
 
 @frozen
@@ -41,7 +41,7 @@ def unit_scene(data: Data, unit: int) -> Scene | None:
     kind = catalogue.find_task(data.report.task)
     if kind.scene is None:
         return None
-    for metric in _metrics(data, kind.name):
+    for metric in _metrics(data, kind):
         try:
             return kind.scene(data.measured.pairs, unit, metric)
         except InputError:  # this one makes no pairs
@@ -49,10 +49,10 @@ def unit_scene(data: Data, unit: int) -> Scene | None:
     return None
 
 
-def _metrics(data: Data, task: str) -> Iterable[Metric]:
-    specs = [_PICTURED[task]] if task in _PICTURED else []
-    for spec in dict.fromkeys([*specs, *data.report.scores, *catalogue.find_task(task).defaults]):
-        yield catalogue.parse(spec, task)
+def _metrics(data: Data, task: Task) -> Iterable[Metric]:
+    first = task.picture("pictured")
+    for spec in dict.fromkeys([*([first] if first else []), *data.report.scores, *task.defaults]):
+        yield catalogue.parse(spec, task.name)
 
 
 def unit_rows(data: Data, unit: int) -> list[Rows]:

@@ -12,6 +12,7 @@ from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
 from steelyard.core.frozen import frozen
+from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import BoxRecords, Column, Records, Schema, factorize
 from steelyard.core.stats import Stats
@@ -89,6 +90,11 @@ class BoxPairs:
     def where(self, keep: Array) -> BoxPairs:
         """The boxes that a mask over truth and then predictions keeps. All images stay."""
         return replace(self, kept=keep)
+
+
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> BoxPairs:
+    """Boxes are joined as they were read."""
+    return pair(truth, prediction, policy)
 
 
 def pair(truth: Records, prediction: Records, policy: Policy) -> BoxPairs:

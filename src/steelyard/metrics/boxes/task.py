@@ -19,9 +19,7 @@ from steelyard.metrics.boxes.false_positives import (
     FalsePositiveRateImage,
     FalsePositivesPerImage,
 )
-from steelyard.metrics.boxes.others import explain_tools
-from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, measure, pair
-from steelyard.metrics.boxes.picture import scene
+from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, join, measure
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
     AverageRecall,
@@ -29,7 +27,6 @@ from steelyard.metrics.boxes.precision import (
     MeanAveragePrecision50,
     MeanAveragePrecision75,
 )
-from steelyard.metrics.boxes.tables import tables
 
 OPTIONS = (
     Option(
@@ -59,7 +56,7 @@ TASK = Task(
     item="object",
     truth=TRUTH,
     prediction=PREDICTION,
-    pair=pair,
+    join=join,
     measure=measure,
     metrics=(
         MeanAveragePrecision,
@@ -97,11 +94,9 @@ TASK = Task(
         "fppi",
         "mean_iou",
     ),
-    tables=tables,
     options=OPTIONS,
-    pictures="steelyard.metrics.boxes.figures",
-    shape="boxes",
-    explain=explain_tools,
-    scene=scene,
+    reader="boxes",
+    views="steelyard.metrics.boxes.views",
+    checks="steelyard.checks.catalogue_boxes",
     by_class=BY_CLASS,
 )

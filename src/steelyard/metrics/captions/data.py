@@ -12,10 +12,12 @@ from steelyard.core.errors import InputError, nearest, some
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Work
+from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Column, Records, Schema, constant_in_unit, factorize
 from steelyard.core.task import Policy
 from steelyard.language import scene, tokens
+from steelyard.metrics.captions.lists import prepare
 
 LONGEST_CAPTION = 1 << 20
 _TUPLES = "the scene graph, given instead of parsed: a list of lists of one to three words"
@@ -80,8 +82,9 @@ class CaptionPairs:
         return replace(self, owner=self.owner[keep], truth_row=self.truth_row[keep])
 
 
-def pair(truth: Records, prediction: Records, policy: Policy) -> CaptionPairs:
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> CaptionPairs:
     """Join references and candidates by image."""
+    truth, prediction = prepare(truth, prediction, options)
     check_policy(policy)
     for records in (truth, prediction):
         if "caption" not in records and "tuples" not in records:

@@ -14,8 +14,7 @@ Metrics
 from __future__ import annotations
 
 from steelyard.core.task import Task
-from steelyard.metrics.captions.data import PREDICTION, TRUTH, pair
-from steelyard.metrics.captions.lists import prepare
+from steelyard.metrics.captions.data import PREDICTION, TRUTH, join
 from steelyard.metrics.captions.ngrams import NGRAM_METRICS
 from steelyard.metrics.captions.spice import SPICE_METRICS
 
@@ -30,10 +29,9 @@ TASK = Task(
     item="caption",
     truth=TRUTH,
     prediction=PREDICTION,
-    pair=pair,
-    prepare=prepare,
-    measure=None,
+    join=join,
     metrics=(*SPICE_METRICS, *NGRAM_METRICS),
     defaults=DEFAULTS,
-    pictures="steelyard.metrics.captions.figures",
+    views="steelyard.metrics.captions.figures",
+    checks="steelyard.checks.captions",
 )

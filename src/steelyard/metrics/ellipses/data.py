@@ -73,8 +73,9 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     return sides[0], sides[1]
 
 
-def pair(truth: Records, prediction: Records, policy: Policy) -> SetPairs:
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> SetPairs:
     """Join by image."""
+    truth, prediction = prepare(truth, prediction, options)
     return join_sets(truth, prediction, "image", "xc", policy, weight="sample_weight")
 
 

@@ -9,10 +9,9 @@ Metrics
 from __future__ import annotations
 
 from steelyard.core.task import Task
-from steelyard.metrics.ellipses.data import OPTIONS, PREDICTION, TRUTH, pair, prepare
+from steelyard.metrics.ellipses.data import OPTIONS, PREDICTION, TRUTH, join
 from steelyard.metrics.ellipses.detection import F1, AveragePrecision, DetectionRate, Precision, Recall
 from steelyard.metrics.ellipses.errors import AngleError, AxisError, CenterError, MeanDistance, MeanIou
-from steelyard.metrics.ellipses.picture import scene
 from steelyard.metrics.ellipses.score import Score, TruthScore
 
 TASK = Task(
@@ -22,8 +21,7 @@ TASK = Task(
     item="ellipse",
     truth=TRUTH,
     prediction=PREDICTION,
-    pair=pair,
-    measure=None,
+    join=join,
     metrics=(
         Score, TruthScore, Precision, Recall, F1, AveragePrecision, DetectionRate,
         MeanDistance, MeanIou, CenterError, AxisError, AngleError,
@@ -33,7 +31,6 @@ TASK = Task(
         "mean_distance", "mean_iou", "center_error", "axis_error", "angle_error",
     ),
     options=OPTIONS,
-    prepare=prepare,
-    scene=scene,
-    pictures="steelyard.metrics.ellipses.figures",
+    views="steelyard.metrics.ellipses.figures",
+    checks="steelyard.checks.ellipses",
 )  # fmt: skip

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.align.codes import codes
-from steelyard.align.join import check_policy, join
+from steelyard.align.join import check_policy, join_rows
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Option, Options
@@ -46,8 +46,8 @@ PREDICTION = Schema(
     key=("id",),
     columns=(
         Column("id", "id", required=False, meaning="as in the truth"),
-        _LABEL,
-        _LABELS,
+        replace(_LABEL, beside="prediction"),
+        replace(_LABELS, beside="predictions"),
         Column(
             "score",
             "number",
@@ -55,6 +55,7 @@ PREDICTION = Schema(
             many="number",
             flags=True,
             meaning="of the positive class, or score:CLASS",
+            beside="score",
         ),
         Column(
             "probability",
@@ -65,6 +66,7 @@ PREDICTION = Schema(
             many="number",
             flags=True,
             meaning="of the positive class, or probability:CLASS",
+            beside="probability",
         ),
     ),
 )
@@ -192,11 +194,12 @@ class LabelPairs:
         return scored(self, "probability")
 
 
-def pair(truth: Records, prediction: Records, policy: Policy) -> LabelPairs:
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> LabelPairs:
     """Join by id, or by position where neither side has one; then check what the labels and scores are."""
+    truth, prediction = prepare(truth, prediction, options)
     _require_labels(truth, prediction)
     if "id" in truth or "id" in prediction:
-        joined = join(truth, prediction, ("id",), policy)
+        joined = join_rows(truth, prediction, ("id",), policy)
         rows, places = joined.truth_row, joined.prediction_row
         straight = rows is places
         pairs = LabelPairs(truth, prediction, None if straight else rows, None if straight else places, joined.coverage)

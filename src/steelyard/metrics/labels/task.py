@@ -8,11 +8,10 @@ from steelyard.metrics.labels.agreement import AGREEMENT
 from steelyard.metrics.labels.averages import AVERAGES
 from steelyard.metrics.labels.by_class import BY_CLASS
 from steelyard.metrics.labels.calibration import CALIBRATION
-from steelyard.metrics.labels.data import OPTIONS, PREDICTION, TRUTH, pair, prepare
+from steelyard.metrics.labels.data import OPTIONS, PREDICTION, TRUTH, join
 from steelyard.metrics.labels.hard import HARD
 from steelyard.metrics.labels.measure import measure, measure_part
 from steelyard.metrics.labels.ranked import RANKED
-from steelyard.metrics.labels.tables import tables
 
 _AVERAGED = (
     "macro(precision)", "macro(recall)", "macro(f1)", "micro(f1)", "weighted(f1)",
@@ -43,16 +42,14 @@ TASK = Task(
     item="row",
     truth=TRUTH,
     prediction=PREDICTION,
-    pair=pair,
+    join=join,
     measure=measure,
     measure_part=measure_part,
     by_class=BY_CLASS,
     metrics=(*AGREEMENT, *HARD, *AVERAGES, *RANKED, *CALIBRATION),
     defaults=("accuracy", *_AVERAGED, "balanced_accuracy", "mcc", "kappa"),
-    joined={"label": "prediction", "labels": "predictions", "score": "score", "probability": "probability"},
     defaults_for=defaults_for,
     options=OPTIONS,
-    prepare=prepare,
-    tables=tables,
-    pictures="steelyard.metrics.labels.figures",
+    views="steelyard.metrics.labels.views",
+    checks="steelyard.checks.labels",
 )

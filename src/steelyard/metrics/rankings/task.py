@@ -14,6 +14,7 @@ Metrics
 from __future__ import annotations
 
 from steelyard.align.rankings import RankedPairs, join_rankings
+from steelyard.core.options import Options
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy, Task
 from steelyard.metrics.rankings import embeddings, graded, hits
@@ -45,8 +46,9 @@ PREDICTION = Schema(
 )
 
 
-def pair(truth: Records, prediction: Records, policy: Policy) -> RankedPairs:
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> RankedPairs:
     """Find the rank of every judged document."""
+    truth, prediction = embeddings.prepare(truth, prediction, options)
     return join_rankings(truth, prediction, KEY, policy, weight="sample_weight")
 
 
@@ -57,8 +59,7 @@ TASK = Task(
     item="query",
     truth=TRUTH,
     prediction=PREDICTION,
-    pair=pair,
-    measure=None,
+    join=join,
     metrics=(*hits.METRICS, *graded.METRICS),
     defaults=(
         "map",
@@ -74,8 +75,8 @@ TASK = Task(
         "rprec",
     ),
     options=embeddings.OPTIONS,
-    prepare=embeddings.prepare,
-    shape="rankings",
+    reader="rankings",
     policy=Policy(missing="worst", extra="skip"),
-    pictures="steelyard.metrics.rankings.figures",
+    views="steelyard.metrics.rankings.figures",
+    checks="steelyard.checks.rankings",
 )

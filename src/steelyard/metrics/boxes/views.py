@@ -1,0 +1,12 @@
+"""What is shown beside the scores of boxes, each from its own file."""
+
+from __future__ import annotations
+
+from steelyard.metrics.boxes.figures import class_metrics, figures, listing
+from steelyard.metrics.boxes.others import explain_tools as explain
+from steelyard.metrics.boxes.picture import scene
+from steelyard.metrics.boxes.tables import tables
+
+__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "tables"]
+
+pictured = "f1"
