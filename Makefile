@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 endif
 PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
-NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
+NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test kills lint bench fuzz docs clean
 

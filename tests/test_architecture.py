@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -130,8 +131,35 @@ def test_rooms_have_no_logic_in_their_door() -> None:
         assert not logic, path
 
 
-def test_native_kernels_say_why_they_are_shaped_so() -> None:
-    native = SOURCE.parent.parent / "native"
-    for path in [*native.glob("*.cpp"), *native.glob("*.hpp")]:
-        header = native / path.with_suffix(".hpp").name
-        assert path.read_text(encoding="utf-8").startswith("//") or header.exists(), path
+NATIVE = SOURCE.parent.parent / "native"
+
+
+def test_native_files_say_why_they_are_shaped_so() -> None:
+    for path in [*NATIVE.rglob("*.cpp"), *NATIVE.rglob("*.hpp")]:
+        said = [
+            path.read_text(encoding="utf-8"),
+            *(h.read_text(encoding="utf-8") for h in [path.with_suffix(".hpp")] if h.exists()),
+        ]
+        assert any(text.startswith("//") for text in said), path
+
+
+def test_native_files_have_one_purpose() -> None:
+    """A file above 400 lines has two."""
+    long = {
+        path.name: n
+        for path in NATIVE.rglob("*.?pp")
+        if (n := len(path.read_text(encoding="utf-8").splitlines())) > 400
+    }
+    assert long == {}
+
+
+def test_kernels_know_no_python() -> None:
+    """A kernel takes spans and sizes; only bindings know nanobind, and no kernel includes one of theirs."""
+    bindings = {path.name for path in (NATIVE / "bindings").glob("*.hpp")}
+    for path in (NATIVE / "kernels").rglob("*.?pp"):
+        text = path.read_text(encoding="utf-8")
+        included = re.findall(r'#include ["<]([^">]+)', text)
+        assert not [
+            name for name in included if name == "Python.h" or name.startswith("nanobind") or name in bindings
+        ], path
+        assert "PyObject" not in text, path

@@ -87,7 +87,7 @@ def test_sdist(tmp_path: Path) -> None:
     assert {name for name in names if name.endswith((".so", ".pyc"))} == set()
     assert licences == ["LICENSE", "src/steelyard/language/data/WORDNET-LICENSE"]
     assert {*licences, "CMakeLists.txt", "pyproject.toml"} <= names
-    kernels = {f"native/{path.name}" for path in (ROOT / "native").iterdir()}
+    kernels = {path.relative_to(ROOT).as_posix() for path in (ROOT / "native").rglob("*") if path.is_file()}
     assert kernels <= names
 
 

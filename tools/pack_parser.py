@@ -1,4 +1,4 @@
-"""Write a trained parser as the package's file, in bytes, as native/parser_model.cpp reads it.
+"""Write a trained parser as the package's file, in bytes, as native/kernels/language/parser_model.cpp reads it.
 
 python tools/pack_parser.py OUT.npz [--out src/steelyard/language/data/parser.bin]
 """

@@ -1,4 +1,4 @@
-"""The small parser as PyTorch trains it; native/parser.hpp computes the same in integers.
+"""The small parser as PyTorch trains it; native/kernels/language/parser.hpp computes the same in integers.
 
 A word is the sum of a vector of its own (where it is known) and of vectors of its beginnings and endings. Two layers
 of gated recurrent units read the sentence in both directions. From each word's vector come its tag, a vector as

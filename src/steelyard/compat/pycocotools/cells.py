@@ -87,7 +87,7 @@ def _has_numbers(values: Any, width: int) -> bool:
 def match(
     ious: Array, d_begin: Array, t_begin: Array, ignored: Array, crowd: Array, takes: Array, thresholds: Any
 ) -> tuple[Array, Array]:
-    """Rows of the matched truths and detections; see native/coco_eval.cpp."""
+    """Rows of the matched truths and detections; see native/kernels/boxes/coco_eval.cpp."""
     found: tuple[Array, Array] = _native.match_cells(
         d_begin.astype(np.int64), t_begin.astype(np.int64), ious, np.ascontiguousarray(ignored, dtype=np.uint8),
         crowd.astype(np.uint8), takes.astype(np.uint8), np.asarray(thresholds, dtype=np.float64),

@@ -98,7 +98,7 @@ def _split(stats: Stats) -> Sides:
 def native_match(
     s: Sides, units: int, labels: int, ious: Any, areas: Any, most: int, *, voc: bool, pairs: bool, lost: bool = False
 ) -> Any:
-    """Match by boxes, masks or keypoints; see native/boxes.cpp. `lost` repeats the reference's fate of id 0."""
+    """Match by boxes, masks or keypoints; see kernels/boxes/boxes.cpp. `lost` repeats the reference's fate of id 0."""
     flags = s.flags if lost else s.flags & np.uint8(~LOST & 0xFF)
     columns = (
         s.image, s.label, s.box, s.area, flags, s.d_image, s.d_label, s.d_box, s.d_score, units, labels,
@@ -129,7 +129,7 @@ def overlaps(s: Sides, detections: Array, truths: Array, *, crowd: bool = False)
 
 @frozen
 class Matches:
-    """Detections by class and falling score, with a bit for each IoU threshold; see native/boxes.cpp."""
+    """Detections by class and falling score, with a bit for each IoU threshold; see native/kernels/boxes/boxes.cpp."""
 
     begin: Array
     end: Array

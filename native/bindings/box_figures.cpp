@@ -1,0 +1,102 @@
+// Figures and curves of matched detections.
+#include "ap/box_figures.hpp"
+
+#include <algorithm>
+
+#include "arrays.hpp"
+
+namespace steelyard {
+namespace {
+
+using Counted = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // groups, units, lanes
+
+nb::tuple curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
+                 In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
+                 In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
+                 In1<double> weights, In1<double> grid, long threads) {
+  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
+                                  view(truth_begin), view(truth_image), view(counts)}, weights.shape(0), thresholds, most);
+  check_weights(weights);
+  check_grid(view(grid));
+  double *p, *s, *r;
+  auto precision = make_raw<double>({thresholds, grid.shape(0), in.classes}, p);
+  auto scores = make_raw<double>({thresholds, grid.shape(0), in.classes}, s);
+  auto recall = make_raw<double>({thresholds, in.classes}, r);
+  {
+    nb::gil_scoped_release release;
+    box_curves(in, view(weights), view(grid), threads, p, s, r);
+  }
+  return nb::make_tuple(precision, recall, scores);
+}
+
+nb::tuple figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
+                  In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
+                  In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
+                  In2<double> weights, int kind, In1<double> grid, long threads) {
+  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
+                                  view(truth_begin), view(truth_image), view(counts)}, weights.shape(1), thresholds, most);
+  check_weights(weights);
+  require(kind >= kCoco && kind <= kRecall, "an unknown kind");
+  check_finite(grid.data(), grid.shape(0), "the grid must be finite");
+  require(grid.shape(0) >= 2 && std::is_sorted(grid.data(), grid.data() + grid.shape(0)), "the grid must rise");
+  if (kind == kCoco || kind == kGrid) check_grid(view(grid));
+  double *v, *r;
+  auto value = make_raw<double>({weights.shape(0), thresholds}, v);
+  auto recall = make_raw<double>({weights.shape(0), thresholds}, r);
+  {
+    nb::gil_scoped_release release;
+    box_figures(in, view(weights), kind, view(grid), threads, v, r);
+  }
+  return nb::make_tuple(value, recall);
+}
+
+nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
+                In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
+                In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
+                Counted weights, std::size_t rows, int kind, In1<double> grid, bool wide, long threads) {
+  const std::size_t groups = weights.shape(0);
+  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
+                                  view(truth_begin), view(truth_image), view(counts)}, weights.shape(1), thresholds, most);
+  require(weights.shape(2) == kCountedLanes, "counts come 32 rows side by side");
+  require(rows <= groups * kCountedLanes && groups == rows / kCountedLanes + (rows % kCountedLanes != 0),
+          "the groups do not hold so many rows");
+  require(kind == kCoco || kind == kGrid || kind == kStep || kind == kRecall, "this kind cannot be counted");
+  require(grid.shape(0) <= kMostPoints, "too many points of the grid");
+  check_grid(view(grid));
+  double *v, *r;
+  auto value = make_raw<double>({rows, thresholds}, v);
+  auto recall = make_raw<double>({rows, thresholds}, r);
+  {
+    nb::gil_scoped_release release;
+    box_draws(in, weights.data(), rows, kind, view(grid), wide, threads, v, r);
+  }
+  return nb::make_tuple(value, recall);
+}
+
+}  // namespace
+
+void bind_box_figures(nb::module_& m) {
+  m.def("box_curves", &curves, nb::arg("begin").noconvert(), nb::arg("end").noconvert(),
+        nb::arg("image").noconvert(), nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
+        nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(),
+        nb::arg("truth_image").noconvert(), nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"),
+        nb::arg("weights").noconvert(), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
+        "Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision) under one row "
+        "of weights; nan for a class without truth.");
+  m.def("box_figures", &figures, nb::arg("begin").noconvert(), nb::arg("end").noconvert(),
+        nb::arg("image").noconvert(), nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
+        nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(),
+        nb::arg("truth_image").noconvert(), nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"),
+        nb::arg("weights").noconvert(), nb::arg("kind"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
+        "A figure and the recall, mean over the classes with truth, for each row of weights and threshold.");
+  m.def("box_draws", &draws, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
+        nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
+        nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
+        nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("weights").noconvert(),
+        nb::arg("rows"), nb::arg("kind"), nb::arg("grid").noconvert(), nb::arg("wide") = false,
+        nb::arg("threads") = 0,
+        "The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four kinds. `wide` counts in "
+        "64 bits, as is done for large classes anyway, with the same results.");
+}
+
+}  // namespace steelyard

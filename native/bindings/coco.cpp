@@ -1,0 +1,168 @@
+// COCO JSON into columns of numpy.
+#include "coco/coco_file.hpp"
+
+#include <algorithm>
+
+#include <nanobind/stl/string.h>
+
+#include "arrays.hpp"
+
+namespace steelyard {
+namespace {
+
+using namespace coco;
+
+// Joins one column of all parts into an array; each part's memory is given back as it is copied.
+template <typename T, typename Get>
+Out<T> joined(std::vector<Part>& parts, Get get, std::size_t width = 0) {
+  std::size_t total = 0;
+  for (Part& part : parts) total += get(part).size();
+  T* out;
+  auto result = width ? make_raw<T>({total / width, width}, out) : make_raw<T>({total}, out);
+  for (Part& part : parts) {
+    auto& column = get(part);
+    out = std::copy(column.begin(), column.end(), out);
+    std::decay_t<decltype(column)>().swap(column);
+  }
+  return result;
+}
+
+// Numbers as an array; texts as their bytes and where each ends.
+template <typename Get>
+nb::object joined_ids(std::vector<Part>& parts, Get get) {
+  bool text = false;
+  for (Part& part : parts) text |= !get(part).ends.empty();
+  if (!text) return nb::cast(joined<std::int64_t>(parts, [&](Part& p) -> auto& { return get(p).numbers; }));
+  std::string all;
+  for (Part& part : parts) {
+    for (std::int64_t& end : get(part).ends) end += static_cast<std::int64_t>(all.size());
+    all += get(part).texts;
+  }
+  auto ends = joined<std::int64_t>(parts, [&](Part& p) -> auto& { return get(p).ends; });
+  return nb::make_tuple(nb::bytes(all.data(), all.size()), ends);
+}
+
+// Masks as packed bytes, one object each; their boxes, and the areas where the file gives none.
+void put_masks(nb::dict& out, std::vector<Part>& parts, bool truth) {
+  nb::list masks;
+  for (Part& part : parts) {
+    for (std::size_t row = 0; row < part.shapes.masks.size(); ++row) {
+      const Shapes::One& one = part.shapes.masks[row];
+      masks.append(nb::bytes(reinterpret_cast<const char*>(part.shapes.packed.data() + one.begin), 4 * (one.end - one.begin)));
+      if (truth && part.area[row] < 0) part.area[row] = part.shapes.areas[row];
+    }
+    std::vector<std::uint32_t>().swap(part.shapes.packed);
+  }
+  out["mask"] = masks;
+  out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.boxes; }, 4);
+  if (!truth) out["area"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.areas; });
+}
+
+void put_keypoints(nb::dict& out, std::vector<Part>& parts, bool truth) {
+  std::size_t width = 0;
+  for (Part& part : parts) {
+    width = std::max(width, part.shapes.keypoint_numbers);
+    for (std::size_t row = 0; row < part.area.size(); ++row) {
+      if (part.area[row] < 0) part.area[row] = part.box[4 * row + 2] * part.box[4 * row + 3];
+    }
+  }
+  out["keypoints"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.keypoints; }, width ? width : 3);
+  if (truth) out["visible"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.visible; });
+}
+
+nb::object read(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes) {
+  std::vector<Part> parts;
+  Fault fault;
+  bool failed = false;
+  {
+    nb::gil_scoped_release release;
+    try {
+      parts = read_parts(source, truth, threads, what, sizes);
+    } catch (Fault& met) {
+      fault = std::move(met);
+      failed = true;
+    }
+  }
+  if (failed) {
+    return nb::make_tuple(fault.at, fault.what, fault.syntax, fault.section < 0 ? "" : kNames[fault.section],
+                          fault.record, nb::str(fault.key.data(), fault.key.size()));
+  }
+  nb::dict out;
+  out["image"] = joined_ids(parts, [](Part& p) -> Ids& { return p.image; });
+  out["label"] = joined_ids(parts, [](Part& p) -> Ids& { return p.label; });
+  if (what == What::masks) put_masks(out, parts, truth);
+  if (what == What::keypoints) put_keypoints(out, parts, truth);
+  if (what != What::masks) out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.box; }, 4);
+  if (!truth) {
+    out["score"] = joined<double>(parts, [](Part& p) -> auto& { return p.score; });
+    return out;
+  }
+  out["images"] = joined_ids(parts, [](Part& p) -> Ids& { return p.images; });
+  out["sizes"] = joined<double>(parts, [](Part& p) -> auto& { return p.size; }, 2);
+  out["id"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.id; });
+  out["area"] = joined<double>(parts, [](Part& p) -> auto& { return p.area; });
+  out["crowd"] = joined<std::uint8_t>(parts, [](Part& p) -> auto& { return p.crowd; });
+  if (what == What::masks) out["canvas"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
+  out["categories"] = joined_ids(parts, [](Part& p) -> Ids& { return p.categories; });
+  nb::list names;
+  for (Part& part : parts) {
+    std::int64_t from = 0;
+    for (std::int64_t end : part.name_ends) {
+      names.append(nb::str(part.names.data() + from, static_cast<std::size_t>(end - from)));
+      from = end;
+    }
+  }
+  out["names"] = names;
+  bool federated = false;
+  for (const Part& part : parts) federated |= part.federated;
+  out["federated"] = federated;
+  return out;
+}
+
+What what_of(int what) {
+  require(what >= 0 && what <= 2, "boxes, masks or keypoints");
+  return static_cast<What>(what);
+}
+
+ImageSizes sizes_of(nb::object ids, nb::object sizes) {
+  ImageSizes out;
+  if (sizes.is_none()) return out;
+  In2<std::int64_t> given;
+  require(nb::try_cast(sizes, given, false) && given.shape(1) == 2, "a size is height and width");
+  out.sizes.assign(given.data(), given.data() + given.size());
+  if (nb::isinstance<nb::list>(ids)) {
+    for (nb::handle id : nb::borrow<nb::list>(ids)) {
+      require(nb::try_cast(id, out.texts.emplace_back(), false), "the ids of images must be texts");
+    }
+  } else {
+    In1<std::int64_t> numbers;
+    require(nb::try_cast(ids, numbers, false), "the ids of images must be numbers, or a list of texts");
+    out.numbers.assign(numbers.data(), numbers.data() + numbers.shape(0));
+  }
+  require(2 * (out.numbers.size() + out.texts.size()) == out.sizes.size(), "one size for each image");
+  return out;
+}
+
+}  // namespace
+
+void bind_coco(nb::module_& m) {
+  m.def(
+      "coco_read",
+      [](const std::string& path, bool truth, long threads, int what, nb::object ids, nb::object sizes) {
+        return read(Source(path), truth, threads, what_of(what), sizes_of(ids, sizes));
+      },
+      nb::arg("path"), nb::arg("truth"), nb::arg("threads") = 0, nb::arg("what") = 0, nb::arg("ids") = nb::none(),
+      nb::arg("sizes") = nb::none(),
+      "Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong. "
+      "`what`: 0 boxes, 1 masks, 2 keypoints; `ids` and `sizes` of images serve results with polygons.");
+  m.def(
+      "coco_parse",
+      [](nb::bytes text, bool truth, long threads, int what, nb::object ids, nb::object sizes) {
+        return read(Source(static_cast<const char*>(text.data()), text.size()), truth, threads, what_of(what),
+                    sizes_of(ids, sizes));
+      },
+      nb::arg("text"), nb::arg("truth"), nb::arg("threads") = 0, nb::arg("what") = 0, nb::arg("ids") = nb::none(),
+      nb::arg("sizes") = nb::none(), "The same from bytes in memory.");
+}
+
+}  // namespace steelyard

@@ -1,0 +1,73 @@
+// See box_events.hpp.
+#include "ap/box_events.hpp"
+
+#include <cmath>
+
+#include "support/checks.hpp"
+
+namespace steelyard {
+
+Ranked check_ranked(const RankedColumns& in, std::size_t units, std::size_t thresholds, std::size_t most) {
+  const auto& [begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts] = in;
+  const std::size_t classes = begin.size(), n = image.size(), truths = truth_image.size();
+  require(end.size() == classes && truth_begin.size() == classes + 1, "one range for each class");
+  require(score.size() == n && rank.size() == n && hit.size() == n && ignored.size() == n,
+          "columns of the detections differ in length");
+  require(counts.size() == truths, "columns of the truth differ in length");
+  require(thresholds >= 1 && thresholds <= kMostThresholds, "from 1 to 32 IoU thresholds");
+  for (std::size_t k = 0; k < classes; ++k) {
+    const std::int64_t a = begin[k], b = end[k];
+    require(0 <= a && a <= b && static_cast<std::size_t>(b) <= n, "the range of a class is out of bounds");
+    for (std::int64_t i = a; i < b; ++i) {
+      require(image[i] >= 0 && static_cast<std::size_t>(image[i]) < units, "an image is out of range");
+      // Written so that nan fails.
+      require(score[i] <= (i == a ? kMostFinite : score[i - 1]), "the scores of a class must fall");
+    }
+    const std::int64_t c = truth_begin[k], d = truth_begin[k + 1];
+    require(0 <= c && c <= d && static_cast<std::size_t>(d) <= truths, "the range of a class is out of bounds");
+  }
+  for (std::size_t i = 0; i < truths; ++i) {
+    require(truth_image[i] >= 0 && static_cast<std::size_t>(truth_image[i]) < units,
+            "an image is out of range");
+  }
+  return {classes, n, truths, units, begin.data(), end.data(), truth_begin.data(), image.data(), truth_image.data(),
+          score.data(), rank.data(), hit.data(), ignored.data(), counts.data(), thresholds, most};
+}
+
+void check_grid(View<double> grid) {
+  require(grid.size() >= 2, "the grid needs two points");
+  const double last = static_cast<double>(grid.size() - 1);
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const double at = static_cast<double>(i);
+    // Other tools have the same points in single precision.
+    require(std::fabs(grid[i] - at / last) <= 1e-7, "the grid must be even, from 0 to 1");
+  }
+}
+
+Boiled boil(const Ranked& in, std::size_t k, bool by_score) {
+  Boiled out;
+  const Bits full = all_bits(in.thresholds);
+  for (std::int64_t i = in.begin[k]; i < in.end[k]; ++i) {
+    if (in.rank[i] >= in.most) continue;
+    const Bits h = in.hit[i] & full, ig = in.ignored[i] & full;
+    if (h == 0 && ig == full) continue;
+    const bool event = (h | ig) != 0;
+    out.stream.push_back(static_cast<std::uint32_t>(in.image[i]) | (event ? kEvent : 0));
+    if (by_score) {
+      if (!out.score.empty() && out.score.back() == in.score[i]) out.last_of_tie.back() = 0;
+      out.last_of_tie.push_back(1);
+      out.score.push_back(in.score[i]);
+    }
+    if (event) {
+      out.hit.push_back(h);
+      out.ignored.push_back(ig);
+      out.event_image.push_back(in.image[i]);
+    }
+  }
+  for (std::int64_t i = in.truth_begin[k]; i < in.truth_begin[k + 1]; ++i) {
+    if (in.counts[i]) out.truth_image.push_back(in.truth_image[i]);
+  }
+  return out;
+}
+
+}  // namespace steelyard

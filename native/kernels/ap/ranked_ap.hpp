@@ -1,0 +1,27 @@
+// Average precision of ranked events, under rows of unit weights and of each unit alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "support/views.hpp"
+
+namespace steelyard {
+
+namespace rules {
+enum Rule : int { kStep = 0, kEnvelope = 1, kElevenPoints = 2, kHundredOnePoints = 3 };
+}
+
+// Events by falling score; `closes` ends equal scores.
+struct OwnedEvents {
+  View<double> truths;  // of each unit
+  View<std::int64_t> owner;
+  View<std::uint8_t> hit, closes;
+};
+void check_owned_events(const OwnedEvents& events, int rule);
+// One value a row of weights.
+void ranked_ap(const OwnedEvents& events, Matrix<double> weights, int rule, long threads, double* out);
+// One value a unit; events by unit, then by falling score.
+void ranked_ap_by_unit(const OwnedEvents& events, int rule, double* out);
+
+}  // namespace steelyard

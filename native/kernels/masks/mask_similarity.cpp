@@ -1,0 +1,78 @@
+#include "masks/mask_similarity.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/pool.hpp"
+
+namespace steelyard {
+namespace {
+
+double iou_of(const Prepared& d, std::size_t i, const Prepared& g, std::size_t j, bool crowd, double least) {
+  const Extent &a = d.extent[i], &b = g.extent[j];
+  if (d.runs[i].height != g.runs[j].height || d.runs[i].width != g.runs[j].width) return 0;
+  const std::uint32_t left = std::max(a.left, b.left), right = std::min(a.right, b.right);
+  const std::uint32_t top = std::max(a.top, b.top), low = std::min(a.low, b.low);
+  if (left >= right || top >= low) return 0;
+  const std::uint64_t box = std::uint64_t{right - left} * (low - top);
+  const std::uint32_t most = static_cast<std::uint32_t>(std::min<std::uint64_t>({box, a.area, b.area}));
+  if (pixel_iou(most, a.area, b.area, crowd) < least) return 0;
+  return pixel_iou(common_pixels(d.runs[i], g.runs[j]), a.area, b.area, crowd);
+}
+
+inline Extent known_extent(const Runs& packed) { return packed_extent(packed.counts - kPackedHead); }
+inline Extent known_extent(const Rle& rle) { return extent_of(rle); }
+
+template <typename Masks>
+void prepare_all(MaskLikeness& likeness, bool truth, const Masks& masks, double ratio, std::size_t threads) {
+  constexpr std::size_t kBlock = 256;
+  parallel_for((masks.size() + kBlock - 1) / kBlock, threads, [&](std::size_t block) {
+    for (std::size_t i = block * kBlock; i < std::min(masks.size(), (block + 1) * kBlock); ++i) {
+      likeness.set(truth, i, masks[i], known_extent(masks[i]), ratio);
+    }
+  });
+}
+
+}  // namespace
+
+std::uint32_t reach_of(std::uint32_t height, std::uint32_t width, double ratio) {
+  const double h = height, w = width;
+  const double reach = std::nearbyint(ratio * std::sqrt(h * h + w * w));
+  return reach < 1 ? 1 : static_cast<std::uint32_t>(std::min(reach, 1e9));
+}
+
+MaskLikeness::MaskLikeness(std::size_t detections, std::size_t truths, bool boundary) : boundary_(boundary) {
+  d_.resize(detections);
+  t_.resize(truths);
+  if (boundary) {
+    d_edge_.resize(detections);
+    t_edge_.resize(truths);
+    d_rings_.resize(detections);
+    t_rings_.resize(truths);
+  }
+}
+
+double MaskLikeness::of(std::size_t detection, std::size_t truth, bool crowd, double least) const {
+  const double iou = iou_of(d_, detection, t_, truth, crowd, least);
+  if (!boundary_ || iou < least) return iou;
+  return std::min(iou, iou_of(d_edge_, detection, t_edge_, truth, crowd, least));
+}
+
+void MaskLikeness::set(bool truth, std::size_t i, const Runs& mask, const Extent& extent, double ratio) {
+  (truth ? t_ : d_).set(i, mask, extent);
+  if (!boundary_) return;
+  Rle& edge = (truth ? t_rings_ : d_rings_)[i];
+  const Rle whole{mask.height, mask.width, std::vector<std::uint32_t>(mask.counts, mask.counts + mask.size)};
+  edge = rle_boundary(whole, reach_of(mask.height, mask.width, ratio));
+  (truth ? t_edge_ : d_edge_).set(i, edge, extent_of(edge));
+}
+
+void prepare(MaskLikeness& likeness, bool truth, const std::vector<Runs>& packed, double ratio, std::size_t threads) {
+  prepare_all(likeness, truth, packed, ratio, threads);
+}
+
+void prepare(MaskLikeness& likeness, bool truth, const std::vector<Rle>& masks, double ratio, std::size_t threads) {
+  prepare_all(likeness, truth, masks, ratio, threads);
+}
+
+}  // namespace steelyard

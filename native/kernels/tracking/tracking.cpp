@@ -1,0 +1,280 @@
+// Overlaps of a frame's boxes, and the pairing of a frame: see tracking.hpp.
+#include "tracking/tracking.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "ellipses/assign.hpp"
+
+namespace steelyard::tracking {
+
+std::vector<Frame> frames_of(const Rows& truth, const Rows& prediction, const Overlap* overlaps, std::size_t count) {
+  std::vector<Frame> frames;
+  std::size_t t = 0, p = 0, o = 0;
+  while (t < truth.count || p < prediction.count) {
+    const bool has_truth = t < truth.count, has_prediction = p < prediction.count;
+    const std::int64_t at = !has_prediction || (has_truth && truth.frame[t] <= prediction.frame[p]) ? truth.frame[t]
+                                                                                                  : prediction.frame[p];
+    Frame frame{t, t, p, p, o, o};
+    while (t < truth.count && truth.frame[t] == at) ++t;
+    while (p < prediction.count && prediction.frame[p] == at) ++p;
+    std::uint64_t last = 0;
+    while (o < count && overlaps[o].truth < t) {
+      const Overlap& one = overlaps[o];
+      const std::uint64_t key = (std::uint64_t{one.truth} << 32) + one.prediction + 1;
+      if (one.truth < frame.truth || one.prediction < frame.prediction || one.prediction >= p || key <= last) {
+        throw std::invalid_argument("overlaps must stand by frame, truth and prediction");
+      }
+      last = key;
+      ++o;
+    }
+    frame.truth_end = t, frame.prediction_end = p, frame.pair_end = o;
+    frames.push_back(frame);
+  }
+  if (o != count) throw std::invalid_argument("an overlap names a row that is not there");
+  return frames;
+}
+
+void BoxOverlaps::add(const double* truth, std::size_t n, std::size_t t0, const double* prediction, std::size_t m,
+                      std::size_t p0, std::vector<Overlap>& out) {
+  corners_.resize(5 * m);
+  double *left = corners_.data(), *top = left + m, *right = top + m, *low = right + m, *area = low + m;
+  for (std::size_t j = 0; j < m; ++j) {
+    const double* box = prediction + 4 * j;
+    left[j] = box[0], top[j] = box[1], right[j] = box[0] + box[2], low[j] = box[1] + box[3];
+    area[j] = (right[j] - left[j]) * (low[j] - top[j]);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const double* box = truth + 4 * i;
+    const double x0 = box[0], y0 = box[1], x1 = box[0] + box[2], y1 = box[1] + box[3];
+    const double own = (x1 - x0) * (y1 - y0);
+    if (!(own > kEpsilon)) continue;
+    for (std::size_t j = 0; j < m; ++j) {
+      if (left[j] >= x1 || right[j] <= x0 || top[j] >= y1 || low[j] <= y0) continue;
+      const double width = std::min(x1, right[j]) - std::max(x0, left[j]);
+      const double height = std::min(y1, low[j]) - std::max(y0, top[j]);
+      const double common = std::max(width, 0.0) * std::max(height, 0.0);
+      const double whole = own + area[j] - common;
+      if (!(area[j] > kEpsilon) || !(whole > kEpsilon)) continue;
+      const double similarity = common / whole;
+      if (similarity > 0) out.push_back({static_cast<std::uint32_t>(t0 + i), static_cast<std::uint32_t>(p0 + j), similarity});
+    }
+  }
+}
+
+namespace {
+
+// For n <= m. Crouse 2016, as scipy writes it: rows in order, free columns from a list that starts in reverse order and
+// closes its gaps with its last entry, the lowest path first and among equals one that ends in a free column.
+void assign_wide(const double* cost, std::size_t n, std::size_t m, std::int64_t* column) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<double> u(n, 0.0), v(m, 0.0), shortest(m);
+  std::vector<std::int64_t> owner(m, -1);
+  std::vector<std::size_t> path(m, 0), remaining(m), rows, columns;
+  std::fill_n(column, n, std::int64_t{-1});
+  for (std::size_t start = 0; start < n; ++start) {
+    for (std::size_t it = 0; it < m; ++it) remaining[it] = m - it - 1;
+    std::size_t left = m, i = start, sink = m;
+    std::fill(shortest.begin(), shortest.end(), kInfinity);
+    rows.clear(), columns.clear();
+    double reached = 0.0;
+    while (sink == m) {
+      rows.push_back(i);
+      double lowest = kInfinity;
+      std::size_t at = 0;
+      for (std::size_t it = 0; it < left; ++it) {
+        const std::size_t j = remaining[it];
+        const double r = reached + cost[i * m + j] - u[i] - v[j];
+        if (r < shortest[j]) path[j] = i, shortest[j] = r;
+        if (shortest[j] < lowest || (shortest[j] == lowest && owner[j] < 0)) lowest = shortest[j], at = it;
+      }
+      reached = lowest;
+      const std::size_t j = remaining[at];
+      if (owner[j] < 0) {
+        sink = j;
+      } else {
+        i = static_cast<std::size_t>(owner[j]);
+      }
+      columns.push_back(j);
+      remaining[at] = remaining[--left];
+    }
+    u[start] += reached;
+    for (std::size_t row : rows) {
+      if (row != start) u[row] += reached - shortest[static_cast<std::size_t>(column[row])];
+    }
+    for (std::size_t j : columns) v[j] -= reached - shortest[j];
+    for (std::size_t j = sink;;) {
+      const std::size_t row = path[j];
+      owner[j] = static_cast<std::int64_t>(row);
+      const std::int64_t next = std::exchange(column[row], static_cast<std::int64_t>(j));
+      if (row == start) break;
+      j = static_cast<std::size_t>(next);
+    }
+  }
+}
+
+}  // namespace
+
+void assign_as_scipy(const double* cost, std::size_t n, std::size_t m, std::int64_t* column) {
+  if (n <= m) return assign_wide(cost, n, m, column);
+  std::vector<double> turned(n * m);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < m; ++j) turned[j * n + i] = cost[i * m + j];
+  }
+  std::vector<std::int64_t> row(m);
+  assign_wide(turned.data(), m, n, row.data());
+  std::fill_n(column, n, std::int64_t{-1});
+  for (std::size_t j = 0; j < m; ++j) column[row[j]] = static_cast<std::int64_t>(j);
+}
+
+// Each row's best column, or each column's best row: where they are all different and clearly the best, no other answer
+// is as good.
+bool FramePairing::by_looking(const Edge* edges, std::size_t count, bool by_column, double near, std::int64_t* partner) {
+  for (std::size_t e = 0; e < count; ++e) {
+    const std::uint32_t mine = by_column ? edges[e].column : edges[e].row;
+    best_[mine] = second_[mine] = 0.0;
+  }
+  for (std::size_t e = 0; e < count; ++e) {
+    const std::uint32_t mine = by_column ? edges[e].column : edges[e].row;
+    const std::uint32_t other = by_column ? edges[e].row : edges[e].column;
+    if (edges[e].worth > best_[mine]) {
+      second_[mine] = best_[mine], best_[mine] = edges[e].worth, place_[mine] = other;
+    } else {
+      second_[mine] = std::max(second_[mine], edges[e].worth);
+    }
+    taken_[other] = -1;
+  }
+  for (std::size_t e = 0; e < count; ++e) {
+    const std::uint32_t mine = by_column ? edges[e].column : edges[e].row;
+    if (!(best_[mine] - second_[mine] > near)) return false;
+    std::int64_t& by = taken_[static_cast<std::size_t>(place_[mine])];
+    if (by >= 0 && by != mine) return false;
+    by = mine;
+  }
+  for (std::size_t e = 0; e < count; ++e) {
+    const std::uint32_t mine = by_column ? edges[e].column : edges[e].row;
+    if (by_column) {
+      partner[place_[mine]] = mine;
+    } else {
+      partner[mine] = place_[mine];
+    }
+  }
+  return true;
+}
+
+// One block: its best answer, unless another one is as good. The others all lack a pair of it, so each pair is tried.
+bool FramePairing::block(const std::vector<Edge>& edges, double lift, double near, std::int64_t* partner) {
+  if (by_looking(edges.data(), edges.size(), false, near, partner)) return true;
+  if (by_looking(edges.data(), edges.size(), true, near, partner)) return true;
+  std::vector<std::uint32_t> rows, columns;
+  for (const Edge& e : edges) rows.push_back(e.row), columns.push_back(e.column);
+  for (auto* side : {&rows, &columns}) {
+    std::sort(side->begin(), side->end());
+    side->erase(std::unique(side->begin(), side->end()), side->end());
+  }
+  const std::size_t n = rows.size(), m = columns.size();
+  if (n * m > 4096) return false;
+  auto place = [](const std::vector<std::uint32_t>& side, std::uint32_t value) {
+    return static_cast<std::size_t>(std::lower_bound(side.begin(), side.end(), value) - side.begin());
+  };
+  cost_.assign(n * m, 0.0);
+  for (const Edge& e : edges) cost_[place(rows, e.row) * m + place(columns, e.column)] = -(e.worth + lift);
+  column_.resize(n);
+  auto total = [&](std::int64_t* answer) {
+    assign_optimal(cost_.data(), n, m, answer);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (answer[i] >= 0) sum -= cost_[i * m + static_cast<std::size_t>(answer[i])];
+    }
+    return sum;
+  };
+  std::vector<std::int64_t> answer(n);
+  const double best = total(answer.data());
+  for (std::size_t i = 0; i < n; ++i) {
+    if (answer[i] < 0) continue;
+    double& pair = cost_[i * m + static_cast<std::size_t>(answer[i])];
+    if (pair == 0.0) continue;
+    const double kept = std::exchange(pair, 0.0);
+    const double without = total(column_.data());
+    pair = kept;
+    if (!(best - without > near)) return false;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (answer[i] >= 0 && cost_[i * m + static_cast<std::size_t>(answer[i])] != 0.0) {
+      partner[rows[i]] = columns[static_cast<std::size_t>(answer[i])];
+    }
+  }
+  return true;
+}
+
+void FramePairing::dense(const std::vector<Edge>& edges, std::size_t rows, std::size_t columns, double lift,
+                         std::int64_t* partner) {
+  cost_.assign(rows * columns, lift);
+  for (const Edge& e : edges) cost_[e.row * columns + e.column] = -e.worth;
+  column_.resize(rows);
+  assign_as_scipy(cost_.data(), rows, columns, column_.data());
+  std::fill_n(partner, rows, std::int64_t{-1});
+  for (const Edge& e : edges) {
+    if (column_[e.row] == static_cast<std::int64_t>(e.column) && e.worth > kEpsilon) partner[e.row] = e.column;
+  }
+}
+
+void FramePairing::solve(const std::vector<Edge>& edges, std::size_t rows, std::size_t columns, double lift,
+                         std::int64_t* partner) {
+  std::fill_n(partner, rows, std::int64_t{-1});
+  if (edges.empty()) return;
+  const std::size_t most = std::max(rows, columns);
+  if (best_.size() < most) best_.resize(most), second_.resize(most), place_.resize(most), taken_.resize(most);
+  double largest = lift;
+  for (const Edge& e : edges) largest = std::max(largest, e.worth);
+  const double near = 1e-12 * largest * static_cast<double>(std::min(rows, columns));
+  if (by_looking(edges.data(), edges.size(), false, near, partner)) return;
+  std::fill_n(partner, rows, std::int64_t{-1});
+
+  parent_.resize(rows + columns);
+  for (std::size_t i = 0; i < parent_.size(); ++i) parent_[i] = static_cast<std::uint32_t>(i);
+  auto root = [&](std::uint32_t x) {
+    while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
+    return x;
+  };
+  for (const Edge& e : edges) parent_[root(e.row)] = root(static_cast<std::uint32_t>(rows + e.column));
+  local_.assign(rows + columns, 0xFFFFFFFFu);
+  std::uint32_t count = 0;
+  for (const Edge& e : edges) {
+    std::uint32_t& mine = local_[root(e.row)];
+    if (mine == 0xFFFFFFFFu) {
+      mine = count++;
+      if (blocks_.size() < count) blocks_.emplace_back();
+      blocks_[mine].clear();
+    }
+    blocks_[mine].push_back(e);
+  }
+  for (std::uint32_t b = 0; b < count; ++b) {
+    if (!block(blocks_[b], lift, near, partner)) return dense(edges, rows, columns, lift, partner);
+  }
+}
+
+void match_frames(const std::vector<Frame>& frames, const Overlap* overlaps, double lift, std::int64_t* partner) {
+  FramePairing pairing;
+  std::vector<Edge> edges;
+  std::vector<std::int64_t> column;
+  for (const Frame& f : frames) {
+    edges.clear();
+    for (std::size_t o = f.pair; o < f.pair_end; ++o) {
+      if (overlaps[o].similarity < 0.5 - kEpsilon) continue;
+      edges.push_back({static_cast<std::uint32_t>(overlaps[o].truth - f.truth),
+                       static_cast<std::uint32_t>(overlaps[o].prediction - f.prediction), overlaps[o].similarity});
+    }
+    std::fill(partner + f.prediction, partner + f.prediction_end, std::int64_t{-1});
+    if (edges.empty()) continue;
+    column.resize(f.truth_end - f.truth);
+    pairing.solve(edges, f.truth_end - f.truth, f.prediction_end - f.prediction, lift, column.data());
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      if (column[i] >= 0) partner[f.prediction + static_cast<std::size_t>(column[i])] = static_cast<std::int64_t>(f.truth + i);
+    }
+  }
+}
+
+}  // namespace steelyard::tracking
