@@ -4,6 +4,7 @@
 # make lint   ruff and mypy --strict
 # make bench  benchmarks against the peers: CPU seconds and ratios
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
+# make mutants  change core and engine one small thing at a time; at least 90 % must be noticed by the tests (an hour)
 # make docs   the documentation, into site/
 # make clean  remove what the above made
 
@@ -19,7 +20,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills lint bench fuzz docs clean
+.PHONY: demo test kills lint bench fuzz mutants docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -62,6 +63,9 @@ fuzz: $(VENV)/test
 	    $(PY) -S -c "import sys, runpy; sys.path.append('$$($(PY) -c "import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)")'); \
 	        sys.argv = ['fuzz', '$$target', '--seconds', '$(FUZZ_SECONDS)']; \
 	        runpy.run_path('fuzz/run.py', run_name='__main__')" || exit 1; done
+
+mutants: $(VENV)/installed
+	$(PY) tools/mutants.py
 
 docs: $(VENV)/docs
 	$(PY) tools/build_docs.py

@@ -18,8 +18,9 @@ C = TypeVar("C", bound=type)
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def frozen(cls: C) -> C:
     """Make a class of annotated fields whose instances cannot be changed, and are equal if their fields are."""
-    own = cls.__dict__
+    own, text = cls.__dict__, cls.__doc__
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(cls)
+    made.__doc__ = text  # dataclasses write a signature where there is none
     made.__init__ = _first_init(made)
     made.__compared__ = tuple(field.name for field in dataclasses.fields(made) if field.compare)
     made.__setattr__ = _refuse_change

@@ -110,9 +110,7 @@ def render_value(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return f"{value:.1f}"
-    return repr(value)
+    return repr(float(value) if isinstance(value, float) else value)  # numpy's floats write their type
 
 
 class _Parser:

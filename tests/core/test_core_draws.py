@@ -1,0 +1,172 @@
+"""Draws and swaps: totals, cells, blocks and bytes are those of the same rows of weights, whatever the size of a call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steelyard import _native
+from steelyard.core import draws as module
+from steelyard.core import weights as weights_module
+from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
+from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, Plan
+from steelyard.core.units import Units
+from steelyard.core.weights import Entries, Role
+
+UNITS_NUMBER, DRAWS, SEED = 7, 70, 5
+KEYS = unit_keys(np.arange(UNITS_NUMBER))
+OWN = np.array([1.0, 2, 0.5, 1, 0, 3, 1])
+
+
+def plain_rows(first: int = 0, count: int = DRAWS, copies: np.ndarray | None = None) -> np.ndarray:
+    """The weights, 32 draws at a time."""
+    groups = [_native.poisson_weights(KEYS, SEED, first + k, 32, copies=copies) for k in range(0, count, 32)]
+    return np.concatenate(groups)[:count]
+
+
+def cells(units: int) -> list[Entries]:
+    rng = np.random.default_rng(1)
+    owner, code = np.sort(rng.integers(0, units, 40)), rng.integers(0, 5, 40).astype(np.int32)
+    return [Entries(owner, code, None, 5), Entries(owner, code, rng.integers(1, 9, 40).astype(float), 5)]
+
+
+def dense(entries: Entries, units: int) -> np.ndarray:
+    table = np.zeros((units, entries.size))
+    np.add.at(table, (entries.owner, entries.code), 1.0 if entries.value is None else entries.value)
+    return table
+
+
+@pytest.fixture(params=["whole", "in calls"])
+def calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once with the usual sizes of a call, once with the smallest."""
+    if request.param == "in calls":
+        for name in ("CALL_WORK", "CALL_ROWS", "CALL_DRAWS"):
+            monkeypatch.setattr(module, name, {"CALL_WORK": 1, "CALL_ROWS": 32, "CALL_DRAWS": 32}[name])
+
+
+@pytest.mark.usefixtures("calls")
+@pytest.mark.parametrize("own", [np.ones(UNITS_NUMBER), OWN])
+@pytest.mark.parametrize("copies", [None, np.array([1, 5, 3, 2, 1, 1, 9])])
+@pytest.mark.parametrize("first", [0, 96])
+def test_bootstrap_totals_are_those_of_the_rows(own: np.ndarray, copies: np.ndarray | None, first: int) -> None:
+    rows = plain_rows(first, DRAWS, copies) * own
+    draws = BootstrapDraws(KEYS, own, SEED, DRAWS, copies, first=first)
+    column, matrix = np.arange(1.0, 8), np.arange(14.0).reshape(7, 2)
+    assert (draws.rows, draws.units, draws.role) == (DRAWS, UNITS_NUMBER, Role.DRAWS)
+    assert np.concatenate(list(draws.blocks())).tolist() == rows.tolist()
+    assert (draws @ column).tolist() == (rows @ column).tolist()
+    assert (draws @ matrix).tolist() == (rows @ matrix).tolist()
+    for entries in cells(UNITS_NUMBER):
+        assert draws.scatter(entries).tolist() == (rows @ dense(entries, UNITS_NUMBER)).tolist()
+    pieces = [np.concatenate(list(piece.blocks())) for piece in draws.pieces()]
+    assert np.concatenate(pieces).tolist() == rows.tolist()
+
+
+def bytes_as_rows(counts: object, rows: int) -> np.ndarray:
+    """(groups, units, 32) side by side, as rows of weights."""
+    return np.concatenate([np.moveaxis(block, 2, 1).reshape(-1, block.shape[1]) for block in counts])[:rows]  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("calls")
+@pytest.mark.parametrize("held", [True, False])
+def test_bootstrap_counts_are_the_rows(held: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not held:
+        monkeypatch.setattr(module, "HELD_BYTES", 1)
+    draws = BootstrapDraws(KEYS, np.ones(UNITS_NUMBER), SEED, DRAWS, first=64)
+    for _ in range(2):
+        counts = draws.counts()
+        assert counts is not None
+        assert bytes_as_rows(counts, DRAWS).tolist() == plain_rows(64).tolist()
+    assert BootstrapDraws(KEYS, OWN, SEED, DRAWS).counts() is None
+    assert BootstrapDraws(KEYS, np.ones(7), SEED, DRAWS, np.ones(7, int)).counts() is None
+
+
+def test_sizes_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = BootstrapDraws(KEYS, np.ones(UNITS_NUMBER), SEED, 600)
+    assert [len(block) for block in draws.blocks()] == [256, 256, 88]
+    monkeypatch.setattr(weights_module, "BLOCK_BYTES", 8 * UNITS_NUMBER * 64)
+    assert [len(block) for block in draws.blocks()] == [64] * 9 + [24]
+    assert [piece.rows for piece in draws.pieces()] == [64] * 9 + [24]
+    assert [block.shape for block in draws.counts() or ()] == [(16, 7, 32), (3, 7, 32)]
+
+
+def flips(seed: int = SEED, count: int = DRAWS) -> np.ndarray:
+    return np.concatenate([_native.flip_weights(KEYS, seed, k, 32) for k in range(0, count, 32)])[:count]
+
+
+@pytest.mark.usefixtures("calls")
+@pytest.mark.parametrize("other", [False, True])
+@pytest.mark.parametrize("own", [np.ones(UNITS_NUMBER), OWN])
+def test_swap_totals_are_those_of_the_rows(own: np.ndarray, other: bool) -> None:
+    heads = 1 - flips() if other else flips()
+    rows = np.concatenate([heads * own, (1 - heads) * own], axis=1)
+    swaps = SwapDraws(KEYS, own, SEED, DRAWS, other=other)
+    assert (swaps.rows, swaps.units, swaps.role) == (DRAWS, 14, Role.SWAP)
+    assert np.concatenate(list(swaps.blocks())).tolist() == rows.tolist()
+    column, matrix = np.arange(14.0), np.arange(28.0).reshape(14, 2)
+    assert (swaps @ column).tolist() == (rows @ column).tolist()
+    assert (swaps @ matrix).tolist() == (rows @ matrix).tolist()
+    for entries in cells(14):
+        assert swaps.scatter(entries).tolist() == (rows @ dense(entries, 14)).tolist()
+    observed = ObservedSwap(swaps)
+    expected = np.concatenate([np.zeros(7), own] if other else [own, np.zeros(7)])
+    assert (observed.rows, observed.units, observed.role) == (1, 14, Role.OBSERVED)
+    assert np.concatenate(list(observed.blocks())).tolist() == [expected.tolist()]
+    assert (observed @ column).tolist() == [float(expected @ column)]
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_swap_counts_need_many_units_of_weight_one(other: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    swaps = SwapDraws(KEYS, np.ones(UNITS_NUMBER), SEED, DRAWS, other=other)
+    assert swaps.counts() is None
+    assert ObservedSwap(swaps).counts() is None
+    monkeypatch.setattr(module, "SURE_UNITS", UNITS_NUMBER)
+    for step in (module.CALL_DRAWS, 32):
+        monkeypatch.setattr(module, "CALL_DRAWS", step)
+        counts, observed = swaps.counts(), ObservedSwap(swaps).counts()
+        assert counts is not None
+        assert observed is not None
+        assert bytes_as_rows(counts, DRAWS).tolist() == np.concatenate(list(swaps.blocks())).tolist()
+        blocks = list(observed)
+        assert [block.shape for block in blocks] == [(1, 14, 32)]
+        expected = [0] * 7 + [1] * 7 if other else [1] * 7 + [0] * 7
+        assert bytes_as_rows(blocks, 1).tolist() == [expected]
+        assert blocks[0][:, :, 1:].sum() == 0
+    assert SwapDraws(KEYS, OWN, SEED, DRAWS).counts() is None
+
+
+def test_keys_depend_on_the_text_of_an_id_alone() -> None:
+    numbers = unit_keys(np.array([7, -3, 10**12]))
+    assert numbers.tolist() == unit_keys(np.array(["7", "-3", str(10**12)])).tolist()
+    assert numbers.tolist() == unit_keys(np.array(["7", -3, 10**12], dtype=object)).tolist()
+    assert len(set(unit_keys(np.array(["a", "b", "ab", "", "\ud800", "é"], dtype=object)).tolist())) == 6
+    assert unit_keys(np.zeros(0, dtype=object)).tolist() == []
+    assert unit_keys(np.array([7], dtype=np.int8)).tolist() == numbers[:1].tolist()
+
+
+def test_plans_bind_to_units() -> None:
+    units = Units(np.arange(UNITS_NUMBER), OWN)
+    kinds = Units(np.arange(3), np.array([1.0, 0, 2]), np.array([4, 5, 6]))
+    assert POINT.bind(units).role is Role.POINT
+    assert np.concatenate(list(POINT.bind(kinds).blocks())).tolist() == [[4, 0, 12]]
+    assert np.concatenate(list(COUNT.bind(kinds).blocks())).tolist() == [[4, 0, 6]]
+    assert COUNT.bind(kinds).role is Role.COUNT
+    assert np.concatenate(list(UNITS.bind(kinds).blocks())).tolist() == np.eye(3).tolist()
+    assert np.concatenate(list(JACKKNIFE.bind(kinds).blocks())).tolist() == [[0, 0, 12], [4, 0, 12], [4, 0, 0]]
+    draws = Plan(Role.DRAWS, SEED, 32, 20).bind(units)
+    assert np.concatenate(list(draws.blocks())).tolist() == (plain_rows(32, 20) * OWN).tolist()
+    copied = Plan(Role.DRAWS, SEED, rows=6).bind(Units(np.arange(7), None, np.arange(1, 8)))
+    assert np.concatenate(list(copied.blocks())).tolist() == plain_rows(0, 6, np.arange(1, 8)).tolist()
+    stacked = Units(np.concatenate([np.arange(7), np.arange(7)]), np.concatenate([OWN, OWN]))
+    for second in (False, True):
+        for role in (Role.SWAP, Role.OBSERVED):
+            swaps = SwapDraws(KEYS, OWN, SEED, 20, other=second)
+            expected = swaps if role is Role.SWAP else ObservedSwap(swaps)
+            bound = Plan(role, SEED, rows=20, second=second).bind(stacked)
+            assert bound.role is role
+            assert np.concatenate(list(bound.blocks())).tolist() == np.concatenate(list(expected.blocks())).tolist()
+
+
+def test_a_seed_is_taken_modulo_two_to_the_64() -> None:
+    a, b = BootstrapDraws(KEYS, OWN, -1, 40), BootstrapDraws(KEYS, OWN, 2**64 - 1, 40)
+    assert np.concatenate(list(a.blocks())).tolist() == np.concatenate(list(b.blocks())).tolist()

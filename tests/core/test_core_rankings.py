@@ -1,0 +1,228 @@
+"""Rankings and rows as blocks, and rankings as records, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard.core.block import SumBlock
+from steelyard.core.facts import Axis, Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.need import Rows, Work
+from steelyard.core.ranking import Grouped, RankingBlock
+from steelyard.core.rankings import Content, Ids, Rankings
+from steelyard.core.rows import RowsBlock, RowTable
+from steelyard.core.weights import EachUnit, Plain
+
+TWO = Facts({"class": Axis(("a", "b"))})
+FOUR = Facts({"class": Axis(("a", "aa", "b", "c"))})
+
+
+def grouped(groups: int, rows: list[tuple[int, int, float]], score: bool = True) -> Grouped:
+    """Rows of group, unit and score, in the order they are given."""
+    group, unit, value = (np.array(column) for column in zip(*rows, strict=True)) if rows else (np.zeros(0),) * 3
+    begin = np.searchsorted(group, np.arange(groups + 1)).astype(np.int64)
+    columns = {"score": value.astype(float)} if score else {"size": value.astype(float)}
+    return Grouped(begin, unit.astype(np.int32), columns)
+
+
+def rows_of(part: Grouped) -> list[tuple[int, int, float]]:
+    column = next(iter(part.columns.values()))
+    return list(zip(part.group.tolist(), part.unit.tolist(), column.tolist(), strict=True))
+
+
+EVENTS = [(0, 1, 0.9), (0, 0, 0.5), (0, 2, 0.5), (1, 2, 0.7), (1, 0, 0.1)]
+POSITIVES = [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)]
+BLOCK = RankingBlock("class", grouped(2, EVENTS), grouped(2, POSITIVES, score=False))
+
+
+def test_a_ranking_is_cut_with_equal_scores_in_the_order_of_units() -> None:
+    part = BLOCK.take(np.array([2, 0]), 2)  # unit 2 comes first now
+    assert rows_of(part.events) == [(0, 0, 0.5), (0, 1, 0.5), (1, 0, 0.7), (1, 1, 0.1)]
+    assert rows_of(part.positives) == [(0, 0, 2.0), (0, 1, 1.0)]
+    assert (part.axis, part.groups, part.events.unit.dtype, part.events.begin.dtype) == ("class", 2, np.int32, np.int64)
+    assert part.positives.begin.tolist() == [0, 2, 2]
+    none = BLOCK.take(np.array([7]), 1)
+    assert (rows_of(none.events), rows_of(none.positives), none.groups) == ([], [], 2)
+    assert len(BLOCK.take(np.zeros(0, np.int64), 0).events) == 0
+    assert BLOCK.take(np.array([1]), 1).positives.columns["size"].tolist() == [3]
+
+
+def test_rankings_are_stacked_in_one_order() -> None:
+    other = RankingBlock("class", grouped(2, [(0, 0, 0.6), (1, 0, 0.7)]), grouped(2, [(0, 0, 4.0)], score=False))
+    both = RankingBlock.stack([BLOCK, other], [3, 1])
+    assert rows_of(both.events) == [
+        (0, 1, 0.9), (0, 3, 0.6), (0, 0, 0.5), (0, 2, 0.5), (1, 2, 0.7), (1, 3, 0.7), (1, 0, 0.1),
+    ]  # fmt: skip
+    assert rows_of(both.positives) == [(0, 0, 1), (0, 2, 2), (0, 3, 4), (1, 1, 3)]
+    assert (both.axis, both.groups, both.events.unit.dtype) == ("class", 2, np.int32)
+
+
+def test_rankings_move_to_other_groups() -> None:
+    moved = BLOCK.move({"class": np.array([2, 0])}, TWO, FOUR)
+    assert rows_of(moved.events) == [(0, 2, 0.7), (0, 0, 0.1), (2, 1, 0.9), (2, 0, 0.5), (2, 2, 0.5)]
+    assert rows_of(moved.positives) == [(0, 1, 3), (2, 0, 1), (2, 2, 2)]
+    assert (moved.groups, moved.axis) == (4, "class")
+    single = RankingBlock("", grouped(1, [(0, 0, 0.5)]), grouped(1, []))
+    assert single.move({}, TWO, FOUR) is single
+
+
+def test_rankings_are_kept() -> None:
+    facts, arrays = BLOCK.pack()
+    assert facts == {"axis": "class"}
+    assert list(arrays) == [
+        "event.begin", "event.unit", "event.column.score", "positive.begin", "positive.unit", "positive.column.size",
+    ]  # fmt: skip
+    again = RankingBlock.unpack(facts, arrays)
+    assert (again.axis, rows_of(again.events), rows_of(again.positives)) == ("class", EVENTS, POSITIVES)
+    assert list(again.positives.columns) == ["size"]
+    with pytest.raises(TypeError, match=r"^a ranking is read by a curve$"):
+        BLOCK.total(Plain(np.ones(3)), TWO)
+
+
+def test_some_rows_of_a_group() -> None:
+    part = BLOCK.events.rows(np.array([3, 0]), np.array([5, 6]), np.array([0, 2]), 3)
+    assert (part.begin.tolist(), part.unit.tolist(), part.columns["score"].tolist()) == (
+        [0, 1, 1, 2],
+        [5, 6],
+        [0.7, 0.9],
+    )
+    assert (len(BLOCK.events), BLOCK.events.group.tolist()) == (5, [0, 0, 0, 1, 1])
+
+
+@frozen
+class AmongAll(Rows):
+    """The sum of a unit's rows over that of all."""
+
+    name = "core.among_all"
+    columns = {"size": "f"}
+
+    def measure(self, pairs: Any, work: Work) -> Any:
+        raise TypeError("given")
+
+    def finish(self, rows: RowTable) -> SumBlock:
+        owner = np.repeat(np.arange(len(rows.ids)), np.diff(rows.begin))
+        sums = np.bincount(owner, weights=rows.columns["size"], minlength=len(rows.ids))
+        return SumBlock(sums / sums.sum())
+
+
+def table(ids: list[int], sizes: list[list[float]]) -> RowTable:
+    begin = np.cumsum([0, *map(len, sizes)])
+    return RowTable(AmongAll(), np.array(ids), begin, {"size": np.array([x for one in sizes for x in one], float)})
+
+
+def block(ids: list[int], sizes: list[list[float]]) -> RowsBlock:
+    return RowsBlock((table(ids, sizes),), np.arange(len(ids)))
+
+
+def test_rows_are_finished_among_all() -> None:
+    whole = block([1, 2, 3], [[1, 2], [], [5]])
+    assert whole.values.tolist() == [3 / 8, 0, 5 / 8]
+    part = whole.take(np.array([2, 0]), 2)
+    assert part.values.tolist() == [5 / 8, 3 / 8]  # still among all
+    assert part.alone().values.tolist() == [5 / 8, 3 / 8]
+    assert whole.take(np.array([0]), 1).alone().values.tolist() == [1]
+    assert whole.total(Plain(np.array([1.0, 1, 2])), TWO).tolist() == [13 / 8]
+    assert whole.total(EachUnit(3), TWO).tolist() == whole.values.tolist()
+    assert whole.values.flags.c_contiguous
+    known = RowTable(AmongAll(), np.array([1]), np.array([0, 0]), {}, done=np.array([7.0]))
+    assert known.values.tolist() == [7]
+
+
+def test_two_models_keep_their_tables_and_parts_get_one() -> None:
+    a, b = block([1, 2], [[1], [3]]), block([3, 4], [[4], [0, 8]])
+    stacked = RowsBlock.stack([a, b, a], [2, 2, 2])
+    assert len(stacked.tables) == 2  # the same table is kept once
+    assert stacked.index.tolist() == [0, 1, 2, 3, 0, 1]
+    assert stacked.values.tolist() == [1 / 4, 3 / 4, 4 / 12, 8 / 12, 1 / 4, 3 / 4]
+    merged = RowsBlock.stack([b, a], [2, 2]).merged()
+    assert len(merged.tables) == 1
+    assert merged.tables[0].ids.tolist() == [1, 2, 3, 4]
+    assert merged.values.tolist() == [4 / 16, 8 / 16, 1 / 16, 3 / 16]
+    assert merged.merged() is merged
+    cut = RowsBlock.stack([b.take(np.array([1]), 1), a.take(np.array([1, 0]), 2)], [1, 2])
+    assert cut.values.tolist() == [8 / 12, 3 / 4, 1 / 4]
+    assert RowsBlock.stack([cut, cut], [3, 3]).values.tolist() == [8 / 12, 3 / 4, 1 / 4] * 2
+
+
+def test_a_slice_is_looked_at_among_the_others() -> None:
+    whole = block([1, 2, 3], [[1, 2], [4], [5]])
+    mine = block([1, 3], [[1], [5]])  # the rows of the slice
+    among = mine.among(whole)
+    assert among.tables[0].ids.tolist() == [1, 2, 3]
+    assert among.values.tolist() == [1 / 10, 5 / 10]
+
+
+def test_rows_are_kept() -> None:
+    whole = block([1, 2, 3], [[1, 2], [], [5]]).take(np.array([2, 0]), 2)
+    facts, arrays = whole.pack()
+    assert (facts, list(arrays)) == ({"need": "core.among_all/1"}, ["ids", "begin", "index", "column.size"])
+    again = RowsBlock.unpack(facts, arrays)
+    assert (again.values.tolist(), again.index.tolist()) == ([5 / 8, 3 / 8], [2, 0])
+    assert list(again.tables[0].columns) == ["size"]
+    assert again.tables[0].take(np.array([1, 0])).begin.tolist() == [0, 0, 2]
+
+
+def ids(*words: str) -> Ids:
+    text = "".join(words).encode()
+    begin = np.cumsum([0, *(len(word.encode()) for word in words)])
+    place = [(int(b) << 16) + len(word.encode()) for b, word in zip(begin, words, strict=False)]
+    return Ids(np.frombuffer(text, np.uint8), np.array(place, np.uint64), np.arange(len(words), dtype=np.uint64))
+
+
+def test_ids() -> None:
+    words = ids("a", "", "éb", "long")
+    assert ([words[i] for i in range(4)], len(words)) == (["a", "", "éb", "long"], 4)
+    part = words.take(np.array([3, 0]))
+    assert ([part[0], part[1]], part.key.tolist()) == (["long", "a"], [3, 0])
+    assert (len(Ids.none()), Ids.none().text.dtype, Ids.none().key.dtype) == (0, np.uint8, np.uint64)
+    assert Ids(np.array([0xFF], np.uint8), np.array([1], np.uint64), np.zeros(1, np.uint64))[0] == "�"
+
+
+def runs(queries: list[str], begin: list[int], values: list[float]) -> Rankings:
+    words = ids(*"abcdefg"[: len(values)])
+    return Rankings.from_runs(
+        "run.txt", lambda row: f"line {row + 1}", queries, np.array(begin), words, np.array(values)
+    )
+
+
+def test_a_run_in_one_piece_stays_as_it_is() -> None:
+    run = runs(["q2", "q1"], [0, 2], [5.0, 4, 9])
+    assert (run.queries.tolist(), run.starts.tolist(), run.order) == (["q2", "q1"], [0, 2, 3], None)
+    assert (len(run), run.values.tolist(), [run.documents[i] for i in range(3)]) == (3, [5, 4, 9], ["a", "b", "c"])
+    assert [run.query_of(row) for row in range(3)] == ["q2", "q2", "q1"]
+    assert (run.where(2), run.where(2, "score"), run.source_row(2)) == ("line 3", "line 3, column 'score'", 2)
+    assert (run.source, run.columns, run.other, run.names) == ("run.txt", {}, {}, {})
+
+
+def test_a_run_in_pieces_is_gathered() -> None:
+    run = runs(["q2", "q1", "q2", "q3"], [0, 2, 3, 4], [5.0, 4, 9, 1, 7])
+    assert (run.queries.tolist(), run.starts.tolist()) == (["q2", "q1", "q3"], [0, 3, 4, 5])
+    assert (run.values.tolist(), [run.documents[i] for i in range(5)]) == ([5, 4, 1, 9, 7], ["a", "b", "d", "c", "e"])
+    assert [run.source_row(row) for row in range(5)] == [0, 1, 3, 2, 4]
+    assert (run.where(2), [run.query_of(row) for row in range(5)]) == ("line 4", ["q2", "q2", "q2", "q1", "q3"])
+    assert (run.starts.dtype, run.queries.dtype) == (np.int64, object)
+
+
+def test_the_digest_does_not_depend_on_the_order_of_queries() -> None:
+    def digest(queries: list[str], rows: list[int], sums: list[int]) -> str:
+        run = runs(queries, list(range(len(queries))), [1.0] * len(queries))
+        run.content.append(Content(np.array(rows), np.array(sums, np.uint64)))
+        return run.digest()
+
+    import hashlib
+
+    expected = hashlib.sha256(b"q1\x1fq2" + np.array([4, 3], "<i8").tobytes() + np.array([9, 8], "<u8").tobytes())
+    assert digest(["q2", "q1"], [3, 4], [8, 9]) == f"sha256-rows:{expected.hexdigest()}"
+    assert digest(["q2", "q1"], [3, 4], [8, 9]) == digest(["q1", "q2"], [4, 3], [9, 8])
+    assert digest(["q2", "q1"], [3, 4], [8, 9]) != digest(["q2", "q1"], [4, 3], [8, 9])
+    assert digest(["q2", "\ud800"], [3, 4], [8, 9]) != digest(["q2", "x"], [3, 4], [8, 9])
+
+
+def test_a_nested_run_is_counted_where_it_lies() -> None:
+    run = Rankings("run", {}, nested={"q": {"a": 1.0, "b": 2.0}, "r": {"c": 1.0}})
+    assert len(run) == 3
+    empty = Rankings("run", {})
+    assert (len(empty), empty.starts.tolist(), empty.queries.tolist(), empty.content) == (0, [0], [], [])
