@@ -154,7 +154,7 @@ def _check_values(values: Array, column: Column, name: str, where: str) -> None:
         row = int(np.argmax(wrong))
         raise InputError(
             f"{numbers[row]:g} is not allowed here", where=f"{where}, row {row}, column '{name}'",
-            remedy="No state that Steelyard wrote holds it: make it anew.",
+            remedy="No state that Steelyard wrote holds it: make it again.",
         )  # fmt: skip
 
 
