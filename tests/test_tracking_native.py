@@ -78,10 +78,12 @@ def scores(**changed: np.ndarray | float) -> tuple[np.ndarray, ...]:
 
 def test_two_frames_that_fit() -> None:
     hota, losses, clear, identity, partner, event = scores()
-    assert hota[0, 0].tolist() == [2.0] * 19 and not losses.any()
+    assert hota[0, 0].tolist() == [2.0] * 19
+    assert not losses.any()
     assert clear[0].tolist() == [2, 0, 0, 2, 0, 0, 1, 0, 0]
     assert identity[0].tolist() == [2, 0, 0]
-    assert partner.tolist() == [0, 1] and event.tolist() == [0, 0]
+    assert partner.tolist() == [0, 1]
+    assert event.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(

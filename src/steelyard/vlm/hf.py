@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra
-from steelyard.vlm.backend import Conversation, PermanentError, ModelOptions, Reply
+from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.hf_inputs import Inputs, open_inputs
 
 # model_type: whether the prompts of a picture can share its cache.

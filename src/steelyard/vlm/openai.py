@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from steelyard.core.errors import InputError, MissingExtra
 from steelyard.core.visible import visible
-from steelyard.vlm.backend import Conversation, PermanentError, ModelOptions, Reply
+from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.completions import error_detail, read_completion, retry_after
 from steelyard.vlm.secret import SHORT, Secret
 from steelyard.vlm.wire import Answer, Lost, Wire
@@ -183,7 +183,9 @@ class OpenAI:
             said = f"{code}: {detail}" if detail else str(code)
             raise PermanentError(f"{self.url} refuses the key ({said}). {remedy}")
         if code in (301, 302, 303, 307, 308, 404, 405):
-            raise PermanentError(f"{self.url}/chat/completions: {what}. Check the URL and the model's name '{self.label}'.")
+            raise PermanentError(
+                f"{self.url}/chat/completions: {what}. Check the URL and the model's name '{self.label}'."
+            )
         raise InputError(what)
 
     def _clean(self, text: str) -> str:
