@@ -11,6 +11,7 @@
 #include "arrays.hpp"
 #include "maps/maps.hpp"
 #include "maps/surfaces.hpp"
+#include "support/pool.hpp"
 
 namespace steelyard {
 namespace {
@@ -272,6 +273,7 @@ auto boxes(AnyMap map) {
 }  // namespace
 
 void bind_maps(nb::module_& m) {
+  m.def("thread_count", [] { return thread_count(0); }, "How many threads a kernel uses.");
   m.def("png_map", &png_map, nb::arg("inflated"), nb::arg("height"), nb::arg("width"), nb::arg("depth"),
         nb::arg("channels"), "The pixels of a PNG from its inflated data: whole numbers, colours as r + 256 g + 65536 b.");
   m.def("map_cells", &cells, nb::arg("a").noconvert(), nb::arg("b").noconvert(),

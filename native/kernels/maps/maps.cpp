@@ -1,5 +1,5 @@
 // Label maps: see maps.hpp.
-#include "maps.hpp"
+#include "maps/maps.hpp"
 
 #include <algorithm>
 #include <cstring>

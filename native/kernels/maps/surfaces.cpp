@@ -1,5 +1,5 @@
 // Surfaces: see surfaces.hpp.
-#include "surfaces.hpp"
+#include "maps/surfaces.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -134,6 +134,8 @@ _FITS: dict[str, Any] = {
     "text": lambda value: type(value) is str,
     "labels": lambda value: isinstance(value, tuple) and all(type(part) is str for part in value),
     "mask": lambda value: type(value) is bytes,
+    "map": lambda value: type(value) in (bytes, str),
+    "volume": lambda value: type(value) in (bytes, str),
     "points": lambda value: (
         value is None or (isinstance(value, np.ndarray) and value.shape[1:] == (2,) and bool(np.isfinite(value).all()))
     ),

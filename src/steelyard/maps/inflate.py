@@ -11,13 +11,13 @@ from typing import Any
 def library() -> Any:
     """A module with zlib's functions: that of `isal` or of `zlib-ng` (extra `maps`), or zlib itself."""
     try:
-        from isal import isal_zlib
+        from isal import isal_zlib  # type: ignore[import-not-found, unused-ignore]
 
         return isal_zlib
     except ImportError:
         pass
     try:
-        from zlib_ng import zlib_ng
+        from zlib_ng import zlib_ng  # type: ignore[import-not-found, unused-ignore]
 
         return zlib_ng
     except ImportError:
