@@ -32,6 +32,8 @@ class Metric(ABC):
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     leans: ClassVar[bool] = False  # whether draws lie to one side of the value, as those of a maximum do
+    few: ClassVar[str] = ""  # "t": of few units the interval is the jackknife's with Student's t, and p is exact
+    total: ClassVar[bool] = False  # whether it is a count over all units, which grows with the weights: no interval
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
 
     @abstractmethod

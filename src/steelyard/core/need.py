@@ -24,10 +24,9 @@ _BY_NAME: dict[str, type[Need]] = {}
 
 
 class Work:
-    """One measurement under way: what several needs share, made once. `needs` are all that it measures."""
+    """One measurement under way: what several needs share, made once."""
 
-    def __init__(self, needs: tuple[Need, ...] = ()) -> None:
-        self.needs = needs
+    def __init__(self) -> None:
         self._made: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:

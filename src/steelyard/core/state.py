@@ -40,9 +40,8 @@ class State:
     @staticmethod
     def of(pairs: Any, needs: Iterable[Need], work: Work | None = None) -> State:
         """What is measured of pairs for these needs."""
-        wanted = tuple(needs)
-        shared = work or Work(wanted)
-        blocks = {need: need.measure(pairs, shared) for need in wanted}
+        shared = work or Work()
+        blocks = {need: need.measure(pairs, shared) for need in needs}
         return State(Units(pairs.units, pairs.weight), pairs.facts, blocks)
 
     def totals(self, plan: Plan) -> Totals:

@@ -200,6 +200,26 @@ class LeaveOneOut(Weights):
             yield block
 
 
+class EverySwap(Weights):
+    """All 2^n ways to take each unit of two stacked models from A or from B; `other` is the complement."""
+
+    role = Role.POINT
+
+    def __init__(self, base: Floats, *, other: bool = False) -> None:
+        kept = np.flatnonzero(base > 0)
+        first = np.zeros((1 << len(kept), len(base)))
+        first[:, kept] = (np.arange(1 << len(kept))[:, np.newaxis] >> np.arange(len(kept)) & 1) == int(other)
+        self.array = np.concatenate([first * base, (1 - first) * base], axis=1)
+        self.rows, self.units = self.array.shape
+
+    def __matmul__(self, column: Array) -> Floats:
+        return np.asarray(self.array @ column, dtype=np.float64)
+
+    def blocks(self) -> Iterator[Floats]:
+        """All of them."""
+        yield self.array
+
+
 def ratio(numerator: Array, denominator: Array) -> Floats:
     """Divide; undefined (nan) where the denominator is not positive."""
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,7 +2,8 @@
 
 The interval is a paired bootstrap: both models are weighed with the same draws. The p-value is a paired randomisation
 over units: each unit's two results are swapped or not by a coin, and p is the share of such worlds with a difference
-at least as large. Holm's correction holds the chance of any false claim over all metrics shown.
+at least as large. Of few units, where a metric says so, all such worlds are walked. Holm's correction holds the chance
+of any false claim over all metrics shown.
 """
 
 from __future__ import annotations
@@ -18,12 +19,20 @@ from steelyard.core.plan import JACKKNIFE, POINT, Plan
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
-from steelyard.core.weights import Floats, Role
-from steelyard.engine.intervals import BCA_BELOW, bca_interval, centred_interval, percentile_interval
+from steelyard.core.weights import EverySwap, Floats, Role
+from steelyard.engine.intervals import (
+    BCA_BELOW,
+    FEW_UNITS,
+    bca_interval,
+    centred_interval,
+    percentile_interval,
+    t_interval,
+)
 from steelyard.engine.score import announce, score
 from steelyard.results.score import Difference
 
 NO_DIFFERENCE = "no difference shown"
+MOST_LISTED = 12  # units of which all swaps are walked
 G = TypeVar("G", bound=Hashable)
 
 
@@ -44,6 +53,8 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> 
     left_out = [side.totals(JACKKNIFE) for side in (a, b)]
     swaps = [stacked.totals(Plan(Role.SWAP, request.seed, 0, request.draws, second)) for second in (False, True)]
     observed = [stacked.totals(Plan(Role.OBSERVED, request.seed, 0, request.draws, second)) for second in (False, True)]
+    listed = any(metric.few == "t" for metric in metrics) and a.units.count <= MOST_LISTED
+    every = [Totals(stacked, EverySwap(a.units.own, other=second)) for second in (False, True)] if listed else []
     both = stacked.totals(POINT)
     if any(metric.adapted() is not metric for metric in metrics):
         for metric in metrics:
@@ -59,7 +70,12 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> 
         interval, p = None, float("nan")
         if not np.isnan(value) and len(a) > 1:
             draws = _difference(metric, drawn)
-            if metric.leans:
+            few = metric.few == "t" and a.units.count < FEW_UNITS
+            if metric.total:
+                interval = None
+            elif few:
+                interval = t_interval(value, _difference(metric, left_out)[a.units.counted > 0], confidence)
+            elif metric.leans:
                 interval = centred_interval(draws, value, confidence)
             elif len(a) < BCA_BELOW:
                 interval = bca_interval(draws, value, _difference(metric, left_out), confidence)
@@ -68,6 +84,8 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> 
             # As the worlds are made, which may be in single precision.
             seen = float(_difference(metric, observed)[0])
             p = _p_value(min(abs(value), abs(seen)), _difference(metric, swaps))
+            if few and a.units.count <= MOST_LISTED:
+                p = _exact_p(value, _difference(metric, every))
         found.append(
             Difference(
                 spec=spec,
@@ -109,6 +127,12 @@ def _difference(metric: Metric, sides: Sequence[Totals]) -> Floats:
     """The second side's value less the first's."""
     first, second = (_goodness(metric, totals.of(metric)) for totals in sides)
     return second - first
+
+
+def _exact_p(size: float, worlds: Floats) -> float:
+    """The share of all worlds that are as extreme; the one that was seen is among them."""
+    worlds = worlds[~np.isnan(worlds)]
+    return float(np.count_nonzero(np.abs(worlds) >= abs(size) * (1 - 1e-12)) / max(1, len(worlds)))
 
 
 def _p_value(size: float, worlds: Floats) -> float:

@@ -13,7 +13,15 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats, Weights
-from steelyard.engine.intervals import BCA_BELOW, Interval, bca_interval, centred_interval, percentile_interval
+from steelyard.engine.intervals import (
+    BCA_BELOW,
+    FEW_UNITS,
+    Interval,
+    bca_interval,
+    centred_interval,
+    percentile_interval,
+    t_interval,
+)
 from steelyard.results.score import Score
 
 _Drawn = tuple[Interval | None, Floats | None]
@@ -57,7 +65,11 @@ def _intervals(
             found.append((None, None))
             continue
         draws = drawn.of(metric)
-        if metric.leans:
+        if metric.total:
+            interval = None
+        elif metric.few == "t" and state.units.count < FEW_UNITS:
+            interval = t_interval(value, left_out.of(metric)[state.units.counted > 0], request.confidence, metric.range)
+        elif metric.leans:
             interval = centred_interval(draws, value, request.confidence, metric.range)
         elif state.units.copies is None and len(state) < BCA_BELOW:
             interval = bca_interval(draws, value, left_out.of(metric), request.confidence)

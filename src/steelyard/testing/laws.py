@@ -142,10 +142,11 @@ def _repeated(case: Case) -> tuple[State, Counts, State]:
 
 
 def scale_of_weights(case: Case, metric: Metric) -> None:
-    """Only the proportions of weights matter."""
+    """Only the proportions of weights matter; a total over all units grows with them."""
     state = case.state(8)
     weights = np.random.default_rng(9).uniform(0.1, 2, UNITS)
     value, expected = (case.value(metric, state, factor * weights) for factor in (8, 1))
+    expected *= 8 if metric.total else 1
     require_equal(value, expected, f"'{metric}' under weights eight times as large", ROUNDING)
 
 
