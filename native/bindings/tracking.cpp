@@ -200,6 +200,27 @@ nb::tuple scores(In1<std::int64_t> truth_frame, In1<std::int32_t> truth_track, I
   return nb::make_tuple(hota_out, losses_out, clear_out, identity_out, partner_out, event_out);
 }
 
+nb::tuple codes(In1<std::int64_t> frame, In1<std::int64_t> track, In1<std::int64_t> ends, long threads) {
+  const Side side(frame, ends);
+  require(track.shape(0) == side.rows, "every row needs a track");
+  std::int32_t* code;
+  auto result = make_raw<std::int32_t>({side.rows}, code);
+  std::vector<std::int64_t> again(side.runs, -1);
+  {
+    nb::gil_scoped_release release;
+    parallel_for(side.runs, thread_count(threads), [&](std::size_t r) {
+      const std::size_t begin = side.begin(r);
+      again[r] = tracking::code_tracks(side.frame + begin, track.data() + begin, side.end(r) - begin, code + begin);
+      if (again[r] >= 0) again[r] += static_cast<std::int64_t>(begin);
+    });
+  }
+  std::int64_t first = -1;
+  for (std::int64_t row : again) {
+    if (row >= 0 && first < 0) first = row;
+  }
+  return nb::make_tuple(result, first);
+}
+
 Out<std::int64_t> assign_scipy(In2<double> cost) {
   check_finite(cost.data(), cost.size(), "costs must be finite");
   std::int64_t* column;
@@ -238,7 +259,7 @@ void bind_tracking(nb::module_& m) {
   m.def("tracking_overlaps", &box_overlaps, nb::arg("truth").noconvert(), nb::arg("truth_frame").noconvert(),
         nb::arg("truth_ends").noconvert(), nb::arg("prediction").noconvert(), nb::arg("prediction_frame").noconvert(),
         nb::arg("prediction_ends").noconvert(), nb::arg("threads") = 0,
-        "Pairs of boxes of one frame that overlap: their rows and IoU, run by run.");
+        "Pairs of boxes (left, top, right, low) of one frame that overlap: their rows and IoU, run by run.");
   m.def("tracking_matches", &matches, nb::arg("truth_frame").noconvert(), nb::arg("truth_ends").noconvert(),
         nb::arg("prediction_frame").noconvert(), nb::arg("prediction_ends").noconvert(), nb::arg("truth_row").noconvert(),
         nb::arg("prediction_row").noconvert(), nb::arg("similarity").noconvert(), nb::arg("lift") = 0.0,
@@ -249,6 +270,8 @@ void bind_tracking(nb::module_& m) {
         nb::arg("prediction_row").noconvert(), nb::arg("similarity").noconvert(), nb::arg("threshold") = 0.5,
         nb::arg("last_match") = false, nb::arg("threads") = 0,
         "Sums of HOTA, of what association loses, of CLEAR and of Identity by run; CLEAR's partner and event by truth row.");
+  m.def("tracking_codes", &codes, nb::arg("frame").noconvert(), nb::arg("track").noconvert(), nb::arg("ends").noconvert(),
+        nb::arg("threads") = 0, "Codes of the tracks of each run; then the first row whose track its frame has twice, or -1.");
   m.def("number_rows", &number_rows, nb::arg("text"), nb::arg("width"),
         "The first numbers of every line, how many each line has, its number; then line, field and text of what is none.");
   m.def("assign_scipy", &assign_scipy, nb::arg("cost").noconvert(),

@@ -43,12 +43,12 @@ void BoxOverlaps::add(const double* truth, std::size_t n, std::size_t t0, const 
   double *left = corners_.data(), *top = left + m, *right = top + m, *low = right + m, *area = low + m;
   for (std::size_t j = 0; j < m; ++j) {
     const double* box = prediction + 4 * j;
-    left[j] = box[0], top[j] = box[1], right[j] = box[0] + box[2], low[j] = box[1] + box[3];
+    left[j] = box[0], top[j] = box[1], right[j] = box[2], low[j] = box[3];
     area[j] = (right[j] - left[j]) * (low[j] - top[j]);
   }
   for (std::size_t i = 0; i < n; ++i) {
     const double* box = truth + 4 * i;
-    const double x0 = box[0], y0 = box[1], x1 = box[0] + box[2], y1 = box[1] + box[3];
+    const double x0 = box[0], y0 = box[1], x1 = box[2], y1 = box[3];
     const double own = (x1 - x0) * (y1 - y0);
     if (!(own > kEpsilon)) continue;
     for (std::size_t j = 0; j < m; ++j) {
@@ -62,6 +62,37 @@ void BoxOverlaps::add(const double* truth, std::size_t n, std::size_t t0, const 
       if (similarity > 0) out.push_back({static_cast<std::uint32_t>(t0 + i), static_cast<std::uint32_t>(p0 + j), similarity});
     }
   }
+}
+
+std::int64_t code_tracks(const std::int64_t* frame, const std::int64_t* track, std::size_t count, std::int32_t* code) {
+  if (count == 0) return -1;
+  const auto [low, high] = std::minmax_element(track, track + count);
+  const std::int64_t first = *low;
+  const std::uint64_t range = static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(first);
+  std::size_t tracks = 0;
+  if (range <= 4 * count + 1024) {
+    std::vector<std::int32_t> place(range + 1, -1);
+    for (std::size_t i = 0; i < count; ++i) place[static_cast<std::size_t>(track[i] - first)] = 0;
+    for (std::int32_t& one : place) {
+      if (one == 0) one = static_cast<std::int32_t>(tracks++);
+    }
+    for (std::size_t i = 0; i < count; ++i) code[i] = place[static_cast<std::size_t>(track[i] - first)];
+  } else {
+    std::vector<std::int64_t> ids(track, track + count);
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    tracks = ids.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      code[i] = static_cast<std::int32_t>(std::lower_bound(ids.begin(), ids.end(), track[i]) - ids.begin());
+    }
+  }
+  std::vector<std::int64_t> row(tracks, -1);  // the last of each track
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int64_t& before = row[static_cast<std::size_t>(code[i])];
+    if (before >= 0 && frame[before] == frame[i]) return static_cast<std::int64_t>(i);
+    before = static_cast<std::int64_t>(i);
+  }
+  return -1;
 }
 
 namespace {

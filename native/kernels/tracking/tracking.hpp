@@ -39,7 +39,7 @@ struct Frame {
 // Frames in rising order. Overlaps must stand by frame, truth and prediction, inside their frames; throws otherwise.
 std::vector<Frame> frames_of(const Rows& truth, const Rows& prediction, const Overlap* overlaps, std::size_t count);
 
-// Overlaps of boxes x, y, width, height of one frame, appended; rows count from `t0` and `p0`.
+// Overlaps of boxes left, top, right, low of one frame, appended; rows count from `t0` and `p0`.
 class BoxOverlaps {
  public:
   void add(const double* truth, std::size_t n, std::size_t t0, const double* prediction, std::size_t m, std::size_t p0,
@@ -48,6 +48,9 @@ class BoxOverlaps {
  private:
   std::vector<double> corners_;
 };
+
+// Codes from 0 of the tracks of a run, in the order of their ids. Gives a row whose track stands twice in its frame, or -1.
+std::int64_t code_tracks(const std::int64_t* frame, const std::int64_t* track, std::size_t count, std::int32_t* code);
 
 // What scipy.optimize.linear_sum_assignment answers: the column of each row, or -1. `cost` is n x m.
 void assign_as_scipy(const double* cost, std::size_t n, std::size_t m, std::int64_t* column);

@@ -76,6 +76,16 @@ double numpy_sum(const Overlap* first, const Overlap* last, std::size_t from, st
   return numpy_sum(first, middle, from, half) + numpy_sum(middle, last, from + half, n - half);
 }
 
+// The pairs in the order of their tracks: sums over them then do not depend on the order of the rows.
+std::vector<std::uint32_t> in_order(const TrackPairs& pairs) {
+  std::vector<std::uint32_t> order(pairs.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return pairs.truth(a) != pairs.truth(b) ? pairs.truth(a) < pairs.truth(b) : pairs.prediction(a) < pairs.prediction(b);
+  });
+  return order;
+}
+
 std::vector<double> lengths(const Rows& rows) {
   std::vector<double> count(rows.tracks, 0.0);
   for (std::size_t i = 0; i < rows.count; ++i) count[static_cast<std::size_t>(rows.track[i])] += 1.0;
@@ -116,8 +126,7 @@ void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows&
 
   double limits[kAlphas];
   for (std::size_t a = 0; a < kAlphas; ++a) limits[a] = alpha(a) - kEpsilon;
-  std::vector<double> levels(pairs.size() * (kAlphas + 1), 0.0);
-  double similar[kAlphas + 1] = {};
+  std::vector<double> levels(pairs.size() * (kAlphas + 1), 0.0), similar(pairs.size() * (kAlphas + 1), 0.0);
   FramePairing pairing;
   std::vector<Edge> edges;
   std::vector<std::int64_t> partner;
@@ -138,32 +147,31 @@ void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows&
       if (partner[one.truth - f.truth] != static_cast<std::int64_t>(one.prediction - f.prediction)) continue;
       const std::size_t level = static_cast<std::size_t>(std::upper_bound(limits, limits + kAlphas, one.similarity) - limits);
       levels[number[o] * (kAlphas + 1) + level] += 1.0;
-      similar[level] += one.similarity;
+      similar[number[o] * (kAlphas + 1) + level] += one.similarity;
     }
   }
 
   // A pair at level k is a match at the first k thresholds.
   std::vector<double> of_truth(truth.tracks * kAlphas, 0.0), of_prediction(prediction.tracks * kAlphas, 0.0);
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
+  const std::vector<std::uint32_t> order = in_order(pairs);
+  for (const std::uint32_t i : order) {
     double* level = levels.data() + i * (kAlphas + 1);
+    const double* near = similar.data() + i * (kAlphas + 1);
     double* at_truth = of_truth.data() + pairs.truth(i) * kAlphas;
     double* at_prediction = of_prediction.data() + pairs.prediction(i) * kAlphas;
-    double matched = 0.0;
+    double matched = 0.0, similarity = 0.0;
     for (std::size_t a = kAlphas; a-- > 0;) {
-      matched += level[a + 1];
+      matched += level[a + 1], similarity += near[a + 1];
       level[a + 1] = matched;
       at_truth[a] += matched, at_prediction[a] += matched;
-      out.hota[0][a] += matched;
+      out.hota[0][a] += matched, out.hota[3][a] += similarity;
     }
   }
-  double similarity = 0.0;
-  for (std::size_t a = kAlphas; a-- > 0;) {
-    similarity += similar[a + 1];
-    out.hota[3][a] = similarity;
+  for (std::size_t a = 0; a < kAlphas; ++a) {
     out.hota[1][a] = static_cast<double>(truth.count) - out.hota[0][a];
     out.hota[2][a] = static_cast<double>(prediction.count) - out.hota[0][a];
   }
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
+  for (const std::uint32_t i : order) {
     const std::size_t mine = pairs.truth(i), other = pairs.prediction(i);
     for (std::size_t a = 0; a < kAlphas; ++a) {
       const double c = levels[i * (kAlphas + 1) + a + 1];
@@ -183,9 +191,9 @@ void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows&
 
 void score_clear(const std::vector<Frame>& frames, const Rows& truth, const Rows& prediction, const Overlap* overlaps,
                  double threshold, Keeps keeps, Scores& out, std::int64_t* partner, std::uint8_t* event) {
-  double tp = 0, fn = 0, fp = 0, similar = 0, switches = 0;
+  double tp = 0, fn = 0, fp = 0, switches = 0;
   std::vector<std::int32_t> ever(truth.tracks, -1), last(truth.tracks, -1);
-  std::vector<double> seen = lengths(truth), matched(truth.tracks, 0.0), starts(truth.tracks, 0.0);
+  std::vector<double> seen = lengths(truth), matched(truth.tracks, 0.0), starts(truth.tracks, 0.0), near(truth.tracks, 0.0);
   std::vector<std::int32_t> touched;  // truths that were matched in the last frame that was walked
   FramePairing pairing;
   std::vector<Edge> edges;
@@ -230,7 +238,6 @@ void score_clear(const std::vector<Frame>& frames, const Rows& truth, const Rows
     }
     // The truths of the frame before are forgotten only once this frame's fragments are known.
     std::vector<std::int32_t> now;
-    double here = 0.0;
     for (std::size_t o = f.pair; o < f.pair_end; ++o) {
       const Overlap& one = overlaps[o];
       const std::size_t i = one.truth - f.truth;
@@ -245,21 +252,21 @@ void score_clear(const std::vector<Frame>& frames, const Rows& truth, const Rows
       }
       ever[place] = other;
       matched[place] += 1;
-      tp += 1, here += one.similarity;
+      near[place] += one.similarity;
+      tp += 1;
       now.push_back(track);
       if (partner) partner[one.truth] = static_cast<std::int64_t>(one.prediction);
       if (event) event[one.truth] = what;
     }
-    similar += here;
     fn += static_cast<double>(rows - now.size()), fp += static_cast<double>(columns - now.size());
     for (std::int32_t track : touched) last[static_cast<std::size_t>(track)] = -1;
     for (std::int32_t track : now) last[static_cast<std::size_t>(track)] = ever[static_cast<std::size_t>(track)];
     touched.swap(now);
   }
-  double fragments = 0, mostly = 0, partly = 0, tracks = 0;
+  double fragments = 0, mostly = 0, partly = 0, tracks = 0, similar = 0;
   for (std::size_t i = 0; i < truth.tracks; ++i) {
     if (seen[i] == 0) continue;
-    tracks += 1;
+    tracks += 1, similar += near[i];
     if (starts[i] > 0) fragments += starts[i] - 1;
     const double share = matched[i] / seen[i];
     if (trackeval ? share > 0.8 : share >= 0.8) {

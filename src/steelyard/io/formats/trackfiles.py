@@ -1,0 +1,218 @@
+"""Files of tracks: folders, archives or single files of MOTChallenge, KITTI, MOTS and CVAT, one a sequence."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Sequence
+from configparser import ConfigParser
+from configparser import Error as IniError
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.records import Array, Records, as_object
+from steelyard.io.formats import trackrows
+from steelyard.io.text import check_readable, read_bytes
+
+MOST_ZIPPED = 4 << 30  # bytes of a zip archive's files, unpacked
+_ATTRIBUTES = {"framerate": "frame_rate", "imwidth": "image_width", "imheight": "image_height"}
+_READERS: dict[str, Callable[[bytes, str, trackrows.Reading], trackrows.Rows]] = {
+    "motchallenge": trackrows.read_mot,
+    "kitti": trackrows.read_kitti,
+    "mots": trackrows.read_mots,
+    "cvat": trackrows.read_cvat,
+}
+
+
+@frozen
+class File:
+    """One sequence: its name, what its file is called in messages, its bytes, and what is known of it."""
+
+    sequence: str
+    source: str
+    read: Callable[[], bytes]
+    facts: dict[str, str]
+
+
+def read_files(
+    path: Path, source: str, side: str, format_: str, first_frame: float | None, skip_untracked: bool
+) -> Records:
+    """The rows of all sequences of a folder, an archive or a file."""
+    files = _files(path, source)
+    texts = [(file, file.read()) for file in files]
+    name = format_ if format_ != "auto" else _detect(texts, source)
+    reading = trackrows.Reading(side, None if first_frame is None else int(first_frame), skip_untracked)
+    parts = [_READERS[name](text, file.source, reading) for file, text in texts]
+    return _joined(files, parts, source, side)
+
+
+def _files(path: Path, source: str) -> list[File]:
+    if path.is_dir():
+        found = _in_folder(path)
+        if not found:
+            raise InputError(
+                "holds no files of tracks", where=source,
+                remedy="Known are <sequence>/gt/gt.txt, <sequence>.txt, data/<sequence>.txt, label_02/<sequence>.txt.",
+            )  # fmt: skip
+        return found
+    check_readable(path, source)
+    if zipfile.is_zipfile(path):
+        return _in_zip(path, source)
+    inside = path.name in ("gt.txt", "det.txt") and path.parent.name in ("gt", "det")
+    folder = path.parent.parent if inside else None
+    name = folder.resolve().name if folder is not None else path.name.partition(".")[0]
+    return [File(name, source, lambda: read_bytes(path, source), {} if folder is None else _info(folder))]
+
+
+def _in_folder(path: Path) -> list[File]:
+    by_sequence = sorted(path.glob("*/gt/gt.txt"))
+    if by_sequence:
+        return [_file(file, file.parent.parent.name, file.parent.parent) for file in by_sequence]
+    if (path / "gt" / "gt.txt").is_file():
+        return [_file(path / "gt" / "gt.txt", path.resolve().name, path)]
+    for folder in (path, path / "data", path / "label_02"):
+        for pattern in ("*.txt", "*.xml"):
+            flat = sorted(file for file in folder.glob(pattern) if file.is_file() and file.name != "seqmap.txt")
+            if flat:
+                return [_file(file, file.stem, None) for file in flat]
+    return []
+
+
+def _file(path: Path, name: str, folder: Path | None) -> File:
+    return File(name, str(path), lambda: read_bytes(path, str(path)), {} if folder is None else _info(folder))
+
+
+def _info(folder: Path) -> dict[str, str]:
+    """What `seqinfo.ini` says of a sequence."""
+    path = folder / "seqinfo.ini"
+    if not path.is_file():
+        return {}
+    parser = ConfigParser(interpolation=None)
+    try:
+        parser.read_string(read_bytes(path, str(path)).decode("utf-8", "replace"))
+    except IniError as error:
+        raise InputError(f"cannot be read: {str(error).splitlines()[0]}", where=str(path)) from None
+    facts = dict(parser["Sequence"]) if parser.has_section("Sequence") else {}
+    length = facts.get("seqlength", "")
+    if length and not length.strip().isdigit():
+        raise InputError(f"seqLength is '{length}'", where=str(path), remedy="It must be a whole number.")
+    return facts
+
+
+def _in_zip(path: Path, source: str) -> list[File]:
+    try:
+        archive = zipfile.ZipFile(path)
+        entries = [entry for entry in archive.infolist() if not entry.is_dir() and entry.filename.endswith(".txt")]
+    except (OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"cannot be unpacked: {error}", where=source) from None
+    if sum(entry.file_size for entry in entries) > MOST_ZIPPED:
+        raise InputError("holds more than 4 GB once unpacked", where=source, remedy="Unpack it, and give the folder.")
+
+    def reader(entry: zipfile.ZipInfo) -> Callable[[], bytes]:
+        def read() -> bytes:
+            try:
+                return archive.read(entry)
+            except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError) as error:
+                raise InputError(f"cannot be unpacked: {error}", where=f"{source}/{entry.filename}") from None
+
+        return read
+
+    found = []
+    for entry in sorted(entries, key=lambda entry: entry.filename):
+        place = PurePosixPath(entry.filename)
+        inside = place.name == "gt.txt" and len(place.parts) >= 3
+        name = place.parts[-3] if inside else place.stem
+        if place.parts[0] != "__MACOSX":
+            found.append(File(name, f"{source}/{entry.filename}", reader(entry), {}))
+    if not found:
+        raise InputError("holds no .txt files", where=source, remedy="Pack one <sequence>.txt for each sequence.")
+    return found
+
+
+def _detect(texts: Sequence[tuple[File, bytes]], source: str) -> str:
+    """The format, by the first line that there is."""
+    for file, text in texts:
+        if file.source.endswith(".xml"):
+            return "cvat"
+        line = next((line for line in text[:65536].splitlines() if line.strip()), b"")
+        fields = line.replace(b",", b" ").split()
+        if not fields:
+            continue
+        if len(fields) in (17, 18) and not _is_number(fields[2]):
+            return "kitti"
+        if len(fields) == 6 and b"," not in line and (not _is_number(fields[5]) or all(map(_is_whole, fields[:5]))):
+            return "mots" if not _is_number(fields[5]) else "motchallenge"
+        return "motchallenge"
+    if all(not text.strip() for _, text in texts):
+        return "motchallenge"
+    raise InputError("the format is not known", where=source, remedy="Say it: -O format=motchallenge.")
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_whole(text: bytes) -> bool:
+    return text.isdigit()
+
+
+def _joined(files: Sequence[File], parts: Sequence[trackrows.Rows], source: str, side: str) -> Records:
+    """All sequences one after the other; one without rows has a row that only names it."""
+    names: set[str] = set()
+    for file in files:
+        if file.sequence in names:
+            raise InputError(
+                f"sequence '{file.sequence}' stands twice", where=file.source, remedy="Rename one of them."
+            )
+        names.add(file.sequence)
+    filled = [part for part in parts if len(part)]
+    keys = list(dict.fromkeys(key for part in filled for key in part.columns)) or ["frame", "track", "x", "y", "w", "h"]
+    for part in filled:
+        odd = next((key for key in keys if key not in part.columns), None)
+        if odd is not None:
+            raise InputError(f"has no {odd}, and other files have", where=part.source, remedy="Write all files alike.")
+    lengths = [max(1, len(part)) for part in parts]
+    empty = any(not len(part) for part in parts)
+    columns: dict[str, Array] = {"sequence": np.repeat(as_object([file.sequence for file in files]), lengths)}
+    for key in keys:
+        columns[key] = _column(key, [part.columns.get(key) for part in parts], empty)
+    if side == "truth":
+        given = [file.facts.get("seqlength") or part.frames for file, part in zip(files, parts, strict=True)]
+        if any(given):
+            columns["frames"] = np.repeat([float(one) if one else np.nan for one in given], lengths)
+    other: dict[str, Array] = {}
+    for key, name in _ATTRIBUTES.items():
+        if side == "truth" and all(key in file.facts for file in files):
+            other[name] = np.repeat(as_object([file.facts[key].strip() for file in files]), lengths)
+    starts = np.cumsum([0, *lengths])
+
+    def place(row: int) -> str:
+        part = int(np.searchsorted(starts, row, side="right")) - 1
+        lines = parts[part].lines
+        inside = row - int(starts[part])
+        return f"{files[part].source}, line {lines[inside]}" if inside < len(lines) else files[part].source
+
+    return Records(source, columns, other, place, {key: key for key in columns})
+
+
+def _column(key: str, parts: Sequence[Array | None], empty: bool) -> Array:
+    """One column of all files, with a cell that stands for nothing where a file has no rows."""
+    first: Any = next((part for part in parts if part is not None and len(part)), np.zeros(0, np.int64))
+    if not empty:
+        return np.concatenate([part for part in parts if part is not None and len(part)])
+    if first.dtype == bool or key == "track":
+        nothing = np.zeros(1, first.dtype) if first.dtype != object else as_object([""])
+    elif first.dtype == object:
+        nothing = as_object([trackrows.NO_MASK if key == "mask" else ""])
+    elif key == "label":
+        nothing = np.zeros(1, first.dtype)
+    else:
+        nothing = np.full(1, np.nan)
+    return np.concatenate([part if part is not None and len(part) else nothing for part in parts])

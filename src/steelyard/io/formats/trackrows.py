@@ -1,0 +1,303 @@
+"""Rows of one sequence as MOTChallenge, KITTI, MOTS and CVAT write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.records import Array, as_object
+from steelyard.io.formats.numbers import coordinate
+from steelyard.io.formats.xml import Node, parse_xml
+
+MOT_COLUMNS = ("frame", "track", "x", "y", "w", "h", "flag", "label")
+NO_MASK: bytes = _native.mask_pack({"size": [1, 1], "counts": [1]})
+IGNORED = 10  # the class of MOTS whose masks are regions
+
+
+@frozen
+class Reading:
+    """How files of one side are read."""
+
+    side: str
+    first_frame: int | None = None
+    skip_untracked: bool = False
+
+
+@frozen
+class Rows:
+    """Columns of one sequence, the line of each row, and how many frames it has where the file says so."""
+
+    source: str
+    columns: Mapping[str, Array]
+    lines: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    frames: int = 0
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
+    """MOTChallenge: frame, id, left, top, width, height, then a flag and a class in the truth, a score elsewhere."""
+    values, fields, lines, wrong_line, wrong_field, wrong = _native.number_rows(text, 8)
+    if wrong_line:
+        what = wrong.decode("utf-8", "replace")[:40]
+        remedy = "Rows are frame, id, left, top, width, height and more numbers."
+        if wrong_line == 1 and not any(c.isdigit() for c in what):
+            remedy = "Leave out the header, or name the file .csv."
+        raise InputError(
+            f"'{what}' is not a number", where=f"{source}, line {wrong_line}, column {wrong_field + 1}", remedy=remedy
+        )
+    if not len(lines):
+        return Rows(source, {})
+
+    def refuse(rows: Array, what: str, column: int, remedy: str) -> None:
+        if rows.any():
+            row = int(np.argmax(rows))
+            shown = what.format(f"{values[row, column]:g}")
+            raise InputError(shown, where=f"{source}, line {lines[row]}, column {column + 1}", remedy=remedy)
+
+    few = int(fields.min())
+    if few < 6:
+        row = int(np.argmin(fields))
+        raise InputError(
+            f"the row has {few} numbers", where=f"{source}, line {lines[row]}", remedy="It needs six at least."
+        )
+    if few < 8 <= int(fields.max()):
+        row = int(np.argmax(fields < 8))
+        raise InputError(
+            f"the row has {fields[row]} numbers and others have more", where=f"{source}, line {lines[row]}",
+            remedy="Write all rows alike.",
+        )  # fmt: skip
+    for place in range(6):
+        column = values[:, place]
+        if not np.isfinite(column).all():
+            refuse(
+                ~np.isfinite(column),
+                "{} where a finite number is needed",
+                place,
+                "Leave the row out, or give a number.",
+            )
+    frame = values[:, 0].astype(np.int64)
+    refuse(frame != values[:, 0], "frame {} is not a whole number", 0, "Frames are counted.")
+    first = 1 if reading.first_frame is None else reading.first_frame
+    refuse(
+        frame < first, f"frame {{}}, and frames count from {first}", 0,
+        "Are all frames of the file one lower? Then say -O first_frame=0, or prediction.first_frame for one side.",
+    )  # fmt: skip
+    track = values[:, 1].astype(np.int64)
+    refuse(track != values[:, 1], "track {} is not a whole number", 1, "Give every object a whole number.")
+    columns: dict[str, Array] = {"frame": frame + (1 - first), "track": track}
+    for place, name in enumerate(MOT_COLUMNS[2:6], start=2):
+        columns[name] = np.ascontiguousarray(values[:, place])
+    if few >= 7 and reading.side == "truth":
+        flag = np.ascontiguousarray(values[:, 6])
+        refuse(
+            (flag > 0) & (flag < 1), "column 7 of the truth is a flag (0 or not), not a score: {}", 6,
+            "Write 1 for rows that are scored.",
+        )  # fmt: skip
+        refuse(np.isnan(flag), "{} where a flag is needed", 6, "Write 1 for rows that are scored.")
+        columns["flag"] = flag
+    elif few >= 7:
+        refuse(np.isnan(values[:, 6]), "{} where a score is needed", 6, "Write 1 where there is none.")
+        columns["score"] = np.ascontiguousarray(values[:, 6])
+    if few >= 8:
+        label = values[:, 7]
+        refuse(~(label == np.floor(label)), "class {} is not a whole number", 7, "Column 8 is the class.")
+        if reading.side == "truth" or (label > 0).any():
+            columns["label"] = label.astype(np.int64)
+    return _tracked(Rows(source, columns, lines), track, reading)
+
+
+def _tracked(rows: Rows, track: Array, reading: Reading) -> Rows:
+    """The rows with a track of their own; -1 is what detectors write that follow nothing."""
+    untracked = track < 0
+    if not untracked.any():
+        return rows
+    if not reading.skip_untracked:
+        row = int(np.argmax(untracked))
+        raise InputError(
+            f"track {track[row]}: a detection that was not tracked?",
+            where=f"{rows.source}, line {rows.lines[row]}",
+            remedy="Say -O untracked=skip to leave such rows out.",
+        )
+    kept = np.flatnonzero(~untracked)
+    return Rows(
+        rows.source, {name: column[kept] for name, column in rows.columns.items()}, rows.lines[kept], rows.frames
+    )
+
+
+def read_kitti(text: bytes, source: str, reading: Reading) -> Rows:
+    """KITTI: frame, id, type, truncated, occluded, alpha, four corners, seven numbers, and a score in predictions."""
+    names = ("frame", "track", "truncated", "occluded", "x", "y", "right", "bottom", "score")
+    places = (0, 1, 3, 4, 6, 7, 8, 9, 17)
+    columns: dict[str, list[float]] = {name: [] for name in names}
+    labels: list[str] = []
+    lines: list[int] = []
+    for number, line in enumerate(_decoded(text, source).splitlines(), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        where = f"{source}, line {number}"
+        if len(fields) not in (17, 18):
+            raise InputError(
+                f"the row has {len(fields)} fields", where=where, remedy="KITTI's rows have 17, or 18 with a score."
+            )
+        for name, place in zip(names, places, strict=True):
+            columns[name].append(_number(fields[place], name, where) if place < len(fields) else 1.0)
+        labels.append(fields[2])
+        lines.append(number)
+    found: dict[str, Array] = {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
+    rows = _whole_columns(found, source, lines, reading, 0)
+    region = np.array([label.lower() == "dontcare" for label in labels], dtype=bool)
+    rows |= {"label": as_object(labels)}
+    if reading.side == "truth":
+        rows |= {"ignore": region}
+        rows.pop("score")
+    else:
+        rows = {name: column for name, column in rows.items() if name not in ("truncated", "occluded")}
+    kept = np.flatnonzero((rows["track"] >= 0) | (region if reading.side == "truth" else False))
+    rows = {name: column[kept] for name, column in rows.items()}
+    if reading.side == "truth":
+        rows["track"] = np.where(rows["ignore"], 0, rows["track"])
+    return Rows(source, rows if lines else {}, np.array(lines, dtype=np.int64)[kept])
+
+
+def read_mots(text: bytes, source: str, reading: Reading) -> Rows:
+    """MOTS: frame, id, class, height, width, and the run lengths of the mask as COCO packs them."""
+    numbers: list[list[float]] = []
+    masks: list[bytes] = []
+    lines: list[int] = []
+    for number, line in enumerate(_decoded(text, source).splitlines(), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        where = f"{source}, line {number}"
+        if len(fields) != 6:
+            raise InputError(f"the row has {len(fields)} fields", where=where, remedy="MOTS's rows have 6.")
+        numbers.append([_number(value, "a number", where) for value in fields[:5]])
+        try:
+            size = [int(fields[3]), int(fields[4])]
+            masks.append(_native.mask_pack({"size": size, "counts": fields[5]}))
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InputError(f"no mask: {error}", where=where, remedy="Give height, width and COCO's counts.") from None
+        lines.append(number)
+    table = np.array(numbers).reshape(len(lines), 5)
+    found = {"frame": table[:, 0], "track": table[:, 1], "label": table[:, 2]}
+    rows = _whole_columns(found, source, lines, reading, 1)
+    rows["mask"] = as_object(masks)
+    if reading.side == "truth":
+        rows["ignore"] = rows["label"] == IGNORED
+    _refuse_overlaps(rows, source, lines)
+    return Rows(source, rows if lines else {}, np.array(lines, dtype=np.int64))
+
+
+def _refuse_overlaps(rows: Mapping[str, Array], source: str, lines: list[int]) -> None:
+    """A pixel belongs to one object: where areas add up to more than what is covered, two masks overlap."""
+    order = np.argsort(rows["frame"], kind="stable")
+    frames = rows["frame"][order]
+    for part in np.split(order, np.flatnonzero(np.diff(frames)) + 1) if len(order) else []:
+        masks = rows["mask"][part].tolist()
+        try:
+            union = _native.mask_area([_native.mask_merge(masks)])[0] if len(masks) > 1 else 0
+        except ValueError as error:
+            raise InputError(
+                str(error), where=f"{source}, line {lines[part[0]]}", remedy="A video has one size."
+            ) from None
+        if len(masks) > 1 and int(_native.mask_area(masks).sum()) != int(union):
+            raise InputError(
+                f"masks of frame {frames[0] if len(part) == 0 else rows['frame'][part[0]]} overlap",
+                where=f"{source}, line {lines[part[0]]}",
+                remedy="In MOTS a pixel belongs to one object. Give other masks as a table with a column 'mask'.",
+            )
+
+
+def _whole_columns(
+    found: dict[str, Array], source: str, lines: list[int], reading: Reading, counted_from: int
+) -> dict[str, Array]:
+    """Frames, tracks and classes as whole numbers; frames moved where the user says that they count otherwise."""
+    rows: dict[str, Array] = dict(found)
+    first = counted_from if reading.first_frame is None else reading.first_frame
+    for name in ("frame", "track", "label"):
+        if name not in found:
+            continue
+        wrong = found[name] != np.floor(found[name])
+        if name == "frame":
+            wrong |= found[name] < first
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"{name} {found[name][row]:g}" + (f", and frames count from {first}" if name == "frame" else ""),
+                where=f"{source}, line {lines[row]}",
+                remedy="It must be a whole number.",
+            )
+        rows[name] = found[name].astype(np.int64)
+    rows["frame"] = rows["frame"] + (counted_from - first)
+    return rows
+
+
+def _decoded(text: bytes, source: str) -> str:
+    try:
+        return text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {text[error.start]:#04x} is not UTF-8 text", where=source, remedy="Save it as UTF-8."
+        ) from None
+
+
+def _number(text: str, what: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"{what} is '{text[:40]}'", where=where, remedy="It must be a number.") from None
+    if not np.isfinite(value):
+        raise InputError(f"{what} is {text[:40]}", where=where, remedy="It must be finite.")
+    return value
+
+
+def read_cvat(text: bytes, source: str, reading: Reading) -> Rows:
+    """CVAT for video 1.1: the boxes of each track. One that is outside is no box; nothing is interpolated."""
+    root = parse_xml(text, source)
+    if root.name != "annotations" or (root.find("track") is None and root.find("image") is not None):
+        raise InputError("holds no tracks", where=source, remedy="Export it as 'CVAT for video 1.1'.")
+    first = 0 if reading.first_frame is None else reading.first_frame
+    columns: dict[str, list[float]] = {name: [] for name in ("frame", "track", "x", "y", "right", "bottom")}
+    labels: list[str] = []
+    lines: list[int] = []
+    for place, node in enumerate(root.all("track")):
+        for box in node.all("box"):
+            where = f"{source}, line {box.line}"
+            if box.attributes.get("outside") == "1":
+                continue
+            frame = box.attributes.get("frame", "")
+            if not frame.isdigit() or int(frame) < first:
+                raise InputError(f"frame is '{frame[:40]}'", where=where, remedy=f"Frames are counted from {first}.")
+            columns["frame"].append(int(frame) - first)
+            columns["track"].append(_track(node, place))
+            for name, key in (("x", "xtl"), ("y", "ytl"), ("right", "xbr"), ("bottom", "ybr")):
+                columns[name].append(float(coordinate(box.attributes.get(key, ""), key, where)))
+            labels.append(node.attributes.get("label", ""))
+            lines.append(box.line)
+    rows: dict[str, Array] = {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
+    rows |= {name: rows[name].astype(np.int64) for name in ("frame", "track")}
+    rows["label"] = as_object(labels)
+    return Rows(source, rows if lines else {}, np.array(lines, dtype=np.int64), _cvat_frames(root))
+
+
+def _track(node: Node, place: int) -> int:
+    text = node.attributes.get("id", "")
+    return int(text) if text.isascii() and text.isdigit() else place
+
+
+def _cvat_frames(root: Node) -> int:
+    """How many frames the head says that the video has."""
+    for meta in root.all("meta"):
+        for name in ("task", "job"):
+            part = meta.find(name)
+            if part is not None and part.value("size").isdigit():
+                return int(part.value("size"))
+    return 0

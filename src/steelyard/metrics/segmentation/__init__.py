@@ -1,1 +1,0 @@
-"""Task `segmentation`: semantic label maps."""

@@ -1,0 +1,291 @@
+"""What is measured of a sequence: what a benchmark takes out, then the sums of HOTA, CLEAR and Identity by class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.block import CellsBlock, SumBlock
+from steelyard.core.frozen import frozen
+from steelyard.core.need import Cells, Sum, Work
+from steelyard.core.pairs import Array
+from steelyard.metrics.tracking.data import DISTRACTOR, SCORED
+from steelyard.metrics.tracking.pairs import Side, TrackPairs, run_ends
+
+EPSILON = float(np.finfo(np.float64).eps)
+ALPHAS: Array = np.arange(0.05, 0.99, 0.05)
+HOTA = ("tp", "fn", "fp", "similarity", "assa", "assre", "asspr")
+LOSSES = ("split", "miss", "merge", "false")
+CLEAR = ("tp", "fn", "fp", "similarity", "idsw", "fragments", "mt", "pt", "ml")
+IDENTITY = ("idtp", "idfn", "idfp")
+REMOVED = ("distractor", "region", "small", "other", "truth")
+MASK_LIFT = 10000.0  # masks of a side do not overlap: as many pairs as can be, as the reference weighs them
+
+
+@frozen
+class Overlaps:
+    """Pairs of rows of one frame that overlap, and how much."""
+
+    truth: Array
+    prediction: Array
+    similarity: Array
+
+
+@frozen
+class Kept:
+    """The rows that are scored, their runs and overlaps, and how many predictions were taken out for which reason."""
+
+    truth: Side
+    prediction: Side
+    runs: Array
+    overlaps: Overlaps
+    removed: Array
+
+    def ends(self, side: int) -> Array:
+        """Where the rows of each run end."""
+        return run_ends((self.truth, self.prediction)[side].run, self.runs)
+
+
+@frozen
+class Tracked:
+    """Sums by run, and what CLEAR does with each row of the truth: its partner, a switch (1), a new fragment (2)."""
+
+    hota: Array
+    losses: Array
+    clear: Array
+    identity: Array
+    partner: Array
+    event: Array
+
+
+def kept(pairs: TrackPairs, work: Work) -> Kept:
+    """What is scored of the pairs, made once."""
+    return work.once("kept", lambda: _kept(pairs))
+
+
+def tracked(pairs: TrackPairs, work: Work, iou: float = 0.5, *, last_match: bool = False) -> Tracked:
+    """The sums of all runs at a threshold of CLEAR and Identity, made once for each."""
+    return work.once(("tracked", iou, last_match), lambda: _tracked(kept(pairs, work), iou, last_match))
+
+
+def _tracked(rows: Kept, iou: float, last_match: bool) -> Tracked:
+    both = []
+    for i, side in enumerate((rows.truth, rows.prediction)):
+        ends = rows.ends(i)
+        both += [side.frame, _native.tracking_codes(side.frame, side.track, ends)[0], ends]
+    pairs = rows.overlaps
+    return Tracked(*_native.tracking_scores(*both, pairs.truth, pairs.prediction, pairs.similarity, iou, last_match))
+
+
+def _kept(pairs: TrackPairs) -> Kept:
+    truth, prediction = pairs.sides
+    runs = np.union1d(truth.run, prediction.run)
+    frames = [truth.frame, run_ends(truth.run, runs), prediction.frame, run_ends(prediction.run, runs)]
+    found = _overlaps(truth, prediction, frames)
+    removed = np.zeros((len(pairs.units), len(REMOVED)))
+    classes = max(1, pairs.facts.size("class"))
+    removed[:, 3], removed[:, 4] = pairs.out[:, 1], pairs.out[:, 0]
+    unscored = truth.role != SCORED
+    removed[:, 4] += np.bincount(truth.run[unscored] // classes, minlength=len(pairs.units))
+    least = pairs.prediction.least
+    if not ((truth.role == DISTRACTOR).any() or len(pairs.regions.row) or least > 0):
+        if not unscored.any():
+            return Kept(truth, prediction, runs, found, removed)
+        gone = np.zeros(len(prediction.run), dtype=bool)
+    else:
+        lift = MASK_LIFT if truth.mask is not None else 0.0
+        partner = _native.tracking_matches(*frames, found.truth, found.prediction, found.similarity, lift)
+        reasons = [
+            (partner >= 0) & (truth.role[partner] == DISTRACTOR) if len(truth.role) else np.zeros(len(partner), bool),
+            (partner < 0) & _inside(prediction, pairs.regions, classes),
+            (partner < 0) & (prediction.box[:, 3] - prediction.box[:, 1] <= least + EPSILON),
+        ]
+        gone = np.zeros(len(prediction.run), dtype=bool)
+        for place, reason in enumerate(reasons):
+            counted = prediction.run[reason & ~gone] // classes
+            removed[:, place] = np.bincount(counted, minlength=len(pairs.units))
+            gone |= reason
+    keep = truth.role == SCORED, ~gone
+    inside = np.flatnonzero(keep[0][found.truth] & keep[1][found.prediction])
+    rank = [(np.cumsum(mask) - 1).astype(np.int32) for mask in keep]
+    overlaps = Overlaps(rank[0][found.truth[inside]], rank[1][found.prediction[inside]], found.similarity[inside])
+    sides = truth.take(np.flatnonzero(keep[0])), prediction.take(np.flatnonzero(keep[1]))
+    return Kept(*sides, runs, overlaps, removed)
+
+
+def _overlaps(truth: Side, prediction: Side, frames: list[Array]) -> Overlaps:
+    if truth.mask is None or prediction.mask is None:
+        return Overlaps(*_native.tracking_overlaps(truth.box, *frames[:2], prediction.box, *frames[2:]))
+    rows: list[Array] = [np.zeros(0, np.int32)]
+    columns: list[Array] = [np.zeros(0, np.int32)]
+    values: list[Array] = [np.zeros(0)]
+    for first, last, start, stop in _shared_frames(truth, prediction):
+        iou = _native.mask_iou(
+            prediction.mask[start:stop].tolist(), truth.mask[first:last].tolist(), np.zeros(last - first, np.uint8)
+        ).T
+        i, j = np.nonzero(iou > 0)
+        rows.append((first + i).astype(np.int32))
+        columns.append((start + j).astype(np.int32))
+        values.append(iou[i, j])
+    return Overlaps(np.concatenate(rows), np.concatenate(columns), np.concatenate(values))
+
+
+def _shared_frames(truth: Side, prediction: Side) -> list[tuple[int, int, int, int]]:
+    """Rows of the frames that both sides have: begin and end in the truth, then in the predictions."""
+    keys = [[side.run, side.frame] for side in (truth, prediction)]
+    if not len(truth.run) or not len(prediction.run):
+        return []
+    starts: list[Array] = [np.flatnonzero(np.append(True, (np.diff(a) != 0) | (np.diff(b) != 0))) for a, b in keys]
+    ends: list[Array] = [np.append(begin[1:], len(a)) for begin, (a, _) in zip(starts, keys, strict=True)]
+    place = {
+        (int(keys[1][0][s]), int(keys[1][1][s])): (int(s), int(e)) for s, e in zip(starts[1], ends[1], strict=True)
+    }
+    found = []
+    for begin, end in zip(starts[0], ends[0], strict=True):
+        other = place.get((int(keys[0][0][begin]), int(keys[0][1][begin])))
+        if other is not None:
+            found.append((int(begin), int(end), *other))
+    return found
+
+
+def _inside(prediction: Side, regions: Side, classes: int) -> Array:
+    """Which predictions lie by more than half inside a region of their frame: one box, or all masks together."""
+    inside = np.zeros(len(prediction.run), dtype=bool)
+    if not len(regions.row):
+        return inside
+    owner, region_owner = prediction.run // classes, regions.run // classes
+    by_frame: dict[tuple[int, int], list[int]] = {}
+    for i, key in enumerate(zip(region_owner.tolist(), regions.frame.tolist(), strict=True)):
+        by_frame.setdefault(key, []).append(i)
+    for i, key in enumerate(zip(owner.tolist(), prediction.frame.tolist(), strict=True)):
+        near = by_frame.get(key)
+        if near is None:
+            continue
+        if prediction.mask is not None and regions.mask is not None:
+            union = regions.mask[near[0]] if len(near) == 1 else _native.mask_merge(regions.mask[near].tolist())
+            packed = union if isinstance(union, bytes) else _native.mask_pack(union)
+            share = _native.mask_iou([prediction.mask[i]], [packed], np.ones(1, np.uint8))
+            inside[i] = bool((share > 0.5 + EPSILON).any())
+        else:
+            inside[i] = bool((_shares(prediction.box[i], regions.box[near]) > 0.5 + EPSILON).any())
+    return inside
+
+
+def _shares(box: Array, regions: Array) -> Array:
+    """The share of a box that lies in each region."""
+    area = (box[2] - box[0]) * (box[3] - box[1])
+    if not area > EPSILON:
+        return np.zeros(len(regions))
+    low, high = np.maximum(box[:2], regions[:, :2]), np.minimum(box[2:], regions[:, 2:])
+    shared = np.maximum(high - low, 0)
+    found: Array = shared[:, 0] * shared[:, 1] / area
+    return found
+
+
+def _cells(pairs: TrackPairs, rows: Kept, values: Array) -> CellsBlock:
+    """Values of each run as cells of its sequence, by class."""
+    classes = max(1, pairs.facts.size("class"))
+    flat = values.reshape(len(rows.runs), -1)
+    width = flat.shape[1]
+    run, column = np.nonzero(flat)
+    owner, group = rows.runs[run] // classes, rows.runs[run] % classes
+    axes: tuple[str | int, ...] = ("class", *values.shape[1:])
+    return CellsBlock.of(axes, pairs.facts, owner, group * width + column, flat[run, column])
+
+
+@frozen
+class HotaCells(Cells):
+    """By class and threshold: the counts and sums of HOTA."""
+
+    name = "tracking.hota"
+
+    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+        """Seven sums of 19 thresholds."""
+        return _cells(pairs, kept(pairs, work), tracked(pairs, work).hota)
+
+
+@frozen
+class SequenceHota(Cells):
+    """By class: HOTA of the sequence, and 1 where it has one."""
+
+    name = "tracking.sequence_hota"
+
+    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+        """Two values."""
+        sums = tracked(pairs, work).hota
+        tp, fn, fp, assa = (sums[:, i] for i in (0, 1, 2, 4))
+        every, found = tp + fn + fp, tp > 0
+        product = np.divide(tp, every, out=np.zeros_like(tp), where=every > 0)
+        product *= np.divide(assa, tp, out=np.zeros_like(tp), where=found)
+        value = np.zeros(len(sums))
+        for place in range(len(ALPHAS)):
+            value += np.sqrt(product[:, place])
+        there = (every[:, 0] > 0).astype(np.float64)
+        return _cells(pairs, kept(pairs, work), np.stack([value / len(ALPHAS), there], axis=1))
+
+
+@frozen
+class LossCells(Cells):
+    """By class and threshold: what association loses to splits, misses, merges and false boxes."""
+
+    name = "tracking.losses"
+
+    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+        """Four sums of 19 thresholds."""
+        return _cells(pairs, kept(pairs, work), tracked(pairs, work).losses)
+
+
+@frozen
+class ClearCells(Cells):
+    """By class: the counts of CLEAR at a threshold, and of Identity behind them."""
+
+    name = "tracking.clear"
+
+    iou: float = 0.5
+
+    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+        """Nine sums of CLEAR and three of Identity."""
+        sums = tracked(pairs, work, self.iou)
+        return _cells(pairs, kept(pairs, work), np.concatenate([sums.clear, sums.identity], axis=1))
+
+
+@frozen
+class SequenceMotaCells(Cells):
+    """By class: MOTA of the sequence, and 1 where it has one."""
+
+    name = "tracking.sequence_mota"
+
+    iou: float = 0.5
+
+    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+        """Two values."""
+        tp, fn, fp, _, idsw = tracked(pairs, work, self.iou).clear.T[:5]
+        there = tp + fn > 0
+        value = np.divide(tp - fp - idsw, tp + fn, out=np.zeros(len(tp)), where=there)
+        return _cells(pairs, kept(pairs, work), np.stack([value, there.astype(np.float64)], axis=1))
+
+
+@frozen
+class SequenceSum(Sum):
+    """Of sequences: their number, and their frames."""
+
+    name = "tracking.sequences"
+
+    def measure(self, pairs: TrackPairs, work: Work) -> SumBlock:
+        """One, and the length."""
+        return SumBlock(np.stack([np.ones(len(pairs.units)), pairs.frames], axis=1))
+
+
+@frozen
+class RemovedSum(Sum):
+    """What was taken out before scoring: predictions by reason, then rows of the truth."""
+
+    name = "tracking.removed"
+    drawn = False
+
+    def measure(self, pairs: TrackPairs, work: Work) -> SumBlock:
+        """Five counts."""
+        return SumBlock(kept(pairs, work).removed)
+
+
+SEQUENCES, REMOVED_ROWS = SequenceSum(), RemovedSum()

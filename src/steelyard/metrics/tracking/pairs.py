@@ -1,0 +1,263 @@
+"""Both sides of tracking by sequence, class and frame."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.align.sets import SetPairs, join_sets
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.facts import Axis, Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.options import Options
+from steelyard.core.pairs import Array, Coverage
+from steelyard.core.records import Records, constant_in_unit, factorize
+from steelyard.core.task import Policy
+from steelyard.metrics.tracking.data import OUT, REGION, SCORED, TRUTH, TrackRecords, prepare, rows_there
+
+
+@frozen
+class Side:
+    """Rows of one side by run (sequence and class), frame, and as the source has them.
+
+    `run` is the unit times the number of classes plus the class; `box` are corners (left, top, right, low), or `mask`
+    are packed masks. `role` says what a row is for.
+    """
+
+    row: Array
+    run: Array
+    frame: Array
+    track: Array
+    box: Array
+    mask: Array | None
+    role: Array
+
+    def take(self, rows: Array) -> Side:
+        """Some of the rows."""
+        mask = None if self.mask is None else self.mask[rows]
+        return Side(
+            self.row[rows], self.run[rows], self.frame[rows], self.track[rows], self.box[rows], mask,
+            self.role[rows],
+        )  # fmt: skip
+
+
+@frozen
+class TrackPairs:
+    """Both sides by run. `regions` are rows of the truth; `out` counts rows that the options left out, by side."""
+
+    truth: TrackRecords
+    prediction: TrackRecords
+    units: Array
+    facts: Facts
+    coverage: Coverage
+    weight: Array | None
+    sides: tuple[Side, Side]
+    regions: Side
+    frames: Array
+    joined: SetPairs
+    out: Array
+
+    def by(self, name: str) -> tuple[Array, Array]:
+        """The class of every row of both sides, or a column of the truth that is constant in each sequence."""
+        if name == "label" and "label" in self.facts.holds:
+            shown = np.array(self.facts.axes["class"].shown, dtype=object)
+            runs = np.concatenate([side.run for side in self.sides])
+            return shown[runs % len(shown)], runs // len(shown)
+        joined = self.joined
+        values = self.truth.find(name)
+        own = {column.name for column in TRUTH.columns}
+        if values is None or (name in own and name != "sequence"):
+            if name in own and values is not None:
+                raise InputError(
+                    f"'{name}' varies inside a sequence, and slicing by it would cut tracks",
+                    where=self.truth.source,
+                    remedy="Slice by what holds for whole sequences (camera, light), or by label.",
+                )
+            known = [*(["label"] if "label" in self.facts.holds else []), *self.truth.other]
+            raise InputError(
+                f"tracking cannot be sliced by '{name}'", where=self.truth.source, remedy=nearest(name, known)
+            )
+        first = np.full(len(self.units), -1, dtype=np.int64)
+        first[joined.truth_owner[::-1]] = joined.truth_row[::-1]
+        codes = factorize(values[joined.truth_row])[1][0]
+        own_code = np.full(len(self.units), -1, dtype=np.int64)
+        own_code[joined.truth_owner[::-1]] = codes[::-1]
+        varies = np.flatnonzero(own_code[joined.truth_owner] != codes)
+        if len(varies):
+            row = int(joined.truth_row[varies[0]])
+            raise InputError(
+                f"'{name}' varies inside sequence '{self.truth['sequence'][row]}', and slicing by it would cut tracks",
+                where=self.truth.place(row),
+                remedy="A column to slice by must be the same in all rows of a sequence.",
+            )
+        return values[first], np.arange(len(self.units))
+
+    def where(self, keep: Array) -> TrackPairs:
+        """The rows that a mask over both sides keeps, as `by` gives them. All units stay."""
+        if len(keep) == len(self.units) and len(keep) != sum(len(side.run) for side in self.sides):
+            kept = [np.flatnonzero(keep[side.run // max(1, self.facts.size("class"))]) for side in self.sides]
+        else:
+            cut = len(self.sides[0].run)
+            kept = [np.flatnonzero(keep[:cut]), np.flatnonzero(keep[cut:])]
+        return replace(self, sides=(self.sides[0].take(kept[0]), self.sides[1].take(kept[1])))
+
+
+def corners_of(records: Records) -> Array:
+    """The boxes as left, top, right, low. The right edge of x and w is their sum, rounded once."""
+    box = np.empty((len(records), 4))
+    if "x" not in records:
+        return np.zeros((len(records), 4))
+    box[:, 0], box[:, 1] = records["x"], records["y"]
+    if "right" in records and "bottom" in records:
+        box[:, 2], box[:, 3] = records["right"], records["bottom"]
+    else:
+        np.add(records["x"], records["w"], out=box[:, 2])
+        np.add(records["y"], records["h"], out=box[:, 3])
+    return box
+
+
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> TrackPairs:
+    """Join by sequence, and lay the rows of both sides by class and frame."""
+    return _pair(*prepare(truth, prediction, options), policy)
+
+
+def _pair(truth: TrackRecords, prediction: TrackRecords, policy: Policy) -> TrackPairs:
+    joined = join_sets(truth, prediction, "sequence", "frame", policy, weight="sample_weight")
+    filled = [bool(rows_there(side).any()) for side in (truth, prediction)]
+    if ("mask" in truth) != ("mask" in prediction) and all(filled):
+        has, lacks = (truth, prediction) if "mask" in truth else (prediction, truth)
+        raise InputError(
+            f"{has.source} has masks and {lacks.source} has none", remedy="Give masks on both sides, or boxes on both."
+        )
+    axis, codes = _axis(truth, prediction, all(filled))
+    classes = max(1, len(axis))
+    tracks = _tracks(truth, prediction)
+    every = (
+        _side(truth, joined.truth_row, joined.truth_owner, codes[0], classes, tracks[0]),
+        _side(prediction, joined.prediction_row, joined.prediction_owner, codes[1], classes, tracks[1]),
+    )
+    out = np.zeros((len(joined.units), 2))
+    for i, side in enumerate(every):
+        gone = side.run[(side.role == OUT) & (side.frame >= 0)] // classes
+        out[:, i] = np.bincount(gone, minlength=len(joined.units))
+    regions = every[0].take(np.flatnonzero(every[0].role == REGION))
+    return TrackPairs(
+        truth, prediction, joined.units,
+        Facts({"class": axis}, {}, frozenset({"label"} if axis.ids != ("object",) else ())),
+        joined.coverage, joined.weight, (_looked_at(every[0]), _looked_at(every[1])), regions, _frames(joined), joined,
+        out,
+    )  # fmt: skip
+
+
+def _looked_at(side: Side) -> Side:
+    gone = side.role >= REGION
+    return side.take(np.flatnonzero(~gone)) if gone.any() else side
+
+
+def _tracks(truth: Records, prediction: Records) -> tuple[Array, Array]:
+    """Tracks of both sides as whole numbers: their own, or places among the texts."""
+    sides = truth["track"], prediction["track"]
+    if all(side.dtype.kind in "iu" for side in sides):
+        return sides[0].astype(np.int64, copy=False), sides[1].astype(np.int64, copy=False)
+    codes = factorize(*sides)[1]
+    return codes[0], codes[1]
+
+
+def _axis(truth: TrackRecords, prediction: TrackRecords, filled: bool) -> tuple[Axis, list[Array]]:
+    """The classes that are scored, in order, and each row's place among them (the first for rows of none)."""
+    named: list[set[str]] = []
+    for side in (truth, prediction):
+        looked = np.unique(side.group[side.role == SCORED])
+        named.append({side.groups[i] for i in looked.tolist()})
+    if filled and (("" in named[0]) != ("" in named[1])) and all(named):
+        has, lacks = (truth, prediction) if "" in named[1] else (prediction, truth)
+        raise InputError(
+            f"{has.source} has classes and {lacks.source} has none",
+            where=lacks.source,
+            remedy="Give both sides a label, or neither.",
+        )
+    found = (named[0] | named[1]) or {""}
+    if found > {""}:
+        found.discard("")
+    numbers = all(text.isascii() and text.isdigit() for text in found)
+    labels = sorted(found, key=int if numbers else str)
+    place = {text: i for i, text in enumerate(labels)}
+    own = [
+        np.array([place.get(text, 0) for text in side.groups] or [0], dtype=np.int64)[side.group]
+        for side in (truth, prediction)
+    ]
+    return Axis(tuple(label or "object" for label in labels), whole=True), own
+
+
+def _frames(joined: SetPairs) -> Array:
+    """How many frames each sequence has: as given, or up to the last row of either side."""
+    units = len(joined.units)
+    last, first = np.full(units, -1.0), np.full(units, np.inf)
+    for records, rows, owner in (
+        (joined.truth, joined.truth_row, joined.truth_owner),
+        (joined.prediction, joined.prediction_row, joined.prediction_owner),
+    ):
+        there = rows_there(records)[rows]
+        frame = records["frame"][rows][there].astype(np.float64)
+        np.maximum.at(last, owner[there], frame)
+        np.minimum.at(first, owner[there], frame)
+    counted = np.where(first < 1, last + 1, np.maximum(last, 0))
+    if "frames" not in joined.truth:
+        return counted
+    given = constant_in_unit(joined.truth, "frames", joined.truth_owner, joined.truth_row, units)
+    beyond = ~np.isnan(given) & (counted > given)
+    if beyond.any():
+        unit = int(np.argmax(beyond))
+        raise InputError(
+            f"sequence '{joined.units[unit]}' has {given[unit]:g} frames, and a row is in frame {last[unit]:g}",
+            where=_last_row(joined, unit, last[unit]),
+            remedy="Is it the same video, and do both sides count frames alike?",
+        )
+    return np.where(np.isnan(given), counted, given)
+
+
+def _last_row(joined: SetPairs, unit: int, frame: float) -> str:
+    for records, rows, owner in (
+        (joined.prediction, joined.prediction_row, joined.prediction_owner),
+        (joined.truth, joined.truth_row, joined.truth_owner),
+    ):
+        hit = np.flatnonzero((owner == unit) & (records["frame"][rows] == frame))
+        if len(hit):
+            return records.where(int(rows[hit[0]]), "frame")
+    return joined.truth.source
+
+
+def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classes: int, track: Array) -> Side:
+    """The rows of one side by run and frame. A track that stands twice in a frame is an error."""
+    frame = np.where(rows_there(records), records["frame"], -1).astype(np.int64)
+    run, frames = owner * classes + group[rows], frame[rows]
+    if not _rises(run, frames):
+        order = np.lexsort((frames, run))
+        rows, run = rows[order], run[order]
+    mask = records["mask"][rows] if "mask" in records else None
+    side = Side(rows, run, frame[rows], track[rows], corners_of(records)[rows], mask, records.role[rows])
+    looked = _looked_at(side)
+    _, twice = _native.tracking_codes(looked.frame, looked.track, run_ends(looked.run, np.unique(looked.run)))
+    if twice >= 0:
+        same = (looked.run == looked.run[twice]) & (looked.frame == looked.frame[twice])
+        same &= looked.track == looked.track[twice]
+        before, again = (int(looked.row[i]) for i in np.flatnonzero(same)[:2])
+        raise InputError(
+            f"track {records['track'][again]} stands twice in frame {looked.frame[twice]} of sequence "
+            f"'{records['sequence'][again]}', also at {records.place(before)}",
+            where=records.where(again, "track"),
+            remedy="A track has one box a frame. Are ids given by class? Then name the label.",
+        )
+    return side
+
+
+def run_ends(run: Array, runs: Array) -> Array:
+    """Where the rows of each run end."""
+    return np.searchsorted(run, runs, side="right").astype(np.int64)
+
+
+def _rises(run: Array, frame: Array) -> bool:
+    step = np.diff(run)
+    return bool(((step > 0) | ((step == 0) & (np.diff(frame) >= 0))).all())

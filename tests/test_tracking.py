@@ -1,0 +1,110 @@
+"""Task tracking: TrackEval's outputs on its own goldens, by sequence and combined, from files and from memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+
+GOLDENS = json.loads((Path(__file__).parent / "goldens" / "tracking.json").read_text())
+ALPHAS = [f"{alpha:g}" for alpha in np.arange(0.05, 0.99, 0.05)]
+BENCHMARK = {"MOT17": "mot17", "MOT20": "mot20", "MOT15": "mot15", "MOT17_no_preproc": "mot15"}
+COUNTS = {
+    "CLR_TP": None, "CLR_FN": "fn", "CLR_FP": "fp", "IDSW": "idsw", "Frag": "fragments", "MT": "mt", "PT": "pt", "ML": "ml",
+}  # fmt: skip
+CURVES = {
+    "HOTA": "hota", "DetA": "deta", "AssA": "assa", "DetRe": "detre", "DetPr": "detpr", "AssRe": "assre",
+    "AssPr": "asspr", "LocA": "loca",
+}  # fmt: skip
+RATES = {
+    "MOTA": "mota", "MOTP": "motp", "MODA": "moda", "sMOTA": "smota", "CLR_Re": "recall", "CLR_Pr": "precision",
+    "MTR": "mtr", "MLR": "mlr", "FP_per_frame": "fpf",
+}  # fmt: skip
+IDENTITY = {"IDF1": "idf1", "IDR": "idr", "IDP": "idp"}
+SPECS = [
+    *CURVES.values(),
+    *(f"{name}@{alpha}" for name in CURVES.values() for alpha in ALPHAS),
+    *(name for name in COUNTS.values() if name),
+    *RATES.values(),
+    *IDENTITY.values(),
+]
+
+
+def write(folder: Path, sequences: dict[str, dict[str, Any]]) -> tuple[Path, Path]:
+    for name, sequence in sequences.items():
+        place = folder / "truth" / name
+        (place / "gt").mkdir(parents=True)
+        (place / "gt" / "gt.txt").write_text(sequence["gt"])
+        (place / "seqinfo.ini").write_text(f"[Sequence]\nname={name}\nseqLength={sequence['frames']}\nframeRate=30\n")
+        (folder / "found").mkdir(exist_ok=True)
+        (folder / "found" / f"{name}.txt").write_text(sequence["tracker"])
+    return folder / "truth", folder / "found"
+
+
+def check(value: Any, golden: dict[str, Any]) -> None:
+    """Every number of one golden result; `value(spec)` is ours."""
+    hota, clear, identity = golden["HOTA"], golden["CLEAR"], golden["Identity"]
+    any_box = hota["HOTA_TP"][0] + hota["HOTA_FN"][0] + hota["HOTA_FP"][0] > 0
+    matched = hota["HOTA_TP"][0] > 0
+    for field, name in CURVES.items():
+        known = any_box if field != "LocA" else matched
+        expected = np.array(hota[field]) if known else np.full(19, np.nan)  # TrackEval prints 0, and 1 for LocA
+        ours = np.array([value(f"{name}@{alpha}") for alpha in ALPHAS])
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(value(name), np.mean(expected), rtol=0, atol=1e-12, err_msg=name)
+    for field, name in COUNTS.items():
+        if name:
+            assert value(name) == clear[field], name
+    truths, found = clear["CLR_TP"] + clear["CLR_FN"], clear["CLR_TP"] + clear["CLR_FP"]
+    over = {"MOTP": clear["CLR_TP"], "CLR_Pr": found, "FP_per_frame": clear["CLR_Frames"]}
+    for field, name in RATES.items():
+        divisor = over.get(field, truths)
+        if field == "FP_per_frame" and not divisor:
+            continue  # TrackEval forgets the frames of a sequence that is empty on one side
+        expected = clear[field] if divisor else np.nan
+        np.testing.assert_allclose(value(name), expected, rtol=0, atol=1e-12, err_msg=name)
+    over = {"IDF1": truths + found, "IDR": truths, "IDP": found}
+    for field, name in IDENTITY.items():
+        expected = identity[field] if over[field] else np.nan
+        np.testing.assert_allclose(value(name), expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("run", list(GOLDENS["mot"]["runs"]))
+def test_mot_goldens(run: str, tmp_path: Path) -> None:
+    truth, found = write(tmp_path, GOLDENS["mot"]["sequences"])
+    options = {"benchmark": BENCHMARK[run], "degenerate": "keep"}
+    report = sy.evaluate("tracking", truth, found, SPECS, options=options, confidence=None)
+    results = GOLDENS["mot"]["runs"][run]["results"]
+    units = report.units()
+    for place, name in enumerate(units.units.tolist()):
+        check(lambda spec, place=place: units.values[spec][place], results[name])
+    combined = results["COMBINED_SEQ"]
+    combined["CLEAR"]["CLR_Frames"] = 0  # those of the sequences that TrackEval counts
+    check(lambda spec: report[spec].value, combined)
+    frames = sum(sequence["frames"] for sequence in GOLDENS["mot"]["sequences"].values())
+    assert report["fpf"].value == combined["CLEAR"]["CLR_FP"] / frames
+
+
+@pytest.mark.parametrize("label", ["car", "pedestrian"])
+def test_kitti_goldens(label: str, tmp_path: Path) -> None:
+    golden = GOLDENS["kitti"]
+    for side, key in (("truth/label_02", "gt"), ("found/data", "tracker")):
+        (tmp_path / side).mkdir(parents=True)
+        (tmp_path / side / "0000.txt").write_text(golden[key])
+    specs = [spec if "(" in spec else f"{spec}(label={label})" for spec in SPECS]
+    report = sy.evaluate(
+        "tracking", tmp_path / "truth", tmp_path / "found", specs, options={"benchmark": "kitti"}, confidence=None
+    )
+    check(lambda spec: report[f"{spec}(label={label})"].value, golden[label]["results"]["COMBINED_SEQ"])
+
+
+def test_mots_goldens(tmp_path: Path) -> None:
+    golden = GOLDENS["mots"]
+    truth, found = write(tmp_path, {"M1": golden})
+    report = sy.evaluate("tracking", truth, found, SPECS, options={"benchmark": "mots"}, confidence=None)
+    check(lambda spec: report[spec].value, golden["pedestrian"]["results"]["COMBINED_SEQ"])
