@@ -76,7 +76,7 @@ clean:
 $(PY):
 	@$(PYTHON) tools/make_venv.py $(VENV)
 
-# Editable, so that the Python sources are used as they stand; a change of the native ones builds anew.
+# Editable, so that the Python sources are used as they stand; a change of the native ones builds again.
 $(VENV)/installed: $(NATIVE) | $(PY)
 	@echo "Building and installing Steelyard (about a minute) ..."
 	@$(PIP) install --editable .

@@ -4,7 +4,7 @@
 
 Targets: at most 8 MB, ready within 1.5 s, a filter within 150 ms. Times in the browser are its own clock's
 (performance.now), from the start of loading until the explorer can be used, and from an input until the rows and the
-picture have been laid out anew; each is the median of five.
+picture have been laid out again; each is the median of five.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fuzz saved states: containers and accumulators, damaged anywhere, and changed with a checksum that fits again.
 
-What is damaged must be an InputError. What was changed and signed anew may be anything: it must not reach the native
+What is damaged must be an InputError. What was changed and signed again may be anything: it must not reach the native
 core unchecked, so a crash or a sanitizer's report is a find; any exception is a refusal.
 """
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from drawn import DRAW, Data
+from drawn_maps import objects
 
 
 def arrays(data: Data) -> Data:
@@ -20,6 +21,16 @@ def arrays(data: Data) -> Data:
             np.array(values, dtype=None if plain else object) if not isinstance(column, np.ndarray) else column
         )
     return changed
+
+
+def maps(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same change of every map."""
+    return lambda column: objects([change(one) for one in column])
+
+
+def rim(grid: Any) -> Any:
+    """The first row as void."""
+    return np.concatenate([np.full_like(grid[:1], 255), grid[1:]])
 
 
 def classified(seed: int, rows: int = 150) -> tuple[Data, Data]:
@@ -280,6 +291,12 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "pixels": (scaled(1, "value", 300), "scale-of-values", "error"),
         "one logit": (put(1, "logit", lambda d: d[1]["logit"] * 0 - 4.6), "constant-logits", "warning"),
         "the truth": (put(1, "value", lambda d: d[0]["value"].copy()), "copies-of-truth", "warning"),
+    },
+    "segmentation": {
+        "one off": (put(1, "map", lambda d: maps(lambda m: m + 1)(d[1]["map"])), "labels-shifted", "error"),
+        "void": (put(0, "map", lambda d: maps(rim)(d[0]["map"])), "void-counted", "warning"),
+        "one class": (put(1, "map", lambda d: maps(lambda m: m * 0)(d[1]["map"])), "one-class", "warning"),
+        "other sizes": (put(1, "map", lambda d: maps(lambda m: m[1:])(d[1]["map"])), "maps-refused", "error"),
     },
     "keypoints": {
         "left and right": (mirrored, "left-and-right", "error"),

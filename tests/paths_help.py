@@ -84,9 +84,11 @@ POLICIES = {
     "labels": {"missing": "skip", "extra": "skip"},
     "rankings": {"missing": "worst", "extra": "skip"},
     "captions": {"missing": "worst", "extra": "skip"},
+    "segmentation": {"missing": "worst", "extra": "skip"},
     "tracking": {"missing": "worst", "extra": "skip"},
 }
-WEIGHED = ("weights", "sequences", "ellipses", "rankings", "captions", "tracking")  # have a column `sample_weight`
+# have a column `sample_weight`
+WEIGHED = ("weights", "sequences", "ellipses", "rankings", "captions", "segmentation", "tracking")
 SITES = ("p, q", "p", "p")
 CUTS = ("r", "q, r", "r")
 

@@ -50,9 +50,9 @@ def test_fault_is_found(task: str, name: str) -> None:
         assert any(f"({code})" in note and f'sy.check("{task}"' in note for note in notes), notes
 
 
-def evaluated(task: str, data: Any) -> tuple[str, ...]:
+def evaluated(task: str, data: Any, **settings: Any) -> tuple[str, ...]:
     metric = {"labels": "accuracy", "ellipses": "precision", "captions": "bleu@1"}.get(task)
-    return sy.evaluate(task, data[0], data[1], metric, confidence=None).notes
+    return sy.evaluate(task, data[0], data[1], metric, confidence=None, **settings).notes
 
 
 @pytest.mark.parametrize("task", list(TASKS))
@@ -60,10 +60,13 @@ def evaluated(task: str, data: Any) -> tuple[str, ...]:
 def test_samples_are_healthy(task: str, model: str) -> None:
     sample = catalogue.samples()[task]
     truth, given = SAMPLES / task / sample.truth, SAMPLES / task / (sample.a if model == "model_a" else sample.b)
-    report = sy.check(task, truth, given)
+    places = {name: SAMPLES / task / value for name, value in sample.options.items()}
+    options = {name: str(path) if path.is_file() else sample.options[name] for name, path in places.items()}
+    report = sy.check(task, truth, given, options=options)
     assert not report.errors + report.warnings, report
-    assert not sy.check(task, truth).errors
-    assert not [note for note in evaluated(task, (truth, given)) if "steelyard check" in note]
+    assert not sy.check(task, truth, options=options).errors
+    notes = evaluated(task, (truth, given), options=options)
+    assert not [note for note in notes if "steelyard check" in note]
 
 
 @pytest.mark.parametrize("task", list(TASKS))

@@ -22,7 +22,7 @@ from vlm_help import Scripted, completion, frames_csv, grey_of, picture, sent_gr
 
 from steelyard.core.errors import InputError
 from steelyard.vlm import images, wire
-from steelyard.vlm.backend import Hopeless, ModelOptions, Reply, open_backend
+from steelyard.vlm.backend import ModelOptions, PermanentError, Reply, open_backend
 from steelyard.vlm.completions import error_detail, read_completion
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import NAME, Journal, Reading, Turn, read_journal
@@ -128,7 +128,7 @@ def silent() -> Iterator[str]:
 
 
 def test_a_server_that_never_answers_ends_the_run(silent: str, frames, tmp_path: Path) -> None:
-    with pytest.raises(Hopeless, match=r"3 readings failed .*: no answer within 0.2 s after 2 attempts"):
+    with pytest.raises(PermanentError, match=r"3 readings failed .*: no answer within 0.2 s after 2 attempts"):
         ask(silent, frames, tmp_path / "run", timeout=0.2, concurrency=1)
     assert len(read_journal(tmp_path / "run")) == 3
 
@@ -163,7 +163,7 @@ def test_equal_refusals_end_the_run_with_the_servers_words(status: int, frames, 
 def test_what_cannot_pass_says_the_servers_words(status: int, frames, tmp_path: Path) -> None:
     with (
         serving(lambda h, n, b: h.send({"error": {"message": "no such luck"}}, status)) as server,
-        pytest.raises(Hopeless, match=f"{status}: no such luck"),
+        pytest.raises(PermanentError, match=f"{status}: no such luck"),
     ):
         ask(server.url, frames, tmp_path / "run")
 

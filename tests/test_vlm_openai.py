@@ -10,7 +10,7 @@ import pytest
 from vlm_help import completion, frames_csv, sent_grey, serving
 
 from steelyard.core.errors import InputError
-from steelyard.vlm.backend import Hopeless, ModelOptions, open_backend
+from steelyard.vlm.backend import ModelOptions, PermanentError, open_backend
 from steelyard.vlm.completions import retry_after
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import NAME, read_journal
@@ -163,7 +163,7 @@ def test_retry_after_is_honoured(frames, tmp_path: Path) -> None:
 def test_the_run_gives_up_when_nothing_works(frames, tmp_path: Path) -> None:
     with serving(failing(10**6, lambda h: h.send({}, 500))) as server:
         backend = open_backend(f"openai:small@{server.url}", ModelOptions(retries=1, concurrency=1))
-        with pytest.raises(Hopeless, match="3 readings failed one after the other"):
+        with pytest.raises(PermanentError, match="3 readings failed one after the other"):
             run(frames, backend, DIRECT, tmp_path / "run", give_up=3)
         backend.close()
         assert len(server.requests) <= 6
@@ -183,7 +183,7 @@ def test_a_rate_is_kept(frames, tmp_path: Path) -> None:
 def test_what_cannot_pass_ends_the_run(status: int, text: str, frames, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("MY_KEY", SECRET)
     echo = {"error": {"message": f"Incorrect API key provided: {SECRET}"}}
-    with serving(lambda h, n, b: h.send(echo, status)) as server, pytest.raises(Hopeless, match=text) as caught:
+    with serving(lambda h, n, b: h.send(echo, status)) as server, pytest.raises(PermanentError, match=text) as caught:
         ask(server.url, frames, tmp_path / "run", key_variable="MY_KEY", concurrency=1)
     assert SECRET not in str(caught.value)
     assert len(server.requests) <= 3
@@ -199,7 +199,7 @@ def test_a_server_that_echoes_the_key(frames, tmp_path: Path, monkeypatch) -> No
 
 
 def test_nobody_is_there(frames, tmp_path: Path) -> None:
-    with pytest.raises(Hopeless, match=r"http://127.0.0.1:9/v1 cannot be reached .*Is the server running"):
+    with pytest.raises(PermanentError, match=r"http://127.0.0.1:9/v1 cannot be reached .*Is the server running"):
         ask("http://127.0.0.1:9/v1", frames, tmp_path / "run", retries=2)
 
 

@@ -113,8 +113,8 @@ def main() -> None:
     os.environ.setdefault("YOLO_CONFIG_DIR", tempfile.mkdtemp())
     import torchmetrics  # noqa: F401  before torchvision seems to be there
 
-    told = importlib.metadata.version  # Ultralytics asks for torchvision's version when it is imported, and no more
-    importlib.metadata.version = lambda name: "0.0" if name == "torchvision" else told(name)
+    version = importlib.metadata.version  # Ultralytics asks for torchvision's version when it is imported, and no more
+    importlib.metadata.version = lambda name: "0.0" if name == "torchvision" else version(name)
     from test_boxes_parity import draw
 
     cases: list[dict[str, Any]] = []
@@ -125,7 +125,7 @@ def main() -> None:
             cases.append({**case, "ultralytics": undefined(ultralytics_values(data, untied(results)))})
     made = {
         "command": "python tools/make_disagreement_goldens.py REFERENCES",
-        "versions": {name: told(name) for name in ("numpy", "torch", "pycocotools", "torchmetrics", "ultralytics")},
+        "versions": {name: version(name) for name in ("numpy", "torch", "pycocotools", "torchmetrics", "ultralytics")},
         "cases": cases,
     }  # fmt: skip
     path = ROOT / "tests" / "goldens" / "disagreements.json"

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import make_labels_sample
+import make_maps_sample
 import numpy as np
 
 SAMPLES = Path(__file__).parent.parent / "src" / "steelyard" / "samples"
@@ -362,6 +363,7 @@ def main() -> None:
     masks(np.random.default_rng(20260707))
     keypoints(np.random.default_rng(20260708))
     captions(np.random.default_rng(20260703))
+    make_maps_sample.main(SAMPLES / "segmentation")
 
 
 if __name__ == "__main__":

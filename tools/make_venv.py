@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def lacking() -> list[str]:
-    """Debian's packages that would mend what is missing."""
+    """Debian's packages that would supply what is missing."""
     packages = []
     try:
         import ensurepip  # noqa: F401

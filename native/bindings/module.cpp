@@ -12,6 +12,7 @@ void bind_keypoints(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
 void bind_language(nanobind::module_& m);
 void bind_mask_operations(nanobind::module_& m);
+void bind_maps(nanobind::module_& m);
 void bind_masks(nanobind::module_& m);
 void bind_places(nanobind::module_& m);
 void bind_ranked(nanobind::module_& m);
@@ -36,6 +37,7 @@ NB_MODULE(_native, m) {
   steelyard::bind_labels(m);
   steelyard::bind_language(m);
   steelyard::bind_mask_operations(m);
+  steelyard::bind_maps(m);
   steelyard::bind_masks(m);
   steelyard::bind_places(m);
   steelyard::bind_ranked(m);

@@ -38,7 +38,7 @@ def sync(accumulator: Accumulator, *, to: int | None = None, group: Any = None) 
     mine, problem = b"", None
     try:
         mine = accumulator.to_bytes()
-    except InputError as error:  # told to all ranks: else they would wait for this one
+    except InputError as error:  # sent to all ranks: else they would wait for this one
         problem = error
     sizes = [torch.zeros(1, dtype=torch.int64, device=device) for _ in range(size)]
     dist.all_gather(sizes, torch.tensor([-1 if problem else len(mine)], dtype=torch.int64, device=device), group=group)

@@ -110,7 +110,7 @@ def check_coordinates(side: Side, sizes: Array | None) -> None:
     w, h = side.box[:, 2], side.box[:, 3]
     empty = np.flatnonzero((w == 0) | (h == 0))
     lost = "can never be found: each is a sure miss" if side.name == "truth" else "can never be right"
-    side.report("zero-area", "warning", f"Boxes without area {lost}.", empty, "Leave them out, or mend them.")
+    side.report("zero-area", "warning", f"Boxes without area {lost}.", empty, "Leave them out, or correct them.")
     if sizes is not None:
         _outside(side, sizes)
 
@@ -177,7 +177,7 @@ def _outside(side: Side, sizes: Array) -> None:
     )  # fmt: skip
     side.report(
         "outside-image", "warning" if truth else "note", "Boxes that reach out of their image by more than 2 %.",
-        np.flatnonzero(part), "Clip them, or mend the sizes of the images: IoU counts what lies outside too.",
+        np.flatnonzero(part), "Clip them, or correct the sizes of the images: IoU counts what lies outside too.",
         shown=lambda row: f"{side.place(row)}: {side.box_text(row)} in {width[row]:g} × {height[row]:g}",
     )  # fmt: skip
 

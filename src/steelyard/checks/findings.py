@@ -1,4 +1,4 @@
-"""Findings of a check: what is wrong with data, how often, where, and how to mend it; as text and as JSON."""
+"""Findings of a check: what is wrong with data, how often, where, and how to correct it; as text and as JSON."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class CheckReport:
             return "Nothing was found that would make numbers wrong."
         counts = ", ".join(count_text(found[s], s) for s in SEVERITIES if found[s])
         if found["error"]:
-            return f"{counts}. Do not believe a number from these data before the errors are mended."
+            return f"{counts}. Do not believe a number from these data before the errors are corrected."
         if found["warning"]:
             return f"{counts}. Nothing is surely wrong; read the warnings before you believe a number."
         return f"{counts}. Nothing was found that would make numbers wrong."

@@ -27,7 +27,7 @@ def probabilities(data: Data) -> Found | None:
     )  # fmt: skip
 
 
-@CHECKS.add("logits-reversed", "error", "positives have the lower logits", "Negate the logits, or mend the targets.")
+@CHECKS.add("logits-reversed", "error", "positives have the lower logits", "Negate the logits, or correct the targets.")
 def reversed_logits(data: Data) -> Found | None:
     """An area under the ROC curve far below one half."""
     target, logit = data.numbers("target", "logit")

@@ -42,7 +42,7 @@ for _side, _effect in (
     ("truth", "objects that nothing can match: sure misses"),
     ("predictions", "they can never be right"),
 ):
-    CHECKS.add("empty-masks", "warning", _effect, "Leave them out, or mend them.", side=_side, quick=False)(
+    CHECKS.add("empty-masks", "warning", _effect, "Leave them out, or correct them.", side=_side, quick=False)(
         partial(empty, _side)
     )
 

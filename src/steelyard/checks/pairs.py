@@ -235,7 +235,7 @@ def _misreading(side: Side) -> str:
 
 
 def _readings(box: Array, sizes: Array | None) -> dict[str, tuple[Array, str, str]]:
-    """Boxes as they would be if their numbers meant something else; what that is, and how to mend it."""
+    """Boxes as they would be if their numbers meant something else; what that is, and how to correct it."""
     found: dict[str, tuple[Array, str, str]] = {
         "corners-as-size": (
             np.column_stack([box[:, :2], np.clip(box[:, 2:] - box[:, :2], 0, None)]),

@@ -71,7 +71,7 @@ def _read(
 
 def _unreadable(name: str, error: InputError, source: str, code: str = "unreadable") -> Finding:
     what = "The data cannot be read." if code == "unreadable" else "Evaluation refuses these data."
-    return Finding(code, "error", name, what, 1, 1, (str(error),), error.remedy or f"Mend {source}.")
+    return Finding(code, "error", name, what, 1, 1, (str(error),), error.remedy or f"Correct {source}.")
 
 
 def _look(task: Task, truth: Records, prediction: Records | None, options: Options) -> list[Finding]:

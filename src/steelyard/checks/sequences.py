@@ -26,7 +26,7 @@ CHECKS.add(
     "Cut them off at 0 where they are meant to be 0.",
     quick=False,
 )(negative)  # fmt: skip
-MOST = 2000  # sequences whose frames are joined anew
+MOST = 2000  # sequences whose frames are joined again
 RATES = (1000.0, 24.0, 25.0, 30.0, 50.0, 60.0)
 
 

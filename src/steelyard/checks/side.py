@@ -198,7 +198,7 @@ def _lenient(rows: list[Any], sections: list[list[Any]], name: str, source: str)
     for fault, places in wrong.items():
         code = "negative-size" if "negative" in fault else "broken-record"
         examples = tuple(f"{source}, {what} {i}: {_short(rows[i])}" for i in places[:EXAMPLES])
-        remedy = "Are two corners exchanged?" if code == "negative-size" else "Mend the records, or leave them out."
+        remedy = "Are two corners exchanged?" if code == "negative-size" else "Correct the records, or leave them out."
         text = f"{'Annotations' if truth else 'Results'} that evaluation refuses: {fault}."
         side.findings.append(Finding(code, "error", name, text, len(places), len(rows), examples, remedy))
     return side

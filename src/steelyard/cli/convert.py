@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     "--like",
     metavar="FILE",
     type=click.Path(),
-    help="Another data set whose ids of images and classes TO shall have, such as the truth of predictions.",
+    help="Another data set whose image and class ids TO takes over, such as the truth of predictions.",
 )
 @click.option(
     "--pixels",

@@ -11,7 +11,7 @@ from steelyard.cli.options import complete_task, terminal_width
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.sample import Sample
-from steelyard.io.write import write_text
+from steelyard.io.write import write_bytes
 from steelyard.metrics import catalogue
 
 
@@ -39,11 +39,14 @@ def demo(task: str, output: str) -> None:
     _copy(sample, folder)
     truth, a, b = (folder / name for name in (sample.truth, sample.a, sample.b))
 
-    say(f"$ steelyard evaluate {task} {truth} {a}" + (f" --by {sample.by}\n" if sample.by else "\n"))
-    report = api.evaluate(task, truth, a, by=[sample.by] if sample.by else [])
+    named = {path for path, _ in sample.files}
+    options = {name: str(folder / value) if value in named else value for name, value in sample.options.items()}
+    said = "".join(f" --{name.replace('_', '-')} {value}" for name, value in options.items())
+    say(f"$ steelyard evaluate {task} {truth} {a}{said}" + (f" --by {sample.by}\n" if sample.by else "\n"))
+    report = api.evaluate(task, truth, a, by=[sample.by] if sample.by else [], options=options)
     say(report.to_text(terminal_width()))
-    say(f"\n$ steelyard compare {task} {truth} {a} {b}\n")
-    comparison = api.compare(task, truth, a, b)
+    say(f"\n$ steelyard compare {task} {truth} {a} {b}{said}\n")
+    comparison = api.compare(task, truth, a, b, options=options)
     say(comparison.to_text(terminal_width()))
 
     report.to_html(folder / "report.html")
@@ -57,5 +60,5 @@ def demo(task: str, output: str) -> None:
 
 def _copy(sample: Sample, folder: Path) -> None:
     """Lay the sample's files into the folder: the commands shown can then be run by hand."""
-    for file in sample.files:
-        write_text(folder / file.name, file.read_text(encoding="utf-8"))
+    for path, file in sample.files:
+        write_bytes(folder / path, file.read_bytes())

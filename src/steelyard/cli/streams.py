@@ -23,7 +23,7 @@ class OutputLost(Exception):
 
 
 class Output(io.TextIOBase):
-    """Standard output, whose failures are told apart from those of every other file."""
+    """Standard output, whose failures are kept apart from those of every other file."""
 
     encoding = "utf-8"
     errors = "backslashreplace"

@@ -24,9 +24,10 @@ _BY_NAME: dict[str, type[Need]] = {}
 
 
 class Work:
-    """One measurement under way: what several needs share, made once."""
+    """One measurement under way: what several needs share, made once. `needs` are all that it measures."""
 
-    def __init__(self) -> None:
+    def __init__(self, needs: tuple[Need, ...] = ()) -> None:
+        self.needs = needs
         self._made: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:

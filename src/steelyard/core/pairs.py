@@ -99,7 +99,7 @@ class Pairs:
             remedy=nearest(name, known),
         )
 
-    def where(self, keep: Array) -> Pairs:
+    def where(self, keep: Array) -> Self:
         """The pairs that a mask keeps. All units stay; those that lose rows are partial."""
         lost = np.zeros(len(self.units), dtype=bool)
         lost[self.owner[~keep]] = True

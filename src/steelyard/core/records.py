@@ -17,7 +17,9 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 
 Array = NDArray[Any]
-Kind = Literal["id", "number", "integer", "flag", "text", "points", "label", "labels", "mask", "numbers"]
+Kind = Literal[
+    "id", "number", "integer", "flag", "text", "points", "label", "labels", "mask", "numbers", "map", "volume"
+]
 
 
 @frozen
@@ -26,7 +28,8 @@ class Column:
 
     Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
     (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts),
-    `mask` (packed run lengths, as bytes), `numbers` (as many in every row: an array with two dimensions).
+    `mask` (packed run lengths, as bytes), `numbers` (as many in every row: an array with two dimensions), `map` and
+    `volume` (pixels or voxels of whole numbers: packed runs as bytes, or the path of a file).
     `many` is the kind of the columns `name:class`, one per class, where there may be such.
     `aliases` are other names that a file may have for it, taken where the name itself is missing.
     `flags` says that true and false may stand for 1 and 0 in a column of numbers.

@@ -1,12 +1,15 @@
 """Sample: small data that come with a task, for `steelyard demo` and for tests.
 
 A sample is a folder `samples/TASK` in the package that holds the task: `truth.*`, `model_a.*` and `model_b.*`, in any
-format that the task reads, and `sample.json`, which names the column to slice by: {"by": "cuisine"}.
+format that the task reads (or folders of those names), and `sample.json`, which names the column to slice by, and the
+options that the task needs: {"by": "city", "options": {"names": "names.txt"}}.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from dataclasses import field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -17,18 +20,30 @@ ABOUT = "sample.json"
 
 @frozen
 class Sample:
-    """The files of a sample by name, and what to slice by. `a` and `b` are the predictions of two models."""
+    """The files of a sample by name, and what to slice by. `a` and `b` are the predictions of two models.
+
+    An option that names a file of the sample means that file.
+    """
 
     folder: Traversable
     truth: str
     a: str
     b: str
     by: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def files(self) -> tuple[Traversable, ...]:
-        """What a reader of the sample needs."""
-        return tuple(file for file in self.folder.iterdir() if file.is_file() and file.name != ABOUT)
+    def files(self) -> tuple[tuple[str, Traversable], ...]:
+        """What a reader of the sample needs, by its path in the folder."""
+        return tuple((path, file) for path, file in _files(self.folder, "") if path != ABOUT)
+
+
+def _files(folder: Traversable, under: str) -> Iterator[tuple[str, Traversable]]:
+    for file in folder.iterdir():
+        if file.is_dir():
+            yield from _files(file, f"{under}{file.name}/")
+        else:
+            yield f"{under}{file.name}", file
 
 
 def find_sample(module: str, task: str) -> Sample | None:
@@ -36,9 +51,10 @@ def find_sample(module: str, task: str) -> Sample | None:
     folder = files(module.partition(".")[0]) / "samples" / task
     if not folder.is_dir():
         return None
-    named = {file.name.rpartition(".")[0]: file.name for file in folder.iterdir() if file.name != ABOUT}
+    named = {file.name.rpartition(".")[0] or file.name: file.name for file in folder.iterdir() if file.name != ABOUT}
     if not {"truth", "model_a", "model_b"} <= named.keys():
         return None
     about = folder / ABOUT
-    by = json.loads(about.read_text(encoding="utf-8"))["by"] if about.is_file() else ""
-    return Sample(folder, named["truth"], named["model_a"], named["model_b"], by)
+    said = json.loads(about.read_text(encoding="utf-8")) if about.is_file() else {}
+    sides = named["truth"], named["model_a"], named["model_b"]
+    return Sample(folder, *sides, said.get("by", ""), said.get("options", {}))

@@ -40,8 +40,9 @@ class State:
     @staticmethod
     def of(pairs: Any, needs: Iterable[Need], work: Work | None = None) -> State:
         """What is measured of pairs for these needs."""
-        shared = work or Work()
-        blocks = {need: need.measure(pairs, shared) for need in needs}
+        wanted = tuple(needs)
+        shared = work or Work(wanted)
+        blocks = {need: need.measure(pairs, shared) for need in wanted}
         return State(Units(pairs.units, pairs.weight), pairs.facts, blocks)
 
     def totals(self, plan: Plan) -> Totals:

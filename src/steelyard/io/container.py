@@ -39,7 +39,7 @@ MAGIC, VERSION, ALIGN = b"STEELYRD", 1, 64
 _HEAD = struct.Struct("<8sIIQ")
 _LEAST = {"text": 8, "bytes": 8, "json": 1}  # bytes of a value, by the code of its array
 _UNFIT = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-_REMEDY = "It is no state that Steelyard wrote, or it is damaged: make it anew."
+_REMEDY = "It is no state that Steelyard wrote, or it is damaged: make it again."
 
 
 class Container(NamedTuple):
@@ -161,7 +161,7 @@ def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
         raise InputError(
             f"the state has version {version}, and this Steelyard reads version {VERSION}",
             where=source,
-            remedy="Read it with the version that wrote it, or make it anew.",
+            remedy="Read it with the version that wrote it, or make it again.",
         )
     try:
         header = json.loads(bytes(data[_HEAD.size : _HEAD.size + length]))
@@ -296,7 +296,7 @@ def _decoded(entry: Mapping[str, Any], part: memoryview) -> Array:
 
 
 def _tagged(value: Any) -> Any:
-    """A value as JSON can say it; tuples and arrays are told apart from lists."""
+    """A value as JSON can say it; tuples and arrays are marked, unlike lists."""
     if isinstance(value, tuple):
         return {"t": [_tagged(part) for part in value]}
     if isinstance(value, np.ndarray):

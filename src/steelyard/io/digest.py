@@ -26,6 +26,9 @@ def digest(records: Records) -> str:
     for name in sorted(records.columns):
         column = records.columns[name]
         total.update(f"{name}:{len(column)}:".encode())
+        if name == "map":
+            total.update(maps_digest(column))
+            continue
         if column.dtype == object and len(column) and isinstance(column[0], bytes):  # masks
             total.update(_native.mask_fingerprint(column.tolist()))
             continue
@@ -45,6 +48,16 @@ def digest(records: Records) -> str:
         else:
             total.update(np.ascontiguousarray(column).data)
     return f"sha256:{total.hexdigest()}"
+
+
+def maps_digest(column: Array) -> bytes:
+    """SHA-256 of maps: of packed runs, or of the contents of files."""
+    from steelyard.maps.load import map_bytes
+
+    total = hashlib.sha256()
+    for value in column.tolist():
+        total.update(hashlib.sha256(map_bytes(value)).digest())
+    return total.digest()
 
 
 def _fingerprint(column: Array) -> bytes:

@@ -23,6 +23,7 @@ READERS = {
     "boxes": "steelyard.io.boxes",
     "masks": "steelyard.io.boxes",
     "keypoints": "steelyard.io.boxes",
+    "maps": "steelyard.io.maps",
     "tracking": "steelyard.io.tracks",
 }
 

@@ -121,7 +121,7 @@ def check_readable(path: Path, source: str) -> None:
         raise InputError(
             "is a named pipe, not a regular file",
             where=source,
-            remedy="It may wait for ever: give <(command), or a file.",
+            remedy="It may wait without end: give <(command), or a file.",
         )
     if not os.access(path, os.R_OK):
         raise InputError("cannot be read: Permission denied", where=source)

@@ -134,6 +134,8 @@ _FITS: dict[str, Any] = {
     "text": lambda value: type(value) is str,
     "labels": lambda value: isinstance(value, tuple) and all(type(part) is str for part in value),
     "mask": lambda value: type(value) is bytes,
+    "map": lambda value: type(value) in (bytes, str),
+    "volume": lambda value: type(value) in (bytes, str),
     "points": lambda value: (
         value is None or (isinstance(value, np.ndarray) and value.shape[1:] == (2,) and bool(np.isfinite(value).all()))
     ),
@@ -154,7 +156,7 @@ def _check_values(values: Array, column: Column, name: str, where: str) -> None:
         row = int(np.argmax(wrong))
         raise InputError(
             f"{numbers[row]:g} is not allowed here", where=f"{where}, row {row}, column '{name}'",
-            remedy="No state that Steelyard wrote holds it: make it anew.",
+            remedy="No state that Steelyard wrote holds it: make it again.",
         )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ MODULES = {
     "labels": "steelyard.metrics.labels",
     "rankings": "steelyard.metrics.rankings.task",
     "captions": "steelyard.metrics.captions.task",
+    "segmentation": "steelyard.metrics.segmentation.task",
     "tracking": "steelyard.metrics.tracking.task",
 }
 

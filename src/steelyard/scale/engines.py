@@ -80,7 +80,7 @@ def end_with_parent() -> None:
 
 
 class Local:
-    """Processes of this machine; with one worker, this process. A pool whose worker dies is made anew."""
+    """Processes of this machine; with one worker, this process. A pool whose worker dies is replaced."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers

@@ -174,7 +174,7 @@ class _Run:
                 raise InputError(
                     f"the shard cannot be taken: {result.reason}",
                     where=named[index],
-                    remedy="Mend or remove it, or leave such shards out with --skip-bad-shards.",
+                    remedy="Repair or remove it, or leave such shards out with --skip-bad-shards.",
                 )
             else:
                 self.bad.append(f"{named[index]} ({result.reason})")

@@ -150,7 +150,7 @@ _damaged: list[str] = []
 
 
 def there(path: str) -> bool:
-    """Whether a state lies there, whole and under its own name. Else it is removed, to be made again, and told of."""
+    """Whether a state lies there, whole and under its own name. Else it is removed, to be made again, and reported."""
     if not os.path.exists(path):
         return False
     if is_whole(path) and _own_name(path) == os.path.basename(path):

@@ -1,6 +1,6 @@
 """Connections of the viewer: few, short, and dropped where nobody goes on talking.
 
-uvicorn waits for ever for the rest of a request, and for a reader of its answer. Here a watch ends both.
+uvicorn waits without end for the rest of a request, and for a reader of its answer. Here a watch ends both.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The server: this machine alone, behind a random token, with a strict policy on every answer.
 
-It listens on the loopback address and has no setting for another. Every address begins with a token that is drawn anew
+It listens on the loopback address and has no setting for another. Every address begins with a token that is drawn again
 for each start. The Host header must be the server's own, so that no name that somebody points at this machine reaches
 it. Addresses hold hashes and numbers, never a path; files are opened by `folder.py` alone.
 """

@@ -2,7 +2,7 @@
 
 Every reply ends in an outcome (`OUTCOMES` says what each means). Only `ok` carries a strict value. A lenient reading
 (the middle of a range, kilograms turned into grams) may stand beside it, in a column of its own. The rules have a
-version, so that a journal can be parsed again and two readings of the same reply can be told apart.
+version, so that a journal can be parsed again and two readings of the same reply can be distinguished.
 
 The time grows with the reply's length and no faster: a number is entered at its beginning only, and white space, once
 taken, is not given back (`*+`, `++`).

@@ -47,13 +47,13 @@ class Backend(Protocol):
     workers: int
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """One reply for each conversation. What fails for one is its reply's `error`; Hopeless ends the run."""
+        """One reply for each conversation. What fails for one is its reply's `error`; PermanentError ends the run."""
 
     def close(self) -> None:
         """Let go of what is held."""
 
 
-class Hopeless(SteelyardError):
+class PermanentError(SteelyardError):
     """No further question can succeed: a wrong key, an unknown model, a server that is not there."""
 
 

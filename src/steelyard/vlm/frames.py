@@ -47,7 +47,7 @@ class Frame:
 
 
 def read_frames(path: str | Path, seen: Callable[[int, int], None] | None = None) -> tuple[Frame, ...]:
-    """Read a table of frames and every picture's header and hash; `seen` is told how many of how many are done."""
+    """Read a table of frames and every picture's header and hash; `seen(done, all)` hears of progress."""
     records = to_records(read_table(path, "frames"), FRAMES, {}, "frames")
     if not len(records):
         raise InputError("there are no frames", where=str(path), remedy="Give at least one row.")

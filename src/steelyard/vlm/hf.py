@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra
-from steelyard.vlm.backend import Conversation, Hopeless, ModelOptions, Reply
+from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.hf_inputs import Inputs, open_inputs
 
 # model_type: whether the prompts of a picture can share its cache.
@@ -103,7 +103,7 @@ class HuggingFace:
                     asked = self._inputs.encode(texts, [images[d] for d in digests]).to(self._device)
                 given = self._model.generate(**asked, generation_config=self._config)
         except torch.OutOfMemoryError:
-            raise Hopeless(f"the {self._device.type} has too little memory. Choose a smaller --batch.") from None
+            raise PermanentError(f"the {self._device.type} has too little memory. Choose a smaller --batch.") from None
         new = given[:, asked["input_ids"].shape[1] :].tolist()
         lengths = asked["attention_mask"].sum(dim=1).tolist()
         latency = (time.perf_counter() - started) / len(conversations)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from steelyard.core.errors import InputError, MissingExtra
 from steelyard.core.visible import visible
-from steelyard.vlm.backend import Conversation, Hopeless, ModelOptions, Reply
+from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.completions import error_detail, read_completion, retry_after
 from steelyard.vlm.secret import SHORT, Secret
 from steelyard.vlm.wire import Answer, Lost, Wire
@@ -111,7 +111,7 @@ class OpenAI:
         except _Unreachable as error:
             if not self._answered:
                 remedy = "Is the server running, and the URL right?"
-                raise Hopeless(f"{self.url} cannot be reached ({error}). {remedy}") from None
+                raise PermanentError(f"{self.url} cannot be reached ({error}). {remedy}") from None
             return self._failed(error, started, attempts)
         except (_Passing, InputError) as error:
             return self._failed(error, started, attempts)
@@ -181,9 +181,11 @@ class OpenAI:
                 f"Check the key in the environment variable {variable}." if self._secret.key else f"Set {variable}."
             )
             said = f"{code}: {detail}" if detail else str(code)
-            raise Hopeless(f"{self.url} refuses the key ({said}). {remedy}")
+            raise PermanentError(f"{self.url} refuses the key ({said}). {remedy}")
         if code in (301, 302, 303, 307, 308, 404, 405):
-            raise Hopeless(f"{self.url}/chat/completions: {what}. Check the URL and the model's name '{self.label}'.")
+            raise PermanentError(
+                f"{self.url}/chat/completions: {what}. Check the URL and the model's name '{self.label}'."
+            )
         raise InputError(what)
 
     def _clean(self, text: str) -> str:

@@ -1,6 +1,6 @@
 """Readings of a run: every question of its plans, with what the parser makes of the reply that the journal holds.
 
-Parsing is done anew each time, so that a better parser needs no asking again.
+Parsing is repeated each time, so that a better parser needs no asking again.
 """
 
 from __future__ import annotations

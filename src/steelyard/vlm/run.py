@@ -16,7 +16,7 @@ from pathlib import Path
 
 from steelyard.core.errors import InputError
 from steelyard.vlm.answers import MOST_GRAMS, check_mode, parse_reply
-from steelyard.vlm.backend import Backend, Conversation, Hopeless, Reply
+from steelyard.vlm.backend import Backend, Conversation, PermanentError, Reply
 from steelyard.vlm.frames import Frame, write_frames
 from steelyard.vlm.journal import Journal, Reading, Turn
 from steelyard.vlm.plan import Plan, Question, questions, save_plan
@@ -131,9 +131,9 @@ def _ask_all(
                 same = same + 1 if reading.error == words else 1
                 words = reading.error
             watch(progress)
-            hopeless = same >= SAME and not progress.done and not progress.held
-            if failed_in_a_row >= give_up or (words and hopeless):
-                raise Hopeless(
+            permanent = same >= SAME and not progress.done and not progress.held
+            if failed_in_a_row >= give_up or (words and permanent):
+                raise PermanentError(
                     f"{failed_in_a_row} readings failed one after the other, the last: {progress.last_error}. "
                     "What was read is kept; run the same command again to go on."
                 )

@@ -192,9 +192,9 @@ def render_lvis(dataset: Dataset) -> str:
     return _truth_text(dataset, images, kinds_of, annotations)
 
 
-def fresh_ids(ids: list[Id], anew: bool) -> list[Id]:
+def fresh_ids(ids: list[Id], renumber: bool) -> list[Id]:
     """The ids that there are; counted from 1 where a file or a name took their place."""
-    return list(range(1, len(ids) + 1)) if anew else ids
+    return list(range(1, len(ids) + 1)) if renumber else ids
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A folder of files that takes the place of another at once: a reader, or a crash, sees the old or the new one.
 
-The new folder is made beside the old one, together with what the old one holds beside the files that are written anew
+The new folder is made beside the old one, together with what the old one holds beside the files that are written again
 (pictures, say). Linux and macOS let the two change places in one step. Elsewhere the old one is moved aside first, and
 the next run moves it back if this one died in between.
 """

@@ -121,7 +121,7 @@ def read_sizes(file: Path) -> dict[str, Size]:
 
 
 def image_folder(folder: Path, images: str | None) -> Path:
-    """Where the pictures are: as told, or `images` in place of the last `labels`, or beside the labels."""
+    """Where the pictures are: as given, or `images` in place of the last `labels`, or beside the labels."""
     if images:
         found = Path(images)
         if not found.is_dir():

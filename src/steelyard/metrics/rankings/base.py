@@ -22,7 +22,7 @@ class QueryMetric(Metric):
     """A metric that is a mean over queries.
 
     `empty` says what a query without a relevant document counts: nothing (`skip`), or 0 (`zero`, as trec_eval and ranx
-    do). `ties` says how equal scores are told apart: by document id, the larger first (`id`), in the order of the input
+    do). `ties` says how equal scores are ordered: by document id, the larger first (`id`), in the order of the input
     (`input`), or by id after rounding scores to single precision, as trec_eval holds them (`single`).
     """
 
@@ -73,8 +73,8 @@ class QueryMetric(Metric):
             found.append(f"{missing:g} queries are not in the run and count as 0.")
         if tied:
             rule = {"id": "document id, the larger first", "input": "the order of the input"}
-            told = rule.get(self.ties, "document id, after rounding to single precision")
-            found.append(f"In {tied:g} queries judged documents share their score with others; told apart by {told}.")
+            order = rule.get(self.ties, "document id, after rounding to single precision")
+            found.append(f"In {tied:g} queries judged documents share their score with others; ordered by {order}.")
         return tuple(found)
 
 

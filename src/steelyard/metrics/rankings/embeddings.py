@@ -124,7 +124,7 @@ def _near(prediction: Embeddings, parts: _Parts, depth: int, distance: str) -> R
     if not parts.alone:
         _need(prediction, "gallery", "The labels have a gallery.")
     gallery = query if parts.alone else prediction["gallery"]
-    # The rank of each id as text: what equal scores are told apart by, here as in every list.
+    # The rank of each id as text: what orders equal scores, here as in every list.
     tie = np.empty(len(gallery), dtype=np.int64)
     tie[np.argsort(_names(parts.gallery), kind="stable")] = np.arange(len(gallery))
     places, scores = nearest_neighbours(query, gallery, max(1, depth), distance, parts.itself, tie, prediction.source)

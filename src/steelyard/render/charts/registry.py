@@ -24,6 +24,7 @@ CHARTS = {
 # Written by us: a function of the figure that gives HTML, with nothing in it that could act.
 MARKUP = {
     "overlays": "ellipses:overlays",
+    "rasters": "maps:rasters",
     "sentences": "captions:sentences",
 }
 

@@ -1,6 +1,6 @@
 """What every chart looks like: sizes, letters and colours.
 
-Colours are those of Okabe and Ito, which can be told apart by nearly all. A chart is drawn in the light colours; in a
+Colours are those of Okabe and Ito, which nearly everybody can distinguish. A chart is drawn in the light colours; in a
 page each of them becomes a class, so that the style sheet can give the dark ones. A colour that is not in PALETTE is
 therefore a mistake, and shades are made by opacity alone.
 """

@@ -50,7 +50,10 @@ def report_page(report: Report) -> str:
     ]
     line = heading(report.task, report.unit, report.item, report.scores, report.coverage).partition(": ")[2]
     return document(
-        f"Steelyard: {report.task}", top(report.title or report.task, line, [("", report.provenance)]), sections
+        f"Steelyard: {report.task}",
+        top(report.title or report.task, line, [("", report.provenance)]),
+        sections,
+        pictures=any(figure.kind == "rasters" for figure in own),
     )
 
 

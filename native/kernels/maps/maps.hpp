@@ -1,0 +1,53 @@
+// Label maps: rows of a PNG, counts of equal pairs of pixels, bands along edges, runs. Pure C++; no Python here.
+//
+// A map is a grid of whole numbers of 1, 2 or 4 bytes, row by row. Kernels know values, not classes: what a value means
+// is decided by who calls. Most pixels of a label map equal their neighbours, so every loop takes runs in one step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace steelyard {
+
+// What can be wrong with the rows of a PNG.
+enum class PngFault { none, filter, alpha };
+
+// The rows of a PNG after inflation, unfiltered in place: `raw` has height * (1 + row_bytes) bytes, `step` is the number
+// of bytes of a whole pixel, at least 1. The filter bytes stay.
+PngFault png_unfilter(std::uint8_t* raw, std::size_t height, std::size_t row_bytes, std::size_t step);
+
+// Unfiltered rows as values. Grey and palette of 1 to 8 bits: `out8`; 16 bits: `out16`; three or four channels of 8 bits:
+// `out32` as red + 256 green + 65536 blue. A transparent pixel is a fault.
+void png_values8(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t depth, std::uint8_t* out);
+void png_values16(const std::uint8_t* raw, std::size_t height, std::size_t width, std::uint16_t* out);
+PngFault png_values32(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t channels,
+                      std::uint32_t* out);
+
+// How often each pair (value of a, value of b) stands at the same place, by a and then b.
+struct MapCells {
+  std::vector<std::uint32_t> a, b;
+  std::vector<std::int64_t> count;
+};
+template <typename A, typename B>
+MapCells map_cells(const A* a, const B* b, std::size_t n);
+
+// The map with `inside` where the square of side 2 d + 1 around a pixel holds one value and lies in the image: what d
+// erosions by 3 x 3 leave. Pixels of the value `kept` stay.
+template <typename T>
+void map_bands(const T* map, std::size_t height, std::size_t width, std::size_t d, T inside, bool has_kept, T kept,
+               T* out);
+
+// Values replaced by codes: `values` rising, `other` for those not in it.
+template <typename T>
+void map_recode(const T* map, std::size_t n, const std::uint32_t* values, const std::uint16_t* codes, std::size_t count,
+                std::uint16_t other, std::uint16_t* out);
+
+// Runs of equal values as bytes: value and length of each as numbers of seven bits a byte, lowest first.
+template <typename T>
+void map_pack(const T* map, std::size_t n, std::vector<std::uint8_t>& out);
+// The values again; false where the bytes are not n values, or a value is too large for T.
+template <typename T>
+bool map_unpack(const std::uint8_t* bytes, std::size_t size, std::size_t n, T* out);
+
+}  // namespace steelyard

@@ -1,0 +1,125 @@
+"""What is looked for in label maps: maps that are refused, labels that are one off, void taken for a class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from steelyard.checks.check import Checks, Data, Found
+from steelyard.core.errors import InputError
+
+CHECKS = Checks()
+MUCH = 0.2  # more agreement, as a share of pixels, than labels as they are
+_VOID = 255
+
+
+def _scan(data: Data) -> Any:
+    """The counted maps; None where they cannot be, which the first check says."""
+    if "scan" not in data.read:
+        data.read["scan"], data.read["refused"] = None, ""
+        try:
+            if data.pairs is not None:
+                data.pairs.pixels  # noqa: B018 - what has no class is refused there
+                data.read["scan"] = data.pairs.scan
+        except InputError as error:
+            data.read["refused"] = str(error)
+    return data.read["scan"]
+
+
+@CHECKS.add("maps-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
+def refused(data: Data) -> Found | None:
+    """What evaluation would refuse."""
+    _scan(data)
+    text = data.read["refused"]
+    return Found("Evaluation refuses these maps.", 1, 1, (text,)) if text else None
+
+
+@CHECKS.add(
+    "labels-shifted",
+    "error",
+    "predictions are labelled one off, so that nearly nothing is right",
+    "Say prediction.shift, or reduce_zero.",
+)
+def shifted(data: Data) -> Found | None:
+    """Whether far more pixels agree when predictions are raised or lowered by one."""
+    scan = _scan(data)
+    if scan is None or not len(scan.count):
+        return None
+    known = data.pairs.labelling
+    sides = []
+    for side, values in enumerate((scan.truth, scan.predicted)):
+        distinct, inverse = np.unique(values, return_inverse=True)
+        sides.append(known.classes(distinct, side)[inverse.reshape(-1)])
+    counted = (sides[0] >= 0) & (scan.predicted >= 0)
+    total = float(scan.count[counted].sum())
+    if not total:
+        return None
+    share = {step: float(scan.count[counted & (sides[0] == sides[1] + step)].sum()) / total for step in (-1, 0, 1)}
+    best = max((-1, 1), key=lambda step: share[step])
+    if share[best] < share[0] + MUCH or share[best] < 0.5:
+        return None
+    word = "lowered" if best < 0 else "raised"
+    what = (
+        f"{100 * share[best]:.0f} % of pixels agree if predictions are {word} by 1, "
+        f"{100 * share[0]:.0f} % as they are: is prediction.shift missing?"
+    )
+    return Found(what, int(total), int(total), remedy=f"Say -O prediction.shift={best}.")
+
+
+@CHECKS.add(
+    "void-counted",
+    "warning",
+    "pixels that belong to no class are scored as one",
+    "Say --ignore 255.",
+    side="truth",
+)
+def void(data: Data) -> Found | None:
+    """Whether 255 is a class of its own beside classes that end far below it."""
+    scan = _scan(data)
+    if scan is None:
+        return None
+    known = data.pairs.labelling
+    if known.ids is not None or known.colours or _VOID in known.ignore:
+        return None
+    values = np.unique(scan.truth)
+    rest = values[values != _VOID]
+    if _VOID not in values or (scan.predicted == _VOID).any() or (len(rest) and rest.max() > _VOID // 2):
+        return None
+    mine = scan.truth == _VOID
+    return Found(
+        "255 counts as a class of the truth that is never predicted.",
+        int(scan.count[mine].sum()),
+        int(scan.count.sum()),
+    )
+
+
+@CHECKS.add(
+    "mostly-ignored",
+    "warning",
+    "what is predicted on ignored pixels is free: IoU turns into recall",
+    "Ignore less; miou(without=background) leaves a class out of the mean and still charges what is predicted on it.",
+    side="truth",
+    quick=False,
+)
+def ignored(data: Data) -> Found | None:
+    """Whether more than half of the truth is ignored."""
+    if _scan(data) is None:
+        return None
+    found = data.pairs.pixels
+    left, counted = int(found.ignored.sum()), int(found.count.sum())
+    if left <= counted:
+        return None
+    return Found("More than half of the truth's pixels are ignored.", left, left + counted)
+
+
+@CHECKS.add("one-class", "warning", "the model says the same of every pixel", "Is it the right folder?", quick=False)
+def constant(data: Data) -> Found | None:
+    """Whether all predictions are of one class while the truth has several."""
+    if _scan(data) is None:
+        return None
+    found = data.pairs.pixels
+    seen = np.unique(found.predicted)
+    if len(seen) != 1 or len(np.unique(found.truth)) < 2:
+        return None
+    return Found("All predicted pixels are of one class.", int(found.count.sum()), int(found.count.sum()))

@@ -1,0 +1,218 @@
+"""Both sides of a task whose units are maps: folders of files, NumPy's files, tables of paths, or arrays in memory.
+
+A file is not read here: a record holds its path, and a map in memory as packed runs. So memory does not grow with the
+number of images.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.options import Options
+from steelyard.core.records import Array, Records, as_object
+from steelyard.core.task import Task
+from steelyard.io.frames import to_numpy
+from steelyard.io.read import check_mapping, read_table, to_records
+from steelyard.io.table import Table
+from steelyard.maps.load import INSIDE, as_grid, pack_map
+
+ENDINGS = {"maps": (".png", ".npy", ".npz"), "volumes": (".nii", ".nii.gz", ".npy", ".npz", ".png")}
+_LOSSY = (".jpg", ".jpeg")
+# What datasets put behind the name of an image; taken off where no name is equal on both sides.
+_SUFFIX = re.compile(
+    r"_gt(Fine|Coarse)(_\w+)?$|_leftImg8bit(_\w+)?$|_(labelIds|labelTrainIds|instanceIds|labels?|mask|masks|gt|pred"
+    r"|prediction|segmentation|seg)$"
+)
+
+
+def read_sides(
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options
+) -> tuple[Records, Records]:
+    """Truth and predictions; ids that have nothing in common lose what datasets put behind names."""
+    if predictions is None:
+        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+    sides = [
+        _side(task, data, columns, side, options) for data, side in ((truth, "truth"), (predictions, "prediction"))
+    ]
+    key = task.truth.key[0]
+    if not len(sides[0]):
+        raise InputError("there are no maps", where=sides[0].source, remedy="The truth needs at least one.")
+    own = [set(map(str, side[key].tolist())) for side in sides]
+    if not own[0] & own[1]:
+        bare = [_bare(side, key) for side in sides]
+        if {*bare[0][key].tolist()} & {*bare[1][key].tolist()}:
+            sides = bare
+    return sides[0], sides[1]
+
+
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
+    """One side by itself."""
+    return _side(task, data, columns, side, Options(task.options))
+
+
+def _bare(records: Records, key: str) -> Records:
+    ids = [_SUFFIX.sub("", str(name)) for name in records[key].tolist()]
+    if len(set(ids)) < len(ids):
+        return records
+    return replace(records, columns={**records.columns, key: as_object(ids)})
+
+
+def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, options: Options) -> Records:
+    key, name = task.truth.key[0], "truth" if side == "truth" else "predictions"
+    if isinstance(data, str | PathLike):
+        path = Path(data)
+        if path.is_dir():
+            found = _folder(path, ENDINGS[task.reader], str(options.of("suffix", side) or ""))
+            return _records(key, str(data), *found)
+        if path.suffix.lower() in (".npy", ".npz"):
+            return _records(key, str(data), *_numpy(path))
+        if not path.exists() and not path.suffix:
+            raise InputError("there is no such folder", where=str(data))
+        table = read_table(data, name)
+        check_mapping(columns, {side: task.truth}, {side: table})
+        return to_records(_beside(table, path.parent, columns, side), _schema(task, side), columns, side)
+    table = read_table(_in_rows(data, key, name), name)
+    return to_records(table, _schema(task, side), columns, side)
+
+
+def _schema(task: Task, side: str) -> Any:
+    return task.truth if side == "truth" else task.prediction
+
+
+def _records(key: str, source: str, ids: list[str], maps: list[str], folders: list[str]) -> Records:
+    return Records(
+        source, {key: as_object(ids), "map": as_object(maps)}, {"folder": as_object(folders)}, lambda row: maps[row]
+    )
+
+
+def _folder(path: Path, endings: Sequence[str], suffix: str) -> tuple[list[str], list[str], list[str]]:
+    """The maps in a folder and its subfolders: ids, files, and the first subfolder of each."""
+    ids, files, folders = [], [], []
+    lossy = ""
+    for file in sorted(_files(path)):
+        ending = next((e for e in endings if file.lower().endswith(e)), "")
+        if file.lower().endswith(_LOSSY):
+            lossy = lossy or file
+        if not ending or not file[: -len(ending)].endswith(suffix):
+            continue
+        name = file[: len(file) - len(ending) - len(suffix)]
+        ids.append(name)
+        files.append(str(path / file))
+        folders.append(name.rpartition("/")[0] or ".")
+    if not ids:
+        what = f"no file ends in {', '.join(suffix + e for e in endings)}"
+        if lossy:
+            raise InputError("JPEG changes labels", where=str(path / lossy), remedy="Write PNG.")
+        raise InputError(what, where=str(path), remedy="Is it the right folder?")
+    kinds = {os.path.splitext(file)[1] for file in files}
+    if len(set(ids)) < len(ids):
+        twice = next(name for i, name in enumerate(ids) if name in ids[:i])
+        raise InputError(
+            f"'{twice}' stands there as several files ({', '.join(sorted(kinds))})",
+            where=str(path),
+            remedy="Keep one of them.",
+        )
+    labelled = [i for i, name in enumerate(ids) if name.endswith("_labelIds")]
+    if labelled and len(labelled) < len(ids):  # Cityscapes lays instances and colours beside them
+        ids, files, folders = ([column[i] for i in labelled] for column in (ids, files, folders))
+    return ids, files, folders
+
+
+def _files(path: Path) -> Iterable[str]:
+    for folder, inner, names in os.walk(path):
+        inner.sort()
+        for name in names:
+            if not name.startswith("."):
+                yield os.path.relpath(os.path.join(folder, name), path).replace(os.sep, "/")
+
+
+def _numpy(path: Path) -> tuple[list[str], list[str], list[str]]:
+    """The maps in one file of NumPy: an array that begins with the images, or arrays by name."""
+    from steelyard.maps.load import numpy_file
+
+    if path.suffix.lower() == ".npz":
+        try:
+            with np.load(path, allow_pickle=False) as held:
+                ids = sorted(held.files)
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(f"cannot be read: {error}", where=str(path), remedy="Is the file whole?") from None
+    else:
+        ids = [str(i) for i in range(len(numpy_file(str(path), "")))]
+    return ids, [f"{path}{INSIDE}{name}" for name in ids], ["."] * len(ids)
+
+
+def _beside(table: Table, folder: Path, columns: Mapping[str, str], side: str) -> Table:
+    """A table of paths, which are meant from the folder that the table lies in."""
+    name = columns.get(f"{side}.map") or columns.get("map", "map")
+    if name not in table.columns:
+        return table
+    cells = table.columns[name].tolist()
+    paths = [str(folder / cell) if isinstance(cell, str) and cell and cell[0] != "[" else cell for cell in cells]
+    return replace(table, columns={**table.columns, name: as_object(paths)})
+
+
+def _in_rows(data: Any, key: str, source: str) -> Any:
+    """Arrays in memory as a table: one map a row. An array alone has the numbers of its rows as ids."""
+    data = to_numpy(data)
+    if isinstance(data, np.ndarray) or (isinstance(data, list | tuple) and not isinstance(data, Mapping)):
+        data = {key: np.arange(len(data)), "map": data}
+    if not isinstance(data, Mapping) or "map" not in data:
+        return data
+    maps = to_numpy(data["map"])
+    if isinstance(maps, np.ndarray) and maps.dtype != object and maps.ndim < 3:
+        raise InputError(
+            f"the maps have shape {_shape(maps)}", where=source, remedy="Give one map a row: images × height × width."
+        )
+    return {**data, "map": as_object([to_numpy(one) for one in maps])}
+
+
+def _shape(array: Array) -> str:
+    return "×".join(map(str, array.shape))
+
+
+def _grid(value: Any, where: str) -> Array:
+    """An array, or rows within rows as a table of lists has them, or their JSON."""
+    try:
+        value = json.loads(value) if isinstance(value, str) else value
+        grid = np.asarray(value)
+        if grid.dtype == object:
+            grid = np.array([np.asarray(_grid(row, where)) for row in grid.tolist()] if grid.ndim else None)
+        if grid.dtype != object:
+            return grid
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise InputError("no map: rows are of different lengths, or hold no numbers", where=where)
+
+
+def map_column(table: Table, name: str, values: Array, volume: bool) -> Array:
+    """Each cell as a path or as packed runs. Scores (classes × height × width) become the class with the highest."""
+    found: Array = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values.tolist() if values.dtype == object else list(values)):
+        where = f"{table.place(row)}, column '{name}'"
+        if isinstance(value, bytes) or (isinstance(value, str) and value and not value.startswith("[[")):
+            found[row] = value
+            continue
+        grid = _grid(to_numpy(value), where)
+        if grid.ndim == 3 and not volume:
+            if grid.shape[2] < min(grid.shape[:2]) and grid.dtype.kind == "f" and grid.shape[0] > 4 * grid.shape[2]:
+                turned = f"{grid.shape[2]}×{grid.shape[0]}×{grid.shape[1]}"
+                raise InputError(
+                    f"scores of shape {_shape(grid)}", where=where, remedy=f"Classes come first: {turned}."
+                )
+            grid = grid.argmax(axis=0)
+        if grid.ndim != 2 and not (volume and grid.ndim == 3):
+            raise InputError(
+                f"a map of shape {_shape(grid)}", where=where, remedy="Give height × width" + (" (× depth)." * volume)
+            )
+        found[row] = pack_map(as_grid(grid, where))
+    return found

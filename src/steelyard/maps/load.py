@@ -1,0 +1,104 @@
+"""Any map as a grid: packed bytes, a PNG, NumPy's files or a NIfTI file; what cannot be one is named."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard import _native
+from steelyard.core.errors import InputError, nearest
+from steelyard.maps.png import png_map
+
+Array = NDArray[Any]
+INSIDE = "::"  # between a file and the name of what is meant inside it
+_LOSSY = (".jpg", ".jpeg", ".webp")
+_TYPES = (np.uint8, np.uint16, np.uint32)
+
+
+def load_map(value: str | bytes) -> Array:
+    """The pixels of a packed map or of a file, of an unsigned type of 1, 2 or 4 bytes."""
+    if isinstance(value, bytes):
+        try:
+            unpacked: Array = _native.map_unpack(value)
+        except ValueError as error:
+            raise InputError(str(error), where="a packed map", remedy="Make it again.") from None
+        return unpacked
+    path, _, inside = value.partition(INSIDE)
+    ending = os.path.splitext(path)[1].lower()
+    if ending == ".png":
+        return png_map(_bytes_of(path), path)
+    if ending in (".npy", ".npz"):
+        return as_grid(numpy_file(path, inside), value)
+    if ending in _LOSSY:
+        raise InputError(f"{ending[1:].upper()} changes labels", where=path, remedy="Write PNG.")
+    raise InputError(f"'{ending}' is no format of maps", where=path, remedy="Give .png, .npy or .npz.")
+
+
+def map_bytes(value: str | bytes) -> bytes:
+    """What says which map it is: packed runs, or the bytes of a file and what is meant inside it."""
+    if isinstance(value, bytes):
+        return value
+    path, _, inside = value.partition(INSIDE)
+    return inside.encode("utf-8", "surrogatepass") + _bytes_of(path)
+
+
+def _bytes_of(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=path) from None
+
+
+def numpy_file(path: str, inside: str) -> Array:
+    """An array of NumPy's own files; `inside` is its name, or its place along the first axis."""
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return found[int(inside)] if inside else found
+        with found:
+            if inside not in found.files:
+                raise InputError(f"holds no array '{inside}'", where=path, remedy=nearest(inside, found.files))
+            return np.asarray(found[inside])
+    except InputError:
+        raise
+    except (OSError, ValueError, EOFError, KeyError, IndexError, zipfile.BadZipFile) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot be read: {reason}", where=path, remedy="Is the file whole?") from None
+
+
+def as_grid(array: Any, source: str) -> Array:
+    """An array of whole numbers as the smallest unsigned type that holds them; what is no label is named."""
+    grid = np.asarray(array)
+    if grid.dtype.kind == "b":
+        return np.ascontiguousarray(grid).view(np.uint8)
+    if grid.dtype.kind not in "iuf" or not grid.size:
+        what = "has no pixel" if not grid.size else f"holds {grid.dtype}, not numbers"
+        raise InputError(what, where=source, remedy="Give whole numbers, one for each pixel.")
+    if grid.dtype in _TYPES:
+        return np.ascontiguousarray(grid)
+    if grid.dtype.kind == "f":
+        wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
+        if len(wrong):
+            raise InputError(
+                f"value {grid.ravel()[wrong[0]]:g} is no class ({len(wrong):,} pixels)",
+                where=source,
+                remedy="Labels are whole numbers; scores need a class axis in front.",
+            )
+    low, high = grid.min(), grid.max()
+    if low < 0 or high >= 1 << 32:
+        raise InputError(
+            f"value {low if low < 0 else high} is out of range", where=source, remedy="Labels go from 0 to 2³² - 1."
+        )
+    smallest = next(kind for kind in _TYPES if high <= np.iinfo(kind).max)
+    return np.ascontiguousarray(grid, dtype=smallest)
+
+
+def pack_map(grid: Array) -> bytes:
+    """A grid as bytes: its runs."""
+    packed: bytes = _native.map_pack(grid)
+    return packed

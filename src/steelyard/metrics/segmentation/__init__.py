@@ -1,0 +1,1 @@
+"""Task `segmentation`: semantic label maps."""

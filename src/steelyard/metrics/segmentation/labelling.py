@@ -1,0 +1,195 @@
+"""What a value of a map means: its class, nothing (ignored), or a value that no class has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
+from steelyard.core.options import Option, Options
+from steelyard.core.pairs import Array
+
+IGNORED, UNKNOWN = -1, -2
+SIDES = ("truth", "prediction")
+
+# id, name, category of the classes that Cityscapes evaluates (cityscapesScripts, helpers/labels.py).
+CITYSCAPES = (
+    (7, "road", "flat"), (8, "sidewalk", "flat"), (11, "building", "construction"), (12, "wall", "construction"),
+    (13, "fence", "construction"), (17, "pole", "object"), (19, "traffic light", "object"),
+    (20, "traffic sign", "object"), (21, "vegetation", "nature"), (22, "terrain", "nature"), (23, "sky", "sky"),
+    (24, "person", "human"), (25, "rider", "human"), (26, "car", "vehicle"), (27, "truck", "vehicle"),
+    (28, "bus", "vehicle"), (31, "train", "vehicle"), (32, "motorcycle", "vehicle"), (33, "bicycle", "vehicle"),
+)  # fmt: skip
+VOC = (
+    "background", "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow",
+    "diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
+)  # fmt: skip
+PRESETS = ("none", "cityscapes", "cityscapes-train", "ade20k", "voc")
+
+OPTIONS = (
+    Option("names", "ids", "names of the classes, the first of value 0: a list, or a file with one per line",
+           sides=False, column="name", metavar="FILE"),
+    Option("classes", "number", "how many classes there are, from value 0 on, where they are not named", minimum=0,
+           sides=False, metavar="N"),
+    Option("ignore", "numbers", "values of the truth that count nowhere, such as 255", sides=False, metavar="VALUES"),
+    Option("shift", "number", "what is added to every value, such as -1; truth.shift and prediction.shift for one side",
+           metavar="NUMBER"),
+    Option("reduce_zero", "choice", "0 is no class and class k stands as k + 1: in the truth, or in both",
+           default="no", choices=("no", "truth", "both"), sides=False),
+    Option("relabel", "ids", "values that mean a class, as VALUE=CLASS or VALUE=ignore: a list, or a file with one per "
+           "line; other values have no class", column="entry", metavar="FILE"),
+    Option("palette", "ids", "colours of RGB maps, as NAME=RRGGBB or NAME,R,G,B: a list, or a file with one per line",
+           column="entry", sides=False, metavar="FILE"),
+    Option("labels", "choice", "classes and ignored values of a dataset", default="none", choices=PRESETS, sides=False),
+    Option("unknown", "choice", "what predicted values without a class are: an error, or wrong", default="error",
+           choices=("error", "wrong"), sides=False),
+    Option("suffix", "path", "what stands behind the names of files, such as _labelIds; only files that have it count",
+           reads=True, metavar="TEXT"),
+)  # fmt: skip
+
+
+@frozen
+class Labelling:
+    """How values become classes.
+
+    `ids` are the classes where they are declared, else None: then every value is one. `tables` say for each side which
+    class a value means (None: the value plus the side's shift).
+    """
+
+    ids: tuple[int, ...] | None = None
+    names: tuple[str, ...] = ()
+    groups: Mapping[str, str] = field(default_factory=dict)
+    ignore: frozenset[int] = frozenset()
+    shift: tuple[int, int] = (0, 0)
+    tables: tuple[Mapping[int, int] | None, Mapping[int, int] | None] = (None, None)
+    colours: bool = False
+    unknown: str = "error"
+
+    def classes(self, values: Array, side: int) -> Array:
+        """The class of each value, IGNORED or UNKNOWN."""
+        return np.array([self.class_of(int(value), side) for value in values.tolist()], dtype=np.int64)
+
+    def class_of(self, value: int, side: int) -> int:
+        """The class of one value of a side: 0 for the truth, 1 for predictions."""
+        if side == 0 and value in self.ignore:
+            return IGNORED
+        table = self.tables[side]
+        label = value + self.shift[side] if table is None else table.get(value, UNKNOWN)
+        if label < 0:
+            return IGNORED if label == IGNORED and side == 0 and table is not None else UNKNOWN
+        return label if self.ids is None or label in self.ids else UNKNOWN
+
+    def shown(self, label: int) -> str:
+        """The name of a class."""
+        return self.names[self.ids.index(label)] if self.names and self.ids is not None else str(label)
+
+
+def labelling_of(options: Options) -> Labelling:
+    """What the options say; what contradicts itself is an error."""
+    preset = _preset(options.of("labels"))
+    names = _listed(options.of("names"))
+    classes = options.of("classes")
+    if classes is not None and (classes != int(classes) or (names and len(names) != classes)):
+        what = f"{len(names)} names" if names else "no whole number"
+        raise InputError(f"option classes: {classes:g}, and {what}", remedy="Give as many as there are names.")
+    ids, colours = preset.ids, False
+    tables = list(preset.tables)
+    if names or classes is not None:
+        ids = tuple(range(len(names) or int(classes)))
+    palette = options.of("palette")
+    if palette is not None:
+        named = _palette(_listed(palette))
+        names, ids, colours = tuple(named), tuple(range(len(named))), True
+        tables = [dict(zip(named.values(), ids, strict=True))] * 2
+    names = names or preset.names
+    if len(set(names)) < len(names):
+        raise InputError("two classes have one name", where="option names", remedy="Name each otherwise.")
+    for side, name in enumerate(SIDES):
+        given = options.of("relabel", name)
+        if given is not None:
+            tables[side] = _relabelled(_listed(given), ids, names, side)
+    if ids is None and any(table is not None for table in tables):
+        ids = tuple(sorted({label for table in tables if table for label in table.values() if label >= 0}))
+    ignore = {_whole(value, "ignore") for value in options.of("ignore") or ()} | preset.ignore
+    shift = [_whole(options.of("shift", side) or 0, "shift") or preset.shift[i] for i, side in enumerate(SIDES)]
+    reduced = options.of("reduce_zero")
+    if reduced != "no":
+        ignore, shift = ignore | {0}, [shift[0] - 1, shift[1] - (reduced == "both")]
+    return Labelling(
+        ids, names, preset.groups, frozenset(ignore), (shift[0], shift[1]), (tables[0], tables[1]), colours,
+        "wrong" if options.of("labels").startswith("cityscapes") else options.of("unknown"),
+    )  # fmt: skip
+
+
+def _preset(name: str) -> Labelling:
+    if name.startswith("cityscapes"):
+        names = tuple(entry[1] for entry in CITYSCAPES)
+        groups = {entry[1]: entry[2] for entry in CITYSCAPES}
+        if name == "cityscapes-train":
+            return Labelling(tuple(range(len(names))), names, groups, frozenset({255}))
+        table = dict.fromkeys(range(34), IGNORED) | {entry[0]: i for i, entry in enumerate(CITYSCAPES)}
+        return Labelling(tuple(range(len(names))), names, groups, tables=(table, table))
+    if name == "ade20k":
+        return Labelling(tuple(range(150)), ignore=frozenset({0}), shift=(-1, 0))
+    if name == "voc":
+        return Labelling(tuple(range(len(VOC))), VOC, ignore=frozenset({255}))
+    return Labelling()
+
+
+def _listed(records: Any) -> tuple[str, ...]:
+    return () if records is None else tuple(str(value) for value in next(iter(records.columns.values())).tolist())
+
+
+def _whole(value: float, name: str) -> int:
+    if value != int(value):
+        raise InputError(f"option {name}: {value:g} is no whole number", remedy="Values of maps are whole.")
+    return int(value)
+
+
+def _palette(lines: Sequence[str]) -> dict[str, int]:
+    """Colours by name, each as a map of colours holds it."""
+    found: dict[str, int] = {}
+    for line in lines:
+        try:
+            if "=" in line:
+                name, _, text = line.rpartition("=")
+                code = int(text.strip().removeprefix("#"), 16)
+                rgb = [code >> 16, code >> 8 & 255, code & 255]
+            else:
+                name, *parts = (part.strip() for part in line.rsplit(",", 3))
+                rgb = [int(part) for part in parts]
+            if len(rgb) != 3 or not all(0 <= v <= 255 for v in rgb) or not name.strip():
+                raise ValueError
+        except ValueError:
+            raise InputError(f"'{line}' is no colour", where="option palette", remedy="Example: road=804080.") from None
+        value = rgb[0] + 256 * rgb[1] + 65536 * rgb[2]
+        if value in found.values():
+            raise InputError(f"'{line}': another class has this colour", where="option palette")
+        found[name.strip()] = value
+    return found
+
+
+def _relabelled(
+    lines: Sequence[str], ids: tuple[int, ...] | None, names: Sequence[str], side: int
+) -> Mapping[int, int]:
+    table: dict[int, int] = {}
+    for line in lines:
+        value, equals, label = (part.strip() for part in line.partition("="))
+        if not equals or not value.isdigit():
+            raise InputError(f"'{line}' is not VALUE=CLASS", where="option relabel", remedy="Example: 7=0, or 7=road.")
+        if label == "ignore":
+            table[int(value)] = IGNORED if side == 0 else UNKNOWN
+        elif label in names:
+            table[int(value)] = list(names).index(label)
+        elif label.isdigit() and (ids is None or int(label) in ids):
+            table[int(value)] = int(label)
+        else:
+            known = [*names, "ignore"] if names else [*map(str, ids or ()), "ignore"]
+            raise InputError(
+                f"'{line}': there is no class '{label}'", where="option relabel", remedy=nearest(label, known)
+            )
+    return table
