@@ -16,7 +16,7 @@ from drawn import DRAW
 from scale_help import plain
 
 from steelyard.metrics import catalogue
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 
 Data = dict[str, Any]
 Sides = tuple[Any, Any]
@@ -248,15 +248,17 @@ def write_parts(folder: Path, parts: Sequence[Sides], sides: Sequence[str] = ("t
 def contents(report: Report) -> dict[str, str]:
     """All that a report says and shows, part by part, as texts that are equal if it is equal to the bit."""
     found = {"scores": values(report.scores), "slices": values(report.slices), "coverage": values(report.coverage)}
-    settings = dataclasses.asdict(report.provenance)
-    rows = {side: settings.pop(side)["rows"] for side in ("truth", "predictions")}
-    found |= {"settings": values(settings), "rows": values(rows)}
+    found |= {"request": values(report.request), "version": report.sources.version}
+    found["rows"] = values((report.sources.truth.rows, report.sources.predictions.rows))
     units = report.units()
     found |= {"unit ids": values(units.units), "unit values": values(units.values)}
     found |= {f"table {name}": values(report.table(name)) for name in report.tables}
     found |= {f"figure {name}": values(report.figure(name)) for name in report.figures}
     found["listing"] = values(report.listing())
-    found |= {"facts": values((report.task, report.unit, report.item, report.title)), "about": values(report.about())}
+    found |= {
+        "facts": values((report.task, report.unit, report.item, report.title)),
+        "definitions": values(report.evidence.definitions()),
+    }
     return found
 
 

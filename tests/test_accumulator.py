@@ -45,7 +45,7 @@ def test_is_what_all_at_once_gives(task: str) -> None:
             gathered.update(*parts[i])
         found = gathered.report(draws=200)
         assert found.scores == expected.scores
-        assert found.provenance.truth.digest == gathered.report(draws=200).provenance.truth.digest
+        assert found.sources.truth.digest == gathered.report(draws=200).sources.truth.digest
 
 
 @every_task

@@ -180,7 +180,7 @@ def test_texts_that_look_like_gaps_between_records(tmp_path: Path) -> None:
     (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
     (tmp_path / "results.json").write_text("[" + ",\n".join(rows) + "]")
     report = sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json", "map", confidence=None)
-    assert report.provenance.predictions.rows == 2500
+    assert report.sources.predictions.rows == 2500
 
 
 def test_skip_leaves_unknown_out_and_says_so() -> None:

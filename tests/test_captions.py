@@ -50,7 +50,7 @@ def sides(images: list[Any], *, graphs: bool = False) -> tuple[dict[str, Any], d
 
 
 def by_image(report: Any, spec: str) -> dict[Any, float]:
-    table = report.unit_table()
+    table = report.units()
     return dict(zip(table.units.tolist(), table.values[spec].tolist(), strict=True))
 
 

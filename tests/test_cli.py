@@ -31,23 +31,23 @@ def test_evaluate(files: Path, steelyard) -> None:
     assert "rice" in result.stdout
     assert result.stderr == "wrote r.html\nwrote r.json\nwrote u.csv\n"
     data = json.loads((files / "r.json").read_text())
-    assert data["scores"][0]["value"] == 22.5
-    assert data["provenance"]["truth"]["source"] == "t.csv"
+    assert data["body"]["scores"]["mae"]["value"] == 22.5
+    assert data["body"]["sources"]["truth"]["source"] == "t.csv"
     assert (files / "u.csv").read_text().startswith("dish,")
 
 
 def test_json_is_all_of_stdout(files: Path, steelyard) -> None:
     result = steelyard("evaluate", "weights", "t.csv", "a.csv", "-m", "mae", "--ci", "none", "--json")
-    assert json.loads(result.stdout)["scores"][0] | {"units": 2} == {
-        "metric": "mae", "label": "Mean absolute error", "value": 22.5, "interval": None, "why": None, "units": 2,
-        "undefined": 0, "left_out": None, "notes": [], "better": "lower", "measure": "g",
+    assert json.loads(result.stdout)["body"]["scores"]["mae"] | {"units": 2} == {
+        "spec": "mae", "label": "Mean absolute error", "value": 22.5, "interval": None, "why": "", "units": 2,
+        "undefined": 0, "left_out": "", "notes": [], "better": "lower", "measured_in": "g",
     }  # fmt: skip
     assert result.stderr == ""
 
 
 def test_compare(files: Path, steelyard) -> None:
     result = steelyard("compare", "weights", "t.csv", "a.csv", "b.csv", "-m", "mae", "--json")
-    difference = json.loads(result.stdout)["differences"][0]
+    difference = json.loads(result.stdout)["body"]["differences"]["mae"]
     assert difference["difference"] == pytest.approx(3.5 - 22.5)
     assert difference["verdict"] == "no difference shown"
     table = steelyard("compare", "weights", "t.csv", "a.csv", "b.csv").stdout

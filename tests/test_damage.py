@@ -30,7 +30,7 @@ def flip(path: Path, place: int) -> None:
 
 def without_note(report: sy.Report) -> str:
     told = json.loads(report.to_json())
-    told["notes"] = [note for note in told["notes"] if "damaged" not in note]
+    told["body"]["notes"] = [note for note in told["body"]["notes"] if "damaged" not in note]
     return json.dumps(told)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.core.figure import Listing, Texts
+from steelyard.results import packed
 from steelyard.results.packed import EXACT_ROWS, pack, unpack
 
 TRUTH = {"dish": ["a", "a", "b", "c"], "item": ["x", "y", "x", "z"], "weight": [10.0, 20.0, 30.0, 40.0]}
@@ -62,7 +63,7 @@ def test_page_of_a_result_is_the_page_of_the_data(tmp_path: Path) -> None:
 
 
 def test_details_keep_to_the_schema() -> None:
-    schema = json.loads((files("steelyard") / "results" / "schema" / "report-1.json").read_text())
+    schema = json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text())
     data = json.loads(sy.evaluate("weights", TRUTH, PREDICTED, draws=100).to_json(details=True))
     jsonschema.validate(data, schema)
     assert [figure["name"] for figure in data["details"]["figures"]] == ["agreement", "error_by_size", "bland_altman"]
@@ -79,9 +80,16 @@ def test_plain_result_makes_a_page_that_says_what_it_lacks(tmp_path: Path) -> No
 BROKEN = {
     "no file": (None, ["gone.json", "no such file"]),
     "no JSON": ("{", ["r.json", "not valid JSON"]),
-    "another schema": ('{"schema": "other/1"}', ["other/1", "steelyard evaluate"]),
+    "another format": ('{"format": "other"}', ["other", "steelyard evaluate"]),
+    "version 1": (
+        '{"schema": "steelyard/report/1"}',
+        ["a result of version 1", "reads version 2", "steelyard evaluate"],
+    ),
     "no object": ("[]", ["where an object is expected"]),
-    "half a report": ('{"schema": "steelyard/report/1", "slices": []}', ["'provenance' is missing"]),
+    "half a report": (
+        '{"format": "steelyard", "version": 2, "kind": "report", "body": {"scores": {}}}',
+        ["'body.request' is missing"],
+    ),
 }
 
 
@@ -98,8 +106,9 @@ def test_what_is_no_result_is_refused(case: str, steelyard: Callable[..., Any], 
 
 
 DETAILS = {
-    "no tables": (lambda d: d.pop("tables"), "'details.tables' is missing"),
-    "tables of no kind": (lambda d: d.update(tables=[1]), "'details' is broken"),
+    "no details": (lambda d: d.update(tables=7), "details.tables is 7 where an array is expected"),
+    "tables of no kind": (lambda d: d.update(tables=[1]), "'details.tables.0.' is broken"),
+    "parts of nothing": (lambda d: d.update(parts=[None]), "1 parts of details for 0 results"),
     "half a figure": (lambda d: d["figures"][0].pop("columns"), "'columns' is missing"),
     "broken rows": (lambda d: d.update(rows="!"), "packed listing"),
     "broken units": (lambda d: d.update(units=pack(Listing("u", "U", {"x": np.arange(2)}))[:-9]), "packed listing"),
@@ -117,10 +126,11 @@ def test_broken_details_are_refused(case: str, tmp_path: Path) -> None:
         sy.read(tmp_path / "r.json").to_html()
 
 
-def test_a_comparison_is_no_report(tmp_path: Path) -> None:
-    sy.compare("weights", TRUTH, PREDICTED, PREDICTED, draws=100).to_json(tmp_path / "c.json")
-    with pytest.raises(sy.InputError, match="is a comparison, not a report"):
-        sy.read(tmp_path / "c.json")
+def test_a_packed_listing_that_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = pack(Listing("r", "R", {"x": np.zeros(100_000)}))
+    monkeypatch.setattr(packed, "MOST_BYTES", 50_000)
+    with pytest.raises(ValueError, match="packed listing cannot be read: it holds more than"):
+        unpack(text)
 
 
 def test_figures_for_papers(steelyard: Callable[..., Any], tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ def test_angle_axes_and_direction_are_options() -> None:
         assert score(truth, data, "mean_distance", options=sided).value == pytest.approx(0, abs=1e-12)
         assert score(data, data, options=options).value == 1
     report = sy.evaluate("ellipses", truth, up, options={"prediction.y-up": "480"}, confidence=None)
-    assert report.to_dict()["provenance"]["settings"]["options"] == {"prediction.y_up": "480"}
+    assert report.to_dict()["body"]["request"]["options"] == {"prediction.y_up": "480"}
 
 
 def test_contours_are_fitted(tmp_path: Path) -> None:

@@ -194,9 +194,9 @@ def test_report_and_command_line(steelyard: Callable[..., Any], tmp_path: Path) 
         assert tool in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert max(map(len, run.stdout.splitlines())) <= 80
     data = json.loads((tmp_path / "r.json").read_text())
-    jsonschema.validate(data, json.loads((root / "results" / "schema" / "report-1.json").read_text()))
-    assert [found["tool"] for found in data["explanations"]] == tools.split(",")
-    assert data["explanations"][0]["ours"]["map"] == data["scores"][0]["value"]
+    jsonschema.validate(data, json.loads((root / "results" / "schema" / "result-2.json").read_text()))
+    assert [found["tool"] for found in data["body"]["explanations"]] == tools.split(",")
+    assert data["body"]["explanations"][0]["ours"]["map"] == data["body"]["scores"]["map"]["value"]
     wrong = steelyard("evaluate", "boxes", sample / "truth.json", sample / "model_a.json", "--explain", "pycocotool")
     assert wrong.returncode == 2
     assert "Did you mean 'pycocotools'?" in wrong.stderr

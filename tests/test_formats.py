@@ -66,8 +66,8 @@ def test_same_report(name: str, tmp_path: Path) -> None:
     expected = sy.evaluate("weights", TRUTH, PRED)
     found = sy.evaluate("weights", make(tmp_path / "t", TRUTH), make(tmp_path / "p", PRED))
     assert found.scores == expected.scores
-    assert found.provenance.truth.digest == expected.provenance.truth.digest
-    assert found.provenance.predictions.digest == expected.provenance.predictions.digest
+    assert found.sources.truth.digest == expected.sources.truth.digest
+    assert found.sources.predictions.digest == expected.sources.predictions.digest
 
 
 def test_ids_of_files_and_frames_agree(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.engine.results import by_draws, by_intervals, standard_error
+from steelyard.engine.differences import by_draws, by_intervals, standard_error
 from steelyard.gating.rules import parse_rule
-from steelyard.results.load import read_result
+from steelyard.results.read import read_result
 
 SAMPLES = Path(sy.__file__).parent / "samples"
 WEIGHTS = SAMPLES / "weights"
@@ -27,26 +27,25 @@ WEIGHTS = SAMPLES / "weights"
 
 def score(metric: str = "mae", value: float | None = 20.0, interval: Any = (15.0, 25.0), **more: Any) -> dict[str, Any]:
     return {
-        "metric": metric, "label": metric.upper(), "value": value, "interval": interval and list(interval),
-        "why": None if value is not None else "nothing was weighed", "units": 100, "undefined": 0, "left_out": None,
-        "notes": [], "better": "lower", "measure": "g", **more,
+        "spec": metric, "label": metric.upper(), "value": value, "interval": interval and list(interval),
+        "why": "" if value is not None else "nothing was weighed", "units": 100, "undefined": 0, "left_out": "",
+        "notes": [], "better": "lower", "measured_in": "g", **more,
     }  # fmt: skip
 
 
 def result(*scores: dict[str, Any], task: str = "weights", truth: str = "0", **settings: Any) -> dict[str, Any]:
     side = {"source": "t.csv", "rows": 100, "digest": "sha256:" + truth * 64}
-    return {
-        "schema": "steelyard/report/1", "task": task, "unit": "dish", "scores": list(scores), "slices": [],
-        "counts": {"truth": 100, "predictions": 100, "matched": 100, "missing": 0, "extra": 0, "coverage": 1.0},
-        "notes": [],
-        "provenance": {
-            "steelyard": "0.1.0", "truth": side, "predictions": {**side, "source": "p.csv"},
-            "settings": {
-                "metrics": [s["metric"] for s in scores], "by": [], "confidence": 0.95, "draws": 1000, "seed": 0,
-                "missing": "error", "extra": "error", "columns": {}, "options": {}, **settings,
-            },
+    body = {
+        "request": {
+            "task": task, "metrics": [s["spec"] for s in scores], "by": [], "confidence": 0.95, "draws": 1000,
+            "seed": 0, "missing": "error", "extra": "error", "columns": {}, "options": {}, **settings,
         },
+        "task_facts": {"title": "Weights", "unit": "dish", "item": "item"},
+        "scores": {s["spec"]: s for s in scores}, "slices": [],
+        "coverage": {"truth": 100, "predictions": 100, "matched": 100, "missing": 0, "extra": 0},
+        "sources": {"truth": side, "predictions": {**side, "source": "p.csv"}},
     }  # fmt: skip
+    return {"format": "steelyard", "version": 2, "kind": "report", "body": body}
 
 
 # --- the language
@@ -390,22 +389,24 @@ def changed(way: str, value: Any) -> dict[str, Any]:
 
 
 BROKEN = {
-    "no schema": (changed("schema", ...), ["'schema' is missing"]),
-    "another schema": (changed("schema", "steelyard/report/9"), ["schema is \"steelyard/report/9\"", "steelyard/report/1"]),
-    "no scores": (changed("scores", ...), ["'scores' is missing"]),
-    "scores are no list": (changed("scores", {}), ["scores is {}", "an array"]),
-    "a score is no object": (changed("scores.0", 3), ["scores[0] is 3", "an object"]),
-    "value is text": (changed("scores.0.value", "12"), ['scores[0].value is "12"', "a number or null"]),
-    "value is true": (changed("scores.0.value", True), ["scores[0].value is true", "a number or null"]),
-    "interval of one": (changed("scores.0.interval", [1]), ["scores[0].interval is [1]", "two numbers"]),
-    "interval upside down": (changed("scores.0.interval", [3, 1]), ["scores[0].interval is [3, 1]", "the lower first"]),
-    "direction": (changed("scores.0.better", "up"), ['scores[0].better is "up"', "lower, higher"]),
-    "negative units": (changed("scores.0.units", -1), ["scores[0].units is -1", "whole number"]),
-    "draws are no base64": (changed("scores.0.draws", "%%"), ["scores[0].draws", "base64 of 64-bit floats"]),
-    "too few draws": (changed("scores.0.draws", "AAAAAAAA8D8="), ["'scores[0].draws' holds 1 values", "says 1000"]),
-    "confidence": (changed("provenance.settings.confidence", 95), ["provenance.settings.confidence is 95", "between 0 and 1"]),
-    "no digest": (changed("provenance.truth.digest", ...), ["'provenance.truth.digest' is missing"]),
-    "half a character": (changed("scores.0.label", "a\ud800"), ["scores[0].label is", "whole characters"]),
+    "no format": (changed("format", ...), ["'format' is missing"]),
+    "another version": (changed("version", 9), ["version is 9 where 2 is expected"]),
+    "another kind": (changed("kind", "raport"), ['kind is "raport"', "vlm-score"]),
+    "no scores": (changed("body.scores", ...), ["'body.scores' is missing"]),
+    "scores are a list": (changed("body.scores", []), ["body.scores is []", "an object"]),
+    "a score is no object": (changed("body.scores.mae", 3), ["body.scores.mae is 3", "an object"]),
+    "a score under another name": (changed("body.scores.mae.spec", "mape"), ["'body.scores' holds another score under 'mae'"]),
+    "value is text": (changed("body.scores.mae.value", "12"), ['body.scores.mae.value is "12"', "a number or null"]),
+    "value is true": (changed("body.scores.mae.value", True), ["body.scores.mae.value is true", "a number or null"]),
+    "interval of one": (changed("body.scores.mae.interval", [1]), ["body.scores.mae.interval is [1]", "an array of 2"]),
+    "interval upside down": (changed("body.scores.mae.interval", [3, 1]), ["'body.scores.mae.interval' goes from 3 to 1", "the lower end stands first"]),
+    "direction": (changed("body.scores.mae.better", "up"), ['body.scores.mae.better is "up"', "lower, higher"]),
+    "negative units": (changed("body.scores.mae.units", -1), ["body.scores.mae.units is -1", "whole number"]),
+    "draws are no base64": (changed("body.scores.mae.draws", "%%"), ["body.scores.mae.draws", "base64 of 64-bit floats"]),
+    "too few draws": (changed("body.scores.mae.draws", "AAAAAAAA8D8="), ["'body.scores.mae.draws' holds 1 values", "says 1000"]),
+    "confidence": (changed("body.request.confidence", 95), ["'body.request' is broken", "95 is not between 0 and 1"]),
+    "no digest": (changed("body.sources.truth.digest", ...), ["'body.sources.truth.digest' is missing"]),
+    "half a character": (changed("body.scores.mae.label", "a\ud800"), ["body.scores.mae.label is", "whole characters"]),
     "a list": ([1, 2], ["it is [1, 2]", "an object"]),
 }  # fmt: skip
 
@@ -435,7 +436,7 @@ FILES = {
     "not text": (b"\xff\xff", ["not UTF-8"]),
     "UTF-16": (b"\xff\xfe{\x00}\x00", ["is UTF-16 text"]),
     "deep": (b"[" * 200_000, ["r.json"]),
-    "not finite": (json.dumps(changed("scores.0.value", math.nan)).encode(), ["scores[0].value is NaN"]),
+    "not finite": (json.dumps(changed("body.scores.mae.value", math.nan)).encode(), ["body.scores.mae.value is NaN"]),
 }
 
 
@@ -525,7 +526,7 @@ def test_settings_that_differ_are_remarked() -> None:
     found = sy.gate(result(score(), missing="skip"), "mae > baseline", baseline=result(score()))
     assert "different settings: missing error and skip" in " ".join(str(found).split())
     gaps = result(score(), missing="skip")
-    gaps["counts"]["missing"] = 7
+    gaps["body"]["coverage"]["missing"] = 7
     told = " ".join(str(sy.gate(gaps, "mae > baseline", baseline=result(score(), missing="skip"))).split())
     assert "no prediction for 0 rows, the result for 7; each leaves out its own" in told
     allowed = sy.gate(result(score()), "mae > baseline", baseline=result(score(), truth="1"), other_truth=True)
@@ -554,9 +555,9 @@ def test_exit_codes_and_outputs(tmp_path: Path, steelyard) -> None:
     doubtful = steelyard("gate", "a.json", "--fail-if", "mae > 24", "--json")
     assert doubtful.returncode == 3
     data = json.loads(doubtful.stdout)
-    schema = json.loads((files("steelyard.results") / "schema" / "gate-1.json").read_text(encoding="utf-8"))
+    schema = json.loads((files("steelyard.results") / "schema" / "result-2.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(data)
-    assert data["outcome"] == "undecided"
+    assert data["body"]["outcome"] == "undecided"
     assert max(map(len, worse.stdout.splitlines())) <= 80
 
     text = summary.read_text()
@@ -576,9 +577,10 @@ HOSTILE = "<script>alert(1)</script>|`*_]&\"'\x00\x0b"
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    hostile = score(label=HOSTILE, measure=HOSTILE, value=None, why=HOSTILE)
+    hostile = score(label=HOSTILE, measured_in=HOSTILE, value=None, why=HOSTILE)
     data = result(hostile)
-    data["slices"] = [{"by": ["food"], "value": [HOSTILE], "scores": [hostile, score("bias", label=HOSTILE)]}]
+    scores = {"mae": hostile, "bias": score("bias", label=HOSTILE)}
+    data["body"]["slices"] = [{"by": ["food"], "value": [HOSTILE], "scores": scores}]
     found = sy.gate(data, ["mae > 30", "mae[food=*] > 3", "bias[food=*] > 3"])
     xml = found.to_junit().encode("utf-8")
     suite = next(iter(junitparser.JUnitXml.fromstring(xml)))
@@ -605,28 +607,30 @@ def test_results_of_every_task_are_read_back(task: str, tmp_path: Path) -> None:
     report.to_json(tmp_path / "r.json")
     again = read_result(tmp_path / "r.json")
     assert isinstance(again, sy.Report)
+    assert again == report
     assert again.to_dict() == report.to_dict()
-    assert again.scores == report.scores or any(not s.defined for s in report.scores.values())
     spec = next(iter(report.scores))
     assert (
         sy.gate(tmp_path / "r.json", [f"{spec} > -1e9", f"{spec} < baseline"], baseline=again).verdicts[1].outcome
         == "pass"
     )
-    schema = json.loads((files("steelyard.results") / "schema" / "report-1.json").read_text(encoding="utf-8"))
+    schema = json.loads((files("steelyard.results") / "schema" / "result-2.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(report.to_dict())
 
 
 def test_comparisons_are_read_back() -> None:
     comparison = sy.compare("weights", WEIGHTS / "truth.csv", WEIGHTS / "model_a.csv", WEIGHTS / "model_b.csv")
     again = read_result(comparison.to_dict())
-    assert isinstance(again, sy.Comparison)
+    assert again == comparison
     assert again.to_dict() == comparison.to_dict()
 
 
 def test_draws_are_not_saved_unasked() -> None:
     assert all(
         "draws" not in s
-        for s in sy.evaluate("weights", WEIGHTS / "truth.csv", WEIGHTS / "model_a.csv").to_dict()["scores"]
+        for s in sy.evaluate("weights", WEIGHTS / "truth.csv", WEIGHTS / "model_a.csv")
+        .to_dict()["body"]["scores"]
+        .values()
     )
     with pytest.raises(sy.InputError, match="no draws to save"):
         evaluated("weights", WEIGHTS / "truth.csv", WEIGHTS / "model_a.csv", confidence=None)

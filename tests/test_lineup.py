@@ -66,9 +66,9 @@ def test_slices_that_vary_inside_a_unit_are_paired() -> None:
     for name, found in compared.slices["label"].items():
         for report, score in zip(each, (found["map50"].a, found["map50"].b), strict=True):
             assert score.value == pytest.approx(report.slices["label"][name]["map50"].value)
-    classes = compared.class_differences
-    assert classes is not None
-    for name, difference in classes().items():
+    classes = compared.classes()
+    assert classes
+    for name, difference in classes.items():
         spec = f"ap(iou=0.5:0.95, label={_id(truth, name)})"
         value = sy.evaluate("boxes", truth, b, [spec], confidence=None)[spec].value
         assert difference.b.value == pytest.approx(value)
@@ -83,10 +83,10 @@ def test_labels_in_slices_and_by_class() -> None:
     truth, a, b = (folder / name for name in ("truth.csv", "model_a.csv", "model_b.csv"))
     compared = sy.compare("labels", truth, a, b, ["accuracy"], by=["light"], draws=100)
     assert set(compared.slices["light"]) == {"day", "lamp"}
-    classes = compared.class_differences
-    assert classes is not None
+    classes = compared.classes()
+    assert classes
     report = sy.evaluate("labels", truth, a, ["per_class(f1)"], confidence=None)
-    for name, difference in classes().items():
+    for name, difference in classes.items():
         assert difference.a.value == pytest.approx(report[f"f1(label={name})"].value)
 
 
@@ -107,8 +107,7 @@ def test_many_labels_are_compared_in_slices() -> None:
 def test_changes_by_unit() -> None:
     truth, a, b = WEIGHTS
     comparison = sy.compare("weights", truth, a, b, ["mae"], draws=100)
-    assert comparison.unit_tables is not None
-    before, after = comparison.unit_tables()
+    before, after = comparison.units()
     for table, path in ((before, a), (after, b)):
         alone = sy.evaluate("weights", truth, path, ["mae"], confidence=None).units()
         np.testing.assert_array_equal(table.values["mae"], alone.values["mae"])
@@ -123,13 +122,13 @@ def test_on_the_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> N
     assert done.stdout.count("60 dishes, paired") == 2
     assert "for all models together" in done.stdout
     data = json.loads((tmp_path / "c.json").read_text())
-    schema = json.loads((files("steelyard") / "results" / "schema" / "lineup-1.json").read_text())
+    schema = json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text())
     jsonschema.validate(data, schema)
-    assert [len(c["slices"]) for c in data["comparisons"]] == [3, 3]
+    assert [len(c["slices"]) for c in data["body"]["comparisons"]] == [3, 3]
     assert "<h1>Compared: Food weights, dish by dish</h1>" in (tmp_path / "c.html").read_text(encoding="utf-8")
     assert {p.suffix for p in (tmp_path / "charts").iterdir()} == {".svg", ".png", ".pdf"}
     two = json.loads(steelyard("compare", "weights", truth, a, b, "--by", "cuisine", "--json", "--draws", "100").stdout)
-    jsonschema.validate(two, json.loads((files("steelyard") / "results" / "schema" / "comparison-1.json").read_text()))
+    jsonschema.validate(two, json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text()))
     lacking = steelyard("compare", "weights", truth, a)
     assert lacking.returncode == 2
     assert "Traceback" not in lacking.stderr

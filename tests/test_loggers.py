@@ -65,7 +65,7 @@ def test_mlflow(report: sy.Report, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert logged["cuisine_home/mape_zero_eps_low"] == report.slices["cuisine"]["home"]["mape(zero=eps)"].interval[0]
     found = real.get_run(run.info.run_id)
     assert found.data.metrics == pytest.approx(logged, rel=1e-12)
-    assert found.data.tags["steelyard.truth"] == report.provenance.truth.digest
+    assert found.data.tags["steelyard.truth"] == report.sources.truth.digest
     (point,) = real.MlflowClient().get_metric_history(run.info.run_id, "mae")
     assert (point.value, point.step) == (report["mae"].value, 3)
     (artifact,) = (tmp_path / "mlruns").rglob("result.json")
@@ -83,7 +83,7 @@ def test_wandb(report: sy.Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     run = real.init(project="steelyard", mode="offline", dir=tmp_path)
     try:
         logged = wandb.log(report, step=5)
-        assert dict(run.config)["steelyard.truth"] == report.provenance.truth.digest
+        assert dict(run.config)["steelyard.truth"] == report.sources.truth.digest
         run.log({}, step=6)  # ends step 5
         assert {name: run.summary[name] for name in logged} == logged  # as its own process has it
     finally:

@@ -31,7 +31,7 @@ from paths_help import (
 
 import steelyard as sy
 from steelyard.metrics import catalogue
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 from steelyard.scale import evaluate_shards
 
 DRAWS = 100
@@ -235,8 +235,8 @@ def test_paths_that_name_the_same_units_have_the_same_digest(tmp_path: Path) -> 
         for make in makers:
             folder = tmp_path / make.__name__
             folder.mkdir()
-            provenance = make(case, folder).provenance
-            sides.append((provenance.truth.digest, provenance.predictions.digest))
+            sources = make(case, folder).sources
+            sides.append((sources.truth.digest, sources.predictions.digest))
         assert len(set(sides)) == 1
 
 

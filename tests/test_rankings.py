@@ -135,9 +135,9 @@ def test_every_format_gives_the_same(tmp_path: Path) -> None:
         for spec in specs:
             assert found[spec].value == expected[spec].value, (one, spec)
             assert found[spec].interval == expected[spec].interval
-        assert found.provenance.truth.digest == expected.provenance.truth.digest
-        assert found.provenance.predictions.digest == expected.provenance.predictions.digest
-        assert found.provenance.predictions.rows == expected.provenance.predictions.rows
+        assert found.sources.truth.digest == expected.sources.truth.digest
+        assert found.sources.predictions.digest == expected.sources.predictions.digest
+        assert found.sources.predictions.rows == expected.sources.predictions.rows
 
 
 def test_numbers_as_ids_are_their_digits() -> None:

@@ -35,20 +35,21 @@ def test_report_follows_its_schema(options: dict[str, Any]) -> None:
     predictions = {k: v[:5] for k, v in A.items()} if options.get("missing") else A
     report = sy.evaluate("weights", TRUTH, predictions, **options)
     data = json.loads(report.to_json())
-    jsonschema.Draft202012Validator(schema("report-1.json")).validate(data)
+    jsonschema.Draft202012Validator(schema("result-2.json")).validate(data)
     assert data == report.to_dict()
-    assert [score["metric"] for score in data["scores"]] == data["provenance"]["settings"]["metrics"]
-    assert data["counts"]["missing"] == (1 if options.get("missing") else 0)
+    assert list(data["body"]["scores"]) == data["body"]["request"]["metrics"]
+    assert data["body"]["coverage"]["missing"] == (1 if options.get("missing") else 0)
+    assert data["body"]["coverage"]["share"] == (5 / 6 if options.get("missing") else 1)
 
 
 def test_comparison_follows_its_schema() -> None:
     data = json.loads(sy.compare("weights", TRUTH, A, B).to_json())
-    jsonschema.Draft202012Validator(schema("comparison-1.json")).validate(data)
+    jsonschema.Draft202012Validator(schema("result-2.json")).validate(data)
 
 
 def test_undefined_is_null_with_a_reason() -> None:
     report = sy.evaluate("weights", {"dish": ["a"], "weight": [0]}, {"dish": ["a"], "weight": [3]}, "mape")
-    score = report.to_dict()["scores"][0]
+    score = report.to_dict()["body"]["scores"]["mape"]
     assert score["value"] is None
     assert score["why"] == "no row has a positive true weight"
     assert "mape is undefined: no row has a positive true weight." in str(report)
@@ -59,9 +60,9 @@ def test_same_data_same_bytes() -> None:
 
 
 def test_digest_sees_every_value() -> None:
-    digest = sy.evaluate("weights", TRUTH, A).provenance.predictions.digest
+    digest = sy.evaluate("weights", TRUTH, A).sources.predictions.digest
     changed = {**A, "weight": [*A["weight"][:-1], 5.0000001]}
-    assert sy.evaluate("weights", TRUTH, changed).provenance.predictions.digest != digest
+    assert sy.evaluate("weights", TRUTH, changed).sources.predictions.digest != digest
 
 
 def test_unknown_score_names_the_nearest() -> None:

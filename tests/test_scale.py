@@ -21,7 +21,7 @@ from scale_help import files, write_shards
 import steelyard as sy
 from steelyard.core.by_class import tied_by_unit
 from steelyard.metrics import catalogue
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 from steelyard.scale import evaluate_shards, run
 from steelyard.scale.engines import Failure, Local, guarded
 from steelyard.scale.ranked import in_groups
@@ -41,9 +41,8 @@ def same(found: Report, expected: Report) -> None:
     assert found.slices == expected.slices
     assert found.coverage == expected.coverage
     assert found.notes == expected.notes
-    assert replace(found.provenance, truth=expected.provenance.truth, predictions=expected.provenance.predictions) == (
-        expected.provenance
-    )
+    assert replace(found, sources=expected.sources) == expected
+    assert found.sources.version == expected.sources.version
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (3, 2)], ids=["pairs", "hash"])
@@ -54,14 +53,14 @@ def test_is_what_all_at_once_gives(task: str, shape: tuple[int, int], tmp_path: 
     expected = in_one_place(task, sides, draws=100, by=by)
     found = evaluate_shards(task, *files(tmp_path), work=tmp_path / "work", workers=1, draws=100, by=by)
     same(found, expected)
-    assert found.provenance.truth.digest.startswith("units:")
+    assert found.sources.truth.digest.startswith("units:")
     if shape == (3, 3):  # cut in another way, the same units are the same data
         shutil.rmtree(tmp_path / "truth")
         shutil.rmtree(tmp_path / "pred")
         write_shards(task, tmp_path, 1, 1)
         again = evaluate_shards(task, *files(tmp_path), work=tmp_path / "work", workers=1, draws=100, by=by)
-        assert again.provenance.truth.digest == found.provenance.truth.digest
-        assert again.provenance.predictions.digest == found.provenance.predictions.digest
+        assert again.sources.truth.digest == found.sources.truth.digest
+        assert again.sources.predictions.digest == found.sources.predictions.digest
         same(again, expected)
 
 
@@ -314,7 +313,7 @@ def test_the_command_line(steelyard: Run, tmp_path: Path) -> None:
     args = ("evaluate", "weights", "truth/*.parquet", "pred/*.parquet", "-m", "mae", "--draws", "100", "--workers", "1")
     done = steelyard(*args, "--work", "states", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["scores"] == json.loads(expected.to_json())["scores"]
+    assert json.loads(done.stdout)["body"]["scores"] == json.loads(expected.to_json())["body"]["scores"]
     assert list((tmp_path / "states" / "states").glob("*.sums"))
     assert not done.stderr  # a bar only where somebody looks at it
     (tmp_path / "truth" / "01.parquet").write_bytes(b"")

@@ -18,7 +18,7 @@ from scale_help import files, write_shards
 
 import steelyard as sy
 from steelyard.core.errors import SteelyardError
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 from steelyard.scale import evaluate_shards
 
 AWS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -65,7 +65,7 @@ def test_shards_in_a_bucket(s3: str, shape: tuple[int, int], tmp_path: Path) -> 
     urls = ("s3://bucket/truth/*.parquet", "s3://bucket/pred/*.parquet")
     found = evaluate_shards("weights", *urls, work=tmp_path / "work", workers=1, draws=100)
     assert found.scores == in_one_place(sides).scores
-    assert found.provenance.truth.source == "s3://bucket/truth/*.parquet (3 files)"
+    assert found.sources.truth.source == "s3://bucket/truth/*.parquet (3 files)"
     local = evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
     assert local.scores == found.scores  # the same contents are the same states, wherever they came from
     with pytest.raises(sy.InputError, match=r"s3://bucket/truth/09\.parquet"):

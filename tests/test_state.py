@@ -36,7 +36,7 @@ CHEAP = {"captions": ["bleu@4", "cider"], "rankings": ["ap", "ndcg@10"], "ellips
 def report_of(task: str, state: sy.Accumulator) -> str:
     report = state.report(CHEAP.get(task), draws=100)
     kept = [note for note in report.notes if "more than once" not in note]
-    return repr((report.scores, report.coverage, report.provenance, kept))
+    return repr((report.scores, report.coverage, report.request, report.sources, kept))
 
 
 def drawn(task: str) -> tuple[list[tuple[Data, Data]], bytes, str]:

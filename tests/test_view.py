@@ -110,7 +110,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("view")
     root = top / "runs"
     (top / "outside").mkdir()
-    secret = {"schema": "steelyard/report/1", "task": SECRET}
+    secret = {"format": "steelyard", "version": 2, "kind": SECRET}
     (top / "secret.json").write_text(json.dumps(secret))
     (top / "outside" / "result.json").write_text(json.dumps(secret))
     Image.new("RGB", (8, 8), "red").save(top / "outside" / "secret.png")
@@ -143,7 +143,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     os.chdir(root / "weights")
     sy.compare("weights", "truth.csv", "model_a.csv", "model_b.csv", "mae").to_json(root / "comparison.json")
     os.chdir(before)
-    (root / "broken.json").write_text('{"schema": "steelyard/report/1", "task": 3}')
+    (root / "broken.json").write_text('{"format": "steelyard", "version": 2, "kind": "report", "body": {}}')
     (root / "other.json").write_text('{"some": "thing"}')
     (root / ".hidden").mkdir()
     shutil.copy(root / "weights" / "a.json", root / ".hidden" / "a.json")
@@ -181,7 +181,7 @@ def test_the_list_of_runs(server: Server) -> None:
     ):
         assert f'{run_id(name)}">{name}</a>' in shown
     assert "23.78 g" in shown
-    assert "'provenance' is missing".replace("'", "&#x27;") in shown  # the broken one says why
+    assert "'body.request' is missing".replace("'", "&#x27;") in shown  # the broken one says why
     for name in ("other.json", ".hidden", "link.json", "linked", "inside.json", "pipe.json", SECRET):
         assert name not in shown
 
@@ -266,7 +266,7 @@ def test_new_and_changed_results_are_seen(tmp_path: Path) -> None:
         (tmp_path / "w" / "model_b.csv").write_text((tmp_path / "w" / "model_a.csv").read_text())
         evaluate(tmp_path / "w", "weights", "truth.csv", "model_b.csv", "elsewhere.json", "mae")
         data = json.loads((tmp_path / "w" / "r.json").read_text())
-        data["provenance"]["settings"]["seed"] = 1
+        data["body"]["request"]["seed"] = 1
         (tmp_path / "w" / "r.json").write_text(json.dumps(data))  # made from other predictions than now lie there
         page = server.get(f"/run/{run}/units")
         assert page.status == 404
@@ -597,7 +597,7 @@ def test_sources_that_a_result_names(source: str, tmp_path: Path) -> None:
     report = evaluate(tmp_path / "outside", "weights", "truth.csv", "truth.csv", str(root / "r.json"), "mae")
     data = report.to_dict()
     for side in ("truth", "predictions"):
-        data["provenance"][side]["source"] = source.replace("{outside}", str(tmp_path / "outside"))
+        data["body"]["sources"][side]["source"] = source.replace("{outside}", str(tmp_path / "outside"))
     (root / "r.json").write_text(json.dumps(data))
     server = Server(root)
     try:
@@ -708,8 +708,8 @@ def test_payloads_in_every_text(tmp_path: Path) -> None:
         tmp_path, "weights", "truth.csv", "<img src=x onerror=alert(1)>.csv", "a.json", ["mae"], by=["food"], draws=100
     )
     data = report.to_dict()
-    data["notes"] = clean
-    data["scores"][0].update(label=clean[0], measure=clean[2], left_out=clean[5])
+    data["body"]["notes"] = clean
+    data["body"]["scores"]["mae"].update(label=clean[0], measured_in=clean[2], left_out=clean[5])
     (tmp_path / "<svg onload=alert(1)>.json").write_text(json.dumps(data), encoding="utf-8")
     boxes = {
         "images": [{"id": i, "file_name": p, "width": 9, "height": 9} for i, p in enumerate(clean)],

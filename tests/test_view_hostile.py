@@ -46,8 +46,8 @@ def with_score(place: Path, value: str) -> str:
 
 
 HOSTILE = {
-    "an array": (lambda place: '["steelyard/report/1"]', "where an object is expected"),
-    "a text": (lambda place: '"steelyard/report/1"', "where an object is expected"),
+    "an array": (lambda place: '[{"format": "steelyard"}]', "where an object is expected"),
+    "version 1": (lambda place: '{"schema": "steelyard/report/1"}', "a result of version 1"),
     "a huge score": (lambda place: with_score(place, "1" + "0" * 400), "a finite number or null is expected"),
     "an id of 4,300 digits": (lambda place: with_score(place, "9" * 4300), "a finite number or null is expected"),
     "a number of 5,000 digits": (lambda place: with_score(place, "9" * 5000), "more than 4,300 digits"),
@@ -55,10 +55,13 @@ HOSTILE = {
         lambda place: json.dumps(good(place)).replace('"units": 2', f'"units": {"9" * 4000}'),
         "a whole number from 0 up is expected",
     ),
-    "deep JSON": (lambda place: '{"a": "steelyard/report/1", "b": ' + "[" * 100_000, "nested too deeply"),
+    "deep JSON": (lambda place: '{"format": "steelyard", "b": ' + "[" * 100_000, "nested too deeply"),
     "cut off": (lambda place: json.dumps(good(place))[:300], "not valid JSON"),
-    "a schema that is an object": (lambda place: '{"schema": {"x": "steelyard/"}}', "where a text is expected"),
-    "not UTF-8": (lambda place: '{"schema": "steelyard/report/1", "x": "\udcff"}', "is not UTF-8 text"),
+    "a kind that is an object": (
+        lambda place: '{"format": "steelyard", "version": 2, "kind": {}, "body": {}}',
+        "where a text is expected",
+    ),
+    "not UTF-8": (lambda place: '{"format": "steelyard", "x": "\udcff"}', "is not UTF-8 text"),
 }
 
 
@@ -93,7 +96,7 @@ def test_a_time_that_no_calendar_has() -> None:
 def test_a_text_is_no_path(place: Path, server: Server) -> None:
     outside = place.parent / "secret.json"
     data = good(place)
-    data["notes"] = [SECRET]
+    data["body"]["notes"] = [SECRET]
     outside.write_text(json.dumps(data))
     way = f'{place}/"steelyard/../../secret.json'
     (place / '"steelyard').mkdir()
@@ -143,7 +146,7 @@ def test_options_open_nothing(
     evaluate(place, "boxes", "t.json", "p.json", "boxes.json", ["map50"], confidence=None)
     data = json.loads((place / "boxes.json").read_text())
     given = {name: value.format(out=place.parent) for name, value in options.items()}
-    data["provenance"]["settings"]["options"] = given
+    data["body"]["request"]["options"] = given
     (place / "boxes.json").write_text(json.dumps(data))
     opened.clear()
     for path in ("", "/units", "/unit/0", "/image/0"):
@@ -163,7 +166,7 @@ def test_links_lead_nowhere(place: Path, server: Server, opened: list[str]) -> N
         (place / name).unlink()
         (place / name).symlink_to(out / name)
     data = good(place)
-    data["notes"] = [SECRET]
+    data["body"]["notes"] = [SECRET]
     (out / "result.json").write_text(json.dumps(data))
     (place / "link.json").symlink_to(out / "result.json")
     (place / "folder").symlink_to(out)

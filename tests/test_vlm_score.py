@@ -154,7 +154,7 @@ def test_score_by_hand(tmp_path: Path) -> None:
         assert part in text
     assert max(map(len, text.partition("Does the name help?")[0].splitlines())) <= 80
     data = json.loads(result.to_json(tmp_path / "s.json"))
-    assert data["rows"][0]["report"]["scores"][0]["value"] == 10
+    assert data["body"]["rows"][0]["report"]["scores"]["mae_overall"]["value"] == 10
     assert "| `mae_overall` | 10" in result.to_markdown(tmp_path / "s.md")
 
 
@@ -447,11 +447,11 @@ def test_demo(tmp_path: Path, steelyard) -> None:
     table = done.stdout.partition("one question each")[2].partition("Beside the run")[0]
     assert max(map(len, table.splitlines())) <= 80
     data = json.loads((tmp_path / "here" / "vlm" / "score.json").read_text())
-    rows = {row["prompt"]: row for row in data["rows"]}
+    rows = {row["prompt"]: row for row in data["body"]["rows"]}
     assert all(row["parsed"] == row["readings"] == 48 for row in rows.values())
     assert rows["reason"]["followed_up"] > 0
-    named = next(p for p in data["pairs"] if (p["a"], p["b"]) == ("direct", "direct+name"))
-    assert next(d for d in named["comparison"]["differences"] if d["metric"] == "mae_overall")["verdict"] == "better"
+    named = next(p for p in data["body"]["pairs"] if (p["a"], p["b"]) == ("direct", "direct+name"))
+    assert named["comparison"]["differences"]["mae_overall"]["verdict"] == "better"
     assert {"blank", "swapped"} == set(rows["direct"]["controls"])
 
 

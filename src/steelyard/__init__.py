@@ -13,7 +13,8 @@ from steelyard import idle  # noqa: F401  # before anything else loads NumPy
 # isort: split
 from steelyard.api import compare, compare_all, draw, evaluate, metrics, read, use_threads
 from steelyard.core.errors import InputError, SteelyardError
-from steelyard.results.model import Comparison, Report
+from steelyard.results.comparison import Comparison
+from steelyard.results.report import Report
 from steelyard.version import __version__
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.align.gather import UNLIKE, Batch, Gathered, Place, gather
 from steelyard.align.rankings import unfolded
 from steelyard.align.unit_digest import total_digest
-from steelyard.api import Measured, expanded, measure_records, metrics_of, report_of
+from steelyard.api import findings
 from steelyard.compacted import Compacted, Seen, join_compacted, pack_compacted, unpack_compacted
 from steelyard.core.errors import InputError, nearest, some
 from steelyard.core.legacy import state_of, stats_of
@@ -27,6 +27,8 @@ from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.core.stats import Stats
 from steelyard.engine.measure import measured
+from steelyard.engine.report import report_of
+from steelyard.engine.run import Measured, expanded, measure_records, metrics_of
 from steelyard.engine.slices import slices
 from steelyard.engine.sums import are_sums, sums
 from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
@@ -35,7 +37,7 @@ from steelyard.io.sources import read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
 from steelyard.io.valid import check_sorted
 from steelyard.metrics import catalogue
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 from steelyard.version import __version__
 
 
@@ -144,7 +146,8 @@ class Accumulator:
         found = self.gathered()
         truth = replace(found.truth, source="gathered truth")
         prediction = replace(found.prediction, source="gathered predictions")
-        report = report_of(self.task, request, measure_records(self.task, request, self.options, truth, prediction))
+        data = measure_records(self.task, request, self.options, truth, prediction)
+        report = report_of(self.task, request, data, findings(data, self.task.name))
         return replace(report, notes=(*self._read_notes, *report.notes, *self._notes()))
 
     def compact(self, metrics: Metrics = None) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.unit_digest import digest_text, total_digest
-from steelyard.api import provenance_of, state_report
 from steelyard.core.errors import InputError, some
 from steelyard.core.frozen import frozen
 from steelyard.core.legacy import is_legacy, state_of, stats_of
@@ -22,13 +21,15 @@ from steelyard.core.slice import slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.core.weights import Entries
+from steelyard.engine.report import applied, state_report
 from steelyard.engine.slices import among_all
 from steelyard.engine.sums import SumStats, join_sums, pack_sums, take_sums, unpack_sums
 from steelyard.io.container import Container, unfit
 from steelyard.io.measured import check_state, pack_state, unpack_state
 from steelyard.io.valid import check_numbers, check_range, check_sorted, check_weights
 from steelyard.metrics import catalogue
-from steelyard.results.model import Report, Side
+from steelyard.results.origin import Side, Sources
+from steelyard.results.report import Report
 
 KIND = "sums"
 Slices = Mapping[tuple[str, ...], Mapping[tuple[str, ...], State]]
@@ -76,13 +77,14 @@ class Compacted:
             for source, rows, total in zip(sources, self.rows, self.totals, strict=True)
         ]
         asked = replace(request, by=tuple(self.slices), missing=self.policy.missing, extra=self.policy.extra)
-        asked = replace(asked, columns=dict(self.columns))
-        provenance = provenance_of(kind, asked, metrics, sides[0], sides[1], self.options)
+        asked = applied(kind, replace(asked, columns=self.columns), metrics, self.options)
         slices = {
             slice_key(by): {slice_key(value): state for value, state in among_all(self.state, values).items()}
             for by, values in self.slices.items()
         }
-        return state_report(kind, asked, metrics, self.state, slices, self.coverage, provenance, self.notes)
+        return state_report(
+            kind, asked, metrics, self.state, slices, self.coverage, Sources(sides[0], sides[1]), self.notes
+        )
 
 
 def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Array]:

@@ -17,7 +17,7 @@ from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
 from steelyard.metrics import catalogue
-from steelyard.results.model import Comparison, Lineup, Report
+from steelyard.results.result import Result
 
 WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
 
@@ -171,7 +171,7 @@ def check_outputs(outputs: Sequence[str]) -> None:
 
 
 def put_out(
-    result: Report | Comparison | Lineup,
+    result: Result,
     as_json: bool,
     outputs: Sequence[str],
     *,
@@ -184,7 +184,7 @@ def put_out(
 
     `more` names files that were written already.
     """
-    json_text = partial(result.to_json, details=details) if isinstance(result, Report) else result.to_json
+    json_text = partial(result.to_json, details=details)
     for output in outputs:
         writer = WRITERS[Path(output).suffix.lower()]
         (json_text if writer == "to_json" else getattr(result, writer))(output)

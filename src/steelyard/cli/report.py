@@ -17,7 +17,7 @@ from steelyard.core.errors import InputError
 @click.option("--figures", metavar="DIR", type=click.Path(file_okay=False),
               help="Write the page's charts as SVG, PNG and PDF. Needs steelyard[report].")  # fmt: skip
 def report(result: str, output: tuple[str, ...], figures: str | None) -> None:
-    """Make the page of RESULT, a JSON file that 'steelyard evaluate ... -o result.json' wrote.
+    """Make the page of RESULT, a JSON file of 'evaluate', 'compare', 'gate --json' or 'vlm score'.
 
     Pictures, tables and units are on the page where RESULT was written with --details. Without -o and --figures the
     table is printed.

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from steelyard.io.parts import scratch
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 
 Progress = Callable[[str, int, int], None]
 WIDTH = 30

@@ -100,7 +100,7 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> 
                 units=scores[0][spec].units,
                 why=scores[0][spec].why or scores[1][spec].why,
                 better=metric.better,
-                measure=metric.measure,
+                measured_in=metric.measure,
             )
         )
     return {d.spec: d for d in judged(found, 1 - confidence)}

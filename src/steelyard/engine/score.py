@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from steelyard.engine.intervals import (
     percentile_interval,
     t_interval,
 )
-from steelyard.results.score import Score
+from steelyard.results.score import Direction, Score
 
 _Drawn = tuple[Interval | None, Floats | None]
 
@@ -109,7 +110,7 @@ def _score(
         left_out=what if count else "",
         why=asked.why(counts) if undefined else "",
         notes=() if undefined else asked.notes(counts),
-        better=metric.better,
-        measure=metric.measure,
+        better=cast(Direction, metric.better),
+        measured_in=metric.measure,
         draws=draws,
     )

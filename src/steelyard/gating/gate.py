@@ -9,12 +9,20 @@ from typing import Any
 from steelyard.core.errors import InputError
 from steelyard.gating.judge import Against, judge_comparison, judge_report
 from steelyard.gating.rules import parse_rule
+from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.gate import Gate, Verdict
-from steelyard.results.load import read_result
-from steelyard.results.model import Comparison, Report
+from steelyard.results.read import read_result
+from steelyard.results.report import Report
+from steelyard.results.result import Result as Results
 
 Path = str | PathLike[str]
-Result = Report | Comparison | Path | Mapping[str, Any]
+Result = Report | Comparison | Lineup | Path | Mapping[str, Any]
+REFUSED = {
+    "lineup": "it holds several models, and a rule is about one",
+    "vlm-score": "it holds a report for each prompt, and a rule is about one",
+    "gate": "it holds verdicts, and no scores",
+}
+INSTEAD = "Give a result of evaluate, or of compare with two models."
 
 
 def gate(
@@ -37,7 +45,7 @@ def gate(
         verdicts = [verdict for rule in wanted for verdict in judge_comparison(rule, found)]
         units = max((d.units for d in found.differences.values()), default=0)
         base = f"A of {name}" if any(rule.on_baseline for rule in wanted) else None
-        confidence = found.provenance_b.confidence
+        confidence = found.b.request.confidence
         return Gate(found.task, found.unit, units, name, base, confidence, tuple(verdicts), _once(verdicts))
     before, base = _baseline(baseline)
     against = Against(found, before)
@@ -49,15 +57,18 @@ def gate(
     if base is not None and not any(rule.on_baseline for rule in wanted):
         notes.append("No rule speaks of the baseline.")
     return Gate(
-        found.task, found.unit, units, name, base, found.provenance.confidence, tuple(verdicts), _once(verdicts, notes)
+        found.task, found.unit, units, name, base, found.request.confidence, tuple(verdicts), _once(verdicts, notes)
     )
 
 
 def _read(data: Result, side: str) -> tuple[Report | Comparison, str]:
-    if isinstance(data, Report | Comparison):
-        return data, side
-    found = read_result(data, side)
-    return found, side if isinstance(data, Mapping) else fspath(data)
+    name = side if isinstance(data, Results | Mapping) else fspath(data)
+    found = data if isinstance(data, Results) else read_result(data, side)
+    if isinstance(found, Lineup) and len(found) == 1:
+        return found[0], name
+    if not isinstance(found, Report | Comparison):
+        raise InputError(f"is a {found.kind}: {REFUSED[found.kind]}", where=name, remedy=INSTEAD)
+    return found, name
 
 
 def _baseline(data: Result | None) -> tuple[Report | None, str | None]:
@@ -77,12 +88,13 @@ def _against(result: Report, baseline: Report, name: str, base: str, other_truth
         raise InputError(
             f"{name} is of task '{result.task}' and {base} of '{baseline.task}'", remedy="Give results of one task."
         )
-    a, b = baseline.provenance, result.provenance
-    same = a.truth.digest == b.truth.digest
+    a, b = baseline.request, result.request
+    truths = baseline.sources.truth, result.sources.truth
+    same = truths[0].digest == truths[1].digest
     if not same and not other_truth:
         raise InputError(
-            f"the truth of {name} ('{b.truth.source}', {b.truth.rows:,} rows) is not that of {base} "
-            f"('{a.truth.source}', {a.truth.rows:,} rows)",
+            f"the truth of {name} ('{truths[1].source}', {truths[1].rows:,} rows) is not that of {base} "
+            f"('{truths[0].source}', {truths[0].rows:,} rows)",
             remedy="Score both on the same truth, or allow it with --other-truth.",
         )
     notes = [

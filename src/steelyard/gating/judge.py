@@ -9,19 +9,21 @@ proof that it failed, and all else passes; without it the interval must prove ei
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
-from steelyard.engine.results import Apart, by_draws, by_intervals, standard_error
+from steelyard.core.slice import Slice, slice_key, slice_parts, slice_text
+from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, standard_error
 from steelyard.gating.rules import EVERY, Rule
 from steelyard.metrics import catalogue
+from steelyard.results.comparison import Comparison
 from steelyard.results.gate import Method, Outcome, Verdict
-from steelyard.results.model import Comparison, Report
-from steelyard.results.score import Difference, Score
+from steelyard.results.report import Report
+from steelyard.results.score import Difference, Score, Scores
 
 SAVE = "Save both results with --save-draws to compare them pairwise."
 
@@ -38,7 +40,7 @@ class Against:
     def unpaired(self) -> str:
         """Why the draws of the two are not paired; nothing where they are."""
         assert self.baseline is not None
-        a, b = self.baseline.provenance, self.result.provenance
+        a, b = self.baseline.request, self.result.request
         if not self.same_truth:
             return "the two stand on different truth"
         if (a.seed, a.draws) != (b.seed, b.draws):
@@ -63,51 +65,47 @@ def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
     if rule.percent or (rule.margin and rule.level is not None) or (rule.absolute and found.better != "zero"):
         raise _wrong(rule, "a comparison knows the plain difference only", "Give two results saved with --save-draws.")
     interval = found.interval and (found.interval[0] - rule.margin, found.interval[1] - rule.margin)
-    apart = Apart(found.difference - rule.margin, interval, found.p)
+    apart = DifferenceEstimate(found.difference - rule.margin, interval, found.p)
     a, b = (abs(s.value) if rule.absolute else s.value for s in (found.a, found.b))
     return [_by_difference(rule, "", found.b, a, b, apart, "paired randomisation", found.why)]
 
 
-def _places(rule: Rule, against: Against) -> Iterable[tuple[str, dict[str, Score], dict[str, Score] | None]]:
+def _places(rule: Rule, against: Against) -> Iterable[tuple[str, Scores, Scores | None]]:
     """The scores that a rule is about, with those of the baseline."""
     result, baseline = against.result, against.baseline if rule.on_baseline else None
     if not rule.slice:
-        return [("", dict(result.scores), None if baseline is None else dict(baseline.scores))]
-    by = ",".join(column for column, _ in rule.slice)
-    named = ", ".join(text for _, text in rule.slice)
-    found = []
+        return [("", result.scores, None if baseline is None else baseline.scores)]
+    by = slice_key([column for column, _ in rule.slice])
+    wanted = tuple(text for _, text in rule.slice)
     parts = _slices(rule, result, by, "the result")
     base = None if baseline is None else _slices(rule, baseline, by, "the baseline")
-    wanted = (
-        [value for value in parts if _fits(value, rule.slice)] if any(t == EVERY for _, t in rule.slice) else [named]
-    )
-    if not wanted:
-        raise _wrong(rule, f"no slice by {by} fits '{named}'", nearest(named, parts))
-    for value in wanted:
+    found = []
+    for value in [value for value in parts if _fits(value, wanted)] if EVERY in wanted else [slice_key(wanted)]:
         for side, have in (("the result", parts), ("the baseline", base)):
             if have is not None and value not in have:
-                raise _wrong(rule, f"{side} has no slice '{value}' by {by}", nearest(value, have))
-        found.append((f"{by}={value}", dict(parts[value]), None if base is None else dict(base[value])))
+                known = nearest(slice_text(value), [slice_text(one) for one in have])
+                raise _wrong(rule, f"{side} has no slice '{slice_text(value)}' by {slice_text(by)}", known)
+        where = f"{slice_text(by, ',')}={slice_text(value)}"
+        found.append((where, parts[value], None if base is None else base[value]))
+    if not found:
+        known = nearest(", ".join(wanted), [slice_text(one) for one in parts])
+        raise _wrong(rule, f"no slice by {slice_text(by)} fits '{', '.join(wanted)}'", known)
     return found
 
 
-def _fits(value: str, wanted: tuple[tuple[str, str], ...]) -> bool:
-    texts = value.split(", ")
-    if len(texts) != len(wanted):
-        return all(text == EVERY for _, text in wanted)
-    return all(text in (EVERY, had) for (_, text), had in zip(wanted, texts, strict=True))
+def _fits(value: Slice, wanted: tuple[str, ...]) -> bool:
+    return all(text in (EVERY, had) for text, had in zip(wanted, slice_parts(value), strict=True))
 
 
-def _slices(rule: Rule, report: Report, by: str, side: str) -> Any:
+def _slices(rule: Rule, report: Report, by: Slice, side: str) -> Mapping[Slice, Scores]:
     if by not in report.slices:
-        have = ", ".join(f"'{name}'" for name in report.slices) or "none"
-        raise _wrong(rule, f"{side} has no slices by '{by}'", f"It has: {have}. Evaluate with --by {by}.")
+        have = ", ".join(f"'{slice_text(name, ',')}'" for name in report.slices) or "none"
+        named = slice_text(by, ",")
+        raise _wrong(rule, f"{side} has no slices by '{named}'", f"It has: {have}. Evaluate with --by {named}.")
     return report.slices[by]
 
 
-def _judge(
-    rule: Rule, where: str, scores: dict[str, Score], base: dict[str, Score] | None, against: Against
-) -> Verdict:
+def _judge(rule: Rule, where: str, scores: Scores, base: Scores | None, against: Against) -> Verdict:
     spec = _spec(rule, against.result.task, scores, "the result")
     score = scores[spec]
     if not rule.on_baseline:
@@ -121,15 +119,16 @@ def _judge(
     size: Callable[[Any], Any] = np.abs if rule.absolute else _same
     a, b = float(size(before.value)), float(size(score.value))
     difference = b - _bound(rule, a)
-    confidence = against.result.provenance.confidence or 0.95
+    confidence = against.result.request.confidence or 0.95
     why_not = against.unpaired or _no_draws(before, score)
     if not why_not:
-        drawn = size(score.draws) - _bound(rule, size(before.draws))
+        with np.errstate(invalid="ignore"):  # of two infinities
+            drawn = size(score.draws) - _bound(rule, size(before.draws))
         apart = by_draws(difference, drawn, confidence)
         return _by_difference(rule, where, score, a, b, apart, "paired draws", before.why or score.why)
     errors = (
-        standard_error(before.interval, against.baseline.provenance.confidence) * _slope(rule, a),
-        standard_error(score.interval, against.result.provenance.confidence),
+        standard_error(before.interval, against.baseline.request.confidence) * _slope(rule, a),
+        standard_error(score.interval, against.result.request.confidence),
     )
     apart = by_intervals(difference, errors, confidence)
     remedy = "" if against.unpaired else f" {SAVE}"
@@ -173,7 +172,7 @@ def _by_number(rule: Rule, where: str, score: Score) -> Verdict:
         outcome, why = _straddle(rule, interval, rule.bound, "interval", rule.target)
     return Verdict(
         rule.text, outcome, why, score.spec, score.label, where, value, interval, rule.bound,
-        method=method, better=score.better, measure=score.measure, notes=notes,
+        method=method, better=score.better, measured_in=score.measured_in, notes=notes,
     )  # fmt: skip
 
 
@@ -183,7 +182,7 @@ def _by_difference(
     score: Score,
     a: float,
     b: float,
-    apart: Apart,
+    apart: DifferenceEstimate,
     method: Method,
     undefined: str,
     note: str = "",
@@ -215,7 +214,7 @@ def _by_difference(
         rule.text, outcome, why, score.spec, score.label, where, b,
         _size(score.interval) if rule.absolute else score.interval,
         bound, a, apart.difference, apart.interval, apart.p, rule.level, method,
-        score.better, score.measure, tuple(notes),
+        score.better, score.measured_in, tuple(notes),
     )  # fmt: skip
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from steelyard.core.errors import InputError
 from steelyard.engine.compare import judged
-from steelyard.engine.results import Apart, by_draws, by_intervals, standard_error
+from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, standard_error
 from steelyard.gating.judge import Against
-from steelyard.results.model import Comparison, Report
+from steelyard.results.comparison import Comparison
+from steelyard.results.origin import Model
+from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
 
 
@@ -23,10 +25,10 @@ def compare_results(a: Report, b: Report) -> Comparison:
     shared = [spec for spec in a.scores if spec in b.scores]
     if not shared:
         raise InputError("the two results share no score", remedy="Evaluate both with the same metrics.")
-    against = Against(b, a, a.provenance.truth.digest == b.provenance.truth.digest)
+    against = Against(b, a, a.sources.truth.digest == b.sources.truth.digest)
     lacking = any(report.scores[spec].draws is None for report in (a, b) for spec in shared)
     reason = against.unpaired or ("one of them holds no draws (--save-draws)" if lacking else "")
-    confidence = b.provenance.confidence or a.provenance.confidence or 0.95
+    confidence = b.request.confidence or a.request.confidence or 0.95
     found = [_difference(a, b, spec, confidence, paired=not reason) for spec in shared]
     note = (
         f"Made from the two results, as if they were independent: {reason}."
@@ -36,13 +38,10 @@ def compare_results(a: Report, b: Report) -> Comparison:
     left = [spec for spec in (*a.scores, *b.scores) if (spec in a.scores) != (spec in b.scores)]
     notes = [note, *([f"In one of the two only: {', '.join(left)}."] if left else [])]
     return Comparison(
-        task=b.task,
-        unit=b.unit,
+        task_facts=b.task_facts,
+        a=Model(a.request, a.sources, a.coverage),
+        b=Model(b.request, b.sources, b.coverage),
         differences={d.spec: d for d in judged(found, 1 - confidence)},
-        coverage_a=a.coverage,
-        coverage_b=b.coverage,
-        provenance_a=a.provenance,
-        provenance_b=b.provenance,
         notes=tuple(notes),
     )
 
@@ -53,9 +52,9 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
     if paired and first.draws is not None and second.draws is not None:
         apart = by_draws(value, _distance(second, second.draws) - _distance(first, first.draws), confidence)
     elif math.isnan(value):
-        apart = Apart(value, None, math.nan)
+        apart = DifferenceEstimate(value, None, math.nan)
     else:
-        errors = [standard_error(s.interval, r.provenance.confidence) for s, r in ((first, a), (second, b))]
+        errors = [standard_error(s.interval, r.request.confidence) for s, r in ((first, a), (second, b))]
         apart = by_intervals(value, (errors[0], errors[1]), confidence)
     return Difference(
         spec=spec,
@@ -70,7 +69,7 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
         units=second.units,
         why=first.why or second.why,
         better=second.better,
-        measure=second.measure,
+        measured_in=second.measured_in,
     )
 
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from os import PathLike
 
 from steelyard.core.errors import InputError
-from steelyard.results.load import read_result
-from steelyard.results.model import Report
+from steelyard.core.slice import Slice, slice_parts
+from steelyard.results.read import read_result
+from steelyard.results.report import Report
 from steelyard.results.score import Score
 
 Result = Report | str | PathLike[str]
@@ -21,7 +22,7 @@ def report_of(result: Result) -> Report:
         return result
     found = read_result(result)
     if not isinstance(found, Report):
-        raise InputError("is a comparison, not a result", where=str(result), remedy="Give the JSON of 'evaluate'.")
+        raise InputError(f"is a {found.kind}, not a report", where=str(result), remedy="Give the JSON of 'evaluate'.")
     return found
 
 
@@ -35,7 +36,7 @@ def flat(result: Result, prefix: str = "", *, intervals: bool = True, slices: bo
     if slices:
         for by, parts in report.slices.items():
             for value, scores in parts.items():
-                found |= _scores(scores, f"{prefix}{by}={value}/", intervals)
+                found |= _scores(scores, f"{prefix}{_slice(by, value)}/", intervals)
     return found
 
 
@@ -47,6 +48,10 @@ def _scores(scores: Mapping[str, Score], prefix: str, intervals: bool) -> dict[s
             numbers |= {"_low": score.interval[0], "_high": score.interval[1]}
         found |= {f"{prefix}{spec}{end}": float(v) for end, v in numbers.items() if math.isfinite(v)}
     return found
+
+
+def _slice(by: Slice, value: Slice) -> str:
+    return ", ".join(f"{column}={text}" for column, text in zip(slice_parts(by), slice_parts(value), strict=True))
 
 
 def renamed(values: Mapping[str, float], forbidden: str) -> dict[str, float]:
@@ -64,12 +69,12 @@ def renamed(values: Mapping[str, float], forbidden: str) -> dict[str, float]:
 
 def facts(report: Report) -> dict[str, str]:
     """Where the numbers come from, as texts."""
-    p = report.provenance
+    asked, read = report.request, report.sources
     return {
         "steelyard.task": report.task,
-        "steelyard.truth": p.truth.digest,
-        "steelyard.predictions": p.predictions.digest,
-        "steelyard.missing": p.missing,
-        "steelyard.seed": str(p.seed),
-        "steelyard.draws": str(p.draws),
+        "steelyard.truth": read.truth.digest,
+        "steelyard.predictions": read.predictions.digest,
+        "steelyard.missing": str(asked.missing),
+        "steelyard.seed": str(asked.seed),
+        "steelyard.draws": str(asked.draws),
     }

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from steelyard.core.errors import InputError, nearest
 from steelyard.loggers.flat import Result, report_of
 from steelyard.render.numbers import interval_text, percent_text
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 from steelyard.results.score import Score
 
 
@@ -81,7 +81,7 @@ def _defined(report: Report, spec: str) -> Score:
 
 
 def _notes(report: Report, score: Score) -> str:
-    confidence = report.provenance.confidence
+    confidence = report.request.confidence
     if score.interval is None or confidence is None:
         return f"{score.spec}, {score.units} units"
     shown = interval_text(score.value, score.interval)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import Any
 
 from steelyard.core.counts import count_text
-from steelyard.io.json import json_text
 from steelyard.render.markdown import plain
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.results.gate import Gate, Verdict
 
-GATE_SCHEMA = "steelyard/gate/1"
 MARKS = {"pass": "✓ pass", "fail": "✗ FAIL", "undecided": "? undecided"}
 HOW = {
     "value": "the value alone",
@@ -75,13 +72,13 @@ def seen(verdict: Verdict) -> str:
     """The numbers that decided: the score, and how far it lies from the baseline."""
     if math.isnan(verdict.value):
         return "undefined"
-    value = f"{value_text(verdict.value, verdict.interval)} {verdict.measure}".strip()
+    value = f"{value_text(verdict.value, verdict.interval)} {verdict.measured_in}".strip()
     if verdict.difference is None:
         return f"{value} {interval_text(verdict.value, verdict.interval)}".strip()
     if math.isnan(verdict.difference):
         return value
     reach = verdict.difference_interval
-    bound = f"{value_text(verdict.bound, verdict.interval)} {verdict.measure}".strip()
+    bound = f"{value_text(verdict.bound, verdict.interval)} {verdict.measured_in}".strip()
     text = f"{value} against {bound}: {signed(verdict.difference, reach)} {interval_text(verdict.difference, reach)}"
     if verdict.level is not None and verdict.p is not None:
         shown = p_text(verdict.p)
@@ -111,57 +108,6 @@ def remarks(gate: Gate) -> list[str]:
     methods = dict.fromkeys(v.method for v in gate.verdicts if v.method.startswith("paired"))
     told = [f"Differences from the baseline: {HOW[method]}." for method in methods]
     return [*told, *gate.notes]
-
-
-def gate_json(gate: Gate) -> str:
-    """JSON text."""
-    return json_text(gate_dict(gate))
-
-
-def gate_dict(gate: Gate) -> dict[str, Any]:
-    """Plain values; undefined is null."""
-    return {
-        "schema": GATE_SCHEMA,
-        "task": gate.task,
-        "unit": gate.unit,
-        "units": gate.units,
-        "result": gate.result,
-        "baseline": gate.baseline,
-        "confidence": gate.confidence,
-        "outcome": gate.outcome,
-        "verdicts": [_verdict(verdict) for verdict in gate.verdicts],
-        "notes": remarks(gate),
-    }
-
-
-def _verdict(v: Verdict) -> dict[str, Any]:
-    return {
-        "rule": v.rule,
-        "outcome": v.outcome,
-        "why": v.why,
-        "metric": v.metric,
-        "label": v.label,
-        "slice": v.where or None,
-        "value": _number(v.value),
-        "interval": _interval(v.interval),
-        "bound": _number(v.bound),
-        "baseline": _number(v.baseline),
-        "difference": _number(v.difference),
-        "difference_interval": _interval(v.difference_interval),
-        "p": _number(v.p),
-        "level": v.level,
-        "method": v.method,
-        "better": v.better,
-        "measure": v.measure or None,
-    }
-
-
-def _number(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
-
-
-def _interval(interval: tuple[float, float] | None) -> list[float | None] | None:
-    return None if interval is None else [_number(end) for end in interval]
 
 
 def _bullet(text: str, width: int) -> str:

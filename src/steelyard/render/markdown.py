@@ -13,12 +13,13 @@ from steelyard.render.text import ARROWS, heading, remarks_of
 from steelyard.results.score import Score
 
 if TYPE_CHECKING:
-    from steelyard.results.model import Comparison, Lineup, Report
+    from steelyard.results.comparison import Comparison, Lineup
+    from steelyard.results.report import Report
 
 
 def report_markdown(report: Report) -> str:
     """Heading, a table of scores, a table for each slicing, remarks."""
-    confidence = report.provenance.confidence
+    confidence = report.request.confidence
     last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
     parts = [f"### {plain(heading(report.task, report.unit, report.item, report.scores, report.coverage))}"]
     parts.append(_table(["", "metric", "", "score", last], "llllr", [_row(s) for s in report.scores.values()]))
@@ -38,7 +39,7 @@ def report_markdown(report: Report) -> str:
 
 def comparison_markdown(comparison: Comparison) -> str:
     """Who A and B are, and a table of the differences."""
-    a, b = comparison.provenance_a.predictions.source, comparison.provenance_b.predictions.source
+    a, b = comparison.a.sources.predictions.source, comparison.b.sources.predictions.source
     units = next((d.units for d in comparison.differences.values()), 0)
     top = f"### {comparison.task}: {count_text(units, comparison.unit)}, paired\n\nA: `{a}`, B: `{b}`"
     rows = [
@@ -65,7 +66,7 @@ def lineup_markdown(lineup: Lineup) -> str:
 
 
 def _row(score: Score) -> list[str]:
-    shown = f"{value_text(score.value, score.interval)} {score.measure}".strip()
+    shown = f"{value_text(score.value, score.interval)} {score.measured_in}".strip()
     interval = interval_text(score.value, score.interval) if score.defined else "undefined"
     return [ARROWS[score.better], f"`{score.spec}`", score.label, shown, interval]
 

@@ -14,7 +14,8 @@ from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
     from steelyard.core.explanation import Explanation
-    from steelyard.results.model import Comparison, Lineup, Report
+    from steelyard.results.comparison import Comparison, Lineup
+    from steelyard.results.report import Report
 
 ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none": " "}
 
@@ -22,7 +23,7 @@ ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none"
 def report_text(report: Report, width: int = 80) -> str:
     """The whole report: heading, scores, slices, remarks."""
     parts = [heading(report.task, report.unit, report.item, report.scores, report.coverage)]
-    parts.append(_score_table(list(report.scores.values()), report.provenance.confidence, width))
+    parts.append(_score_table(list(report.scores.values()), report.request.confidence, width))
     for by, values in report.slices.items():
         parts.append(_slice_table(slice_text(by), values, report.unit, width))
     remarks = remarks_of(report)
@@ -45,10 +46,10 @@ def _explanation(found: Explanation, width: int) -> str:
 
 def comparison_text(comparison: Comparison, width: int = 80) -> str:
     """The whole comparison: who A and B are, the differences, what they mean."""
-    a, b = comparison.provenance_a.predictions.source, comparison.provenance_b.predictions.source
+    a, b = comparison.a.sources.predictions.source, comparison.b.sources.predictions.source
     units = next((d.units for d in comparison.differences.values()), 0)
     top = f"{comparison.task}: {count_text(units, comparison.unit)}, paired\n  A  {a}\n  B  {b}"
-    confidence = comparison.provenance_a.confidence or 0.95
+    confidence = comparison.a.request.confidence or 0.95
     rows = [
         [
             ARROWS[d.better],
@@ -136,7 +137,7 @@ def grid(
 def _score_table(scores: Sequence[Score], confidence: float | None, width: int) -> str:
     rows = []
     for score in scores:
-        shown = f"{value_text(score.value, score.interval)} {score.measure}".strip()
+        shown = f"{value_text(score.value, score.interval)} {score.measured_in}".strip()
         interval = interval_text(score.value, score.interval) if score.defined else "undefined"
         rows.append([ARROWS[score.better], score.spec, score.label, shown, interval])
     last = f"{percent_text(confidence)} interval" if confidence is not None else ""

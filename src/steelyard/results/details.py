@@ -1,7 +1,9 @@
-"""What a page shows beside scores, as plain values in a result's JSON and back: tables, figures, units and rows."""
+"""What a page shows beside scores, as plain values in a result's JSON and back: tables, figures, units, arrays."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -10,20 +12,8 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.table import Table
-from steelyard.results.model import Report, UnitTable
 from steelyard.results.packed import pack, unpack
-
-
-def details_dict(report: Report) -> dict[str, Any]:
-    """The section `details` of a report's JSON."""
-    units = None if report.unit_table is None else unit_listing(report.units())
-    rows = report.listing()
-    return {
-        "tables": [report.table(name).to_dict() for name in report.tables],
-        "figures": [figure_dict(make()) for make in report.figure_makers().values()],
-        "units": None if units is None else pack(units),
-        "rows": None if rows is None else pack(rows),
-    }
+from steelyard.results.unit_table import UnitTable
 
 
 def unit_listing(table: UnitTable) -> Listing:
@@ -34,15 +24,41 @@ def unit_listing(table: UnitTable) -> Listing:
     return Listing("units", f"Every {table.unit}", columns, x=first)
 
 
-def units_of(listing: Listing) -> UnitTable:
-    """The table of units that a listing was made of."""
-    (unit, ids), *values = listing.columns.items()
-    names = np.array(ids.names, dtype=object) if isinstance(ids, Texts) else ids
-    return UnitTable(unit, names, {name: v for name, v in values if not isinstance(v, Texts)})
+def pack_units(table: UnitTable) -> str:
+    """A table of units as text; whole numbers stay such, other ids are texts."""
+    columns: dict[str, Array | Texts] = dict(unit_listing(table).columns)
+    if table.units.dtype.kind in "iu":
+        columns[table.unit] = table.units
+    return pack_exactly(Listing("units", table.unit, columns))
+
+
+def unpack_units(text: str) -> UnitTable:
+    """The table of units of a text that `pack_units` made."""
+    (unit, ids), *values = unpack(text).columns.items()
+    names = np.array([ids.names[code] for code in ids.codes], dtype=object) if isinstance(ids, Texts) else ids
+    return UnitTable(unit, names, {name: v.astype(np.float64) for name, v in values if not isinstance(v, Texts)})
+
+
+def pack_exactly(listing: Listing) -> str:
+    """A listing as text, with every row and every digit."""
+    return pack(listing, most=len(listing), exact=True)
+
+
+def pack_floats(values: Array) -> str:
+    """Numbers as base64 of 64-bit floats."""
+    return base64.b64encode(values.astype("<f8").tobytes()).decode("ascii")
+
+
+def unpack_floats(text: str) -> Array:
+    """The numbers of a text that `pack_floats` made."""
+    try:
+        return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)
+    except (binascii.Error, TypeError, ValueError):
+        raise ValueError("it is not base64 of 64-bit floats") from None
 
 
 def figure_dict(figure: Figure) -> dict[str, Any]:
-    """A figure as plain values; numbers keep seven digits."""
+    """A figure as plain values."""
     return {
         "name": figure.name,
         "kind": figure.kind,
@@ -55,15 +71,24 @@ def figure_dict(figure: Figure) -> dict[str, Any]:
 
 
 def settled(figure: Figure) -> Figure:
-    """The figure as it is after it was written and read: the page is the same from data and from a result."""
-    return figure_of(figure_dict(figure))
+    """The figure as a page draws it, with seven digits: the same from data and from a result."""
+    plain = figure_dict(figure)
+    return figure_of({**plain, "facts": _short(plain["facts"]), "columns": _short(plain["columns"])})
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.7g}")
+    if isinstance(value, dict):
+        return {key: _short(one) for key, one in value.items()}
+    return [_short(one) for one in value] if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, bool | int | str) or value is None:
         return value
     if isinstance(value, float):
-        return float(f"{value:.7g}") if math.isfinite(value) else None
+        return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value]
@@ -90,8 +115,3 @@ def table_of(data: Mapping[str, Any]) -> Table:
     values = [[math.nan if v is None else float(v) for v in row] for row in data["values"]]
     array = np.array(values, dtype=float).reshape(len(rows), len(columns))
     return Table(str(data["name"]), str(data["title"]), str(data["corner"]), rows, columns, array)
-
-
-def listing_of(text: str | None) -> Listing | None:
-    """The listing of a packed text, or none."""
-    return None if text is None else unpack(text)

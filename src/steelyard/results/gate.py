@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from steelyard.core.frozen import frozen
-from steelyard.results.registry import renderer
+from steelyard.results.evidence import NONE, Evidence
 from steelyard.results.result import Path, Result
+from steelyard.results.same import equal
+from steelyard.results.score import Direction, Interval
 
 Outcome = Literal["pass", "fail", "undecided"]
 Method = Literal["value", "interval", "paired randomisation", "paired draws", "unpaired"]
@@ -25,17 +27,19 @@ class Verdict:
     label: str
     where: str
     value: float
-    interval: tuple[float, float] | None
+    interval: Interval | None
     bound: float
     baseline: float | None = None
     difference: float | None = None
-    difference_interval: tuple[float, float] | None = None
+    difference_interval: Interval | None = None
     p: float | None = None
     level: float | None = None
     method: Method = "interval"
-    better: str = "higher"
-    measure: str = ""
+    better: Direction = "higher"
+    measured_in: str = ""
     notes: tuple[str, ...] = field(default=())
+
+    __eq__ = equal
 
 
 @frozen
@@ -51,12 +55,15 @@ class Gate(Result):
     confidence: float | None
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
+    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+
+    __eq__ = equal
 
     @property
     def outcome(self) -> Outcome:
         """Of all rules together."""
-        found = {verdict.outcome for verdict in self.verdicts}
-        return "fail" if "fail" in found else "undecided" if "undecided" in found else "pass"
+        outcomes = {verdict.outcome for verdict in self.verdicts}
+        return "fail" if "fail" in outcomes else "undecided" if "undecided" in outcomes else "pass"
 
     @property
     def exit_code(self) -> int:
@@ -67,15 +74,10 @@ class Gate(Result):
         """How many rules came out so."""
         return sum(verdict.outcome == outcome for verdict in self.verdicts)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The gate as plain values, as the JSON schema describes it."""
-        data: dict[str, Any] = renderer(self.kind, "dict")(self)
-        return data
-
-    def to_json(self, path: Path | None = None) -> str:
-        """The gate as JSON text, written to `path` where one is given."""
-        return self.render("json", path)
-
     def to_junit(self, path: Path | None = None) -> str:
         """The gate as JUnit XML, one test case per rule, written to `path` where one is given."""
         return self.render("junit", path)
+
+    def faults(self) -> dict[str, str]:
+        """What no run can have given, by field."""
+        return {} if self.verdicts else {"verdicts": "is empty"}

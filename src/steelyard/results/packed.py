@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import zlib
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,16 @@ from steelyard.core.figure import Array, Listing, Texts
 
 EXACT_ROWS = 20_000
 MOST_ROWS = 1_000_000  # of a listing in a page; what is beyond is said there
+MOST_BYTES = 1 << 30  # of a listing that is read
 _KEPT_BITS = 16  # of the 24 bits of a single's fraction
 
 
-def pack(listing: Listing, most: int = MOST_ROWS) -> str:
-    """The listing as text."""
+def pack(listing: Listing, most: int = MOST_ROWS, *, exact: bool = False) -> str:
+    """The listing as text; `exact` keeps every digit, however many rows there are."""
     rows = min(len(listing), most)
     heads, parts = [], []
     for name, column in listing.columns.items():
-        head, data = _packed(column, rows)
+        head, data = _packed(column, rows, exact or rows <= EXACT_ROWS)
         heads.append({"name": name, **head})
         parts.append(data)
     header = {
@@ -43,7 +45,7 @@ def pack(listing: Listing, most: int = MOST_ROWS) -> str:
 def unpack(text: str) -> Listing:
     """The listing of a text that `pack` made. Raises ValueError where it is not one."""
     try:
-        raw = gzip.decompress(base64.b64decode(text, validate=True))
+        raw = _decompressed(base64.b64decode(text, validate=True))
         size = int.from_bytes(raw[:4], "little")
         header = json.loads(raw[4 : 4 + size])
         at, rows = 4 + size, int(header["rows"])
@@ -60,14 +62,25 @@ def unpack(text: str) -> Listing:
             else:
                 columns[head["name"]] = values.astype(np.int64) + int(head["offset"])
         return Listing(str(header["name"]), str(header["title"]), columns, str(header["colour"]), str(header["x"]))
-    except (KeyError, TypeError, ValueError, OSError, EOFError) as error:
+    except (KeyError, TypeError, ValueError, OSError, EOFError, zlib.error) as error:
         raise ValueError(f"a packed listing cannot be read: {error}") from None
+
+
+def _decompressed(data: bytes) -> bytes:
+    """What was compressed, up to a bound: a small file may claim to hold more than there is memory."""
+    reader = zlib.decompressobj(wbits=31)
+    raw = reader.decompress(data, MOST_BYTES)
+    if reader.unconsumed_tail:
+        raise ValueError(f"it holds more than {MOST_BYTES >> 20} MB")
+    if not reader.eof:
+        raise ValueError("it is cut off")
+    return raw
 
 
 _TYPES = {"u1": "<u1", "u2": "<u2", "u4": "<u4", "f4": "<f4", "f8": "<f8"}
 
 
-def _packed(column: Array | Texts, rows: int) -> tuple[dict[str, Any], bytes]:
+def _packed(column: Array | Texts, rows: int, exact: bool) -> tuple[dict[str, Any], bytes]:
     if isinstance(column, Texts):
         codes, names = np.asarray(column.codes[:rows]), list(column.names)
         if len(names) > rows:  # name only what is shown
@@ -84,7 +97,7 @@ def _packed(column: Array | Texts, rows: int) -> tuple[dict[str, Any], bytes]:
         if span < 2**32:
             kind = _smallest(span + 1)
             return {"type": kind, "offset": low}, _planes((values.astype(np.int64) - low).astype(_TYPES[kind]))
-    if rows <= EXACT_ROWS:
+    if exact:
         return {"type": "f8"}, _planes(values.astype("<f8"))
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(values.astype("<f4"))

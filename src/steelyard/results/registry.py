@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InputError
 
 GROUP = "steelyard.renderers"
 RENDERERS: Mapping[str, str] = {
@@ -27,25 +27,29 @@ RENDERERS: Mapping[str, str] = {
     "lineup.markdown": "steelyard.render.markdown:lineup_markdown",
     "lineup.html": "steelyard.render.page.comparison:lineup_page",
     "lineup.figures": "steelyard.render.page.comparison:lineup_figures",
+    "vlm-score.text": "steelyard.render.vlm:score_text",
+    "vlm-score.markdown": "steelyard.render.vlm:score_markdown",
+    "vlm-score.html": "steelyard.render.page.vlm:score_page",
     "gate.text": "steelyard.render.gate:gate_text",
     "gate.markdown": "steelyard.render.gate:gate_markdown",
-    "gate.dict": "steelyard.render.gate:gate_dict",
-    "gate.json": "steelyard.render.gate:gate_json",
+    "gate.html": "steelyard.render.page.gate:gate_page",
     "gate.junit": "steelyard.render.junit:gate_junit",
 }
+EVERY = {"json": "steelyard.results.codec:encode_text", "dict": "steelyard.results.codec:encode"}  # of every kind
 EXPORT = "steelyard.render.charts.export:export_figures"
 
 
 def renderer(kind: str, form: str) -> Callable[..., Any]:
     """The function that makes a form of a kind of result."""
     name = f"{kind}.{form}"
-    if name in RENDERERS:
-        return load(RENDERERS[name])
+    if name in RENDERERS or form in EVERY:
+        return load(RENDERERS.get(name) or EVERY[form])
     others = _others()
     if name in others:
         return others[name]()
-    forms = [known.partition(".")[2] for known in (*RENDERERS, *others) if known.partition(".")[0] == kind]
-    raise InputError(f"a {kind} has no form '{form}'", remedy=nearest(form, forms))
+    known = [one.partition(".") for one in (*RENDERERS, *others)]
+    forms = [name for owner, _, name in known if owner == kind and name != "figures"]
+    raise InputError(f"a {kind} has no form '{form}'", remedy=f"It has: {', '.join([*forms, 'json'])}.")
 
 
 def load(place: str) -> Callable[..., Any]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from steelyard.results.evidence import NONE, Details, Evidence, Stored
 from steelyard.results.registry import EXPORT, load, renderer
 
 Path = str | PathLike[str]
 
 
 class Result:
-    """Base of all results."""
+    """Base of all results: plain data that compare, pickle and are read back equal; evidence lies beside them."""
 
     kind: ClassVar[str]
+    evidence: Evidence
 
     def render(self, form: str, path: Path | None = None, **options: Any) -> str:
-        """The result in a form: "text", "markdown", "html", or one that another package adds; written to `path`."""
+        """The result in a form ("text", "markdown", "html", or one that another package adds), written to `path`."""
         text: str = renderer(self.kind, form)(self, **options)
         if path is not None:
             from steelyard.io.write import write_text  # most programs write nothing
@@ -36,10 +40,92 @@ class Result:
         """The result as one self-contained page, written to `path` where one is given."""
         return self.render("html", path, **options)
 
+    def to_json(self, path: Path | None = None, *, details: bool = False) -> str:
+        """The result as JSON text; with `details`, all that the page shows. Details that are stored are kept anyway."""
+        return self.render("json", path, details=details)
+
+    def to_dict(self, *, details: bool = False) -> dict[str, Any]:
+        """The same as plain values, as the JSON schema describes them."""
+        data: dict[str, Any] = renderer(self.kind, "dict")(self, details=details)
+        return data
+
     def write_figures(self, folder: Path) -> tuple[str, ...]:
         """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
         paths: tuple[str, ...] = load(EXPORT)(renderer(self.kind, "figures")(self), folder)
         return paths
 
+    def detach(self) -> Self:
+        """The result without live evidence: no array of the data stays alive with it."""
+        return self._changed(lambda evidence: NONE if evidence.live else evidence)
+
+    def with_details(self) -> Self:
+        """The result with its evidence stored as data: it can be pickled and needs the data no more."""
+        return self._changed(lambda evidence: Stored(evidence.details()) if evidence.live else evidence)
+
+    def _changed(self, change: Callable[[Evidence], Evidence]) -> Self:
+        inside = [result._changed(change) for result in inner_results(self)]
+        made = with_inner_results(self, inside)
+        changed: Self = replace(made, evidence=change(made.evidence))
+        return changed
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "evidence": NONE if self.evidence.live else self.evidence}
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # nothing of it can be changed
+
     def __str__(self) -> str:
         return self.to_text()
+
+
+class Holder:
+    """Base of what is no result and holds results, as a row of a score of VLMs does."""
+
+
+def inner_results(value: Any) -> list[Result]:
+    """The results inside a result, in the order in which its fields hold them."""
+    found: list[Result] = []
+    _rebuilt(value, lambda result: found.append(result) or result, outer=True)  # type: ignore[func-returns-value]
+    return found
+
+
+def with_inner_results(result: Any, inside: list[Any]) -> Any:
+    """The result with others inside, in the order of `inner_results`."""
+    left = iter(inside)
+    return _rebuilt(result, lambda _: next(left), outer=True) if inside else result
+
+
+def _rebuilt(value: Any, change: Callable[[Result], Any], *, outer: bool = False) -> Any:
+    if isinstance(value, Result) and not outer:
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_rebuilt(one, change) for one in value)
+    if isinstance(value, Mapping):
+        return {key: _rebuilt(one, change) for key, one in value.items()}
+    if outer or isinstance(value, Holder):
+        names = [field.name for field in fields(value) if field.name != "evidence"]
+        return replace(value, **{name: _rebuilt(getattr(value, name), change) for name in names})
+    return value
+
+
+def details_of(result: Result) -> Details | None:
+    """The stored details of a result and of those inside it; None where there are none."""
+    parts = tuple(details_of(one) for one in inner_results(result))
+    own = result.evidence.kept if isinstance(result.evidence, Stored) else None
+    if own is None and not any(part is not None for part in parts):
+        return None
+    return replace(own or Details(), parts=parts)
+
+
+def with_stored(result: Any, details: Details | None) -> Any:
+    """The result with details that were read. Raises ValueError where they are not those of such a result."""
+    if details is None:
+        return result
+    inside = inner_results(result)
+    if len(details.parts) != len(inside):
+        raise ValueError(f"there are {len(details.parts)} parts of details for {len(inside)} results")
+    changed = [with_stored(one, part) for one, part in zip(inside, details.parts, strict=True)]
+    return replace(with_inner_results(result, changed), evidence=Stored(replace(details, parts=())))

@@ -1,15 +1,21 @@
-"""Score: a number that says how sure it is."""
+"""Score and Difference: numbers that say how sure they are."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
+from numpy.typing import NDArray
+
+from steelyard.core.errors import nearest
 from steelyard.core.frozen import frozen
+from steelyard.core.slice import Slice
+from steelyard.results.same import equal
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Direction = Literal["lower", "higher", "zero", "one", "none"]
+Interval = tuple[float, float]
 
 
 @frozen
@@ -19,21 +25,23 @@ class Score:
     `value` is nan where undefined, and then `why` says the reason. `interval` is None when it was not asked for or
     cannot be had; `undefined` counts what the metric had to leave out, and `left_out` says what that was. `draws` are
     the values under the bootstrap draws of units, where they were asked to be kept: those of two models on the same
-    truth are paired.
+    truth are paired. `measured_in` is the unit of measure, such as "g".
     """
 
     spec: str
     label: str
     value: float
-    interval: tuple[float, float] | None = None
+    interval: Interval | None = None
     units: int = 0
     undefined: int = 0
     left_out: str = ""
     why: str = ""
     notes: tuple[str, ...] = ()
-    better: str = "higher"
-    measure: str = ""
-    draws: NDArray[Any] | None = field(default=None, repr=False, compare=False)
+    better: Direction = "higher"
+    measured_in: str = ""
+    draws: NDArray[Any] | None = field(default=None, repr=False)
+
+    __eq__ = equal
 
     @property
     def defined(self) -> bool:
@@ -42,6 +50,10 @@ class Score:
 
     def __float__(self) -> float:
         return self.value
+
+    def faults(self) -> dict[str, str]:
+        """What no run can have given, by field."""
+        return _upside_down(self.interval)
 
 
 @frozen
@@ -57,11 +69,50 @@ class Difference:
     a: Score
     b: Score
     difference: float
-    interval: tuple[float, float] | None
+    interval: Interval | None
     p: float
     p_holm: float
     verdict: str
     units: int
     why: str = ""
-    better: str = "higher"
-    measure: str = ""
+    better: Direction = "higher"
+    measured_in: str = ""
+
+    __eq__ = equal
+
+    def faults(self) -> dict[str, str]:
+        """What no run can have given, by field."""
+        shares = {"p": self.p, "p_holm": self.p_holm}
+        wrong = {
+            name: f"is {p:g}, which is not from 0 to 1" for name, p in shares.items() if not (p != p or 0 <= p <= 1)
+        }
+        return _upside_down(self.interval) | wrong
+
+
+def _upside_down(interval: Interval | None) -> dict[str, str]:
+    if interval is None or not interval[0] > interval[1]:
+        return {}
+    return {"interval": f"goes from {interval[0]:g} to {interval[1]:g}: the lower end stands first"}
+
+
+class BySpec(dict[str, Any]):
+    """Scores by spec; asking for one that is not there names the nearest."""
+
+    def __missing__(self, spec: str) -> Any:
+        raise KeyError(f"'{spec}' is not in this report. {nearest(spec, self)}")
+
+
+Scores = Mapping[str, Score]
+Differences = Mapping[str, Difference]
+ScoresBySlice = Mapping[Slice, Mapping[Slice, Scores]]
+DifferencesBySlice = Mapping[Slice, Mapping[Slice, Differences]]
+
+
+def by_slice(slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]]) -> dict[Slice, dict[Slice, BySpec]]:
+    """Slices whose scores name the nearest where one is not there."""
+    return {by: {value: BySpec(found) for value, found in parts.items()} for by, parts in slices.items()}
+
+
+def misnamed(found: Mapping[str, Any]) -> str:
+    """A key that is not the spec of its score; nothing where all are."""
+    return next((key for key, score in found.items() if key != score.spec), "")

@@ -16,9 +16,9 @@ from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Any, Protocol
 
-from steelyard.api import use_threads
 from steelyard.core.errors import InputError, MissingExtra, SteelyardError, nearest
 from steelyard.core.frozen import frozen
+from steelyard.engine.threads import use_threads
 from steelyard.scale.shards import damaged
 
 ENGINES = ("local", "dask", "ray")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from steelyard.accumulator import Accumulator
+from steelyard.core.figure import Figure, Listing
+from steelyard.core.frozen import frozen
 from steelyard.core.legacy import state_of
-from steelyard.core.metric import Metric, describe
+from steelyard.core.metric import Description, Metric
 from steelyard.core.table import Table
+from steelyard.core.task import Task
+from steelyard.engine.evidence import definitions_of
 from steelyard.engine.measure import listed, measured, unit_values
-from steelyard.results.model import Report, UnitTable
+from steelyard.results.evidence import Evidence
+from steelyard.results.report import Report
+from steelyard.results.unit_table import UnitTable
 from steelyard.scale import jobs
 
 GATHERED_ROWS = 2_000_000  # above, what needs all rows in one place is left out unless it is asked for by name
@@ -37,9 +43,8 @@ def one_report(reports: Sequence[Report], chosen: Sequence[Metric], notes: Seque
         first,
         scores=in_order([report.scores for report in reports]),
         slices=slices,
-        provenance=replace(first.provenance, metrics=tuple(specs)),
+        request=replace(first.request, metrics=tuple(specs)),
         notes=(*first.notes, *notes),
-        about=lambda: {str(metric): describe(type(metric)) for metric in chosen},
     )
 
 
@@ -66,33 +71,69 @@ def with_evidence(
     They are made when they are asked for, from the states in the work folder. The report of a task that declares its
     needs has its units from the merged state; of another task, the metrics `in_one_place` have them from the report.
     """
-    kind = states[0].how.data.kind
-    units = report
-    if kind.measure is not None:
-        units = replace(report, unit_table=lambda: _unit_table(report, states, chosen, in_one_place))
-    rows = sum((report.provenance.truth.rows, report.provenance.predictions.rows))
-    if rows > GATHERED_ROWS:
-        note = f"{rows:,} rows are too many for tables and figures in one place: they are left out."
-        return replace(units, notes=(*units.notes, note))
-
-    @cache
-    def whole() -> Report:
-        return gathered(states).report(list(chosen), confidence=None, save_draws=False)
-
-    names: tuple[str, ...] = ()
-    if kind.tables is not None:
-        first: Any = measured(kind, jobs.joined(states[0])[0], chosen)
-        names = tuple(kind.tables(jobs.measured(states[0])[0] if kind.measure is not None else first))
-    return replace(
-        units,
-        table_makers={name: partial(_table, whole, name) for name in names},
-        figure_makers=lambda: whole().figure_makers(),
-        listing_maker=lambda: whole().listing(),
-    )
+    rows = report.sources.truth.rows + report.sources.predictions.rows
+    fits = rows <= GATHERED_ROWS
+    evidence = Gathered(report, tuple(states), tuple(chosen), tuple(in_one_place), fits)
+    note = f"{rows:,} rows are too many for tables and figures in one place: they are left out."
+    return replace(report, evidence=evidence, notes=report.notes if fits else (*report.notes, note))
 
 
-def _table(whole: Callable[[], Report], name: str) -> Table:
-    return whole().table(name)
+@frozen
+class Gathered(Evidence):
+    """The evidence of a run over shards: units shard by shard, the rest from all rows in one place where they fit."""
+
+    live: ClassVar[bool] = True
+    report: Report
+    states: tuple[jobs.State, ...]
+    chosen: tuple[Metric, ...]
+    in_one_place: tuple[Metric, ...]
+    fits: bool
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.states[0].how.data.kind
+
+    @cached_property
+    def whole(self) -> Report:
+        """The report of all rows in one place, for its evidence."""
+        return gathered(self.states).report(list(self.chosen), confidence=None, save_draws=False)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        kind = self.task
+        if kind.tables is None or not self.fits:
+            return ()
+        first: Any = measured(kind, jobs.joined(self.states[0])[0], self.chosen)
+        return tuple(kind.tables(jobs.measured(self.states[0])[0] if kind.measure is not None else first))
+
+    def table(self, name: str) -> Table:
+        """A table by name."""
+        return self.whole.table(name)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the figures."""
+        return self.whole.figures if self.fits else ()
+
+    def figure(self, name: str) -> Figure:
+        """A figure by name."""
+        return self.whole.figure(name)
+
+    def listing(self) -> Listing | None:
+        """The rows that a reader may look through."""
+        return self.whole.listing() if self.fits else None
+
+    def units(self) -> UnitTable:
+        """Every metric for each unit alone."""
+        if self.task.measure is None:
+            return self.report.units()
+        return _unit_table(self.report, self.states, self.chosen, self.in_one_place)
+
+    def definitions(self) -> dict[str, Description]:
+        """What the metrics mean."""
+        return definitions_of(self.chosen)
 
 
 def _unit_table(

@@ -16,7 +16,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from steelyard.align.unit_digest import digest_text
-from steelyard.api import expanded, metrics_of
 from steelyard.compacted import Compacted, join_compacted, unpack_compacted
 from steelyard.core.by_class import Answered, Elsewhere, no_approximation
 from steelyard.core.errors import InputError, some
@@ -28,11 +27,12 @@ from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.core.stats import Stats
 from steelyard.core.units import Units
+from steelyard.engine.run import expanded, metrics_of
 from steelyard.engine.sums import are_sums
 from steelyard.io.container import Container, parse_container, read_container
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 from steelyard.scale import jobs, ranked
 from steelyard.scale.engines import Engine, Failure, Remade, Started
 from steelyard.scale.joined import gathered, one_report, with_evidence
@@ -368,7 +368,8 @@ def _bounded(
         a, b = score.value, high.scores[spec].value
         note = f"Approximate, from {bins:,} bins of scores: the exact value is from {a:.6g} to {b:.6g}."
         scores[spec] = replace(score, value=(a + b) / 2, notes=(*score.notes, note))
-    return replace(low, scores=scores, provenance=replace(low.provenance, confidence=run.data.request.confidence))
+    whole = run.data.request
+    return replace(low, scores=scores, request=replace(low.request, confidence=whole.confidence, draws=whole.draws))
 
 
 def _gathered(
@@ -384,8 +385,6 @@ def _gathered(
     totals = jobs.totals_of(found)
     sides = [
         replace(side, source=source, digest=digest_text(total))
-        for side, source, total in zip(
-            (report.provenance.truth, report.provenance.predictions), sources, totals, strict=True
-        )
+        for side, source, total in zip((report.sources.truth, report.sources.predictions), sources, totals, strict=True)
     ]
-    return replace(report, provenance=replace(report.provenance, truth=sides[0], predictions=sides[1]))
+    return replace(report, sources=replace(report.sources, truth=sides[0], predictions=sides[1]))

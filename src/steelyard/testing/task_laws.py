@@ -8,7 +8,7 @@ from steelyard.accumulator import Accumulator
 from steelyard.api import compare, evaluate
 from steelyard.files import check
 from steelyard.metrics.catalogue import parse_for
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 from steelyard.testing.case import PARTS, UNITS, Case
 from steelyard.testing.drawn import cut
 from steelyard.testing.expect import require, require_equal

@@ -14,8 +14,11 @@ from steelyard.core.frozen import frozen
 from steelyard.render.numbers import interval_text, signed, value_text
 from steelyard.render.svg import Backdrop, scene_svg
 from steelyard.render.text import ARROWS
-from steelyard.results.model import Comparison
+from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.gate import Gate
+from steelyard.results.report import Report
 from steelyard.results.score import Score
+from steelyard.results.vlm import VlmScore
 from steelyard.view.frame import document
 from steelyard.view.runs import Data, Run
 from steelyard.view.units import Images, Rows, unit_rows, unit_scene
@@ -84,27 +87,38 @@ def _run_row(site: Site, run: Run, pickable: Sequence[Run]) -> str:
     link = f'<a class="name" href="{escape(site.run(run))}">{shown}</a>'
     if run.report is not None:
         report = run.report
-        source = escape(report.provenance.predictions.source)
+        source = escape(report.sources.predictions.source)
         scores = "".join(_short(score) for score in list(report.scores.values())[:SHOWN_SCORES])
         more = len(report.scores) - SHOWN_SCORES
         scores += f"<small>and {more} more</small>" if more > 0 else ""
         units = max((score.units for score in report.scores.values()), default=0)
         cells += [f'<td class="run">{link}<br><small>{source}</small></td>', f"<td>{escape(report.task)}</td>"]
         cells += [f'<td class="number">{units:,}</td>', f"<td>{scores}</td>"]
-    elif isinstance(run.result, Comparison):
-        found = run.result
-        a, b = found.provenance_a.predictions.source, found.provenance_b.predictions.source
-        units = max((d.units for d in found.differences.values()), default=0)
-        cells += [
-            f'<td class="run">{link}<br><small>{escape(b)} against {escape(a)}</small></td>',
-            f"<td>{escape(found.task)}</td>",
-        ]
-        cells += [f'<td class="number">{units:,}</td>', "<td><small>a comparison</small></td>"]
+    elif run.result is not None and not isinstance(run.result, Report):
+        task, counted, about, word = _other(run.result)
+        cells += [f'<td class="run">{link}<br><small>{escape(about)}</small></td>', f"<td>{escape(task)}</td>"]
+        cells += [f'<td class="number">{counted}</td>', f"<td><small>{escape(word)}</small></td>"]
     else:
         cells += [f'<td><span class="name">{escape(run.name)}</span></td>', "<td></td>", "<td></td>"]
         cells.append(f'<td class="problem">{escape(run.problem)}</td>')
     cells.append(f'<td class="when"><small>{_when(run.changed)}</small></td>')
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _other(result: Comparison | Lineup | VlmScore | Gate) -> tuple[str, str, str, str]:
+    """Of a result that is no report: its task, how many units, what it is about, what it is."""
+    if isinstance(result, Gate):
+        return result.task, f"{result.units:,}", result.result, f"a gate: {result.outcome}"
+    if isinstance(result, VlmScore):
+        models = ", ".join(dict.fromkeys(row.model for row in result.rows))
+        return result.task, f"{result.frames:,}", models, "a score of vision-language models"
+    comparisons = (
+        result.comparisons if isinstance(result, Lineup) else (result,) if isinstance(result, Comparison) else ()
+    )
+    units = max((d.units for one in comparisons for d in one.differences.values()), default=0)
+    others = ", ".join(one.b.sources.predictions.source for one in comparisons)
+    word = "a comparison" if len(comparisons) == 1 else f"a comparison of {len(comparisons) + 1} models"
+    return comparisons[0].task, f"{units:,}", f"{others} against {comparisons[0].a.sources.predictions.source}", word
 
 
 def _when(changed: float) -> str:
@@ -116,7 +130,7 @@ def _when(changed: float) -> str:
 
 
 def _short(score: Score) -> str:
-    shown = f"{value_text(score.value, score.interval)} {score.measure}".strip() if score.defined else "undefined"
+    shown = f"{value_text(score.value, score.interval)} {score.measured_in}".strip() if score.defined else "undefined"
     interval = escape(interval_text(score.value, score.interval))
     return (
         f'<span class="score"><small>{ARROWS[score.better]} {escape(score.spec)}</small> '
@@ -262,7 +276,7 @@ def _unit_scores(data: Data, unit: int) -> str:
     rows = ""
     for spec, value in data.alone(unit).items():
         score = data.report.scores[spec]
-        shown = "undefined" if math.isnan(value) else f"{value_text(value)} {score.measure}".strip()
+        shown = "undefined" if math.isnan(value) else f"{value_text(value)} {score.measured_in}".strip()
         whole = value_text(score.value, score.interval)
         rows += (
             f"<tr><td>{ARROWS[score.better]} <code>{escape(spec)}</code></td><td>{escape(score.label)}</td>"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,18 +25,21 @@ from steelyard.core.plan import UNITS
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.engine.measure import listed
+from steelyard.engine.run import Measured
 from steelyard.gating.pairing import compare_results
 from steelyard.io.digest import digest
 from steelyard.io.json import parse_json
 from steelyard.io.text import ending
 from steelyard.metrics import catalogue
-from steelyard.results.load import parse_result
-from steelyard.results.model import Comparison, Report, Side
+from steelyard.results.comparison import Comparison
+from steelyard.results.origin import Side
+from steelyard.results.read import AnyResult, parse_result
+from steelyard.results.report import Report
 from steelyard.view.folder import Folder, Outside
 
 MOST_BYTES = 256 << 20
 MOST_RUNS = 2000
-_HEAD = b'"steelyard/'
+_HEAD = re.compile(rb'"format":\s*"steelyard"|"schema":\s*"steelyard/(report|comparison|lineup|vlm-score|gate)/')
 _FORMATS = ("auto", "coco", "lvis", "csv")  # each reads its own file and no other
 T = TypeVar("T")
 
@@ -47,7 +51,7 @@ class Run:
     id: str
     name: str
     changed: float
-    result: Report | Comparison | None
+    result: AnyResult | None
     problem: str = ""
 
     @property
@@ -61,7 +65,7 @@ class Data:
     """What a run was made from, read again: the whole report, and the pairs of its units."""
 
     report: Report
-    measured: api.Measured
+    measured: Measured
     truth: str
 
     @cached_property
@@ -147,7 +151,7 @@ class Runs:
         nothing = Run("", name, changed, None)
         run_id = hashlib.sha256(name.encode("utf-8")).hexdigest()[:16]
         try:
-            if _HEAD not in self.folder.head(name, 200):
+            if not _HEAD.search(self.folder.head(name, 200)):
                 return nothing
         except Outside:
             return nothing
@@ -168,19 +172,17 @@ class Runs:
         """The data of a run, or why there are none to show."""
         report = run.report
         if report is None:
-            return None, "A comparison holds no units."
+            return None, f"A {run.result.kind if run.result else 'file'} holds no units."
         return self.once(("data", run.id, run.changed), lambda: self._data(run, report))
 
     def _data(self, run: Run, report: Report) -> tuple[Data | None, str]:
-        p = report.provenance
+        p, read = report.request, report.sources
         base = run.name.rpartition("/")[0]
         try:
-            truth, predictions = (self.find(side, base) for side in (p.truth, p.predictions))
+            truth, predictions = (self.find(side, base) for side in (read.truth, read.predictions))
         except Outside:
-            return (
-                None,
-                f"The data ('{p.truth.source}', '{p.predictions.source}') do not lie in the folder beside the result.",
-            )
+            named = f"'{read.truth.source}', '{read.predictions.source}'"
+            return None, f"The data ({named}) do not lie in the folder beside the result."
         paths = [str(self.folder.path(name)) for name in (truth, predictions)]
         single = truth == predictions
         try:
@@ -192,17 +194,19 @@ class Runs:
         }  # fmt: skip
         try:
             measured = api.measure(report.task, paths[0], None if single else paths[1], **settings)
-            same = digest(measured.truth) == p.truth.digest and digest(measured.prediction) == p.predictions.digest
+            same = (
+                digest(measured.truth) == read.truth.digest and digest(measured.prediction) == read.predictions.digest
+            )
             if not same:
                 return None, "The data have changed since the result was made."
             both = (paths[0], None if single else paths[1])
-            plain = api.evaluate(report.task, *both, list(p.metrics), confidence=None, **settings)
+            plain = api.evaluate(report.task, *both, list(p.metrics or ()), confidence=None, **settings)
         except SteelyardError as error:
             return None, f"The data cannot be read again: {error}"
         except (OverflowError, RecursionError, ValueError, TypeError, OSError) as error:
             return None, f"The data cannot be read again ({type(error).__name__})."
         # Scores and intervals are the result's own; what it does not hold comes from the data.
-        whole = replace(plain, scores=report.scores, slices=report.slices, notes=report.notes, provenance=p)
+        whole = replace(plain, scores=report.scores, slices=report.slices, notes=report.notes, request=p, sources=read)
         return Data(whole, measured, truth), ""
 
     def _refuse_leading_out(self, report: Report, paths: Sequence[str]) -> None:
@@ -213,7 +217,7 @@ class Runs:
         if report.task not in catalogue.TASKS:
             raise Outside(f"there is no task '{report.task}'")
         kinds = {option.name: option.kind for option in catalogue.TASKS[report.task].options}
-        for name, value in report.provenance.options.items():
+        for name, value in report.request.options.items():
             own = name.rpartition(".")[2].replace("-", "_")
             if kinds.get(own) in ("path", "ids"):
                 raise Outside(f"the option '{name}' names another file, '{value}'")
@@ -244,24 +248,26 @@ class Runs:
 
     def _compare(self, a: Run, b: Run, first: Report, second: Report) -> Comparison:
         one, other = self.data(a)[0], self.data(b)[0]
-        p, q = first.provenance, second.provenance
-        shared = [spec for spec in p.metrics if spec in q.metrics]
+        p, q = first.request, second.request
+        truth, mine, theirs = first.sources.truth, first.sources.predictions, second.sources.predictions
+        shared = [spec for spec in p.metrics or () if spec in (q.metrics or ())]
         alike = (
             first.task == second.task
-            and p.truth.digest == q.truth.digest
+            and truth.digest == second.sources.truth.digest
             and (p.missing, p.extra) == (q.missing, q.extra)
         )
         alike = alike and (p.columns, p.options) == (q.columns, q.options)
-        if one is None or other is None or not alike or not shared or p.truth.source == p.predictions.source:
+        if one is None or other is None or not alike or not shared or truth.source == mine.source:
             return compare_results(first, second)
         base_a, base_b = (run.name.rpartition("/")[0] for run in (a, b))
-        files = [self.find(p.truth, base_a), self.find(p.predictions, base_a), self.find(q.predictions, base_b)]
-        truth, left, right = (str(self.folder.path(name)) for name in files)
+        files = [self.find(truth, base_a), self.find(mine, base_a), self.find(theirs, base_b)]
+        side, left, right = (str(self.folder.path(name)) for name in files)
         found = api.compare(
-            first.task, truth, left, right, shared, confidence=q.confidence or 0.95, draws=q.draws or 1000, seed=q.seed,
+            first.task, side, left, right, shared, confidence=q.confidence or 0.95, draws=q.draws or 1000, seed=q.seed,
             missing=p.missing, extra=p.extra, columns=p.columns, options=p.options,
         )  # fmt: skip
-        return replace(found, provenance_a=p, provenance_b=q)
+        a_side, b_side = replace(found.a, request=p), replace(found.b, request=q)
+        return replace(found, a=replace(a_side, sources=first.sources), b=replace(b_side, sources=second.sources))
 
     def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         """Make a thing the first time; a few dozen are kept."""

@@ -11,14 +11,15 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from steelyard import api
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.frozen import frozen
-from steelyard.results.model import Comparison, Report
+from steelyard.results.comparison import Comparison
+from steelyard.results.vlm import Pair, PromptScore, RunSource, VlmScore
+from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
+from steelyard.vlm.examples import LiveRuns
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.readings import Run, Taken, read_run
 
@@ -40,79 +41,6 @@ PAIRS = (
 Key = tuple[str, int]
 
 
-@frozen
-class PromptScore:
-    """One model with one prompt; `constant` compares it with the best constant guess, `controls` with wrong images."""
-
-    model: str
-    prompt: str
-    report: Report | None
-    readings: int
-    parsed: int
-    followed_up: int
-    outcomes: Mapping[str, int]
-    problems: Mapping[str, int]
-    constant: Comparison | None
-    guess: float
-    controls: Mapping[str, Comparison]
-
-
-@frozen
-class Pair:
-    """Two prompts of one model (or one prompt of two models) on the frames that both have a number for."""
-
-    a: str
-    b: str
-    question: str
-    frames: int
-    comparison: Comparison
-
-
-@frozen
-class RunScore:
-    """Everything that `steelyard vlm score` shows."""
-
-    task: str
-    rows: tuple[PromptScore, ...]
-    pairs: tuple[Pair, ...]
-    frames: int
-    confidence: float | None
-    runs: tuple[Run, ...] = field(default=(), repr=False, compare=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The score as plain values."""
-        from steelyard.vlm.table import score_dict
-
-        return score_dict(self)
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The score as JSON text, written to `path` where one is given."""
-        from steelyard.vlm.table import score_json
-
-        return score_json(self, path)
-
-    def to_text(self, width: int = 80) -> str:
-        """The score as tables for a terminal."""
-        from steelyard.vlm.table import score_text
-
-        return score_text(self, width)
-
-    def to_markdown(self, path: str | Path | None = None) -> str:
-        """The score as Markdown, written to `path` where one is given."""
-        from steelyard.vlm.table import score_markdown
-
-        return score_markdown(self, path)
-
-    def to_html(self, path: str | Path | None = None, *, images: str | Path | None = None) -> str:
-        """The score as one self-contained page; `images` is the folder of the frames, for small pictures of some."""
-        from steelyard.vlm.page import score_html
-
-        return score_html(self, path, images)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-
 def score(
     folders: Sequence[str | Path] | str | Path,
     *,
@@ -121,7 +49,7 @@ def score(
     draws: int = 1000,
     seed: int = 0,
     mode: str | None = None,
-) -> RunScore:
+) -> VlmScore:
     """Score runs: errors with intervals, differences between prompts, checks of the instrument."""
     if task not in METRICS:
         raise InputError(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
@@ -148,7 +76,21 @@ def score(
             predictions[label, prompt] = found
             rows.append(_row(label, prompt, variants, found, truth, task, how))
     pairs = _pairs(predictions, truths, task, how)
-    return RunScore(task, tuple(rows), tuple(pairs), len(truths), confidence, tuple(runs))
+    return VlmScore(
+        task=task,
+        rows=tuple(rows),
+        pairs=tuple(pairs),
+        frames=len(truths),
+        confidence=confidence,
+        parser=PARSER_VERSION,
+        runs=tuple(map(_source, runs)),
+        evidence=LiveRuns(tuple(runs)),
+    )
+
+
+def _source(run: Run) -> RunSource:
+    models = tuple(f"{plan.model} ({plan.fingerprint[:16]})" for plan in run.plans)
+    return RunSource(str(run.folder), models, {name: text for plan in run.plans for name, text in plan.prompts.items()})
 
 
 def _truth(run: Run) -> dict[Key, tuple[float, float]]:
@@ -192,6 +134,7 @@ def _row(
     how: Mapping[str, Any],
 ) -> PromptScore:
     real = variants[REAL]
+    outcomes = dict(Counter(r.answer.outcome for r in real))
     report = constant = None
     guess = math.nan
     if values:
@@ -210,7 +153,8 @@ def _row(
         readings=len(real),
         parsed=sum(r.answer.ok for r in real),
         followed_up=sum(r.turns > 1 for r in real),
-        outcomes=dict(Counter(r.answer.outcome for r in real)),
+        outcomes=outcomes,
+        lost={outcome: OUTCOMES[outcome] for outcome in outcomes if outcome != "ok"},
         problems=dict(Counter(r.problem for r in real if r.problem)),
         constant=constant,
         guess=guess,

@@ -12,18 +12,19 @@ from steelyard.core.counts import count_text
 from steelyard.core.figure import Array, Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Description
 from steelyard.core.slice import Slice, slice_text
+from steelyard.render.about import definitions_of
 from steelyard.render.charts.library import available
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.page.figures import NO_CHARTS, figure_blocks
 from steelyard.render.page.frame import Section, bullets, document
-from steelyard.render.page.report import explorers, provenance_facts, top
+from steelyard.render.page.report import explorers, origin_facts, top
 from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisker
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
 from steelyard.results.score import Difference
 
 if TYPE_CHECKING:
-    from steelyard.results.model import Comparison, Lineup
+    from steelyard.results.comparison import Comparison, Lineup
 
 LETTERS = "BCDEFGHIJKLMNOPQRSTUVWXYZ"
 CHANGED = 12
@@ -43,12 +44,12 @@ def lineup_page(lineup: Lineup) -> str:
 
 def _page(comparisons: Sequence[Comparison]) -> str:
     first = comparisons[0]
-    about = first.about()
+    about = definitions_of(first, first.task, first.differences)
     units = next((d.units for d in first.differences.values()), 0)
-    sides = [("A: ", first.provenance_a)]
-    sides += [(f"{letter}: ", c.provenance_b) for letter, c in zip(_letters(comparisons), comparisons, strict=True)]
+    sides = [("A: ", first.a)]
+    sides += [(f"{letter}: ", c.b) for letter, c in zip(_letters(comparisons), comparisons, strict=True)]
     scores = [d.a for d in first.differences.values()]
-    confidence = first.provenance_a.confidence
+    confidence = first.a.request.confidence
     sections = [
         Section("differences", "Differences", _differences(comparisons, about, confidence)),
         Section("slices", "Wins and losses by slice", _slices(comparisons), "Slices"),
@@ -57,7 +58,7 @@ def _page(comparisons: Sequence[Comparison]) -> str:
         Section("explorer", "Look through the data", explorers(listings(comparisons)), "Explorer"),
         Section("remarks", "Remarks", bullets(_remarks(comparisons))),
         Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
-        Section("source", "Where the numbers come from", provenance_facts(sides), "Source"),
+        Section("source", "Where the numbers come from", origin_facts(sides), "Source"),
     ]
     line = f"{count_text(len(sides), 'model')} on {count_text(units, first.unit)}, paired"
     title = f"Compared: {first.title or first.task}"
@@ -109,7 +110,7 @@ def _differences(comparisons: Sequence[Comparison], about: Mapping[str, Descript
                 ]
             )
         if len(comparisons) > 1:
-            source = escape(comparison.provenance_b.predictions.source)
+            source = escape(comparison.b.sources.predictions.source)
             parts.append(f"<h3>{letter} against A <small><code>{source}</code></small></h3>")
         heads = ["metric", "A", letter, f"{letter} − A", level, "", "p (Holm)", f"{letter} is"]
         parts.append(table(f"{letter} against A", heads, rows, kind="differences"))
@@ -128,7 +129,7 @@ def _cards(comparison: Comparison, about: Mapping[str, Description], level: str)
         said = f'{level} <span class="nowrap">{escape(between)}</span>' if between else escape(d.why)
         found.append(
             f'<div class="card"><h3>{term(d.label, d.spec, about, f"card-{i}")}</h3>'
-            f'<p class="number">{escape(signed(d.difference, d.interval))}<small> {escape(d.measure)}</small></p>'
+            f'<p class="number">{escape(signed(d.difference, d.interval))}<small> {escape(d.measured_in)}</small></p>'
             f'{whisker(d.difference, d.interval)}<p class="legend">{said}<br>{BETTER[d.better]}<br>'
             f"B is {_verdict(d)}</p></div>"
         )
@@ -201,7 +202,7 @@ def slice_figures(comparisons: Sequence[Comparison]) -> dict[Slice, Figure]:
 
 def class_figure(comparisons: Sequence[Comparison]) -> Figure | None:
     """The difference class by class."""
-    groups = [dict(c.class_differences()) for c in comparisons if c.class_differences is not None]
+    groups = [dict(c.classes()) for c in comparisons]
     if not groups or not groups[0]:
         return None
     label = next(iter(groups[0].values())).label.partition(" of ")[0]
@@ -218,7 +219,7 @@ def _difference_figure(
         for value, d in ordered:
             if d.interval is None or not np.isfinite([d.difference, *d.interval]).all():
                 continue
-            measure = d.measure
+            measure = d.measured_in
             row = (value, d.difference, *d.interval, letter if len(groups) > 1 else _said(d))
             for column, cell in zip(columns, row, strict=True):
                 columns[column].append(cell)
@@ -269,7 +270,7 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
         return ""
     parts = [figure_blocks([figure])]
     for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
-        found = comparison.class_differences() if comparison.class_differences is not None else {}
+        found = comparison.classes()
         rows = [
             [
                 head_cell(name),
@@ -293,9 +294,9 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     """Each unit's score with the one model against that with the other."""
     found = []
     for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
-        if comparison.unit_tables is None:
+        if comparison.evidence.units() is None:
             continue
-        a, b = comparison.unit_tables()
+        a, b = comparison.units()
         spec = next(iter(a.values))
         x, y = np.asarray(a.values[spec], dtype=float), np.asarray(b.values[spec], dtype=float)
         known = np.isfinite(x) & np.isfinite(y)
@@ -318,9 +319,9 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
 def _units(comparisons: Sequence[Comparison]) -> str:
     parts = [figure_blocks(unit_figures(comparisons))]
     for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
-        if comparison.unit_tables is None:
+        if comparison.evidence.units() is None:
             continue
-        a, b = comparison.unit_tables()
+        a, b = comparison.units()
         d = next(iter(comparison.differences.values()))
         before, after = (np.asarray(t.values[d.spec], dtype=float) for t in (a, b))
         change = after - before
@@ -359,7 +360,7 @@ def _change(gain: float, better: str) -> str:
 
 def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
     """Every unit with the scores of all models."""
-    tables = [c.unit_tables() for c in comparisons if c.unit_tables is not None]
+    tables = [c.units() for c in comparisons if c.evidence.units() is not None]
     if len(tables) != len(comparisons):
         return []
     first = tables[0][0]

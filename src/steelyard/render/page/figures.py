@@ -18,7 +18,8 @@ from steelyard.render.page.tables import Cell, data_table, head_cell, number_cel
 from steelyard.results.score import Score
 
 if TYPE_CHECKING:
-    from steelyard.results.model import Report, UnitTable
+    from steelyard.results.report import Report
+    from steelyard.results.unit_table import UnitTable
 
 BINS = 24
 MOST_ROWS = 400  # of a figure's own table
@@ -30,10 +31,11 @@ NO_CHARTS = (
 
 def figures_of(report: Report) -> list[Figure]:
     """Every figure of a report: the task's own, then slices and the distribution over units."""
-    found = [make() for make in report.figure_makers().values()]
+    found = [report.figure(name) for name in report.figures]
     found += slice_figures(report).values()
-    if report.unit_table is not None:
-        found += distributions(report.units(), report.scores)
+    units = report.evidence.units()
+    if units is not None:
+        found += distributions(units, report.scores)
     return [figure for figure in found if len(figure)]
 
 
@@ -71,7 +73,7 @@ def interval_figure(name: str, title: str, scores: list[tuple[str, Score]], at: 
             "low": [low for low, _ in ends],
             "high": [high for _, high in ends],
         },
-        {"x": f"{first.label}{', ' + first.measure if first.measure else ''}", "at": at},
+        {"x": f"{first.label}{', ' + first.measured_in if first.measured_in else ''}", "at": at},
         "The line through each point is its interval."
         + ("" if at is None else " The dashed line is the score of all."),
     )
@@ -86,7 +88,7 @@ def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) 
         if len(values) < 5 or are_near(values):
             continue
         counts, edges = np.histogram(values, bins=min(BINS, max(5, round(len(values) ** 0.5 * 2))))
-        measure = f", {score.measure}" if score.measure else ""
+        measure = f", {score.measured_in}" if score.measured_in else ""
         found.append(
             Figure(
                 f"units_{len(found) + 1}",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard.core.counts import count_text
 from steelyard.core.figure import Listing
 from steelyard.core.slice import Slice, slice_text
+from steelyard.render.about import definitions_of
 from steelyard.render.charts.library import available
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.numbers import interval_text, percent_text, value_text
@@ -20,11 +20,11 @@ from steelyard.render.page.scores import cards, definitions, score_table
 from steelyard.render.page.tables import Cell, data_table, head_cell, number_cell, table
 from steelyard.render.text import heading, remarks_of
 from steelyard.results.details import settled, unit_listing
+from steelyard.results.origin import Model, Side
 from steelyard.results.packed import pack
+from steelyard.results.report import Report
 from steelyard.results.score import Score
-
-if TYPE_CHECKING:
-    from steelyard.results.model import Provenance, Report, UnitTable
+from steelyard.results.unit_table import UnitTable
 
 WORST = 12
 MOST_SPECS = 6  # columns of scores in a table of units or slices
@@ -32,10 +32,9 @@ MOST_SPECS = 6  # columns of scores in a table of units or slices
 
 def report_page(report: Report) -> str:
     """The page."""
-    scores, about = list(report.scores.values()), report.about()
-    confidence = report.provenance.confidence
-    units = report.units() if report.unit_table is not None else None
-    own = [settled(make()) for make in report.figure_makers().values()]
+    scores, about = list(report.scores.values()), definitions_of(report, report.task, report.scores)
+    confidence, units = report.request.confidence, report.evidence.units()
+    own = [settled(report.figure(name)) for name in report.figures]
     sections = [
         Section("scores", "Scores", cards(scores, about, confidence) + score_table(scores, about, confidence)),
         Section("remarks", "Remarks", _remarks(report, bool(own))),
@@ -46,21 +45,23 @@ def report_page(report: Report) -> str:
         Section("units", f"{report.unit.capitalize()} by {report.unit}", _units(report, units)),
         Section("explorer", "Look through the data", explorers(listings_of(report, units)), "Explorer"),
         Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
-        Section("source", "Where the numbers come from", provenance_facts([("", report.provenance)]), "Source"),
+        Section("source", "Where the numbers come from", origin_facts([("", report)]), "Source"),
     ]
     line = heading(report.task, report.unit, report.item, report.scores, report.coverage).partition(": ")[2]
     return document(
         f"Steelyard: {report.task}",
-        top(report.title or report.task, line, [("", report.provenance)]),
+        top(report.title or report.task, line, [("", report)]),
         sections,
         pictures=any(figure.kind == "rasters" for figure in own),
     )
 
 
-def top(title: str, line: str, sides: Sequence[tuple[str, Provenance]]) -> str:
+def top(title: str, line: str, sides: Sequence[tuple[str, Report | Model]]) -> str:
     """The head of a page: what was scored, on what."""
-    sources = "".join(f"<li>{escape(name)}<code>{escape(p.predictions.source)}</code></li>" for name, p in sides)
-    truth = escape(sides[0][1].truth.source)
+    sources = "".join(
+        f"<li>{escape(name)}<code>{escape(p.sources.predictions.source)}</code></li>" for name, p in sides
+    )
+    truth = escape(sides[0][1].sources.truth.source)
     return (
         f'<p class="kicker">Steelyard</p><h1>{escape(title)}</h1><p class="line">{escape(line)}</p>'
         f'<ul class="sources">{sources}<li>against <code>{truth}</code></li></ul>'
@@ -176,7 +177,7 @@ def _remarks(report: Report, pictured: bool) -> str:
     remarks = remarks_of(report)
     if not available():
         remarks.append(NO_CHARTS)
-    if not pictured and report.unit_table is None:
+    if not pictured and report.evidence.units() is None:
         remarks.append(
             "This page was made from a result that holds scores alone. For pictures, tables and units, write it with: "
             "steelyard evaluate ... -o result.json --details."
@@ -184,20 +185,19 @@ def _remarks(report: Report, pictured: bool) -> str:
     return bullets(remarks) if remarks else ""
 
 
-def provenance_facts(sides: Sequence[tuple[str, Provenance]]) -> str:
+def origin_facts(sides: Sequence[tuple[str, Report | Model]]) -> str:
     """Everything that the numbers depend on."""
-    first = sides[0][1]
-    rows = [("Steelyard", first.version), ("truth", _source(first.truth.source, first.truth.rows, first.truth.digest))]
-    for prefix, p in sides:
-        rows.append((f"{prefix}predictions", _source(p.predictions.source, p.predictions.rows, p.predictions.digest)))
-    if first.confidence is not None:
-        drawn = f"{percent_text(first.confidence)}, {first.draws:,} draws of units, seed {first.seed}"
+    asked, read = sides[0][1].request, sides[0][1].sources
+    rows = [("Steelyard", read.version), ("truth", _source(read.truth))]
+    rows += [(f"{prefix}predictions", _source(side.sources.predictions)) for prefix, side in sides]
+    if asked.confidence is not None:
+        drawn = f"{percent_text(asked.confidence)}, {asked.draws:,} draws of units, seed {asked.seed}"
         rows.append(("intervals", drawn))
-    rows += [("missing predictions", first.missing), ("predictions without truth", first.extra)]
-    rows += [(f"column {name}", column) for name, column in first.columns.items()]
-    rows += [(f"option {name}", value) for name, value in first.options.items()]
+    rows += [("missing predictions", str(asked.missing)), ("predictions without truth", str(asked.extra))]
+    rows += [(f"column {name}", column) for name, column in asked.columns.items()]
+    rows += [(f"option {name}", value) for name, value in asked.options.items()]
     return facts(rows)
 
 
-def _source(name: str, rows: int, digest: str) -> str:
-    return f"{name}, {count_text(rows, 'row')}, {digest[:23]}…"
+def _source(side: Side) -> str:
+    return f"{side.source}, {count_text(side.rows, 'row')}, {side.digest[:23]}…"

@@ -29,7 +29,7 @@ def cards(scores: Sequence[Score], about: Mapping[str, Description], confidence:
     for i, score in enumerate(scores[:CARDS]):
         if score.defined:
             shown = escape(value_text(score.value, score.interval))
-            number = f'<p class="number">{shown}<small> {escape(score.measure)}</small></p>'
+            number = f'<p class="number">{shown}<small> {escape(score.measured_in)}</small></p>'
             between = interval_text(score.value, score.interval)
             said = f'{level} <span class="nowrap">{escape(between)}</span>' if between else "no interval"
         else:
@@ -47,7 +47,7 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
     last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
     rows = []
     for i, score in enumerate(scores):
-        shown = f"{value_text(score.value, score.interval)} {score.measure}".strip()
+        shown = f"{value_text(score.value, score.interval)} {score.measured_in}".strip()
         interval = interval_text(score.value, score.interval) if score.defined else f"undefined: {score.why}"
         name = term(score.spec, score.spec, about, f"row-{i}", code=True)
         rows.append(

@@ -1,28 +1,23 @@
-"""The score of a run as text, Markdown and JSON. Numbers are written by `report`."""
+"""The score of VLM runs as text and Markdown."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from steelyard.core.counts import count_text
-from steelyard.io.json import json_text
-from steelyard.io.write import write_text
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, grid, legend
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 from steelyard.results.score import Difference
-from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
-from steelyard.vlm.score import PromptScore, RunScore
+from steelyard.results.vlm import PromptScore, VlmScore
 
-SCHEMA = "steelyard/vlm-score/1"
 CONTROLS = {"blank": "grey image", "swapped": "wrong image"}
 
 
-def score_text(score: RunScore, width: int = 80) -> str:
-    """A table a model, the differences, the controls, remarks."""
+def score_text(score: VlmScore, width: int = 80) -> str:
+    """A table per model, the differences, the controls, remarks."""
     parts = []
     for model in dict.fromkeys(row.model for row in score.rows):
         rows = [row for row in score.rows if row.model == model]
@@ -38,18 +33,18 @@ def score_text(score: RunScore, width: int = 80) -> str:
     return "\n\n".join(parts)
 
 
-def _first_report(score: RunScore) -> list[Any]:
+def _first_report(score: VlmScore) -> list[Any]:
     return [s for row in score.rows if row.report for s in row.report.scores.values()]
 
 
-def _heading(score: RunScore, rows: Sequence[PromptScore]) -> str:
+def _heading(score: VlmScore, rows: Sequence[PromptScore]) -> str:
     reports = [row.report for row in rows if row.report]
     units = max((max(s.units for s in report.scores.values()) for report in reports), default=0)
     unit = reports[0].unit if reports else "sequence"
     return f"{count_text(units, unit)}, {count_text(max(row.readings for row in rows), 'frame')}, one question each"
 
 
-def _model(score: RunScore, rows: Sequence[PromptScore], width: int) -> str:
+def _model(score: VlmScore, rows: Sequence[PromptScore], width: int) -> str:
     """Metrics down, prompts across; an interval stands below its number."""
     lines: list[list[str]] = []
     reports: list[Report | None] = [row.report for row in rows]
@@ -58,7 +53,7 @@ def _model(score: RunScore, rows: Sequence[PromptScore], width: int) -> str:
         values, intervals = [], []
         for report in reports:
             found = report.scores.get(spec) if report else None
-            values.append(f"{value_text(found.value, found.interval, 2)} {found.measure}".strip() if found else "–")
+            values.append(f"{value_text(found.value, found.interval, 2)} {found.measured_in}".strip() if found else "–")
             intervals.append(interval_text(found.value, found.interval, 2) if found else "")
         lines.append([ARROWS[about.better], spec, *values])
         if any(intervals):
@@ -77,13 +72,13 @@ def _counts(rows: Sequence[PromptScore]) -> list[tuple[str, list[str]]]:
         ("coverage", [share(row.parsed, row.readings) for row in rows]),
         ("parsed", [percent_text(row.parsed / row.readings) if row.readings else "–" for row in rows]),
         ("followed up", [percent_text(row.followed_up / row.readings) if row.readings else "–" for row in rows]),
-        ("constant guess", [f"{value_text(d.a.value, d.a.interval)} {d.measure}" if d else "–" for d in constant]),
+        ("constant guess", [f"{value_text(d.a.value, d.a.interval)} {d.measured_in}" if d else "–" for d in constant]),
     ]
 
 
-def _tables(score: RunScore) -> Iterable[tuple[str, list[str], str, list[list[str]]]]:
+def _tables(score: VlmScore) -> Iterable[tuple[str, list[str], str, list[list[str]]]]:
     """Title, header, alignment and rows: differences between prompts, the constant guess, the controls."""
-    spec = "mae_overall" if score.task == "sequences" else "mae"
+    spec = headline(score)
     header = ["A", "B", "A", "B", "B − A", "interval", "p", "B is"]
     by_question: dict[str, list[list[str]]] = {}
     for pair in score.pairs:
@@ -100,6 +95,13 @@ def _tables(score: RunScore) -> Iterable[tuple[str, list[str], str, list[list[st
         yield f"Is the image looked at? ({spec})", header, "llrrrlrl", checks
 
 
+def headline(score: VlmScore) -> str:
+    """The metric that every comparison has."""
+    every = [*(pair.comparison for pair in score.pairs), *(row.constant for row in score.rows if row.constant)]
+    every += [comparison for row in score.rows for comparison in row.controls.values()]
+    return next((spec for comparison in every for spec in comparison.differences), "")
+
+
 def _cells(d: Difference) -> list[str]:
     return [
         *(value_text(s.value, d.interval and s.interval, 2) for s in (d.a, d.b)),
@@ -114,13 +116,15 @@ def _table_text(title: str, header: list[str], align: str, rows: list[list[str]]
     return f"{title}\n{grid(header, rows, align, width, shrink=0)}"
 
 
-def remarks(score: RunScore) -> list[str]:
+def remarks(score: VlmScore) -> list[str]:
     """What went wrong and how often, and how to read the constant guess."""
     found = []
     for row in score.rows:
         lost = {outcome: count for outcome, count in row.outcomes.items() if outcome != "ok"}
         if lost:
-            counted = ", ".join(f"{count} {outcome} ({OUTCOMES[outcome]})" for outcome, count in sorted(lost.items()))
+            counted = ", ".join(
+                f"{count} {outcome} ({row.lost.get(outcome, '')})" for outcome, count in sorted(lost.items())
+            )
             found.append(
                 f"{row.model}, {row.prompt}: no number from {count_text(sum(lost.values()), 'reading')}: {counted}."
             )
@@ -140,7 +144,7 @@ def _bullet(text: str, width: int) -> str:
     return textwrap.fill(text, width, initial_indent="• ", subsequent_indent="  ", break_on_hyphens=False)
 
 
-def score_markdown(score: RunScore, path: str | Path | None = None) -> str:
+def score_markdown(score: VlmScore) -> str:
     """The same tables in Markdown."""
     parts = []
     for model in dict.fromkeys(row.model for row in score.rows):
@@ -152,7 +156,7 @@ def score_markdown(score: RunScore, path: str | Path | None = None) -> str:
             for row in rows:
                 s = row.report.scores[spec] if row.report else None
                 cells.append(
-                    f"{value_text(s.value, s.interval)} {s.measure} {interval_text(s.value, s.interval)}".strip()
+                    f"{value_text(s.value, s.interval)} {s.measured_in} {interval_text(s.value, s.interval)}".strip()
                     if s
                     else "–"
                 )
@@ -163,10 +167,7 @@ def score_markdown(score: RunScore, path: str | Path | None = None) -> str:
         )
     parts += [f"#### {title}\n\n{_markdown(header, rows)}" for title, header, _, rows in _tables(score)]
     parts.append("\n".join(f"- {remark}" for remark in remarks(score)))
-    text = "\n\n".join(parts) + "\n"
-    if path is not None:
-        write_text(path, text)
-    return text
+    return "\n\n".join(parts) + "\n"
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -174,36 +175,3 @@ def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
     return "\n".join([line(header), line(["---"] * len(header)), *(line(row) for row in rows)])
-
-
-def score_dict(score: RunScore) -> dict[str, Any]:
-    """Plain values: reports and comparisons as their own schemas describe them."""
-    return {
-        "schema": SCHEMA,
-        "task": score.task,
-        "parser": PARSER_VERSION,
-        "frames": score.frames,
-        "rows": [
-            {
-                "model": row.model, "prompt": row.prompt, "readings": row.readings, "parsed": row.parsed,
-                "followed_up": row.followed_up, "outcomes": dict(row.outcomes), "problems": dict(row.problems),
-                "guess": row.guess if row.guess == row.guess else None,
-                "report": row.report.to_dict() if row.report else None,
-                "constant": row.constant.to_dict() if row.constant else None,
-                "controls": {name: comparison.to_dict() for name, comparison in row.controls.items()},
-            }
-            for row in score.rows
-        ],
-        "pairs": [
-            {"a": p.a, "b": p.b, "question": p.question, "frames": p.frames, "comparison": p.comparison.to_dict()}
-            for p in score.pairs
-        ],
-    }  # fmt: skip
-
-
-def score_json(score: RunScore, path: str | Path | None = None) -> str:
-    """JSON text that any strict reader takes."""
-    text = json_text(score_dict(score))
-    if path is not None:
-        write_text(path, text)
-    return text

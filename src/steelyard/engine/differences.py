@@ -18,7 +18,7 @@ from steelyard.engine.intervals import Interval, percentile_interval
 
 
 @frozen
-class Apart:
+class DifferenceEstimate:
     """How far a value lies from a bound: the difference, its interval, and the two-sided p of no difference."""
 
     difference: float
@@ -26,7 +26,7 @@ class Apart:
     p: float
 
 
-def by_draws(difference: float, draws: Floats, confidence: float) -> Apart:
+def by_draws(difference: float, draws: Floats, confidence: float) -> DifferenceEstimate:
     """From paired draws of the difference.
 
     p is the bootstrap test of a shifted world (Efron and Tibshirani 1993, chapter 16): the draws, moved so that their
@@ -34,26 +34,26 @@ def by_draws(difference: float, draws: Floats, confidence: float) -> Apart:
     """
     draws = draws[~np.isnan(draws)]
     if math.isnan(difference) or len(draws) < 2:
-        return Apart(difference, None, math.nan)
+        return DifferenceEstimate(difference, None, math.nan)
     size = float(np.abs(draws).max()) + abs(difference)
     # Equal up to rounding is as extreme; two equal models have no draw that differs, and p is 1.
     extreme = np.count_nonzero(np.abs(draws - difference) >= abs(difference) - 1e-12 * size)
-    return Apart(difference, percentile_interval(draws, confidence), (1 + extreme) / (1 + len(draws)))
+    return DifferenceEstimate(difference, percentile_interval(draws, confidence), (1 + extreme) / (1 + len(draws)))
 
 
-def by_intervals(difference: float, errors: tuple[float, float], confidence: float) -> Apart:
+def by_intervals(difference: float, errors: tuple[float, float], confidence: float) -> DifferenceEstimate:
     """From two standard errors, as if the two results had been drawn apart and their difference were normal."""
     from statistics import NormalDist
 
     error = math.hypot(*errors)
     if math.isnan(difference) or math.isnan(error):
-        return Apart(difference, None, math.nan)
+        return DifferenceEstimate(difference, None, math.nan)
     normal = NormalDist()
     reach = normal.inv_cdf((1 + confidence) / 2) * error
     if error == 0:
-        return Apart(difference, (difference, difference), float(difference == 0))
+        return DifferenceEstimate(difference, (difference, difference), float(difference == 0))
     p = 2 * normal.cdf(-abs(difference) / error)
-    return Apart(difference, (difference - reach, difference + reach), p)
+    return DifferenceEstimate(difference, (difference - reach, difference + reach), p)
 
 
 def standard_error(interval: Interval | None, confidence: float | None) -> float:

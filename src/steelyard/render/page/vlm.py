@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import math
+import re
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure
-from steelyard.io.write import write_text
+from steelyard.render.about import definitions_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.page.figures import figure_blocks, interval_figure
 from steelyard.render.page.frame import Section, bullets, document, facts
 from steelyard.render.page.scores import definitions, term
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
+from steelyard.render.vlm import CONTROLS, remarks
+from steelyard.results.details import settled
+from steelyard.results.evidence import Example
 from steelyard.results.score import Difference
-from steelyard.vlm.images import Picture
-from steelyard.vlm.plan import REAL
-from steelyard.vlm.readings import Run, Taken
-from steelyard.vlm.score import PromptScore, RunScore
-from steelyard.vlm.table import CONTROLS, remarks
+from steelyard.results.vlm import PromptScore, VlmScore
 
-WORST, FAILED = 4, 2
-SIDE = 180  # pixels of a small picture
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
-def score_html(score: RunScore, path: str | Path | None, images: str | Path | None = None) -> str:
-    """The page, written to `path` where one is given."""
+def score_page(score: VlmScore, images: str | PathLike[str] | None = None) -> str:
+    """The page; `images` is the folder of the frames, for small pictures of some."""
     scored = [row for row in score.rows if row.report is not None]
-    about = scored[0].report.about() if scored and scored[0].report else {}
-    first = list(scored[0].report.scores.values()) if scored and scored[0].report else []
+    report = scored[0].report if scored else None
+    about = definitions_of(report, report.task, report.scores) if report else {}
+    first = list(report.scores.values()) if report else []
     examples = _examples(score, images)
     sections = [
         Section("prompts", "Prompts against each other", _prompts(score, scored, about), "Prompts"),
@@ -57,18 +54,15 @@ def score_html(score: RunScore, path: str | Path | None, images: str | Path | No
         '<p class="kicker">Steelyard</p><h1>Vision-language models as scales</h1>'
         f'<p class="line">{escape(line)}</p><ul class="sources">{named}</ul>'
     )
-    text = document("Steelyard: vlm", top, sections, pictures="<img " in examples)
-    if path is not None:
-        write_text(path, text)
-    return text
+    return document("Steelyard: vlm", top, sections, pictures="<img " in examples)
 
 
-def _name(score: RunScore, row: PromptScore) -> str:
+def _name(score: VlmScore, row: PromptScore) -> str:
     several = len({r.model for r in score.rows}) > 1
     return f"{row.model}: {row.prompt}" if several else row.prompt
 
 
-def _prompts(score: RunScore, scored: Sequence[PromptScore], about: Any) -> str:
+def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any) -> str:
     """The first score of each prompt as a picture, then all scores, prompts across."""
     if not scored:
         return "<p>No reading gave a number.</p>"
@@ -90,7 +84,7 @@ def _prompts(score: RunScore, scored: Sequence[PromptScore], about: Any) -> str:
         ]
         for report in reports:
             s = report.scores[spec]
-            shown = escape(f"{value_text(s.value, s.interval)} {s.measure}".strip())
+            shown = escape(f"{value_text(s.value, s.interval)} {s.measured_in}".strip())
             interval = escape(interval_text(s.value, s.interval))
             cells.append(Cell(f"{ARROWS[s.better]} <strong>{shown}</strong><br><small>{interval}</small>", s.value))
         rows.append(cells)
@@ -118,14 +112,14 @@ def _difference_rows(d: Difference) -> list[Cell]:
     ]
 
 
-def _pairs(score: RunScore) -> str:
+def _pairs(score: VlmScore) -> str:
     if not score.pairs:
         return ""
     columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
     rows, measure = [], ""
     for pair in score.pairs:
         d = next(iter(pair.comparison.differences.values()))
-        measure = f"{d.label}{', ' + d.measure if d.measure else ''}"
+        measure = f"{d.label}{', ' + d.measured_in if d.measured_in else ''}"
         name = f"{pair.a} → {pair.b}"
         if d.interval is not None and d.difference == d.difference:
             said = d.verdict if d.verdict in ("better", "worse") else "no difference shown"
@@ -147,7 +141,7 @@ def _pairs(score: RunScore) -> str:
     return figure_blocks([figure]) + table("Prompts against each other", heads, rows)
 
 
-def _controls(score: RunScore) -> str:
+def _controls(score: VlmScore) -> str:
     rows = []
     for row in score.rows:
         against = {f"the constant guess {row.guess:.4g} g": row.constant} if row.constant is not None else {}
@@ -168,92 +162,53 @@ def _agreement(scored: Sequence[PromptScore]) -> list[Figure]:
     """Predicted against true for each prompt."""
     found = []
     for i, row in enumerate(scored):
-        makers = row.report.figure_makers() if row.report else {}
-        if "agreement" in makers:
-            f = makers["agreement"]()
+        if row.report and "agreement" in row.report.figures:
+            f = settled(row.report.figure("agreement"))
             found.append(Figure(f"agreement_{i + 1}", f.kind, row.prompt, f.columns, f.facts, f.caption, f.table))
     return found
 
 
-def _examples(score: RunScore, images: str | Path | None) -> str:
+def _examples(score: VlmScore, images: str | PathLike[str] | None) -> str:
     """Frames with the largest errors, and some without a number, each with the whole conversation."""
-    blocks = []
-    for run in score.runs:
-        readings: dict[tuple[str, int], list[Taken]] = {}
-        for taken in run.taken:
-            if taken.variant == REAL:
-                readings.setdefault((taken.frame.sequence, taken.frame.t), []).append(taken)
-        for key in _chosen(readings):
-            blocks.append(_frame(readings[key], run, images))
-    said = "The frames with the largest errors, and some that gave no number."
-    if images is None and blocks:
-        said += " --thumbnails DIR shows their pictures."
-    return f'<p class="legend">{said}</p>{"".join(blocks)}' if blocks else ""
+    examples = score.evidence.examples(images)
+    remark = "The frames with the largest errors, and some that gave no number."
+    if examples and not any(example.picture for example in examples):
+        remark += " --thumbnails DIR shows their pictures."
+    return f'<p class="legend">{remark}</p>{"".join(map(_frame, examples))}' if examples else ""
 
 
-def _chosen(readings: dict[tuple[str, int], list[Taken]]) -> list[tuple[str, int]]:
-    errors = {}
-    for key, taken in readings.items():
-        known = [
-            abs(r.answer.grams - r.frame.weight) for r in taken if r.answer.ok and r.frame.weight == r.frame.weight
-        ]
-        if known:
-            errors[key] = max(known)
-    worst = sorted(errors, key=lambda key: (-errors[key], key))[:WORST]
-    failed = [key for key, taken in readings.items() if any(not r.answer.ok for r in taken)][:FAILED]
-    return list(dict.fromkeys([*worst, *failed]))
-
-
-def _frame(taken: Sequence[Taken], run: Run, images: str | Path | None) -> str:
-    frame = taken[0].frame
-    known = f"{value_text(frame.weight)} g" if frame.weight == frame.weight else "unknown"
+def _frame(example: Example) -> str:
     parts = []
-    for reading in taken:
-        answer = f"{value_text(reading.answer.grams)} g" if reading.answer.ok else reading.answer.outcome
-        off = ""
-        if reading.answer.ok and frame.weight == frame.weight:
-            off = f" ({signed(reading.answer.grams - frame.weight)} g)"
+    for heard in example.heard:
         turns = "".join(
             f"<dt>asked</dt><dd>{escape(turn.ask)}</dd><dt>replied</dt><dd>{escape(turn.reply or turn.error)}</dd>"
-            for turn in reading.conversation
+            for turn in heard.turns
         )
-        whole = f"<dl class=talk>{turns}</dl>" if turns else f"<p>{escape(reading.problem)}</p>"
+        whole = f"<dl class=talk>{turns}</dl>" if turns else f"<p>{escape(heard.problem)}</p>"
         parts.append(
-            f"<details><summary>{escape(reading.model)}, {escape(reading.prompt)}: "
-            f"<strong>{escape(answer)}</strong>{escape(off)}</summary>{whole}</details>"
+            f"<details><summary>{escape(heard.model)}, {escape(heard.prompt)}: "
+            f"<strong>{escape(heard.answer)}</strong>{escape(heard.off)}</summary>{whole}</details>"
         )
-    food = f", {frame.food}" if frame.food else ""
     return (
-        f'<div class="frame">{_thumbnail(frame.picture, frame.image, images)}<div>'
-        f"<h3>{escape(frame.sequence)}, frame {frame.t}{escape(food)}</h3><p>True weight: {known}</p>"
-        f"{''.join(parts)}</div></div>"
+        f'<div class="frame">{_picture(example)}<div><h3>{escape(example.title)}</h3>'
+        f"<p>True weight: {escape(example.truth)}</p>{''.join(parts)}</div></div>"
     )
 
 
-def _thumbnail(picture: Picture | None, image: str, images: str | Path | None) -> str:
-    """A small picture inside the page, only of the very file that the model was shown."""
-    if images is None or picture is None:
+def _picture(example: Example) -> str:
+    """A small picture inside the page; nothing but base64 of a JPEG is taken."""
+    if not example.picture or not _BASE64.fullmatch(example.picture):
         return ""
-    try:
-        loaded = Picture(picture.digest, picture.width, picture.height, Path(images) / image).load(SIDE)
-    except InputError:  # missing, no picture, or another one by now
-        return ""
-    buffer = io.BytesIO()
-    loaded.save(buffer, format="JPEG", quality=80)
-    text = base64.b64encode(buffer.getvalue()).decode("ascii")
-    width, height = loaded.size
-    return (
-        f'<img src="data:image/jpeg;base64,{text}" width="{width}" height="{height}" alt="the frame as it was shown">'
-    )
+    size = f'width="{example.width}" height="{example.height}"'
+    return f'<img src="data:image/jpeg;base64,{example.picture}" {size} alt="the frame as it was shown">'
 
 
-def _source(score: RunScore) -> str:
+def _source(score: VlmScore) -> str:
     rows = []
     for run in score.runs:
-        for plan in run.plans:
-            rows.append(("model", f"{plan.model} ({plan.fingerprint[:16]})"))
-            rows += [(f"prompt {name}", text) for name, text in plan.prompts.items()]
-        rows.append(("run", str(run.folder)))
+        rows += [("model", model) for model in run.models]
+        rows += [(f"prompt {name}", text) for name, text in run.prompts.items()]
+        rows.append(("run", run.folder))
     if score.confidence is not None:
         rows.append(("intervals", f"{percent_text(score.confidence)}, bootstrap over sequences"))
     return facts(dict.fromkeys(rows))

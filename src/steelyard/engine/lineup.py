@@ -1,0 +1,84 @@
+"""Models side by side: each against the first, over all units, in slices and by class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.core.counts import count_text
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Coverage
+from steelyard.core.request import Request
+from steelyard.core.slice import Slice, slice_key
+from steelyard.core.state import State
+from steelyard.core.task import Task
+from steelyard.engine.compare import compare, judged_together
+from steelyard.engine.evidence import LivePair
+from steelyard.engine.measure import listed, measured
+from steelyard.engine.report import applied, notes_of, sources_of, task_facts
+from steelyard.engine.run import Measured
+from steelyard.engine.slices import paired_slices
+from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.origin import Model
+from steelyard.results.score import Difference
+
+Differences = dict[Slice, dict[str, Difference]]
+Sides = Sequence[tuple[Any, State]]
+
+
+def lineup(
+    task: Task, chosen: Sequence[Metric], request: Request, data: Sequence[Measured], findings: Sequence[Sequence[str]]
+) -> Lineup:
+    """Compare each model with the first; verdicts are corrected for all of them together.
+
+    `findings` are what the checks say of each model's data.
+    """
+    sides = [(one.pairs, one.state) for one in data]
+    confidence = 0.95 if request.confidence is None else request.confidence
+    found = [compare(listed(sides[0][1]), listed(state), chosen, request) for _, state in sides[1:]]
+    whole = judged_together({str(i): one for i, one in enumerate(found)}, confidence)
+    sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
+    models = [Model(applied(task, request, chosen, one.options.given), sources_of(one), one.coverage) for one in data]
+    shared = (*getattr(data[0].truth, "notes", ()), *notes_of(task, data[0].state, request))
+    comparisons = []
+    for i, other in enumerate(models[1:]):
+        new = [note for note in findings[i + 1] if note not in findings[0]]
+        unequal = _unequal(task, models[0].coverage, other.coverage)
+        comparisons.append(
+            Comparison(
+                task_facts=task_facts(task),
+                a=models[0],
+                b=other,
+                differences=whole[str(i)],
+                slices={name: parts[i] for name, parts in sliced.items()},
+                notes=(*shared, *unequal, *findings[0], *new),
+                evidence=LivePair(task, request, tuple(chosen), sides[0], sides[i + 1]),
+            )
+        )
+    return Lineup(tuple(comparisons))
+
+
+def _in_slices(
+    task: Task, chosen: Sequence[Metric], request: Request, by: tuple[str, ...], models: Sides
+) -> list[Differences]:
+    """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
+    confidence = 0.95 if request.confidence is None else request.confidence
+    sides: list[Differences] = [{} for _ in models[1:]]
+    for value, parts in paired_slices(models, by, lambda pairs: listed(measured(task, pairs, chosen))).items():
+        for side, part in zip(sides, parts[1:], strict=True):
+            side[slice_key(value)] = compare(parts[0], part, chosen, request)
+    for spec in map(str, chosen):
+        family = {(i, value): {spec: one[spec]} for i, side in enumerate(sides) for value, one in side.items()}
+        judged = judged_together(family, confidence)
+        for (i, where), one in judged.items():
+            sides[i][where][spec] = one[spec]
+    return sides
+
+
+def _unequal(task: Task, a: Coverage, b: Coverage) -> tuple[str, ...]:
+    if a.policy != "skip" or not (a.missing or b.missing):
+        return ()
+    return (
+        f"A has no prediction for {count_text(a.missing, task.item)}, B for {b.missing:,}; each model's score leaves "
+        "out its own, so the two do not stand on the same data.",
+    )

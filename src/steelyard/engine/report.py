@@ -1,0 +1,111 @@
+"""The report of what was measured: scores of the whole and of slices, notes, where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from steelyard.core.counts import count_text
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Coverage
+from steelyard.core.request import Request
+from steelyard.core.slice import Slice, slice_key
+from steelyard.core.state import State
+from steelyard.core.task import Task
+from steelyard.engine.evidence import Live
+from steelyard.engine.intervals import FEW_UNITS
+from steelyard.engine.measure import measured, shown
+from steelyard.engine.run import Measured
+from steelyard.engine.score import score
+from steelyard.engine.slices import slices
+from steelyard.io.digest import digest
+from steelyard.results.origin import Side, Sources, TaskFacts
+from steelyard.results.report import Report
+
+
+def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str] = ()) -> Report:
+    """The report of what was read and measured; `notes` are what the checks found."""
+    report = state_report(
+        task,
+        applied(task, request, data.metrics, data.options.given),
+        data.metrics,
+        data.state,
+        {slice_key(names): _sliced(task, data, names) for names in request.by},
+        data.coverage,
+        sources_of(data),
+        (*getattr(data.truth, "notes", ()), *notes),
+    )
+    explain = task.explain if request.explain else None
+    explanations = () if explain is None else explain(shown(data.state), request.explain)
+    return replace(report, explanations=explanations, evidence=Live(task, data.pairs, data.state, data.metrics))
+
+
+def state_report(
+    task: Task,
+    request: Request,
+    chosen: Sequence[Metric],
+    state: State,
+    parts: Mapping[Slice, Mapping[Slice, State]],
+    coverage: Coverage,
+    sources: Sources,
+    notes: Sequence[str] = (),
+) -> Report:
+    """The report of states, in all and by slice. `request` is as it was applied."""
+    every = [part for by_value in parts.values() for part in by_value.values()]
+    return Report(
+        request=request,
+        task_facts=task_facts(task),
+        scores=score(state, chosen, request),
+        slices={
+            name: {value: score(part, chosen, request) for value, part in by_value.items()}
+            for name, by_value in parts.items()
+        },
+        coverage=coverage,
+        sources=sources,
+        notes=(*notes, *notes_of(task, state, request, every)),
+        evidence=Live(task, None, state, tuple(chosen)),
+    )
+
+
+def applied(task: Task, request: Request, metrics: Sequence[Metric], options: Mapping[str, str]) -> Request:
+    """What was asked for as it holds for these data: every metric by its spec, the policy, the options as texts."""
+    policy = request.policy(task)
+    return replace(
+        request,
+        metrics=tuple(str(metric) for metric in metrics),
+        missing=policy.missing,
+        extra=policy.extra,
+        columns=dict(request.columns),
+        options=dict(options),
+        draws=request.draws if request.confidence is not None else 0,
+    )
+
+
+def task_facts(task: Task) -> TaskFacts:
+    """What a reader calls things."""
+    return TaskFacts(task.title, task.unit, task.item)
+
+
+def sources_of(data: Measured) -> Sources:
+    """What was read."""
+    truth, predictions = (Side(side.source, len(side), digest(side)) for side in (data.truth, data.prediction))
+    return Sources(truth, predictions)
+
+
+def _sliced(task: Task, data: Measured, by: tuple[str, ...]) -> dict[Slice, State]:
+    parts = slices(data.pairs, data.state, by, lambda pairs: measured(task, pairs, data.metrics))
+    return {slice_key(values): state for values, state in parts.items()}
+
+
+def notes_of(task: Task, state: State, request: Request, parts: Sequence[State] = ()) -> tuple[str, ...]:
+    """What a reader of the intervals must know."""
+    units = state.units.count
+    if request.confidence is None:
+        return ()
+    if units < 2:
+        return (f"An interval needs at least two units; there is {units} {task.unit}.",)
+    rough = f"below {FEW_UNITS} units an interval is rough and tends to be too narrow."
+    if units < FEW_UNITS:
+        return (f"Only {count_text(units, task.unit)}: {rough}",)
+    few = sum(part.units.count < FEW_UNITS for part in parts)
+    return (f"{few} of {count_text(len(parts), 'slice')} have few units: {rough}",) if few else ()

@@ -1,0 +1,73 @@
+"""From what was asked for to what was measured: read both sides, join them, measure what the metrics need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.legacy import is_legacy
+from steelyard.core.metric import Metric
+from steelyard.core.options import Options
+from steelyard.core.pairs import Coverage
+from steelyard.core.records import Records
+from steelyard.core.request import Request
+from steelyard.core.state import State
+from steelyard.core.task import Task
+from steelyard.core.units import Units
+from steelyard.engine.measure import measured, shown
+from steelyard.io.options import resolve_options
+from steelyard.io.sources import read_sides
+from steelyard.metrics import catalogue
+
+
+@frozen
+class Measured:
+    """Both sides as they were read, their pairs, and what was measured in each unit."""
+
+    truth: Records
+    prediction: Records
+    pairs: Any
+    state: State
+    coverage: Coverage
+    options: Options
+    metrics: tuple[Metric, ...]
+
+
+def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) -> Measured:
+    """Read, join and measure."""
+    options = resolve_options(task, request.options)
+    sides = read_sides(task, truth, predictions, request.columns, options)
+    return measure_records(task, request, options, *sides)
+
+
+def measure_records(task: Task, request: Request, options: Options, truth: Records, prediction: Records) -> Measured:
+    """Join and measure what was read."""
+    pairs = task.join(truth, prediction, request.policy(task), options)
+    wanted, by_default = metrics_of(task, request.metrics), request.metrics is None
+    if task.measure is not None:
+        state = measured(task, pairs, wanted)
+        chosen = expanded(task, wanted, by_default, state)
+    else:
+        chosen = expanded(task, wanted, by_default, State(Units(pairs.units, pairs.weight), pairs.facts, {}))
+        state = measured(task, pairs, chosen)
+    return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen))
+
+
+def metrics_of(task: Task, wanted: Sequence[str | Metric] | None) -> list[Metric]:
+    """The metrics that were asked for, or the default set."""
+    if wanted is None:
+        wanted = task.defaults
+    chosen = [m if isinstance(m, Metric) else catalogue.parse(m, task.name) for m in wanted]
+    if not chosen:
+        raise InputError("no metric is asked for", remedy=f"Leave it out for the default set of '{task.name}'.")
+    return list(dict.fromkeys(chosen))
+
+
+def expanded(task: Task, chosen: Sequence[Metric], by_default: bool, state: State) -> list[Metric]:
+    """What the choice comes to for these data."""
+    data = shown(state) if is_legacy(state) else state.facts
+    if by_default and task.defaults_for is not None:
+        chosen = metrics_of(task, task.defaults_for(data))
+    return list(dict.fromkeys(metric for one in chosen for metric in one.expand(data)))

@@ -1,0 +1,100 @@
+"""One codec for all results: it follows the types of the dataclasses, both ways, and prints the JSON schema.
+
+    {"format": "steelyard", "version": 2, "kind": "report", "body": {...}, "details": {...}}
+
+nan is null (in a place that may be empty, "nan"), infinities are "inf" and "-inf", arrays are packed, scores by slice
+are a list of {"by": [...], "value": [...], "scores": {...}}. `decode(encode(result)) == result` for every kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.io.json import json_text
+from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.evidence import Details
+from steelyard.results.forms import At, form_of
+from steelyard.results.gate import Gate
+from steelyard.results.report import Report
+from steelyard.results.result import Result, details_of, with_stored
+from steelyard.results.vlm import VlmScore
+
+FORMAT, VERSION = "steelyard", 2
+KINDS: dict[str, Any] = {one.kind: one for one in (Report, Comparison, Lineup, VlmScore, Gate)}
+
+
+def encode(result: Result, *, details: bool = False) -> dict[str, Any]:
+    """A result as plain values. With `details`, with all that its page shows; what is stored is kept anyway."""
+    kept = details_of(result.with_details() if details else result)
+    data = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": result.kind,
+        "body": form_of(KINDS[result.kind]).encode(result),
+    }
+    return data if kept is None else {**data, "details": form_of(Details).encode(kept)}
+
+
+def encode_text(result: Result, *, details: bool = False) -> str:
+    """A result as JSON text."""
+    return json_text(encode(result, details=details))
+
+
+def decode(data: Any, source: str = "result") -> Any:
+    """The result that `encode` made plain. What is none is refused with one message that says where it is wrong."""
+    at = At(source)
+    _check_head(data, at)
+    try:
+        result = form_of(KINDS[data["kind"]]).decode(data["body"], at.key("body"))
+        if data.get("details") is None:
+            return result
+        kept = form_of(Details).decode(data["details"], at.key("details"))
+        return with_stored(result, kept)
+    except RecursionError:
+        raise at.error("the JSON is nested too deeply") from None
+    except ValueError as error:
+        raise at.error(f"'details' is broken: {error}") from None
+
+
+def _check_head(data: Any, at: At) -> None:
+    if not isinstance(data, Mapping):
+        raise at.wrong(data, "an object")
+    old = data.get("schema")
+    if "format" not in data and isinstance(old, str) and old.startswith(f"{FORMAT}/") and old.endswith("/1"):
+        raise at.error(f"it is a result of version 1 ('{old}'), and this Steelyard reads version {VERSION}")
+    for key, wanted in (("format", FORMAT), ("version", VERSION), ("kind", None), ("body", None)):
+        if key not in data:
+            raise at.error(f"'{key}' is missing")
+        if wanted is not None and (data[key] != wanted or type(data[key]) is not type(wanted)):
+            raise at.key(key).wrong(data[key], repr(wanted).replace("'", '"'))
+    if not isinstance(data["kind"], str):
+        raise at.key("kind").wrong(data["kind"], "a text")
+    if data["kind"] not in KINDS:
+        raise at.key("kind").wrong(data["kind"], f"one of {', '.join(KINDS)}")
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of all kinds."""
+    names: dict[str, Any] = {}
+    kinds = [
+        {
+            "properties": {"kind": {"const": kind}, "body": form_of(one).schema(names)},
+        }
+        for kind, one in KINDS.items()
+    ]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A result of Steelyard",
+        "type": "object",
+        "required": ["format", "version", "kind", "body"],
+        "properties": {
+            "format": {"const": FORMAT},
+            "version": {"const": VERSION},
+            "kind": {"enum": list(KINDS)},
+            "body": {"type": "object"},
+            "details": form_of(Details).schema(names),
+        },
+        "oneOf": kinds,
+        "$defs": dict(sorted(names.items())),
+    }

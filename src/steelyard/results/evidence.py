@@ -1,0 +1,198 @@
+"""Evidence: what lies behind the numbers of a result. It is live (made from the data when asked for), stored, or none.
+
+Two results are equal whatever their evidence. Pickle and `detach()` drop live evidence; `with_details()` stores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, ClassVar
+
+from steelyard.core.errors import nearest
+from steelyard.core.figure import Figure, Listing
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Description
+from steelyard.core.table import Table
+from steelyard.results.same import equal
+from steelyard.results.score import Difference
+from steelyard.results.unit_table import UnitTable
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+LACKING = (
+    "this result holds {}: it was read from a file, pickled or detached without them. Call with_details() before, or "
+    "write it with details: to_json(path, details=True), on the command line --details"
+)
+
+
+@frozen
+class Turn:
+    """One question of a conversation, and the reply or the error."""
+
+    ask: str
+    reply: str
+    error: str = ""
+
+
+@frozen
+class Heard:
+    """What a model said of a frame: the reading in words, how far it is off, and the conversation."""
+
+    model: str
+    prompt: str
+    answer: str
+    off: str
+    problem: str
+    turns: tuple[Turn, ...]
+
+
+@frozen
+class Example:
+    """A frame that is worth a look: its true weight in words, a small picture as a data address, what was said."""
+
+    title: str
+    truth: str
+    picture: str
+    width: int
+    height: int
+    heard: tuple[Heard, ...]
+
+
+@frozen
+class Details:
+    """All that a page shows beside the numbers, as data. `parts` are the details of the results inside this one."""
+
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    units: UnitTable | None = None
+    units_b: UnitTable | None = None
+    rows: Listing | None = None
+    classes: Mapping[str, Difference] = field(default_factory=dict)
+    definitions: Mapping[str, Description] = field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
+    parts: tuple[Details | None, ...] = ()
+
+    __eq__ = equal
+
+
+class Evidence:
+    """What lies behind a result. This base has nothing; live and stored evidence say what they have."""
+
+    live: ClassVar[bool] = False  # whether it holds data, which neither pickle nor detach keep
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return ()
+
+    def table(self, name: str) -> Table:
+        """A table by name."""
+        raise KeyError(name)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the figures."""
+        return ()
+
+    def figure(self, name: str) -> Figure:
+        """A figure by name."""
+        raise KeyError(name)
+
+    def units(self) -> UnitTable | None:
+        """Every metric for each unit alone, of a report or of a comparison's A."""
+        return None
+
+    def units_b(self) -> UnitTable | None:
+        """The same of a comparison's B."""
+        return None
+
+    def listing(self) -> Listing | None:
+        """The rows that a reader may look through."""
+        return None
+
+    def classes(self) -> Mapping[str, Difference]:
+        """The differences of a comparison class by class."""
+        return {}
+
+    def definitions(self) -> Mapping[str, Description]:
+        """What the metrics mean, by spec."""
+        return {}
+
+    def examples(self, images: str | PathLike[str] | None = None) -> tuple[Example, ...]:
+        """Frames that are worth a look, of the score of a VLM; `images` is the folder of their pictures."""
+        return ()
+
+    def details(self) -> Details:
+        """All of it as data."""
+        return Details(
+            tuple(self.table(name) for name in self.tables),
+            tuple(self.figure(name) for name in self.figures),
+            self.units(),
+            self.units_b(),
+            self.listing(),
+            self.classes(),
+            self.definitions(),
+            self.examples(),
+        )
+
+
+NONE = Evidence()
+
+
+@frozen
+class Stored(Evidence):
+    """Evidence that was kept as data, or read from a file."""
+
+    kept: Details
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return tuple(table.name for table in self.kept.tables)
+
+    def table(self, name: str) -> Table:
+        """A table by name."""
+        return next(table for table in self.kept.tables if table.name == name)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the figures."""
+        return tuple(figure.name for figure in self.kept.figures)
+
+    def figure(self, name: str) -> Figure:
+        """A figure by name."""
+        return next(figure for figure in self.kept.figures if figure.name == name)
+
+    def units(self) -> UnitTable | None:
+        """Every metric for each unit alone."""
+        return self.kept.units
+
+    def units_b(self) -> UnitTable | None:
+        """The same of a comparison's B."""
+        return self.kept.units_b
+
+    def listing(self) -> Listing | None:
+        """The rows that a reader may look through."""
+        return self.kept.rows
+
+    def classes(self) -> Mapping[str, Difference]:
+        """The differences of a comparison class by class."""
+        return self.kept.classes
+
+    def definitions(self) -> Mapping[str, Description]:
+        """What the metrics mean, by spec."""
+        return self.kept.definitions
+
+    def examples(self, images: str | PathLike[str] | None = None) -> tuple[Example, ...]:
+        """Frames that are worth a look."""
+        return self.kept.examples
+
+
+def named(name: str, known: tuple[str, ...], what: str) -> str:
+    """The name, where it is known; else a KeyError that says the nearest, or what to do where there is none."""
+    if name not in known:
+        remedy = nearest(name, known) if known else f"{LACKING.format(f'no {what}s')}, where the task has them."
+        raise KeyError(f"'{name}' is not a {what} of this result. {remedy}")
+    return name

@@ -1,0 +1,44 @@
+"""Where numbers come from: what the task is, what was read, what one model of a comparison was given."""
+
+from __future__ import annotations
+
+from steelyard.core.frozen import frozen
+from steelyard.core.pairs import Coverage
+from steelyard.core.request import Request
+from steelyard.version import __version__
+
+
+@frozen
+class TaskFacts:
+    """What a reader calls things: the task's title, its unit (dish, image) and the item that is counted in one."""
+
+    title: str
+    unit: str
+    item: str
+
+
+@frozen
+class Side:
+    """What was read for one side."""
+
+    source: str
+    rows: int
+    digest: str
+
+
+@frozen
+class Sources:
+    """Both sides, and the version of Steelyard that made the numbers."""
+
+    truth: Side
+    predictions: Side
+    version: str = __version__
+
+
+@frozen
+class Model:
+    """One model of a comparison: what was asked for, what was read, and how much of it joined."""
+
+    request: Request
+    sources: Sources
+    coverage: Coverage

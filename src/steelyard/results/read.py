@@ -1,0 +1,44 @@
+"""Results read back from their JSON form. A file that is not one says what is wrong with it, and where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from steelyard.core.errors import InputError
+from steelyard.io.json import parse_json
+from steelyard.io.text import read_bytes
+from steelyard.results.codec import decode
+from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.forms import HOW
+from steelyard.results.gate import Gate
+from steelyard.results.report import Report
+from steelyard.results.vlm import VlmScore
+
+AnyResult = Report | Comparison | Lineup | VlmScore | Gate
+
+
+def read_result(data: str | PathLike[str] | Mapping[str, Any], source: str = "result") -> AnyResult:
+    """A result from its JSON file, or from what `to_dict` gave."""
+    if isinstance(data, Mapping):
+        return parse_result(data, source)
+    if not isinstance(data, str | PathLike):
+        raise InputError(f"{data!r} is no result", where=source, remedy="Give a path, or what `to_dict` gave.")
+    source = fspath(data)
+    path = Path(data)
+    if not os.path.exists(path):
+        raise InputError("no such file", where=source, remedy=HOW)
+    try:
+        text = read_bytes(path, source).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8 text", where=source, remedy=HOW) from None
+    return parse_result(parse_json(text, source, HOW), source)
+
+
+def parse_result(data: Any, source: str) -> AnyResult:
+    """A result from what JSON said. No path is taken: what is no object is refused."""
+    result: AnyResult = decode(data, source)
+    return result

@@ -1,0 +1,128 @@
+"""Report: the scores of one model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import field
+from typing import ClassVar
+
+from steelyard.core.explanation import Explanation
+from steelyard.core.figure import Figure, Listing
+from steelyard.core.frozen import frozen
+from steelyard.core.pairs import Coverage
+from steelyard.core.request import Request
+from steelyard.core.slice import slice_text
+from steelyard.core.table import Table
+from steelyard.results.evidence import LACKING, NONE, Evidence, named
+from steelyard.results.origin import Sources, TaskFacts
+from steelyard.results.result import Path, Result
+from steelyard.results.same import equal
+from steelyard.results.score import BySpec, Score, Scores, ScoresBySlice, by_slice, misnamed
+from steelyard.results.unit_table import UnitTable
+
+
+@frozen
+class Report(Result):
+    """Scores of one model: `report["mae"]`, and by slice: `report.slices["food"]["rice"]["mae"]`.
+
+    Slices by several columns crossed have tuples for keys: `report.slices["food", "cut"]["rice", "diced"]["mae"]`.
+    `request` is all that was asked for, as it was applied: metrics by their full specs, the policy that held.
+    """
+
+    kind: ClassVar[str] = "report"
+    request: Request
+    task_facts: TaskFacts
+    scores: Scores
+    slices: ScoresBySlice
+    coverage: Coverage
+    sources: Sources
+    notes: tuple[str, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
+    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+
+    __eq__ = equal
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", BySpec(self.scores))
+        object.__setattr__(self, "slices", by_slice(self.slices))
+
+    def __getitem__(self, spec: str) -> Score:
+        return self.scores[spec]
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        return self.request.task
+
+    @property
+    def title(self) -> str:
+        """What the task is called."""
+        return self.task_facts.title
+
+    @property
+    def unit(self) -> str:
+        """What is resampled: dish, image."""
+        return self.task_facts.unit
+
+    @property
+    def item(self) -> str:
+        """What is counted."""
+        return self.task_facts.item
+
+    def units(self) -> UnitTable:
+        """Every metric for each unit alone."""
+        found = self.evidence.units()
+        if found is None:
+            raise ValueError(LACKING.format("no units"))
+        return found
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of what the task shows beside scores: `report.table("confusion")`."""
+        return self.evidence.tables
+
+    def table(self, name: str) -> Table:
+        """One of `tables`: a confusion matrix, a curve, a row for each class."""
+        return self.evidence.table(named(name, self.tables, "table"))
+
+    def write_tables(self, folder: Path) -> tuple[str, ...]:
+        """Write every table as a CSV file into a folder; gives the paths."""
+        from steelyard.io.write import csv_text, write_text
+
+        paths = []
+        for name in self.tables:
+            table = self.table(name)
+            rows = ([row, *values] for row, values in zip(table.rows, table.values.tolist(), strict=True))
+            paths.append(os.path.join(folder, f"{name}.csv"))
+            write_text(paths[-1], csv_text([table.corner, *table.columns], rows))
+        return tuple(paths)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the pictures that the page shows: `report.figure("agreement")`."""
+        return self.evidence.figures
+
+    def figure(self, name: str) -> Figure:
+        """The data of one of `figures`."""
+        return self.evidence.figure(named(name, self.figures, "figure"))
+
+    def listing(self) -> Listing | None:
+        """The rows that a reader of the page may look through, where the task has them."""
+        return self.evidence.listing()
+
+    def faults(self) -> dict[str, str]:
+        """What no run can have given, by field."""
+        wrong = {}
+        every = {"scores": self.scores} | {
+            f"slices, {slice_text(by)} = {slice_text(value)}": scores
+            for by, parts in self.slices.items()
+            for value, scores in parts.items()
+        }
+        for place, scores in every.items():
+            if misnamed(scores):
+                wrong[place] = f"holds another score under '{misnamed(scores)}'"
+            for spec, score in scores.items():
+                if score.draws is not None and len(score.draws) != self.request.draws:
+                    count = f"holds {len(score.draws)} values where request.draws says {self.request.draws}"
+                    wrong[f"{place}.{spec}.draws"] = count
+        return wrong

@@ -1,0 +1,42 @@
+"""When two results are equal: nan is equal to nan, and arrays are compared value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def equal(self: Any, other: object) -> Any:
+    """`__eq__` of a result: the same class, and the same in every field that is compared."""
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    return same(_fields(self), _fields(other))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values hold the same numbers and texts."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return _same_arrays(a, b)
+    if isinstance(a, Mapping):
+        return isinstance(b, Mapping) and a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if hasattr(a, "__compared__") and type(a) is type(b):
+        return same(_fields(a), _fields(b))
+    return bool(a == b or (a != a and b != b))
+
+
+def _fields(value: Any) -> tuple[Any, ...]:
+    return tuple(getattr(value, name) for name in value.__compared__)
+
+
+def _same_arrays(a: Any, b: Any) -> bool:
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.shape != b.shape:
+        return False
+    if a.dtype.kind in "fc" and b.dtype.kind in "fc":
+        return bool(np.array_equal(a, b, equal_nan=True))
+    return same(a.tolist(), b.tolist())

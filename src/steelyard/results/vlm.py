@@ -1,0 +1,77 @@
+"""VlmScore: how well models read weights off images, prompt by prompt, and whether they can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import ClassVar
+
+from steelyard.core.frozen import frozen
+from steelyard.results.comparison import Comparison
+from steelyard.results.evidence import NONE, Evidence
+from steelyard.results.report import Report
+from steelyard.results.result import Holder, Result
+from steelyard.results.same import equal
+
+
+@frozen
+class PromptScore(Holder):
+    """One model with one prompt; `constant` compares it with the best constant guess, `controls` with wrong images.
+
+    `outcomes` counts the readings by what the parser made of the replies, `lost` says each outcome without a number in
+    words, `problems` counts what failed.
+    """
+
+    model: str
+    prompt: str
+    report: Report | None
+    readings: int
+    parsed: int
+    followed_up: int
+    outcomes: Mapping[str, int]
+    lost: Mapping[str, str]
+    problems: Mapping[str, int]
+    constant: Comparison | None
+    guess: float
+    controls: Mapping[str, Comparison]
+
+    __eq__ = equal
+
+
+@frozen
+class Pair(Holder):
+    """Two prompts of one model (or one prompt of two models) on the frames that both have a number for."""
+
+    a: str
+    b: str
+    question: str
+    frames: int
+    comparison: Comparison
+
+    __eq__ = equal
+
+
+@frozen
+class RunSource:
+    """A run that was scored: its folder, its models (with a fingerprint) and its prompts."""
+
+    folder: str
+    models: tuple[str, ...]
+    prompts: Mapping[str, str]
+
+
+@frozen
+class VlmScore(Result):
+    """Everything that `steelyard vlm score` shows. `parser` is the version of what read the replies."""
+
+    kind: ClassVar[str] = "vlm-score"
+    task: str
+    rows: tuple[PromptScore, ...]
+    pairs: tuple[Pair, ...]
+    frames: int
+    confidence: float | None
+    parser: int
+    runs: tuple[RunSource, ...] = ()
+    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+
+    __eq__ = equal
