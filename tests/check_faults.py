@@ -33,6 +33,11 @@ def rim(grid: Any) -> Any:
     return np.concatenate([np.full_like(grid[:1], 255), grid[1:]])
 
 
+def moved(segments: Any) -> Any:
+    """The same segments, each of a category that nobody else has."""
+    return [{**one, "category_id": one["category_id"] + 100, "name": f"n{one['category_id']}"} for one in segments]
+
+
 def classified(seed: int, rows: int = 150) -> tuple[Data, Data]:
     """Four classes, a model that is right in four of five rows, with probabilities that add up."""
     rng = np.random.default_rng(seed)
@@ -297,6 +302,11 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "void": (put(0, "map", lambda d: maps(rim)(d[0]["map"])), "void-counted", "warning"),
         "one class": (put(1, "map", lambda d: maps(lambda m: m * 0)(d[1]["map"])), "one-class", "warning"),
         "other sizes": (put(1, "map", lambda d: maps(lambda m: m[1:])(d[1]["map"])), "maps-refused", "error"),
+    },
+    "panoptic": {
+        "no segments": (put(1, "segments", lambda d: objects([[] for _ in d[1]["segments"]])), "maps-refused", "error"),
+        "other categories": (put(1, "segments", lambda d: objects([moved(one) for one in d[1]["segments"]])), "nothing-fits", "warning"),
+        "twice": (rows(1, lambda n: [*range(n), 0]), "repeated-rows", "error"),
     },
     "keypoints": {
         "left and right": (mirrored, "left-and-right", "error"),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from drawn_common import Data, hash_of, same_columns
 
+from steelyard import _native
 from steelyard.testing import Drawn
 
 
@@ -37,4 +38,30 @@ def draw_maps(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     return {"image": image, "map": objects(truth), "group": group}, {"image": image, "map": objects(predictions)}
 
 
-DRAWN = {"segmentation": Drawn(draw_maps, same_columns("image", "map"))}
+def draw_panoptic(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """The same maps as segments: each class of stuff is one, each connected box of a thing another."""
+    truth, predictions = draw_maps(rng, units)
+    sides: list[Data] = []
+    for side in (truth, predictions):
+        maps, segments = [], []
+        for grid in side["map"]:
+            ids = np.zeros(grid.shape, dtype=np.int64)
+            listed = []
+            for label in np.unique(grid).tolist():
+                parts, count = _native.connected_parts((grid == label).astype(np.uint8))
+                for part in range(1, count + 1) if label > 2 else [0]:
+                    number = 10 * (label + 1) + part
+                    ids[(parts == part) if part else (grid == label)] = number
+                    listed.append(
+                        {"id": number, "category_id": label + 1, "name": f"c{label}", "isthing": int(label > 2)}
+                    )
+            maps.append(ids)
+            segments.append(listed)
+        sides.append({**side, "map": objects(maps), "segments": objects(segments)})
+    return sides[0], sides[1]
+
+
+DRAWN = {
+    "segmentation": Drawn(draw_maps, same_columns("image", "map")),
+    "panoptic": Drawn(draw_panoptic, same_columns("image", "map", "segments")),
+}

@@ -86,9 +86,12 @@ POLICIES = {
     "captions": {"missing": "worst", "extra": "skip"},
     "segmentation": {"missing": "worst", "extra": "skip"},
     "tracking": {"missing": "worst", "extra": "skip"},
+    "panoptic": {"missing": "worst", "extra": "skip"},
 }
 # have a column `sample_weight`
-WEIGHED = ("weights", "sequences", "ellipses", "rankings", "captions", "segmentation", "tracking")
+WEIGHED = (
+    "weights", "sequences", "ellipses", "rankings", "captions", "segmentation", "tracking", "panoptic",
+)  # fmt: skip
 SITES = ("p, q", "p", "p")
 CUTS = ("r", "q, r", "r")
 

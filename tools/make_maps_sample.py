@@ -5,6 +5,7 @@ The pixels are packed without compression, since compressors differ between mach
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 from pathlib import Path
@@ -19,17 +20,19 @@ IGNORE = 255
 
 
 def png(path: Path, grid: Any) -> None:
-    """A palette PNG of 8 bits whose data are stored, not compressed."""
-    rows = np.zeros((grid.shape[0], grid.shape[1] + 1), dtype=np.uint8)
-    rows[:, 1:] = grid
+    """A PNG of 8 bits whose data are stored, not compressed: indices of the palette, or colours."""
+    colours = grid.ndim == 3
+    flat = grid.reshape(grid.shape[0], -1)
+    rows = np.zeros((flat.shape[0], flat.shape[1] + 1), dtype=np.uint8)
+    rows[:, 1:] = flat
     raw = rows.tobytes()
     packed = (
         b"\x78\x01" + struct.pack("<BHH", 1, len(raw), len(raw) ^ 0xFFFF) + raw + struct.pack(">I", zlib.adler32(raw))
     )
     palette = b"".join(bytes.fromhex(code) for code in COLOURS).ljust(768, b"\0")
     chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", grid.shape[1], grid.shape[0], 8, 3, 0, 0, 0)),
-        (b"PLTE", palette),
+        (b"IHDR", struct.pack(">IIBBBBB", grid.shape[1], grid.shape[0], 8, 2 if colours else 3, 0, 0, 0)),
+        *([] if colours else [(b"PLTE", palette)]),
         (b"IDAT", packed),
         (b"IEND", b""),
     )
@@ -101,3 +104,36 @@ def main(folder: Path) -> None:
         png(folder / "model_a" / name, guessed(rng, grid, things, 0.9 * hard, 0.10 * hard, 0.08 * hard))
         png(folder / "model_b" / name, guessed(rng, grid, things, 0.6 * hard, 0.06 * hard, 0.07 * hard))
     (folder / "names.txt").write_text("\n".join(NAMES) + "\n", encoding="utf-8", newline="\n")
+
+
+def panoptic(folder: Path) -> None:
+    """The streets again, every thing a segment of its own: COCO's panoptic format."""
+    rng = np.random.default_rng(20261116)
+    categories = [{"id": k + 1, "name": name, "isthing": int(k >= 5)} for k, name in enumerate(NAMES)]
+    sides: dict[str, list[Any]] = {"truth": [], "model_a": [], "model_b": []}
+    for number in range(1, 13):
+        grid, things = street(rng)
+        for side, shake, loss in (("truth", 0.0, 0.0), ("model_a", 1.0, 0.15), ("model_b", 0.6, 0.12)):
+            kept = [one for one in things if rng.random() >= loss]
+            moved = [(k, *(v + round(float(rng.normal(0, shake))) for v in at[:2]), *at[2:]) for k, *at in kept]
+            step = round(float(rng.normal(0, 1.5 * shake)))
+            ids = np.roll(grid, step, axis=1).astype(np.int64) + 1
+            for place, (_, y, x, high, wide) in enumerate(moved):
+                ids[max(0, y) : y + high, max(0, x) : x + wide] = 300 + place
+            if side == "truth":
+                ids[HEIGHT - 4 :, 20:60] = 0
+            segments = []
+            for value in np.unique(ids[ids > 0]).tolist():
+                category = value if value < 300 else moved[value - 300][0] + 1
+                entry = {"id": value, "category_id": category}
+                if side == "truth":
+                    entry |= {"iscrowd": 0, "area": int((ids == value).sum())}
+                segments.append(entry)
+            name = f"street{number:02d}.png"
+            png(folder / side / name, np.stack([ids & 255, ids >> 8 & 255, ids >> 16], axis=2).astype(np.uint8))
+            sides[side].append({"image_id": number, "file_name": name, "segments_info": segments})
+    for side, images in sides.items():
+        content: dict[str, Any] = {"annotations": images}
+        if side == "truth":
+            content["categories"] = categories
+        (folder / f"{side}.json").write_text(json.dumps(content) + "\n", encoding="utf-8", newline="\n")

@@ -364,6 +364,7 @@ def main() -> None:
     keypoints(np.random.default_rng(20260708))
     captions(np.random.default_rng(20260703))
     make_maps_sample.main(SAMPLES / "segmentation")
+    make_maps_sample.panoptic(SAMPLES / "panoptic")
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, options:
         table = read_table(data, name)
         check_mapping(columns, {side: task.truth}, {side: table})
         return to_records(_beside(table, path.parent, columns, side), _schema(task, side), columns, side)
-    table = read_table(_in_rows(data, key, name), name)
+    table = read_table(in_rows(data, key, name), name)
     return to_records(table, _schema(task, side), columns, side)
 
 
@@ -161,7 +161,7 @@ def _beside(table: Table, folder: Path, columns: Mapping[str, str], side: str) -
     return replace(table, columns={**table.columns, name: as_object(paths)})
 
 
-def _in_rows(data: Any, key: str, source: str) -> Any:
+def in_rows(data: Any, key: str, source: str) -> Any:
     """Arrays in memory as a table: one map a row. An array alone has the numbers of its rows as ids."""
     data = to_numpy(data)
     if isinstance(data, np.ndarray) or (isinstance(data, list | tuple) and not isinstance(data, Mapping)):

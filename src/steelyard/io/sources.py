@@ -25,6 +25,7 @@ READERS = {
     "keypoints": "steelyard.io.boxes",
     "maps": "steelyard.io.maps",
     "tracking": "steelyard.io.tracks",
+    "panoptic": "steelyard.io.panoptic",
 }
 
 

@@ -32,6 +32,7 @@ MODULES = {
     "captions": "steelyard.metrics.captions.task",
     "segmentation": "steelyard.metrics.segmentation.task",
     "tracking": "steelyard.metrics.tracking.task",
+    "panoptic": "steelyard.metrics.panoptic.task",
 }
 
 

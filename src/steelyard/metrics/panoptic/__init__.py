@@ -1,0 +1,1 @@
+"""Task `panoptic`: segments of things and stuff."""

@@ -1,0 +1,228 @@
+"""Panoptic quality and its two factors."""
+
+from __future__ import annotations
+
+from dataclasses import field as setting
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from steelyard.core.block import CellsBlock
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.facts import Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.need import Cells, Work
+from steelyard.core.totals import Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.panoptic.data import Fits, PanopticPairs
+from steelyard.metrics.segmentation.overlap import as_spec, mean_defined
+
+OVERLAP, TP, FP, FN, THING, STUFF = range(6)
+
+
+@frozen
+class SegmentCounts(Cells):
+    """Segments of each class: the sum of the pairs' overlaps, pairs, false ones, missed ones, things and stuff.
+
+    A pair overlaps by more than `iou`; `overlap` is that of masks, or the lesser of those of masks and boundaries.
+    """
+
+    iou: float = 0.5
+    overlap: str = "mask"
+
+    name: ClassVar[str] = "panoptic.segments"
+
+    def measure(self, pairs: PanopticPairs, work: Work) -> CellsBlock:
+        """Counts of each image."""
+        fits: Fits = pairs.fits if self.overlap == "mask" else work.once("boundary", lambda: pairs.fitted(0.02))
+        match = fits.overlap > self.iou
+        owner = np.concatenate([fits.owner, fits.lone_owner])
+        label = np.concatenate([fits.category, fits.lone_category])
+        table = np.zeros((len(owner), 6))
+        n = len(match)
+        table[:n, OVERLAP] = np.where(match, fits.overlap, 0.0)
+        table[:n, TP] = match
+        table[:n, FP] = ~match & ~fits.excused
+        table[:n, FN] = ~match
+        table[n:, FP : FN + 1] = fits.lone
+        things = np.isin(np.array(pairs.facts.axes["class"].ids, dtype=np.int64)[label], list(pairs.things))
+        every = table[:, TP : FN + 1].sum(axis=1)
+        table[:, THING], table[:, STUFF] = every * things, every * ~things
+        row, column = np.nonzero(table)
+        return CellsBlock.of(("class", 6), pairs.facts, owner[row], label[row] * 6 + column, table[row, column])
+
+
+@frozen
+class Quality(Metric):
+    """Base of the three: `of` says of which classes the mean is, `label` names one class alone."""
+
+    of: str = "all"
+    only: str | int | None = setting(default=None, metadata={"spec": "label"})
+    iou: float = 0.5
+    overlap: str = "mask"
+
+    def check(self) -> None:
+        """Known words, and thresholds that make pairs unique."""
+        one_of(self, "of", "all", "things", "stuff", "each")
+        one_of(self, "overlap", "mask", "boundary")
+        within_range(self, "iou", 0.5, 1.0)
+
+    @property
+    def label(self) -> str:
+        """The title and what it is of."""
+        said = {"things": " of things", "stuff": " of stuff"}.get(self.of, "")
+        said += f": {self.only}" if self.only is not None else ""
+        said += f", IoU {self.iou:g}" if self.iou != 0.5 else ""
+        return f"{self.title}{said}" + (", boundary" if self.overlap == "boundary" else "")
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Of all classes, of things and of stuff."""
+        return (cls(), cls(of="things"), cls(of="stuff"))
+
+    def expand(self, facts: Facts) -> tuple[Metric, ...]:
+        """One for each class where that is asked for."""
+        if self.of == "each":
+            names = facts.axes["class"].shown
+            return tuple(replace(self, of="all", only=as_spec(name)) for name in names)
+        if self.only is not None and facts.axes["class"].find(self.only) < 0:
+            known = facts.axes["class"].shown
+            raise InputError(f"there is no class '{self.only}'", remedy=nearest(str(self.only), known))
+        return (self,)
+
+    def need(self) -> SegmentCounts:
+        """Where the segments are counted."""
+        return SegmentCounts(self.iou, self.overlap)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts of segments."""
+        return (self.need(),)
+
+    def each(self, cells: Floats) -> Floats:
+        """The figure of every class."""
+        raise NotImplementedError
+
+    def _kept(self, cells: Floats) -> Any:
+        column = {"things": THING, "stuff": STUFF}.get(self.of)
+        every = cells[:, :, TP : FN + 1].sum(axis=2) > 0
+        return every if column is None else every & (cells[:, :, column] > 0)
+
+    def reduce(self, totals: Any) -> Floats:
+        """The mean over classes that have a segment, or one class."""
+        cells = totals[self.need()]
+        values, kept = self.each(cells), self._kept(cells)
+        if self.only is not None:
+            place = totals.facts.axes["class"].find(self.only)
+            return np.where(kept[:, place], values[:, place], np.nan) if place >= 0 else totals.undefined()
+        return mean_defined(values, kept)
+
+    def left_out(self, totals: Any) -> tuple[float, str]:
+        """Classes without a segment."""
+        cells = totals[self.need()]
+        if self.of != "all" or self.only is not None:
+            return 0, ""
+        return float((~self._kept(cells))[0].sum()), "classes that have no segment"
+
+
+@frozen
+class PanopticQuality(Quality):
+    r"""Panoptic quality: how well segments are found and how well they fit.
+
+    $\mathrm{PQ}_c = \frac{\sum_{(g,p) \in TP_c} \mathrm{IoU}(g,p)}{|TP_c| + \tfrac12 |FP_c| + \tfrac12 |FN_c|}$
+
+    The mean over classes that have a segment (Kirillov et al. 2019). A true and a predicted segment of one class are a
+    pair if their IoU is above 0.5, so that no segment has two. What is mostly on void, or on a crowd of its class,
+    counts neither way. `pq(of=things)`, `pq(of=stuff)`, `pq(label=car)`; `pq(of=each)` is one for each class;
+    `pq(overlap=boundary)` takes the lesser of IoU and boundary IoU; `pq(iou=0.75)` asks for more overlap.
+
+    Undefined when no class of the kind has a segment.
+
+    Pros:
+    - One number for things and stuff.
+    - No score threshold, and no matching to tune.
+
+    Cons:
+    - Small segments count as much as large ones.
+    - A segment just below the threshold costs twice: one false, one missed.
+    """
+
+    name: ClassVar[str] = "pq"
+    title: ClassVar[str] = "Panoptic quality"
+    reference: ClassVar[str] = "panopticapi 7bb46555"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Of all, things and stuff, by boundaries, and with more overlap."""
+        return (*super().examples(), cls(overlap="boundary"), cls(iou=0.75))
+
+    def each(self, cells: Floats) -> Floats:
+        """PQ of every class."""
+        return ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
+
+
+@frozen
+class SegmentationQuality(Quality):
+    r"""Segmentation quality: the mean IoU of the segments that were found.
+
+    $\mathrm{SQ}_c = \frac{\sum_{(g,p) \in TP_c} \mathrm{IoU}(g,p)}{|TP_c|}$
+
+    The mean over classes. A class without a pair counts as 0, as in panopticapi; `sq(matched=true)` leaves it out.
+
+    Undefined when no class of the kind has a segment.
+
+    Pros:
+    - Says how well outlines fit, apart from what is missed.
+
+    Cons:
+    - Says nothing of what is missed, but for classes that are missed wholly.
+    """
+
+    name: ClassVar[str] = "sq"
+    title: ClassVar[str] = "Segmentation quality"
+    reference: ClassVar[str] = "panopticapi 7bb46555"
+
+    matched: bool = False
+
+    def each(self, cells: Floats) -> Floats:
+        """SQ of every class."""
+        values = ratio(cells[:, :, OVERLAP], cells[:, :, TP])
+        return values if self.matched else np.nan_to_num(values)
+
+    def notes(self, totals: Any) -> tuple[str, ...]:
+        """How many classes have no pair."""
+        cells = totals[self.need()]
+        if self.matched or self.only is not None:
+            return ()
+        none = int((self._kept(cells) & (cells[:, :, TP] == 0))[0].sum())
+        return (f"{none} classes have no pair and count as 0 in sq.",) if none else ()
+
+
+@frozen
+class RecognitionQuality(Quality):
+    r"""Recognition quality: the F1 of segments.
+
+    $\mathrm{RQ}_c = \frac{|TP_c|}{|TP_c| + \tfrac12 |FP_c| + \tfrac12 |FN_c|}$
+
+    The mean over classes. PQ is SQ times RQ in each class, not of the means.
+
+    Undefined when no class of the kind has a segment.
+
+    Pros:
+    - Says how much is found and how much is made up.
+
+    Cons:
+    - Says nothing of how well outlines fit beyond the threshold.
+    """
+
+    name: ClassVar[str] = "rq"
+    title: ClassVar[str] = "Recognition quality"
+    reference: ClassVar[str] = "panopticapi 7bb46555"
+
+    def each(self, cells: Floats) -> Floats:
+        """RQ of every class."""
+        return ratio(cells[:, :, TP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
+
+
+METRICS: tuple[type[Metric], ...] = (PanopticQuality, SegmentationQuality, RecognitionQuality)
