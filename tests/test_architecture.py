@@ -37,6 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "view": {"core", "io", "metrics", "engine", "results", "render", "gating", "api"},
     "vlm": {"core", "io", "results", "render", "api", "version"},
     "compat": {"core", "_native"},
+    "extend": {"core", "align", "checks"},
     "testing": {"core", "io", "engine", "metrics", "results", "api", "accumulator", "files"},
     "cli": {
         "core",

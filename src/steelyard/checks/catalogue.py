@@ -4,7 +4,7 @@
 columns, options)` makes the whole report of a check, for data that are looked at before they can be read; `look(task,
 truth, prediction, options)` gives more findings, in place of those about coverage; `quick(task, pairs)` gives what
 evaluation is to say of its own accord, beside the quick ones of `CHECKS`. A module of those is imported when its task
-is checked. A task without one has its ids and its rows looked at.
+is checked. A task without one has its ids looked at.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Checks of a task that brings none of its own: ids that do not meet, and rows that stand twice."""
+"""Checks of a task that brings none of its own: ids that do not meet. Rows that may not stand twice are its join's."""
 
 from __future__ import annotations
 
 from steelyard.checks.check import Checks
 from steelyard.checks.ids import with_ids
 
-CHECKS = with_ids(Checks())
+CHECKS = with_ids(Checks(), repeats=False)

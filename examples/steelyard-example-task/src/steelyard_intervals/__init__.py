@@ -1,0 +1,1 @@
+"""Events in time, as a task of Steelyard."""

@@ -1,0 +1,204 @@
+"""What is measured of events, and the metrics that it makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from steelyard.extend import Floats, Metric, SetPairs, Sum, SumBlock, Totals, Wanted, Work, frozen, ratio, within_range
+
+Array = np.ndarray[Any, Any]
+
+
+def events(pairs: SetPairs) -> list[tuple[Array, Array]]:
+    """Start and end of the events of each recording, true and predicted, in the order of time."""
+    sides = []
+    for records, row, owner in (
+        (pairs.truth, pairs.truth_row, pairs.truth_owner),
+        (pairs.prediction, pairs.prediction_row, pairs.prediction_owner),
+    ):
+        rows = np.column_stack([records["start"][row], records["end"][row]])
+        there = ~np.isnan(rows[:, 0])
+        rows, unit = rows[there], owner[there]
+        order = np.lexsort((rows[:, 1], rows[:, 0], unit))
+        cuts = np.searchsorted(unit[order], np.arange(1, len(pairs.units)))
+        sides.append(np.split(rows[order], cuts))
+    return list(zip(*sides, strict=True))
+
+
+def covered(rows: Array) -> float:
+    """Seconds that events cover, those that overlap once."""
+    reached, total = -np.inf, 0.0
+    for start, end in rows.tolist():
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
+
+
+def matched(truth: Array, found: Array, iou: float) -> list[tuple[int, int]]:
+    """Pairs of events, the best overlap first; each event is in one pair at most."""
+    both = np.minimum(truth[:, None, 1], found[None, :, 1]) - np.maximum(truth[:, None, 0], found[None, :, 0])
+    either = (truth[:, 1] - truth[:, 0])[:, None] + (found[:, 1] - found[:, 0])[None, :] - both
+    overlap = np.maximum(both, 0) / either
+    pairs: list[tuple[int, int]] = []
+    while overlap.size and overlap.max() >= iou:
+        i, j = divmod(int(overlap.argmax()), overlap.shape[1])
+        pairs.append((i, j))
+        overlap[i, :], overlap[:, j] = -1.0, -1.0
+    return pairs
+
+
+@frozen
+class Seconds(Sum):
+    """Seconds of each recording: `both` truth and prediction, and `either` of them."""
+
+    name = "intervals.seconds"
+
+    of: str
+
+    def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
+        """The union is that of all events; what both cover is the rest of the two sums."""
+        columns = work.once("seconds", lambda: self._columns(pairs))
+        return SumBlock(columns[self.of])
+
+    @staticmethod
+    def _columns(pairs: SetPairs) -> dict[str, Array]:
+        rows = []
+        for truth, found in events(pairs):
+            every = np.concatenate([truth, found])
+            either = covered(every[np.lexsort((every[:, 1], every[:, 0]))])
+            rows.append((covered(truth) + covered(found) - either, either))
+        both, either = np.array(rows).reshape(-1, 2).T
+        return {"both": np.maximum(both, 0.0), "either": either}
+
+
+@frozen
+class Matched(Sum):
+    """Of each recording: matched, true and predicted events, and how far the starts of matched ones are apart."""
+
+    name = "intervals.matched"
+
+    iou: float = 0.5
+
+    def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
+        """Match recording by recording."""
+        rows = []
+        for truth, found in work.once("events", lambda: events(pairs)):
+            both = matched(truth, found, self.iou)
+            apart = sum(abs(truth[i, 0] - found[j, 0]) for i, j in sorted(both))
+            rows.append((len(both), len(truth), len(found), apart))
+        return SumBlock(np.array(rows, dtype=np.float64).reshape(-1, 4))
+
+
+@frozen
+class TimeIou(Metric):
+    r"""Time IoU: seconds that truth and prediction share, of those that either covers.
+
+    $\mathrm{IoU} = \frac{\sum_r |T_r \cap P_r|}{\sum_r |T_r \cup P_r|}$
+
+    Undefined when no event is true or predicted.
+
+    Pros:
+    - Needs no threshold.
+
+    Cons:
+    - Long events dominate; how many events there are does not matter.
+    """
+
+    name, title = "time_iou", "Time IoU"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Both sums of seconds."""
+        return Seconds("both"), Seconds("either")
+
+    def reduce(self, totals: Totals) -> Floats:
+        """Their ratio."""
+        return ratio(totals[Seconds("both")], totals[Seconds("either")])
+
+
+@frozen
+class _AtOverlap(Metric):
+    at = "iou"
+    iou: float = 0.5
+
+    def check(self) -> None:
+        """An overlap is a share."""
+        within_range(self, "iou", 0.0, 1.0, open_low=True)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The matching at its overlap."""
+        return (Matched(self.iou),)
+
+
+@frozen
+class Precision(_AtOverlap):
+    r"""Precision: the share of predicted events that are true.
+
+    $P = \frac{\mathrm{TP}}{\mathrm{predicted}}$
+
+    Undefined when no event is predicted.
+
+    Pros:
+    - Says how far a prediction can be trusted.
+
+    Cons:
+    - Blind to events that are missed.
+    """
+
+    name, title = "precision", "Precision"
+
+    def reduce(self, totals: Totals) -> Floats:
+        """Pairs of predicted events."""
+        sums = totals[Matched(self.iou)]
+        return ratio(sums[:, 0], sums[:, 2])
+
+
+@frozen
+class Recall(_AtOverlap):
+    r"""Recall: the share of true events that are found.
+
+    $R = \frac{\mathrm{TP}}{\mathrm{true}}$
+
+    Undefined when no event is true.
+
+    Pros:
+    - Says what is missed.
+
+    Cons:
+    - Blind to events that are made up.
+    """
+
+    name, title = "recall", "Recall"
+
+    def reduce(self, totals: Totals) -> Floats:
+        """Pairs of true events."""
+        sums = totals[Matched(self.iou)]
+        return ratio(sums[:, 0], sums[:, 1])
+
+
+@frozen
+class OnsetError(_AtOverlap):
+    r"""Onset error: how far the starts of matched events are apart, on average.
+
+    $E = \frac{1}{\mathrm{TP}} \sum_i |\hat s_i - s_i|$
+
+    Undefined when no event is matched.
+
+    Pros:
+    - In seconds.
+
+    Cons:
+    - Only of events that are found: an easy recording with few pairs can look exact.
+    """
+
+    name, title = "onset_error", "Onset error"
+    better, range, measure = "lower", (0.0, float("inf")), "s"
+
+    def reduce(self, totals: Totals) -> Floats:
+        """The sum of distances by pairs."""
+        sums = totals[Matched(self.iou)]
+        return ratio(sums[:, 3], sums[:, 0])
+
+
+METRICS = (TimeIou, Precision, Recall, OnsetError)

@@ -1,0 +1,73 @@
+"""What a report of `intervals` shows beside its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from steelyard.extend import POINT, Figure, Listing, Metric, SetPairs, State, Table, Texts
+from steelyard_intervals.metrics import Matched, events, matched
+
+
+def tables(state: State) -> Mapping[str, Callable[[], Table]]:
+    """Events at each overlap that was asked for."""
+    needs = sorted((need for need in state.blocks if isinstance(need, Matched)), key=lambda need: need.iou)
+    if not needs:
+        return {}
+
+    def make() -> Table:
+        totals = state.totals(POINT)
+        values = np.array([totals[need][0, :3] for need in needs])
+        return Table(
+            "events", "Events at each overlap", "overlap",
+            tuple(f"{need.iou:g}" for need in needs), ("matched", "true", "predicted"), values,
+        )  # fmt: skip
+
+    return {"events": make}
+
+
+def figures(pairs: SetPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """How long events are."""
+
+    def make() -> Figure:
+        sides = [np.concatenate(side) for side in zip(*events(pairs), strict=True)]
+        lengths = [rows[:, 1] - rows[:, 0] for rows in sides]
+        longest = max((float(values.max()) for values in lengths if len(values)), default=1.0)
+        columns: dict[str, list[object]] = {"low": [], "high": [], "count": [], "series": []}
+        for name, values in zip(("true", "predicted"), lengths, strict=True):
+            counts, edges = np.histogram(values, bins=20, range=(0.0, longest))
+            columns["low"] += edges[:-1].tolist()
+            columns["high"] += edges[1:].tolist()
+            columns["count"] += counts.tolist()
+            columns["series"] += [name] * len(counts)
+        return Figure("lengths", "histogram", "Lengths of events", columns, {"x": "seconds", "y": "events"})
+
+    return {"lengths": make}
+
+
+def listing(pairs: SetPairs, state: State) -> Listing:
+    """Every event of both sides, and whether it has a partner."""
+    rows: list[tuple[str, str, str, float, float]] = []
+    for unit, (truth, found) in zip(pairs.units.tolist(), events(pairs), strict=True):
+        both = matched(truth, found, 0.5)
+        for side, one, partners in (
+            ("true", truth, {i for i, _ in both}),
+            ("predicted", found, {j for _, j in both}),
+        ):
+            for place, (start, end) in enumerate(one.tolist()):
+                rows.append((str(unit), side, "has one" if place in partners else "has none", start, end))
+    recording, side, partner, start, end = zip(*rows, strict=True) if rows else ((),) * 5
+    return Listing(
+        "events",
+        "Events",
+        {
+            "recording": Texts.of(recording),
+            "side": Texts.of(side),
+            "partner": Texts.of(partner),
+            "start, s": np.array(start, dtype=np.float64),
+            "end, s": np.array(end, dtype=np.float64),
+        },
+        "partner",
+        "start, s",
+    )
