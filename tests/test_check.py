@@ -14,7 +14,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.io.formats.convert import convert
-from steelyard.io.formats.losses import Manner
+from steelyard.io.formats.manner import Manner
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "src" / "steelyard" / "samples" / "boxes"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.io.formats.convert import Conversion, convert, read_dataset
 from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.losses import Manner
+from steelyard.io.formats.manner import Manner
 from steelyard.io.formats.reading import Reading
 
 SAMPLE = Path(__file__).parent.parent / "src" / "steelyard" / "samples" / "boxes"

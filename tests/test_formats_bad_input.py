@@ -156,7 +156,7 @@ def test_bad_conversions(run: Callable[[Path], Any], says: list[str], tmp_path: 
 
 
 def test_two_images_of_one_name(tmp_path: Path) -> None:
-    from steelyard.io.formats.losses import Manner
+    from steelyard.io.formats.manner import Manner
 
     with pytest.raises(sy.InputError, match=r"two images would be written to 'u/x\.xml'"):
         convert(sample(tmp_path), tmp_path / "out", to="voc", manner=Manner("edges"))

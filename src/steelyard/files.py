@@ -11,7 +11,7 @@ from steelyard.checks.run import run
 from steelyard.core.errors import InputError
 from steelyard.io.formats import convert as converting
 from steelyard.io.formats.convert import Conversion
-from steelyard.io.formats.losses import Manner
+from steelyard.io.formats.manner import Manner
 from steelyard.io.formats.reading import Reading
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue

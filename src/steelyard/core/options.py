@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
+from steelyard.core import registry
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 
@@ -25,7 +26,8 @@ class Option:
     Kinds: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`.
 
     `sides` says whether truth and predictions may differ in it. `reads` marks one that the reader of files takes. The
-    value of an `ids` option is read into records with one column, named `column`.
+    value of an `ids` option is read into records with one column, named `column`. `group` names the entry points whose
+    names are choices too: what other packages bring.
     """
 
     name: str
@@ -38,10 +40,11 @@ class Option:
     column: str = ""
     metavar: str = ""
     reads: bool = False
+    group: str = ""
 
     def convert(self, value: Any) -> Any:
         """The value as the task takes it; an `ids` option is left to the reader of files."""
-        if self.kind == "choice" and value not in self.choices:
+        if self.kind == "choice" and value not in self.choices and not self._is_brought(value):
             known = ", ".join(self.choices)
             raise InputError(f"option {self.name}: '{value}' is no choice", remedy=f"Choose one of: {known}.")
         if self.kind == "numbers":
@@ -50,6 +53,9 @@ class Option:
                 raise InputError(f"option {self.name}: no number is given", remedy=self.meaning)
             return tuple(self._number(part) for part in parts)
         return value if self.kind != "number" else self._number(value)
+
+    def _is_brought(self, value: Any) -> bool:
+        return bool(self.group) and value in registry.brought(self.group)
 
     def _number(self, value: Any) -> float:
         try:

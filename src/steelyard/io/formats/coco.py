@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -17,6 +18,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.records import Array
 from steelyard.io.coco import read_coco
 from steelyard.io.formats.dataset import Category, Dataset, Id, Picture, ids_of
+from steelyard.io.formats.format import Format
 from steelyard.io.text import open_bytes, read_bytes
 
 _IMAGE = {"id", "file_name", "width", "height"}
@@ -259,3 +261,18 @@ def _truth_text(dataset: Dataset, images: Any, categories: Any, annotations: Any
 def _dumps(rows: list[dict[str, Any]]) -> str:
     """One record a line."""
     return "[" + ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows) + "]\n"
+
+
+FORMAT = Format(
+    "coco",
+    "COCO JSON: truth, or an array of results",
+    lambda path, source, side, how, like: read(path, source, side),
+    render=lambda dataset, manner: render(dataset),
+    ending=".json",
+)
+LVIS = replace(
+    FORMAT,
+    name="lvis",
+    title="LVIS JSON: COCO with the classes that were looked for in each image",
+    render=lambda dataset, manner: render_lvis(dataset),
+)

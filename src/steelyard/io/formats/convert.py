@@ -9,20 +9,20 @@ from pathlib import Path, PurePosixPath
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.io.formats import coco, cvat, table, voc, yolo
 from steelyard.io.formats.dataset import Category, Dataset
-from steelyard.io.formats.detect import TABLES, check_format, detect
+from steelyard.io.formats.detect import TABLES, detect
 from steelyard.io.formats.fit import fit
 from steelyard.io.formats.folder import recover, write_folder
-from steelyard.io.formats.losses import Loss, Manner, losses
+from steelyard.io.formats.format import Format
+from steelyard.io.formats.known import ending_of, find_format
+from steelyard.io.formats.losses import losses
+from steelyard.io.formats.manner import Loss, Manner
 from steelyard.io.formats.names import read_names
 from steelyard.io.formats.reading import Reading
 from steelyard.io.formats.sizes import picture_size
 from steelyard.io.write import write_text
 
 AS_IT_IS, PLAIN = Reading(), Manner()
-FOLDERS = ("voc", "yolo")
-ENDING = {"coco": ".json", "lvis": ".json", "cvat": ".xml", "csv": ".csv"}
 
 
 @frozen
@@ -51,28 +51,15 @@ def read_dataset(
 ) -> Dataset:
     """A data set in any format."""
     source, file = os.fspath(path), Path(path)
-    name = detect(file, source) if how.format == "auto" else check_format(how.format)
-    if name in FOLDERS and not file.exists():
+    known = find_format(detect(file, source) if how.format == "auto" else how.format)
+    if known.folder and not file.exists():
         raise InputError("there is no such folder", where=source, remedy="Check the path.")
-    if name in ("coco", "lvis"):
-        found = coco.read(file, source, side)
-    elif name == "voc":
-        found = voc.read(file, source, side, how.pixels)
-    elif name == "cvat":
-        found = cvat.read(file, source, side)
-    elif name == "csv":
-        found = table.read(file, source, side)
-    else:
-        known = {}
-        for p in like.pictures if like is not None else ():
-            if p.width is not None and p.height is not None:
-                known[p.stem] = known[PurePosixPath(p.stem).name] = (p.width, p.height)
-        found = yolo.read(file, source, side, images=how.images, names=how.names, known=known)
+    found = known.read(file, source, side, how, like)
     if not found.pictures and side != "prediction":
         raise InputError("there is no image", where=source, remedy="It needs at least one.")
-    if how.images and name != "yolo":
+    if how.images and known.name != "yolo":
         _measure(found, Path(how.images))
-    if how.names and name != "yolo":
+    if how.names and known.name != "yolo":
         found = _in_order(found, how.names)
     return found
 
@@ -103,9 +90,8 @@ def _in_order(dataset: Dataset, names: str) -> Dataset:
 def target_format(target: Path) -> str:
     """The format that a target's name implies."""
     ending = target.suffix.lower()
-    for name, own in ENDING.items():
-        if ending == own:
-            return name
+    if name := ending_of(ending):
+        return name
     if ending in TABLES:
         raise InputError(f"'{ending}' cannot be written", where=str(target), remedy="Tables are written as .csv.")
     raise InputError(
@@ -126,31 +112,33 @@ def convert(
 ) -> Conversion:
     """Read `source`, write `target`. With `strict`, nothing is written where something would be lost."""
     goal = Path(target)
-    name = target_format(goal) if to == "auto" else check_format(to)
-    if name in FOLDERS:
+    form = find_format(target_format(goal) if to == "auto" else to)
+    if form.render is None:
+        raise InputError(f"the format '{form.name}' is read only", where=os.fspath(target), remedy="Choose another.")
+    if form.folder:
         recover(goal)
-    _check_target(goal, name, os.fspath(target), force)
+    _check_target(goal, form, os.fspath(target), force)
     model = None if like is None else read_dataset(like)
     dataset = read_dataset(source, how, like=model)
     read_as, notes = dataset.format, tuple(dataset.notes)
     if model is not None:
         dataset = fit(dataset, model)
-    found = tuple(losses(dataset, name, manner))
+    found = tuple(losses(dataset, form.name, manner) if form.losses is None else form.losses(dataset, manner))
     lost = [loss for loss in found if loss.kind == "lost"]
     if strict and lost:
         raise InputError(
             f"{len(lost)} kinds of things would be lost; {lost[0].text()}", where=os.fspath(target),
             remedy="Nothing was written. Leave --strict out to write it all the same.",
         )  # fmt: skip
-    _write(dataset, goal, name, manner)
+    _write(form.render(dataset, manner), goal, dataset.source)
     return Conversion(
-        os.fspath(source), read_as, os.fspath(target), name, len(dataset.pictures), len(dataset),
+        os.fspath(source), read_as, os.fspath(target), form.name, len(dataset.pictures), len(dataset),
         len(dataset.categories), dataset.score is not None, found, notes,
     )  # fmt: skip
 
 
-def _check_target(goal: Path, name: str, target: str, force: bool) -> None:
-    if name in FOLDERS:
+def _check_target(goal: Path, form: Format, target: str, force: bool) -> None:
+    if form.folder:
         if goal.is_file():
             raise InputError("is a file, and the format needs a folder", where=target, remedy="Name a folder.")
         if goal.is_dir() and next(goal.iterdir(), None) is not None and not force:
@@ -161,15 +149,11 @@ def _check_target(goal: Path, name: str, target: str, force: bool) -> None:
         raise InputError("the file exists", where=target, remedy="Name a new one, or say --force.")
 
 
-def _write(dataset: Dataset, goal: Path, name: str, manner: Manner) -> None:
-    if name in FOLDERS:
-        files = (
-            voc.render(dataset, manner.pixels, manner.whole) if name == "voc" else yolo.render(dataset, manner.polygons)
-        )
-        write_folder(_checked(files, dataset.source), goal)
-        return
-    render = {"coco": coco.render, "lvis": coco.render_lvis, "cvat": cvat.render, "csv": table.render}[name]
-    write_text(goal, render(dataset))
+def _write(rendered: str | Iterable[tuple[str, str]], goal: Path, source: str) -> None:
+    if isinstance(rendered, str):
+        write_text(goal, rendered)
+    else:
+        write_folder(_checked(rendered, source), goal)
 
 
 def _checked(files: Iterable[tuple[str, str]], source: str) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from typing import Any
 from steelyard.core.errors import InputError
 from steelyard.io.formats import rle
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
+from steelyard.io.formats.format import Format
 from steelyard.io.formats.numbers import coordinate, corners, exact, from_corners, plain, score
 from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.formats.xml import Node, escape, quoted, read_xml
@@ -215,3 +216,12 @@ def _shape_text(dataset: Dataset, row: int, picture: Picture) -> str:
         attributes["score"] = repr(float(dataset.score[row]))
     inside = "".join(f"<attribute name={quoted(k)}>{escape(v)}</attribute>" for k, v in attributes.items())
     return f"    <{kind} {common} {own}{more}>{inside}</{kind}>"
+
+
+FORMAT = Format(
+    "cvat",
+    "CVAT for images 1.1: one XML file",
+    lambda path, source, side, how, like: read(path, source, side),
+    render=lambda dataset, manner: render(dataset),
+    ending=".xml",
+)

@@ -1,4 +1,7 @@
-"""Which format a path is in: by its ending, its outermost element, or what a folder holds. Never by values."""
+"""Which format a path is in: by its ending, its outermost element, or what a folder holds. Never by values.
+
+A path that no built-in format takes is shown to those that other packages bring.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,14 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InputError
 from steelyard.io.formats import voc, yolo
+from steelyard.io.formats.known import brought_for, names
 from steelyard.io.formats.xml import root_name
 from steelyard.io.text import check_readable, ending, first_bytes, refuse_foreign
 
-FORMATS = {
-    "coco": "COCO JSON: truth, or an array of results",
-    "lvis": "LVIS JSON: COCO with the classes that were looked for in each image",
-    "voc": "Pascal VOC: a folder of XML files, one an image",
-    "yolo": "YOLO: a folder of text files, one an image",
-    "cvat": "CVAT for images 1.1: one XML file",
-    "csv": "a table: CSV, TSV, JSON lines or Parquet",
-}
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
 ROOTS = {"annotation": "voc", "annotations": "cvat"}
-
-
-def check_format(name: str) -> str:
-    """A format's name, or an error that knows the nearest."""
-    if name not in FORMATS:
-        raise InputError(f"there is no format '{name}'", remedy=nearest(name, FORMATS))
-    return name
 
 
 def detect(path: Path, source: str) -> str:
@@ -50,6 +39,9 @@ def detect(path: Path, source: str) -> str:
         )  # fmt: skip
     if not path.exists():
         raise InputError("there is no such file or folder", where=source, remedy="Check the path.")
+    other = brought_for(path)
+    if other:
+        return other
     refuse_foreign(first_bytes(path, source), source)
     raise _unknown(source, f"'{path.suffix}' is no ending of a known format")
 
@@ -66,6 +58,8 @@ def _folder(path: Path, source: str) -> str:
         found.append("yolo")
     if len(found) == 1:
         return found[0]
+    if not found and (other := brought_for(path)):
+        return other
     if found:
         raise _unknown(source, "the folder holds both XML and text files")
     raise _unknown(source, "the folder holds neither XML files (VOC) nor label files (YOLO)")
@@ -76,4 +70,4 @@ def _any(items: Iterable[object]) -> bool:
 
 
 def _unknown(source: str, what: str) -> InputError:
-    return InputError(what, where=source, remedy=f"Say the format; known are {', '.join(FORMATS)}.")
+    return InputError(what, where=source, remedy=f"Say the format; known are {', '.join(names())}.")

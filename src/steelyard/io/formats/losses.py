@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.records import Array
 from steelyard.io.formats.cvat import segmentation_fits
 from steelyard.io.formats.dataset import Dataset
+from steelyard.io.formats.manner import Loss, Manner
 
 # Keys of a box that a format has a place for; None: all of them.
 _BOX_KEYS: dict[str, set[str] | None] = {
@@ -29,29 +29,6 @@ _IMAGE_KEYS: dict[str, set[str] | None] = {
     "cvat": {"cvat_id"},
     "yolo": set(),
 }
-
-
-@frozen
-class Loss:
-    """Something that the target cannot hold (`lost`), or holds in another way (`changed`)."""
-
-    kind: str
-    what: str
-    count: int
-    why: str
-
-    def text(self) -> str:
-        """One line."""
-        return f"{self.kind}: {self.what} ({self.count:,}): {self.why}"
-
-
-@frozen
-class Manner:
-    """How a data set is to be written, where a format leaves a choice."""
-
-    pixels: str = "inclusive"
-    whole: bool = False
-    polygons: bool = False
 
 
 def losses(dataset: Dataset, target: str, manner: Manner) -> list[Loss]:

@@ -16,6 +16,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.records import Array
 from steelyard.io.formats.dataset import Category, Dataset, Id, Picture, check_box, ids_of
+from steelyard.io.formats.format import Format
 from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.read import as_ids, read_table
 from steelyard.io.table import Table
@@ -249,3 +250,12 @@ def _number(value: float) -> str:
 
 def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict | bool) or value is None else value
+
+
+FORMAT = Format(
+    "csv",
+    "a table: CSV, TSV, JSON lines or Parquet",
+    lambda path, source, side, how, like: read(path, source, side),
+    render=lambda dataset, manner: render(dataset),
+    ending=".csv",
+)

@@ -17,6 +17,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.io.formats.dataset import Dataset, Gatherer, Picture
+from steelyard.io.formats.format import Format
 from steelyard.io.formats.numbers import EXACT, coordinate, corners, from_corners, plain, score
 from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.formats.xml import Node, escape, read_xml
@@ -191,3 +192,12 @@ def _object_lines(dataset: Dataset, row: int, pixels: str, whole: bool) -> list[
         lines.append(f"\t\t<score>{float(dataset.score[row])!r}</score>")
     inside = "".join(f"<{name}>{plain(value)}</{name}>" for name, value in named.items())
     return [*lines, f"\t\t<bndbox>{inside}</bndbox>", "\t</object>"]
+
+
+FORMAT = Format(
+    "voc",
+    "Pascal VOC: a folder of XML files, one per image",
+    lambda path, source, side, how, like: read(path, source, side, how.pixels),
+    render=lambda dataset, manner: render(dataset, manner.pixels, manner.whole),
+    folder=True,
+)

@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from steelyard.core.errors import InputError
 from steelyard.io.csv import read_csv
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
+from steelyard.io.formats.format import Format
 from steelyard.io.formats.names import read_names
 from steelyard.io.formats.numbers import EXACT, SHORT, coordinate, exact, plain, score
+from steelyard.io.formats.reading import Reading
 from steelyard.io.formats.sizes import ENDINGS, picture_size, whole_pixels
 from steelyard.io.text import open_text
 from steelyard.io.write import csv_text
@@ -312,3 +314,21 @@ def _yaml(name: str) -> str:
 
 
 _WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
+
+
+def _read(path: Path, source: str, side: str, how: Reading, like: Dataset | None) -> Dataset:
+    """Sizes of images come from the truth, too, where predictions are read."""
+    known = {}
+    for p in like.pictures if like is not None else ():
+        if p.width is not None and p.height is not None:
+            known[p.stem] = known[PurePosixPath(p.stem).name] = (p.width, p.height)
+    return read(path, source, side, images=how.images, names=how.names, known=known)
+
+
+FORMAT = Format(
+    "yolo",
+    "YOLO: a folder of text files, one per image",
+    _read,
+    render=lambda dataset, manner: render(dataset, manner.polygons),
+    folder=True,
+)

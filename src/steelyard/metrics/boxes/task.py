@@ -36,6 +36,7 @@ OPTIONS = (
         "auto",
         ("auto", "coco", "lvis", "voc", "yolo", "cvat", "csv"),
         reads=True,
+        group="steelyard.formats",
     ),
     Option("images", "path", "The folder of the pictures, for YOLO's sizes.", metavar="FOLDER", reads=True),
     Option("names", "path", "Names of the classes in order: data.yaml, or one a line.", metavar="FILE", reads=True),
