@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.metrics import catalogue
+
 SOURCE = Path(__file__).parent.parent / "src" / "steelyard"
 
 # room: what of ours it may import (itself always)
@@ -37,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "view": {"core", "io", "metrics", "engine", "results", "render", "gating", "api"},
     "vlm": {"core", "io", "results", "render", "api", "version"},
     "compat": {"core", "_native"},
-    "extend": {"core", "align", "checks"},
+    "extend": {"core", "align", "checks", "io", "metrics"},
     "testing": {"core", "io", "engine", "metrics", "results", "api", "accumulator", "files"},
     "cli": {
         "core",
@@ -165,3 +167,23 @@ def test_kernels_know_no_python() -> None:
             name for name in included if name == "Python.h" or name.startswith("nanobind") or name in bindings
         ], path
         assert "PyObject" not in text, path
+
+
+# Rooms that work for every task, and so may name none.
+NAMELESS = ("engine", "results", "render", "scale")
+
+
+def names_in_code(path: Path) -> set[str]:
+    """Texts and names of modules of a file that are the name of a task: strings, imports, and the file's own name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    words = {part for text in texts for part in (text, *text.split(":"))}
+    parts = {part for name in imports(path) for part in name.split(".")}
+    return (words | parts | {path.stem}) & set(catalogue.MODULES)
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in modules() if room_of(p) in NAMELESS], ids=lambda p: str(p.relative_to(SOURCE))
+)
+def test_rooms_that_serve_every_task_name_none(path: Path) -> None:
+    assert names_in_code(path) <= {"weights"}  # the module of units' weights has the name of a task

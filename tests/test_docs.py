@@ -12,7 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
+import mkdocs_nav  # noqa: E402
 import run_docs  # noqa: E402
+
+from steelyard.metrics import catalogue  # noqa: E402
 
 
 @pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning")  # Lightning's own
@@ -33,8 +36,18 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    listed = set(re.findall(r"[\w-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
-    assert {page.name for page in (ROOT / "docs").glob("*.md")} == listed
+    """A task's page is found by the task's name; every other one is named."""
+    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert pages - {f"{name}.md" for name in catalogue.MODULES} == listed
+
+
+def test_pages_of_tasks_come_into_the_navigation() -> None:
+    config = {"nav": [{"Start": "index.md"}, {"Tasks": [{"Formats of boxes": "formats.md"}]}]}
+    tasks = mkdocs_nav.on_config(config)["nav"][1]["Tasks"]
+    assert {"Labels": "labels.md"} in tasks
+    assert {"Formats of boxes": "formats.md"} in tasks
+    assert len(tasks) == 1 + sum((ROOT / "docs" / f"{name}.md").exists() for name in catalogue.MODULES)
 
 
 def test_samples_are_what_their_script_makes(tmp_path: Path) -> None:

@@ -133,6 +133,32 @@ def scores(text: str) -> Any:
     return data["body"]["scores"] if "body" in data else data["scores"]
 
 
+def test_the_format_of_the_documentation_is_read_written_and_refused(steelyard: Run, tmp_path: Path) -> None:
+    """The page's own code as a package: what it shows is what works."""
+    page = (ROOT / "docs" / "extend" / "format.md").read_text(encoding="utf-8")
+    code = page.partition("```python\n")[2].partition("```\n")[0].partition('Path("truth.dots")')[0]
+    site = brought(tmp_path / "site", "acme", "dots = 'brought:FORMAT'", code, "steelyard.formats")
+    boxes = ["img1 cup 10 10 50 40", "img1 fork 80 20 10 60", "img2 cup 5 5 30 30"]
+    (tmp_path / "truth.dots").write_text("\n".join(boxes) + "\n")
+    (tmp_path / "found.dots").write_text("\n".join(f"{box} 0.9" for box in boxes[:2]) + "\nimg2 cup 50 50 3 3 0.8\n")
+    scored = steelyard("evaluate", "boxes", "truth.dots", "found.dots", "-m", "recall", "--ci", "none", PYTHONPATH=site)
+    assert scored.returncode == 0, scored.stderr
+    assert "0.66667" in scored.stdout  # 2 of 3 objects
+    there = steelyard("convert", "truth.dots", "truth.json", PYTHONPATH=site)
+    assert there.returncode == 0, there.stderr
+    back = steelyard("convert", "truth.json", "back.dots", PYTHONPATH=site)
+    assert "lost: all but boxes, classes and scores (3)" in back.stdout
+    assert (tmp_path / "back.dots").read_text().splitlines()[1].split()[1:] == ["fork", "80.0", "20.0", "10.0", "60.0"]
+    (tmp_path / "bad.dots").write_text("img1 cup 10 ten\n")
+    bad = steelyard("evaluate", "boxes", "bad.dots", "found.dots", PYTHONPATH=site)
+    assert bad.returncode == 2
+    assert "bad.dots, line 1: 'img1 cup 10 ten' is no box" in bad.stderr
+    forced = steelyard(
+        "evaluate", "boxes", "truth.dots", "found.dots", "--format", "dots", "-m", "recall", PYTHONPATH=site
+    )
+    assert forced.returncode == 0, forced.stderr
+
+
 # --- packages that are broken: one message that names the package, and the other tasks work
 
 BROKEN = {
@@ -147,12 +173,12 @@ BROKEN = {
 }  # fmt: skip
 
 
-def brought(folder: Path, package: str, points: str, code: str = "") -> str:
+def brought(folder: Path, package: str, points: str, code: str = "", group: str = "steelyard.tasks") -> str:
     """A package in a folder, as an installer leaves it; gives the folder as PYTHONPATH."""
     info = folder / f"{package}-2.1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 2.1\n")
-    (info / "entry_points.txt").write_text(f"[steelyard.tasks]\n{points.replace(chr(39), '')}\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\n{points.replace(chr(39), '')}\n")
     (folder / "brought.py").write_text(code)
     return str(folder)
 

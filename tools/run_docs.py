@@ -38,7 +38,7 @@ LONG = re.compile(r"(?<![\w.])\d+\.\d{11,}(?![\w.])")
 
 def pages() -> list[Path]:
     """Every page that holds examples."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def run(page: Path) -> str:

@@ -29,12 +29,18 @@ from steelyard.core.task import Policy, Task
 from steelyard.core.totals import Declared as Totals
 from steelyard.core.totals import Wanted
 from steelyard.core.weights import Entries, Floats, ratio
+from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
+from steelyard.io.formats.format import Format
+from steelyard.io.formats.manner import Loss, Manner
+from steelyard.io.formats.reading import Reading
+from steelyard.metrics.catalogue import lent
 
 __all__ = [
-    "COUNT", "JACKKNIFE", "POINT", "UNITS", "Axis", "Block", "BoxShape", "Cells", "CellsBlock", "Checks", "Column",
-    "Coverage", "Curve", "Data", "EllipseShape", "Entries", "Explanation", "Facts", "Figure", "Floats", "Found",
-    "InputError", "LineShape", "Listing", "Metric", "Moments", "MomentsBlock", "Need", "Option", "Options", "Pairs",
-    "Plan", "Policy", "Ranking", "RankingBlock", "Records", "Rows", "Scene", "Schema", "SetPairs", "State", "Sum",
-    "SumBlock", "Table", "Task", "Texts", "Totals", "Wanted", "Work", "frozen", "join_rows", "join_sets",
-    "one_of", "ratio", "sum_by_unit", "with_ids", "within_range",
+    "COUNT", "JACKKNIFE", "POINT", "UNITS", "Axis", "Block", "BoxShape", "Category", "Cells", "CellsBlock", "Checks",
+    "Column", "Coverage", "Curve", "Data", "Dataset", "EllipseShape", "Entries", "Explanation", "Facts", "Figure",
+    "Floats", "Format", "Found", "Gatherer", "InputError", "LineShape", "Listing", "Loss", "Manner", "Metric",
+    "Moments", "MomentsBlock", "Need", "Option", "Options", "Pairs", "Picture", "Plan", "Policy", "Ranking",
+    "RankingBlock", "Reading", "Records", "Rows", "Scene", "Schema", "SetPairs", "State", "Sum", "SumBlock", "Table",
+    "Task", "Texts", "Totals", "Wanted", "Work", "frozen", "join_rows", "join_sets", "lent", "one_of", "ratio",
+    "sum_by_unit", "with_ids", "within_range",
 ]  # fmt: skip

@@ -54,7 +54,7 @@ def sentences(pairs: CaptionPairs, state: State, graph: scene.Graph = "original"
         "sentences",
         f"Captions: the worst {min(WORST, len(chosen))} by SPICE, and some of the best",
         {"image": [str(pairs.units[i]) for i in chosen], "spice": scores[chosen]},
-        {"captions": shown},
+        {"sentences": shown},
         "What the references say too is underlined, what none of them says is struck through. Missed is what they "
         "say and the caption does not.",
     )

@@ -17,15 +17,15 @@ CHARTS = {
     "histogram": "generic:histogram",
     "intervals": "generic:intervals",
     "matrix": "generic:matrix",
-    "reliability": "labels:reliability",
+    "reliability": "reliability:reliability",
     "spread": "generic:spread",
-    "traces": "sequences:traces",
+    "traces": "traces:traces",
 }
 # Written by us: a function of the figure that gives HTML, with nothing in it that could act.
 MARKUP = {
-    "overlays": "ellipses:overlays",
+    "overlays": "overlays:overlays",
+    "sentences": "sentences:sentences",
     "rasters": "maps:rasters",
-    "sentences": "captions:sentences",
 }
 
 

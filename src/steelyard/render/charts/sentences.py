@@ -1,4 +1,4 @@
-"""Captions as text: what matched underlined, what did not struck through, and the tuples of each kind."""
+"""Sentences as text: what matched underlined, what did not struck through, and the tuples of each kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def sentences(figure: Figure) -> str:
     """One block a caption."""
     blocks = []
     for image, spice, said in zip(
-        figure.columns["image"], figure.columns["spice"], figure.facts["captions"], strict=True
+        figure.columns["image"], figure.columns["spice"], figure.facts["sentences"], strict=True
     ):
         blocks.append(
             f'<div class="sentence"><h4>{escape(str(image))} <small>SPICE {value_text(float(spice))}</small></h4>'

@@ -1,4 +1,4 @@
-"""Charts of sequences: the weight over time with its prediction."""
+"""Values over time, panel by panel: true and predicted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of labels: the reliability of confidence."""
+"""The reliability of confidence."""
 
 from __future__ import annotations
 
