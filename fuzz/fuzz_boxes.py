@@ -18,7 +18,7 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.task import Policy
 from steelyard.io.coco import parse_coco
-from steelyard.metrics.boxes.pairs import measure, pair
+from steelyard.metrics.boxes.pairs import pair
 
 TOKENS = [
     b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\\u0041", b"\\ud83d\\ude00", b"\\ud800", b"null", b"true",
@@ -106,15 +106,18 @@ def fuzz_evaluator(rng: random.Random) -> None:
     if None in sides:
         return
     try:
-        stats = measure(pair(*sides, Policy(extra="skip")))  # type: ignore[arg-type]
-        if len(stats) == 0:
+        pairs = pair(*sides, Policy(extra="skip"))  # type: ignore[arg-type]
+        if len(pairs.units) == 0:
             return
         metrics = [m for m in sy.metrics("boxes") if rng.random() < 0.3]
-        from steelyard.core.weights import EachUnit, Plain
+        from steelyard.core.plan import POINT, UNITS
+        from steelyard.core.state import State
+        from steelyard.engine.measure import needs_of
 
-        for metric in metrics:
-            metric.reduce(stats, Plain(stats.weight))
-            metric.reduce(stats, EachUnit(len(stats)))
+        state = State.of(pairs, needs_of(metrics))
+        for plan in (POINT, UNITS):
+            for metric in metrics:
+                state.totals(plan).of(metric)
     except sy.InputError:
         pass
 

@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import draw_boxes, perfect_boxes
-from test_boxes_parity import TWELVE, draw, reference, stats_of
+from test_boxes_parity import TWELVE, draw, pairs_of, reference
 
 import steelyard as sy
 from steelyard import _native
 from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
-from steelyard.core.legacy import state_of
 from steelyard.core.options import Options
 from steelyard.core.request import Request
-from steelyard.core.stats import Stats
+from steelyard.core.state import State
 from steelyard.core.task import Policy
-from steelyard.core.weights import Counts, Floats, Weights
+from steelyard.core.totals import Totals
+from steelyard.core.weights import Counts, Floats, Role, Weights
+from steelyard.engine.measure import needs_of
 from steelyard.engine.score import score
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
-from steelyard.metrics.boxes.matches import KINDS, figures, ranked
-from steelyard.metrics.boxes.settings import STANDARD, matched
+from steelyard.metrics.boxes.ranking import CODES, RankingFigure, detections
+from steelyard.metrics.boxes.settings import STANDARD
 
 Data = dict[str, Any]
 SINGLE = 2.0**-23  # what a figure of counted rows may be off by
@@ -31,6 +32,8 @@ SINGLE = 2.0**-23  # what a figure of counted rows may be off by
 
 class Rows(Weights):
     """Rows of weights, as real numbers or, with `drawn`, as counts."""
+
+    role = Role.DRAWS
 
     def __init__(self, weights: Floats, *, drawn: bool) -> None:
         self.weights, self.drawn = weights, drawn
@@ -77,42 +80,47 @@ def test_draws_are_what_the_reference_gives_for_repeated_images(block: int) -> N
     used = 0
     for seed in range(11 + 10 * block, 21 + 10 * block):
         data, results = without_ties(seed)
-        stats = stats_of(data, results)
-        counts = np.random.default_rng(seed + 100).integers(0, 4, len(stats))
-        big, found = repeated(data, results, dict(zip(stats.units.tolist(), counts.tolist(), strict=True)))
+        metrics = [catalogue.parse(name, "boxes") for name in TWELVE]
+        state = State.of(pairs_of(data, results), needs_of(metrics))
+        counts = np.random.default_rng(seed + 100).integers(0, 4, len(state))
+        big, found = repeated(data, results, dict(zip(state.units.ids.tolist(), counts.tolist(), strict=True)))
         if not found:
             continue
         used += 1
         expected = reference(big, found).stats
         weights = np.stack([counts, counts]).astype(float)
-        for name, wanted in zip(TWELVE, expected, strict=True):
+        for metric, wanted in zip(metrics, expected, strict=True):
             want = np.nan if wanted == -1 else wanted
-            metric = catalogue.parse(name, "boxes")
-            np.testing.assert_allclose(metric.reduce(stats, Rows(weights, drawn=False)), [want, want], atol=1e-12)
-            np.testing.assert_allclose(metric.reduce(stats, Rows(weights, drawn=True)), [want, want], atol=SINGLE)
+            for drawn, tolerance in ((False, 1e-12), (True, SINGLE)):
+                values = Totals(state, Rows(weights, drawn=drawn)).of(metric)
+                np.testing.assert_allclose(values, [want, want], atol=tolerance)
     assert used > 5
 
 
-def measured(truth: Data, found: Data) -> Stats:
+RANKING = detections(STANDARD, "all", 100, "coco")[0]
+
+
+def measured(truth: Data, found: Data) -> State:
     kind = catalogue.find_task("boxes")
-    return kind.measure(kind.join(*read_sides(kind, truth, found, {}), Policy(), Options(kind.options)))
+    return State.of(kind.join(*read_sides(kind, truth, found, {}), Policy(), Options(kind.options)), [RANKING])
 
 
 @pytest.mark.parametrize("kind", ["coco", "voc11", "step", "recall"])
 @pytest.mark.parametrize("seed", range(5))
 def test_counting_agrees_with_adding_real_weights(kind: str, seed: int) -> None:
     """Over many draws and images; 64 bits give what 32 do."""
-    stats = measured(*draw_boxes(np.random.default_rng(seed), 250))
-    found, _ = matched(stats, STANDARD, "all", 100)
-    drawn = BootstrapDraws(unit_keys(stats.units), stats.weight, seed, 70)
+    state = measured(*draw_boxes(np.random.default_rng(seed), 250))
+    drawn = BootstrapDraws(unit_keys(state.units.ids), state.units.own, seed, 70)
     real = Rows(np.concatenate(list(drawn.blocks())), drawn=False)
-    counted, exact = (figures(found, weights, 100, kind) for weights in (drawn, real))
+    curve = RankingFigure(RANKING, kind)
+    read = [Totals(state, weights)[curve] for weights in (drawn, real)]
+    counted, exact = ((one.figure, one.recall) for one in read)
     for one, other in zip(counted, exact, strict=True):
         assert one.shape == (70, 10)
         np.testing.assert_allclose(one, other, rtol=0, atol=0 if kind == "step" else SINGLE)
     grid = np.linspace(0, 1, {"coco": 101, "voc11": 11}.get(kind, 2))
     wide = [
-        _native.box_draws(*ranked(found), 10, 100, counts, 70, KINDS[kind], grid, True)
+        _native.box_draws(*curve.columns(state.blocks[RANKING]), counts, 70, CODES[kind], grid, True)
         for counts in drawn.counts() or ()
     ]
     assert len(wide) == 1
@@ -170,10 +178,9 @@ def test_a_model_against_itself_has_no_difference() -> None:
 
 
 def test_bad_counts_are_refused() -> None:
-    stats = measured(*draw_boxes(np.random.default_rng(0), 20))
-    found, _ = matched(stats, STANDARD, "all", 100)
+    state = measured(*draw_boxes(np.random.default_rng(0), 20))
     counts, grid = np.ones((1, 20, 32), np.uint8), np.linspace(0, 1, 101)
-    good = (*ranked(found), 10, 100)
+    good = RankingFigure(RANKING, "coco").columns(state.blocks[RANKING])
     for message, *arguments in (
         ("32 rows side by side", np.ones((1, 20, 16), np.uint8), 16, 0, grid),
         ("out of range", np.ones((1, 19, 32), np.uint8), 32, 0, grid),
@@ -211,7 +218,7 @@ def test_the_interval_of_map_holds_what_other_test_sets_score() -> None:
     values, intervals, leaning = [], [], 0
     for k in range(sets):
         part = whole.take(np.sort(rng.choice(len(whole), size, replace=False)))
-        one = score(state_of(part), [metric], Request("boxes", draws=200, seed=k, save_draws=True))["map"]
+        one = score(part, [metric], Request("boxes", draws=200, seed=k, save_draws=True))["map"]
         values.append(one.value)
         intervals.append(one.interval)
         leaning += float(np.mean(one.draws)) > one.value

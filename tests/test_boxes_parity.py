@@ -13,10 +13,9 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 import steelyard as sy
-from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
 from steelyard.io.coco import parse_coco
-from steelyard.metrics.boxes.pairs import measure, pair
+from steelyard.metrics.boxes.pairs import BoxPairs, pair
 from steelyard.metrics.boxes.precision import reference_arrays
 
 TWELVE = [
@@ -89,14 +88,14 @@ def reference(data: dict[str, Any], results: list[dict[str, Any]]) -> COCOeval:
     return e
 
 
-def stats_of(data: dict[str, Any], results: list[dict[str, Any]]) -> Stats:
+def pairs_of(data: dict[str, Any], results: list[dict[str, Any]]) -> BoxPairs:
     sides = [parse_coco(json.dumps(x).encode(), side) for x, side in ((data, "truth"), (results, "prediction"))]
-    return measure(pair(*sides, Policy()))
+    return pair(*sides, Policy())
 
 
 def check_arrays(data: dict[str, Any], results: list[dict[str, Any]]) -> COCOeval:
     expected = reference(data, results)
-    found = reference_arrays(stats_of(data, results))
+    found = reference_arrays(pairs_of(data, results))
     for name in ("precision", "recall", "scores"):
         assert expected.eval[name].shape == found[name].shape
         assert np.array_equal(expected.eval[name], found[name]), name
@@ -150,8 +149,8 @@ def test_many_detections_are_allowed() -> None:
 
 def test_threads_and_shuffled_images_change_nothing() -> None:
     data, results = draw(8)
-    whole = reference_arrays(stats_of(data, results))
+    whole = reference_arrays(pairs_of(data, results))
     turned = {**data, "images": data["images"][::-1]}
-    again = reference_arrays(stats_of(turned, results))
+    again = reference_arrays(pairs_of(turned, results))
     for name in whole:
         assert np.array_equal(whole[name], again[name])

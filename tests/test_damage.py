@@ -160,7 +160,7 @@ def test_signed_sums_are_checked_too(case: str) -> None:
     ],
 )
 def test_entries_of_sums_are_checked(owner: list[int], code: list[float], message: str) -> None:
-    kind, facts, arrays = parse_container(remade("boxes", lambda _: None, compact="f1"), "state")
+    kind, facts, arrays = parse_container(remade("labels", lambda _: None, compact="accuracy"), "state")
     facts["sums"]["state"]["sizes"]["x"] = 3
     signed = container_bytes(kind, facts, {**arrays, "owner.x": np.array(owner), "code.x": np.array(code)})
     with pytest.raises(sy.InputError, match=message):

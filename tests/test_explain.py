@@ -13,13 +13,19 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from test_boxes_parity import draw, reference, stats_of
+from test_boxes_parity import draw, pairs_of, reference
 
 import steelyard as sy
-from steelyard.metrics.boxes.others import OURS, TOOLS, explain, values
+from steelyard.core.need import Work
+from steelyard.metrics.boxes.others import OURS, TOOLS, Way, explain, values
+from steelyard.metrics.boxes.pairs import BoxPairs
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "disagreements.json").read_text())
 CASES = {case["seed"]: case for case in GOLDENS["cases"]}
+
+
+def numbers(pairs: BoxPairs, way: Way) -> dict[str, float]:
+    return values(pairs, Work(), way)
 
 
 def defined(value: float | None) -> float:
@@ -33,7 +39,7 @@ def test_versions_are_those_of_the_goldens(tool: str) -> None:
 
 @pytest.mark.parametrize("seed", CASES)
 def test_torchmetrics(seed: int) -> None:
-    found = values(stats_of(*draw(seed)), TOOLS["torchmetrics"].way)
+    found = numbers(pairs_of(*draw(seed)), TOOLS["torchmetrics"].way)
     for name, value in CASES[seed]["torchmetrics"].items():
         assert np.array_equal(np.float32(found[name]), np.float32(defined(value)), equal_nan=True), name
 
@@ -42,7 +48,7 @@ def test_torchmetrics(seed: int) -> None:
 def test_ultralytics(seed: int) -> None:
     data, results = draw(seed)
     untied = [{**result, "score": result["score"] + i * 1e-5} for i, result in enumerate(results)]
-    found = values(stats_of(data, untied), TOOLS["ultralytics"].way)
+    found = numbers(pairs_of(data, untied), TOOLS["ultralytics"].way)
     for name, value in CASES[seed]["ultralytics"].items():
         assert found[name] == pytest.approx(defined(value), rel=1e-12, abs=1e-15, nan_ok=True), name
 
@@ -52,7 +58,7 @@ def test_pycocotools(seed: int) -> None:
     data, results = draw(seed)
     data["annotations"][0]["id"] = 0
     expected = reference(data, results).stats
-    found = values(stats_of(data, results), TOOLS["pycocotools"].way)
+    found = numbers(pairs_of(data, results), TOOLS["pycocotools"].way)
     for name, value in zip(("map", "map50", "map75", "map_small", "map_medium", "map_large"), expected, strict=False):
         assert np.array_equal(found[name], defined(value), equal_nan=True), name
 
@@ -124,11 +130,11 @@ def test_one_setting_at_a_time(setting: str) -> None:
         if not results:
             continue
         expected = under(data, results, change)
-        stats = stats_of(data, results)
-        found = values(stats, replace(OURS, **{setting: theirs}))
+        pairs = pairs_of(data, results)
+        found = numbers(pairs, replace(OURS, **{setting: theirs}))
         for name, value in expected.items():
             assert np.array_equal(found[name], value, equal_nan=True), (seed, name)
-        moved += found != values(stats, OURS)
+        moved += found != numbers(pairs, OURS)
     assert moved > 0
 
 
@@ -149,13 +155,13 @@ def test_most_detections_and_lowest_score() -> None:
     for i in range(15):
         results.append({"image_id": 1, "category_id": 1, "bbox": [30 * i, 0, 20, 20], "score": 0.0005})
     best = sorted(results, key=lambda r: -r["score"])[:300]
-    stats = stats_of(data, results)
-    limited = values(stats, replace(OURS, limit="300 of an image"))
+    pairs = pairs_of(data, results)
+    limited = numbers(pairs, replace(OURS, limit="300 of an image"))
     report = sy.evaluate("boxes", data, best, ["map(max_dets=65535)", "map"], confidence=None)
     assert limited["map"] == report["map(max_dets=65535)"].value
-    assert limited["map"] != values(stats, OURS)["map"]
+    assert limited["map"] != numbers(pairs, OURS)["map"]
     strong = [r for r in results if r["score"] > 0.001]
-    assert values(stats, replace(OURS, least="0.001"))["map"] == values(stats_of(data, strong), OURS)["map"]
+    assert numbers(pairs, replace(OURS, least="0.001"))["map"] == numbers(pairs_of(data, strong), OURS)["map"]
 
 
 def test_straight_lines_by_hand() -> None:
@@ -206,9 +212,9 @@ def test_report_and_command_line(steelyard: Callable[..., Any], tmp_path: Path) 
 
 
 def test_every_difference_says_why() -> None:
-    stats = stats_of(*draw(3))
+    pairs = pairs_of(*draw(3))
     for tool in TOOLS.values():
-        found = explain(stats, tool)
+        found = explain(pairs, Work(), tool)
         assert set(found.ours) == set(found.theirs) == set(tool.prints)
         assert found.steps
         for step in found.steps:

@@ -19,12 +19,12 @@ from drawn import DRAW
 from scale_help import files, write_shards
 
 import steelyard as sy
-from steelyard.core.by_class import tied_by_unit
+from steelyard.core.ranking import tied_by_unit
 from steelyard.metrics import catalogue
 from steelyard.results.report import Report
 from steelyard.scale import evaluate_shards, run
 from steelyard.scale.engines import Failure, Local, guarded
-from steelyard.scale.ranked import in_groups
+from steelyard.scale.rankings import in_groups
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -68,7 +68,7 @@ RANKED = {
     "boxes": [
         "map", "map50", "map75", "map(area=small)", "map(area=[0, 5000])", "ar@1", "ar@10", "ar@100(area=large)", "ap",
         "ap(kind=voc)", "ap(kind=voc11)", "ap(kind=step)", "ap(kind=voc11, rule=voc)", "ap(label=cat)", "map(max_dets=2)",
-        "map(max_dets=300)", "map(iou=0.3:0.6)", "lamr", "precision", "fpr_image",
+        "map(max_dets=300)", "map(iou=0.3:0.6)", "lamr", "precision", "fpr_image", "best_f1", "dap(error=cls)",
     ],
     "labels": [
         "roc_auc", "ap", "best_f1", "best_threshold", "tpr_at_fpr@0.1", "macro(ap)", "macro(roc_auc)", "weighted(ap)",
@@ -323,13 +323,19 @@ def test_the_command_line(steelyard: Run, tmp_path: Path) -> None:
     assert steelyard(*args, "--units", "u.csv").returncode == 2
 
 
-def test_the_default_set_of_much_data_leaves_out_what_must_be_gathered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_shards("boxes", tmp_path, 2, 2)
+def test_nothing_of_boxes_is_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of much data too: what is sought over all classes, and rankings with errors repaired, are read by the workers."""
+    sides = write_shards("boxes", tmp_path, 2, 2)
     monkeypatch.setattr(run, "GATHERED_ROWS", 10)
+    monkeypatch.setattr(run, "_gathered", None)
     found = evaluate_shards("boxes", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
-    assert "best_f1" not in found.scores
-    assert any("best_f1. Ask for them by name" in note for note in found.notes)
-    asked = evaluate_shards("boxes", *files(tmp_path), ["best_f1"], work=tmp_path / "work", workers=1, draws=100)
-    assert "best_f1" in asked.scores
+    assert list(found.scores) == list(catalogue.find_task("boxes").defaults)
+    wanted = ["best_f1", "dap(error=bkg)", "dap(error=fn)"]
+    expected = in_one_place("boxes", sides, wanted, draws=100)
+    for confidence in (0.95, None):
+        again = evaluate_shards(
+            "boxes", *files(tmp_path), wanted, work=tmp_path / "work", workers=1, draws=100, confidence=confidence
+        )
+        for spec in wanted:
+            assert again[spec].value == expected[spec].value
+            assert confidence is None or again[spec] == expected[spec]

@@ -14,10 +14,10 @@ from scale_help import files, write_shards
 
 import steelyard as sy
 from steelyard import _native
-from steelyard.core.by_class import tied_by_unit
+from steelyard.core.ranking import tied_by_unit
 from steelyard.io.container import Reader, write_container
-from steelyard.metrics.boxes.matches import KINDS
-from steelyard.scale import evaluate_shards, ranked, run
+from steelyard.metrics.boxes.ranking import CODES
+from steelyard.scale import evaluate_shards, ranked, rankings, run
 from steelyard.scale.merge import Run, merged
 
 
@@ -29,7 +29,7 @@ def parts_of(score: Any, rng: np.random.Generator) -> list[slice]:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.integers(0, 2**32), st.integers(0, 60), st.integers(1, 12), st.sampled_from([*KINDS, "curves"]))
+@given(st.integers(0, 2**32), st.integers(0, 60), st.integers(1, 12), st.sampled_from([*CODES, "curves"]))
 def test_detections_in_parts(seed: int, count: int, thresholds: int, kind: str) -> None:
     """Against the walk over all of a class under weights of 1, which the parity tests compare with other tools."""
     rng = np.random.default_rng(seed)
@@ -40,20 +40,20 @@ def test_detections_in_parts(seed: int, count: int, thresholds: int, kind: str) 
     rank = rng.integers(0, 8, count).astype(np.uint16)
     hits = max((int(np.count_nonzero(hit >> t & 1)) for t in range(thresholds)), default=0)
     objects, images, most = hits + int(rng.integers(0, 3)), 1 + int(rng.integers(40)), int(rng.choice([3, 100]))
-    points = {"coco": 101, "curves": 101, "voc11": 11, "lamr": 9}.get(kind, 2)
+    points = {"coco": 101, "curves": 101, "tide": 101, "voc11": 11, "lamr": 9}.get(kind, 2)
     grid = np.logspace(-2, 0, 9) if kind == "lamr" else np.linspace(0, 1, points)
     whole = (
         np.zeros(1, np.int64), np.array([count]), rng.integers(0, images, count).astype(np.int32), score, rank, hit,
         ignored, np.array([0, objects]), np.zeros(objects, np.int32), np.ones(objects, np.uint8), thresholds, most,
     )  # fmt: skip
-    stream = _native.BoxStream(thresholds, most, KINDS.get(kind, 7), grid, objects, images)
+    stream = _native.BoxStream(thresholds, most, CODES.get(kind, 7), grid, objects, images)
     for part in parts_of(score, rng):
         stream.feed(score[part], rank[part], hit[part], ignored[part])
     found = stream.result()
     if kind == "curves":
         expected = [array[..., 0] for array in _native.box_curves(*whole, np.ones(images), grid)]
     else:
-        expected = [array[0] for array in _native.box_figures(*whole, np.ones((1, images)), KINDS[kind], grid)]
+        expected = [array[0] for array in _native.box_figures(*whole, np.ones((1, images)), CODES[kind], grid)]
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
@@ -132,7 +132,7 @@ def test_files_are_merged_in_order(
 METRICS = {
     "boxes": [
         "map", "map50", "map(area=small)", "ar@1", "ar@100(area=large)", "ap", "ap(kind=voc)", "ap(kind=voc11)",
-        "ap(kind=step)", "ap(kind=voc11, rule=voc)", "ap(label=cat)", "map(iou=0.3:0.6)", "lamr",
+        "ap(kind=step)", "ap(kind=voc11, rule=voc)", "ap(label=cat)", "map(iou=0.3:0.6)", "lamr", "best_f1", "dap",
     ],
     "labels": [
         "roc_auc", "ap", "best_f1", "best_threshold", "tpr_at_fpr@0.1", "macro(ap)", "macro(roc_auc)", "micro(ap)",
@@ -156,7 +156,9 @@ def test_without_intervals_no_class_is_held_whole(task: str, tmp_path: Path, mon
     whole.update(truth, predictions)
     expected = whole.report(METRICS[task], confidence=None)
     monkeypatch.setattr(run, "_gathered", None)
+    module: Any = rankings if task == "boxes" else ranked
     monkeypatch.setattr(ranked, "_events", None)
+    monkeypatch.setattr(rankings, "_read", None)
     seen: list[int] = []
 
     def watched(*args: Any) -> Any:
@@ -164,10 +166,10 @@ def test_without_intervals_no_class_is_held_whole(task: str, tmp_path: Path, mon
             seen.append(len(part["score"]))
             yield part
 
-    monkeypatch.setattr(ranked, "merged", watched)
+    monkeypatch.setattr(module, "merged", watched)
     found = evaluate_shards(
         task, *files(tmp_path), METRICS[task], work=tmp_path / "work", workers=1, confidence=None,
-        memory=20 * ranked.EVENT_BYTES,
+        memory=20 * rankings.EVENT_BYTES,
     )  # fmt: skip
     assert found.scores == expected.scores
     assert len(seen) > 20

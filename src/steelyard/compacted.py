@@ -100,9 +100,10 @@ def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Arr
     repeated: Array = np.zeros(0, object)
     if all(part.seen is not None for part in parts):
         parts, seen, repeated = _once(parts, key)
+    state = join_states([part.state for part in parts])
     slices = {
         by: {
-            value: join_states([part.slices[by][value] for part in parts if value in part.slices[by]])
+            value: _under(state, join_states([part.slices[by][value] for part in parts if value in part.slices[by]]))
             for value in sorted({value for part in parts for value in part.slices[by]})
         }
         for by in first.slices
@@ -118,7 +119,7 @@ def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Arr
     )
     joined = replace(
         first,
-        state=join_states([part.state for part in parts]),
+        state=state,
         slices=slices,
         coverage=coverage,
         rows=(sum(part.rows[0] for part in parts), sum(part.rows[1] for part in parts)),
@@ -132,6 +133,13 @@ def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Arr
 def join_states(parts: Sequence[State]) -> State:
     """States of different units as one."""
     return state_of(join_sums([_sums(part) for part in parts])) if is_legacy(parts[0]) else State.merge(parts)
+
+
+def _under(whole: State, part: State) -> State:
+    """A slice under the classes of the whole: parts that have none of it may have others."""
+    if is_legacy(whole):
+        return part
+    return State.unified([part, State(part.units.take(np.zeros(0, np.int64)), whole.facts, {})])[0]
 
 
 def _sums(state: State) -> SumStats:

@@ -10,8 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.stats import Array, Stats
@@ -145,19 +143,3 @@ class ByClass(Protocol):
 def no_approximation(what: str) -> InputError:
     """What a metric says that a histogram cannot bound."""
     return InputError(f"{what} has no approximate form", remedy="Leave the metric out, or the approximate mode.")
-
-
-def tied_by_unit(score: Array, unit: Array) -> Array:
-    """An order by falling score; equal scores by unit, and inside one as they came."""
-    order: Array = np.argsort(-score, kind="stable")
-    ordered = score[order]
-    same = ordered[1:] == ordered[:-1]
-    if not same.any():
-        return order
-    tied = np.zeros(len(order), dtype=bool)
-    tied[1:] |= same
-    tied[:-1] |= same
-    places = np.flatnonzero(tied)
-    run = np.cumsum(np.concatenate([[True], ~same])[places])
-    order[places] = order[places][np.lexsort((unit[order[places]], run))]
-    return order

@@ -144,6 +144,10 @@ class Curve(Reading):
 
     ranking: Ranking
 
+    def __str__(self) -> str:
+        settings = (f"{field.name}={getattr(self, field.name)}" for field in dataclasses.fields(self))
+        return f"{type(self).__name__}({', '.join(settings)})"
+
 
 def sum_by_unit(values: Any, owner: Any, units: int) -> SumBlock:
     """The sum of rows' values in each unit."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,10 +32,17 @@ class Grouped:
         """The group of each row."""
         return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
-    def rows(self, index: Array, unit: Array, group: Array, groups: int) -> Grouped:
-        """Some rows in the given order, with their units and groups, which must rise."""
-        begin = np.searchsorted(group, np.arange(groups + 1)).astype(np.int64)
-        return Grouped(begin, unit, {name: column[index] for name, column in self.columns.items()})
+    def kept(self, unit: Array) -> Grouped:
+        """The rows whose unit is not negative, in the order they stand in, with these units."""
+        rows = np.flatnonzero(unit >= 0)
+        begin = np.searchsorted(rows, self.begin).astype(np.int64)
+        return Grouped(begin, unit[rows], {name: column[rows] for name, column in self.columns.items()})
+
+    def one(self, group: int) -> Grouped:
+        """The rows of one group, as the only one."""
+        part = slice(int(self.begin[group]), int(self.begin[group + 1]))
+        begin = np.array([0, part.stop - part.start], dtype=np.int64)
+        return Grouped(begin, self.unit[part], {name: column[part] for name, column in self.columns.items()})
 
     @staticmethod
     def stack(parts: Sequence[Grouped], starts: Sequence[int]) -> tuple[Array, Array, dict[str, Array]]:
@@ -47,10 +55,32 @@ class Grouped:
 
 def _arranged(group: Array, unit: Array, columns: Mapping[str, Array], groups: int, by_score: bool) -> Grouped:
     """Rows by group, then falling score where there is one, then unit; what is equal stays as it came."""
-    keys = (unit, -columns["score"], group) if by_score else (unit, group)
-    order = np.lexsort(keys)
+    order = tied_by_unit(columns["score"], unit) if by_score else np.argsort(unit, kind="stable")
+    if groups > 1:
+        order = order[np.argsort(_short(group)[order], kind="stable")]
     begin = np.searchsorted(group[order], np.arange(groups + 1)).astype(np.int64)
     return Grouped(begin, unit[order], {name: column[order] for name, column in columns.items()})
+
+
+def tied_by_unit(score: Array, unit: Array) -> Array:
+    """An order by falling score; equal scores by unit, and inside one as they came."""
+    order: Array = np.argsort(-score, kind="stable")
+    ordered = score[order]
+    same = ordered[1:] == ordered[:-1]
+    if not same.any():
+        return order
+    tied = np.zeros(len(order), dtype=bool)
+    tied[1:] |= same
+    tied[:-1] |= same
+    places = np.flatnonzero(tied)
+    run = np.cumsum(np.concatenate([[True], ~same])[places])
+    order[places] = order[places][np.lexsort((unit[order[places]], run))]
+    return order
+
+
+def _short(group: Array) -> Array:
+    """Codes in the fewest bytes: short ones are sorted several times faster."""
+    return group.astype(np.uint16) if group.max(initial=0) < 1 << 16 else group
 
 
 @frozen
@@ -71,18 +101,56 @@ class RankingBlock(Block):
         """How many groups there are."""
         return len(self.events.begin) - 1
 
+    def one(self, group: int) -> RankingBlock:
+        """One group, as the only one."""
+        return RankingBlock("", self.events.one(group), self.positives.one(group))
+
+    @cached_property
+    def pooled(self) -> RankingBlock:
+        """All groups as one: events by falling score, equal ones by unit."""
+        tables = []
+        for part, by_score in ((self.events, True), (self.positives, False)):
+            tables.append(_arranged(np.zeros(len(part), np.uint16), part.unit, part.columns, 1, by_score))
+        return RankingBlock("", tables[0], tables[1])
+
+    @cached_property
+    def own_units(self) -> tuple[Array, RankingBlock]:
+        """The units that have an event or a positive, and the same block of these alone."""
+        used, place = np.unique(np.concatenate([self.events.unit, self.positives.unit]), return_inverse=True)
+        place, count = place.astype(np.int32), len(self.events)
+        events = Grouped(self.events.begin, place[:count], self.events.columns)
+        return used, RankingBlock(
+            self.axis, events, Grouped(self.positives.begin, place[count:], self.positives.columns)
+        )
+
+    def runs(self, start: int, stop: int, step: int) -> Iterator[RankingBlock]:
+        """Blocks of so many units each, one after the other; their units count from 0."""
+        by_unit = [np.argsort(part.unit, kind="stable") for part in (self.events, self.positives)]
+        units = [part.unit[order] for part, order in zip((self.events, self.positives), by_unit, strict=True)]
+        for first in range(start, stop, step):
+            tables = []
+            for part, order, unit in zip((self.events, self.positives), by_unit, units, strict=True):
+                a, b = np.searchsorted(unit, [first, min(first + step, stop)])
+                rows = np.sort(order[a:b])
+                begin = np.searchsorted(rows, part.begin).astype(np.int64)
+                columns = {name: column[rows] for name, column in part.columns.items()}
+                tables.append(Grouped(begin, part.unit[rows] - np.int32(first), columns))
+            yield RankingBlock(self.axis, tables[0], tables[1])
+
+    def read(self, reading: Reading, weights: Weights, facts: Facts) -> Any:
+        """What a curve reads."""
+        return reading.read(self, weights, facts)
+
     def take(self, index: Array, units: int) -> RankingBlock:
         """The events of the given units; among equal scores the order is that of the units."""
         last = max(int(self.events.unit.max(initial=-1)), int(self.positives.unit.max(initial=-1)))
         place = np.full(max(last + 1, int(index.max(initial=-1)) + 1), -1, dtype=np.int32)
         place[index] = np.arange(len(index), dtype=np.int32)
-        found = []
-        for part, by_score in ((self.events, True), (self.positives, False)):
-            unit, group = place[part.unit], part.group
-            kept = np.flatnonzero(unit >= 0)
-            columns = {name: column[kept] for name, column in part.columns.items()}
-            found.append(_arranged(group[kept], unit[kept], columns, self.groups, by_score))
-        return RankingBlock(self.axis, found[0], found[1])
+        events, positives = (part.kept(place[part.unit]) for part in (self.events, self.positives))
+        if (np.diff(index) < 0).any():
+            events = _arranged(events.group, events.unit, events.columns, self.groups, True)
+            positives = _arranged(positives.group, positives.unit, positives.columns, self.groups, False)
+        return RankingBlock(self.axis, events, positives)
 
     @staticmethod
     def stack(parts: Sequence[RankingBlock], sizes: Sequence[int]) -> RankingBlock:
@@ -98,10 +166,14 @@ class RankingBlock(Block):
         if not self.axis:
             return self
         code, groups = codes[self.axis], new.size(self.axis)
-        found = []
+        tables = []
         for part, by_score in ((self.events, True), (self.positives, False)):
-            found.append(_arranged(code[part.group], part.unit, part.columns, groups, by_score))
-        return RankingBlock(self.axis, found[0], found[1])
+            if (np.diff(code) > 0).all():  # the groups keep their order
+                begin = part.begin[np.searchsorted(code, np.arange(groups + 1))]
+                tables.append(Grouped(begin, part.unit, part.columns))
+            else:
+                tables.append(_arranged(code[part.group], part.unit, part.columns, groups, by_score))
+        return RankingBlock(self.axis, tables[0], tables[1])
 
     def total(self, weights: Weights, facts: Facts) -> Any:
         """A ranking has no total: a curve reads it."""

@@ -69,19 +69,19 @@ class Task:
     def picture(self, name: str) -> Any:
         """What the module `views` has under a name, or None.
 
-        `tables(state)` gives makers of tables by name, a confusion matrix or a curve; `figures(pairs, state, metrics)`
-        makers of figures; `listing(pairs, state)` the rows that a reader may look through; `class_metrics(state)` the
+        `tables(pairs, state)` gives makers of tables by name, such as a confusion matrix; `figures(pairs, state,
+        metrics)` makers of figures; `listing(pairs, state)` the rows that a reader may look through; `class_metrics(state)` the
         metrics by which models are compared class by class; `scene(pairs, unit, metric)` a picture of one unit, for the
-        metric `pictured` where none is asked for; `explain(state, tools)` why other tools print other numbers;
+        metric `pictured` where none is asked for; `explain(pairs, tools)` why other tools print other numbers;
         `prepared(truth, prediction, options)` the records as `join` takes them.
         """
         found = getattr(import_module(self.views), name, None) if self.views else None
         return None if isinstance(found, ModuleType) else found  # a module that it imports is no view of it
 
     @property
-    def tables(self) -> Callable[[Any], Mapping[str, Callable[[], Table]]] | None:
+    def tables(self) -> Callable[..., Mapping[str, Callable[[], Table]]] | None:
         """Makers of tables by name."""
-        found: Callable[[Any], Mapping[str, Callable[[], Table]]] | None = self.picture("tables")
+        found: Callable[..., Mapping[str, Callable[[], Table]]] | None = self.picture("tables")
         return found
 
     @property

@@ -38,8 +38,8 @@ class Totals:
 
     def _make(self, wanted: Wanted) -> None:
         if isinstance(wanted, Curve):
-            block = self.state.blocks[wanted.ranking]
-            self._made[wanted] = wanted.read(block, self.weights, self.facts)
+            ranking: Any = self.state.blocks[wanted.ranking]
+            self._made[wanted] = ranking.read(wanted, self.weights, self.facts)
             return
         block = self.state.blocks[wanted]
         dense = wanted.drawn and isinstance(block, SumBlock | MomentsBlock | RowsBlock)

@@ -177,6 +177,18 @@ class EachUnit(Weights):
             yield EachUnit(self.units, start, min(start + max(1, most), self.stop))
 
 
+class GivenRows(Weights):
+    """Rows that are at hand as one block, in a role."""
+
+    def __init__(self, block: Floats, role: Role) -> None:
+        self.block, self.role = block, role
+        self.rows, self.units = block.shape
+
+    def blocks(self) -> Iterator[Floats]:
+        """Give it."""
+        yield self.block
+
+
 class LeaveOneOut(Weights):
     """One row per unit, with that unit left out: the jackknife."""
 

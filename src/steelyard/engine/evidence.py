@@ -35,7 +35,7 @@ class Live(Evidence):
 
     @cached_property
     def _table_makers(self) -> Mapping[str, Callable[[], Table]]:
-        return {} if self.pairs is None or self.task.tables is None else self.task.tables(shown(self.state))
+        return {} if self.pairs is None else tables_of(self.task, self.pairs, self.state)
 
     @cached_property
     def _figure_makers(self) -> Mapping[str, Callable[[], Figure]]:
@@ -120,6 +120,13 @@ class LivePair(Evidence):
     def definitions(self) -> dict[str, Description]:
         """What the metrics mean."""
         return definitions_of(self.metrics)
+
+
+def tables_of(task: Task, pairs: Pairs, state: State) -> Mapping[str, Callable[[], Table]]:
+    """Makers of the tables by name."""
+    if task.tables is None:
+        return {}
+    return task.tables(pairs, state) if task.measure is None else task.tables(shown(state))
 
 
 def definitions_of(metrics: Sequence[Metric]) -> dict[str, Description]:

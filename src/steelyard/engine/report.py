@@ -14,7 +14,7 @@ from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.evidence import Live
 from steelyard.engine.intervals import FEW_UNITS
-from steelyard.engine.measure import measured, shown
+from steelyard.engine.measure import measured
 from steelyard.engine.run import Measured
 from steelyard.engine.score import score
 from steelyard.engine.slices import slices
@@ -36,7 +36,7 @@ def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str]
         (*getattr(data.truth, "notes", ()), *notes),
     )
     explain = task.explain if request.explain else None
-    explanations = () if explain is None else explain(shown(data.state), request.explain)
+    explanations = () if explain is None else explain(data.pairs, request.explain)
     return replace(report, explanations=explanations, evidence=Live(task, data.pairs, data.state, data.metrics))
 
 

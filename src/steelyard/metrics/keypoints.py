@@ -20,7 +20,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
+from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_likeness
 from steelyard.core.task import Policy

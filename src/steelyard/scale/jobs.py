@@ -24,6 +24,7 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.legacy import state_of, stats_of
 from steelyard.core.metric import Metric
+from steelyard.core.need import Need
 from steelyard.core.pairs import Paired
 from steelyard.core.records import Array, Records, as_object
 from steelyard.core.request import Request
@@ -31,6 +32,7 @@ from steelyard.core.state import State as Measured
 from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
 from steelyard.engine.measure import measured as engine_measured
+from steelyard.engine.measure import needs_of
 from steelyard.engine.slices import slices
 from steelyard.engine.sums import sums
 from steelyard.io.container import (
@@ -179,6 +181,7 @@ class Measuring:
     data: Data
     total_rows: int
     facts: Container | None = None
+    whole: Facts | None = None
 
     @property
     def policy(self) -> Policy:
@@ -214,10 +217,17 @@ def measured(state: State) -> tuple[Stats, Paired, Gathered]:
     return measure(state.how.data.kind, pairs, state.how), pairs, found
 
 
-def facts_of_pairs(state: State) -> Facts:
-    """What holds for a state's units: the classes there are."""
-    facts: Facts = joined(state)[0].facts
-    return facts
+def under_whole(part: Measured, how: Measuring) -> Measured:
+    """What was measured of a shard, under the classes of all shards."""
+    if how.whole is None:
+        return part
+    return Measured.unified([part, Measured(part.units.take(np.zeros(0, np.int64)), how.whole, {})])[0]
+
+
+def facts_of_pairs(state: State) -> tuple[Facts, bool]:
+    """What holds for a state's units: the classes there are, and whether all units weigh 1."""
+    pairs = joined(state)[0]
+    return pairs.facts, pairs.weight is None
 
 
 def has_own_units(stats: Stats, found: Gathered) -> bool:
@@ -246,12 +256,16 @@ def measuring_name(how: Measuring) -> str:
     """What a measurement depends on beside the state, as a name."""
     facts = None if how.facts is None else dict(how.facts.facts)
     said = {key: str(value) for key, value in how.options.items()}
-    return state_name("measuring", (how.policy.missing, how.policy.extra), said, how.total_rows, facts)
+    axes = {} if how.whole is None else {name: (axis.ids, axis.names) for name, axis in how.whole.axes.items()}
+    return state_name("measuring", (how.policy.missing, how.policy.extra), said, how.total_rows, facts, axes)
 
 
 @frozen
 class Summing:
-    """Make the sums by unit of some metrics, in all and by slice; of `ranked` ones, what they need beside rankings."""
+    """Make the sums by unit of some metrics, in all and by slice; of `ranked` ones, what they need beside rankings.
+
+    `without` names rankings that are read elsewhere.
+    """
 
     state: State
     metrics: tuple[Metric, ...]
@@ -259,20 +273,22 @@ class Summing:
     totals: Array
     rows: tuple[int, int]
     ranked: bool = False
+    without: tuple[Need, ...] = ()
 
 
 def make_sums(job: Summing) -> str:
     """The sums of a state; gives the name under which they lie."""
     how, metrics = job.state.how, list(job.metrics)
     specs = [str(metric) for metric in metrics]
-    name = state_name("sums", job.state.name, job.state.drop, specs, job.by, job.ranked, measuring_name(how))
+    without = [str(need) for need in job.without]
+    name = state_name("sums", job.state.name, job.state.drop, specs, job.by, job.ranked, without, measuring_name(how))
     path = state_path(how.data.work, "sums", name)
     if there(path):
         return name
     kind = how.data.kind
     if kind.measure is None:
         pairs, _ = joined(job.state)
-        state = engine_measured(kind, pairs, metrics)
+        state = Measured.of(pairs, [need for need in needs_of(metrics) if need not in job.without])
         parts = {names: slices(pairs, state, names, lambda p: engine_measured(kind, p, metrics)) for names in job.by}
     else:
         state, parts, pairs = _sums(job, metrics)

@@ -16,7 +16,7 @@ from steelyard.core.legacy import state_of
 from steelyard.core.metric import Description, Metric
 from steelyard.core.table import Table
 from steelyard.core.task import Task
-from steelyard.engine.evidence import definitions_of
+from steelyard.engine.evidence import definitions_of, tables_of
 from steelyard.engine.measure import listed, measured, unit_values
 from steelyard.results.evidence import Evidence
 from steelyard.results.report import Report
@@ -64,16 +64,21 @@ def gathered(states: Sequence[jobs.State]) -> Accumulator:
 
 
 def with_evidence(
-    report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric], in_one_place: Sequence[Metric] = ()
+    report: Report,
+    states: Sequence[jobs.State],
+    chosen: Sequence[Metric],
+    in_one_place: Sequence[Metric] = (),
+    *,
+    by_shard: bool = False,
 ) -> Report:
     """The report with its units, and with tables and figures where all rows fit in one place.
 
-    They are made when they are asked for, from the states in the work folder. The report of a task that declares its
-    needs has its units from the merged state; of another task, the metrics `in_one_place` have them from the report.
+    They are made when they are asked for, from the states in the work folder. A report has its units from the merged
+    state, or `by_shard` where workers read its rankings; the metrics `in_one_place` have them from the report.
     """
     rows = report.sources.truth.rows + report.sources.predictions.rows
     fits = rows <= GATHERED_ROWS
-    evidence = Gathered(report, tuple(states), tuple(chosen), tuple(in_one_place), fits)
+    evidence = Gathered(report, tuple(states), tuple(chosen), tuple(in_one_place), fits, by_shard)
     note = f"{rows:,} rows are too many for tables and figures in one place: they are left out."
     return replace(report, evidence=evidence, notes=report.notes if fits else (*report.notes, note))
 
@@ -88,6 +93,7 @@ class Gathered(Evidence):
     chosen: tuple[Metric, ...]
     in_one_place: tuple[Metric, ...]
     fits: bool
+    by_shard: bool
 
     @property
     def task(self) -> Task:
@@ -105,8 +111,8 @@ class Gathered(Evidence):
         kind = self.task
         if kind.tables is None or not self.fits:
             return ()
-        first: Any = measured(kind, jobs.joined(self.states[0])[0], self.chosen)
-        return tuple(kind.tables(jobs.measured(self.states[0])[0] if kind.measure is not None else first))
+        pairs = jobs.joined(self.states[0])[0]
+        return tuple(tables_of(kind, pairs, measured(kind, pairs, self.chosen[:1])))
 
     def table(self, name: str) -> Table:
         """A table by name."""
@@ -127,7 +133,7 @@ class Gathered(Evidence):
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
-        if self.task.measure is None:
+        if self.task.measure is None and not self.by_shard:
             return self.report.units()
         return _unit_table(self.report, self.states, self.chosen, self.in_one_place)
 
@@ -142,8 +148,12 @@ def _unit_table(
     """Every metric for each unit alone, shard by shard: no unit needs another, unless all rows had to be together."""
     alone = [metric for metric in chosen if metric not in in_one_place]
     parts = []
+    kind = states[0].how.data.kind
     for state in states:
-        part = listed(state_of(jobs.measured(state)[0]))
+        if kind.measure is None:
+            part = jobs.under_whole(measured(kind, jobs.joined(state)[0], alone), state.how)
+        else:
+            part = listed(state_of(jobs.measured(state)[0]))
         parts.append((part.units.ids, unit_values(part, alone)))
     ids = np.concatenate([part[0] for part in parts])
     order = np.argsort(ids, kind="stable")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from steelyard.core.by_class import tied_by_unit
+from steelyard.core.ranking import tied_by_unit
 from steelyard.core.records import Array
 from steelyard.io.container import Reader, unfit
 from steelyard.io.valid import check_range

@@ -17,12 +17,11 @@ import numpy as np
 
 from steelyard.align.unit_digest import digest_text
 from steelyard.compacted import Compacted, join_compacted, unpack_compacted
-from steelyard.core.by_class import Answered, Elsewhere, no_approximation
+from steelyard.core.by_class import Answered, Elsewhere
 from steelyard.core.errors import InputError, some
 from steelyard.core.facts import Facts
 from steelyard.core.legacy import state_of, stats_of
 from steelyard.core.metric import Metric
-from steelyard.core.need import Curve
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.core.stats import Stats
@@ -36,6 +35,7 @@ from steelyard.results.report import Report
 from steelyard.scale import jobs, ranked
 from steelyard.scale.engines import Engine, Failure, Remade, Started
 from steelyard.scale.joined import gathered, one_report, with_evidence
+from steelyard.scale.reports import report_of_shards
 from steelyard.scale.shards import Pattern, damaged, find_shards, state_path, work_folder
 
 GATHERED_ROWS = 2_000_000  # above, the default set leaves out what needs all rows in one place
@@ -95,13 +95,15 @@ def evaluate_shards(
         given = _states(states, measuring, run)
         run.read_notes = list(dict.fromkeys(note for state in states for note in state.notes))
         if kind.measure is None:
-            facts = Facts.merge(run.every("facts", jobs.facts_of_pairs, given))[0]
+            every = run.every("facts", jobs.facts_of_pairs, given)
+            facts = Facts.merge([one for one, _ in every])[0]
             nothing = State(Units(np.zeros(0, np.int64)), facts, {})
             chosen = expanded(kind, chosen, metrics is None, nothing)
-            if approximate is not None and any(isinstance(wanted, Curve) for m in chosen for wanted in m.needs()):
-                raise no_approximation(f"a ranking of {kind.name}")
-            report = one_report([_summed(run, given, states, chosen, sources)], chosen, run.notes())
-            return with_evidence(report, given, chosen)
+            return report_of_shards(
+                run, [replace(state, how=replace(measuring, whole=facts)) for state in given], states, chosen, sources,
+                facts, by_group=not request.by and all(unweighted for _, unweighted in every),
+                by_default=metrics is None, memory=memory, approximate=approximate,
+            )  # fmt: skip
         biggest = given[int(np.argmax([len(state.keys) for state in states]))]
         probe, _, found = jobs.measured(biggest)
         if probe.unify is not None:

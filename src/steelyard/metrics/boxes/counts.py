@@ -1,7 +1,4 @@
-"""Boxes at a working point: precision, recall, F1, the miss rate and the IoU of what was found.
-
-Everything here is a ratio of counts by image, so that any weights are one product with the columns.
-"""
+"""Boxes at a working point: precision, recall, F1, the miss rate and the IoU of what was found."""
 
 from __future__ import annotations
 
@@ -10,47 +7,14 @@ from dataclasses import field
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Array
 from steelyard.core.spec import Range, render_value
-from steelyard.core.stats import Array, Stats
-from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.metrics.boxes.matches import AREAS, Matches, figures, matches
-from steelyard.metrics.boxes.settings import (
-    STANDARD,
-    check_ious,
-    check_most,
-    check_score,
-    label_code,
-    matched,
-    thresholds,
-)
-
-
-def _in_class(m: Matches, places: Array, code: int | None) -> Array:
-    if code is None:
-        return places
-    inside = np.zeros(len(places), dtype=bool)
-    inside[m.begin[code] : m.end[code]] = True
-    return places & inside
-
-
-def _counts(stats: Stats, iou: float | Range, score: float, most: int, label: str | int | None) -> Array:
-    """Columns (images, 3, thresholds): true positives, false positives, objects."""
-    m, which = matched(stats, iou, "all", most)
-    code = label_code(stats, label)
-    units = len(stats)
-    kept = _in_class(m, m.places() & (m.score >= score) & (m.rank < most), code)
-    objects = m.counts.astype(bool)
-    if code is not None:
-        objects = objects.copy()
-        objects[: m.truth_begin[code]] = objects[m.truth_begin[code + 1] :] = False
-    columns = np.zeros((units, 3, len(which)))
-    for column, t in enumerate(which):
-        hit, ignored = m.bit(t)
-        columns[:, 0, column] = np.bincount(m.image[kept & hit], minlength=units)
-        columns[:, 1, column] = np.bincount(m.image[kept & ~hit & ~ignored], minlength=units)
-        columns[:, 2, column] = np.bincount(m.truth_image[objects], minlength=units)
-    return columns
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.boxes.ranking import BestF1Search, RankingFigure, detections
+from steelyard.metrics.boxes.settings import STANDARD, check_ious, check_most, check_score, class_code
+from steelyard.metrics.boxes.sums import MatchedOverlap, WorkingCounts
 
 
 @frozen
@@ -94,12 +58,25 @@ class _AtScore(Metric):
         whose = "" if self.only is None else f" of {self.only}"
         return f"{self.title}{whose}, IoU {render_value(self.iou)}, score {self.score:g}"
 
-    def totals(self, stats: Stats, weights: Weights) -> Array:
+    @property
+    def counts(self) -> WorkingCounts:
+        """What is counted."""
+        return WorkingCounts(self.iou, self.score, self.max_dets, self.only)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The counts at the working point."""
+        return (self.counts,)
+
+    def counted(self, totals: Declared) -> Array:
         """Weighted true positives, false positives and objects: (rows, 3, thresholds)."""
-        key = ("counts", thresholds(self.iou), self.score, self.max_dets, self.only)
-        columns = stats.per_unit(key, lambda: _counts(stats, self.iou, self.score, self.max_dets, self.only))
-        flat = stats.per_unit((*key, "flat"), lambda: columns.reshape(len(stats), -1))
-        return (weights @ flat).reshape(-1, 3, columns.shape[2])
+        if self.only is not None:
+            class_code(totals.facts, self.only)
+        return by_threshold(totals[self.counts])
+
+
+def by_threshold(totals: Array) -> Array:
+    """Totals of `WorkingCounts`: (rows, 3, thresholds)."""
+    return totals.reshape(len(totals), 3, -1)
 
 
 def mean_over_thresholds(values: Array) -> Floats:
@@ -128,10 +105,10 @@ class Precision(_AtScore):
     name = "precision"
     title = "Precision"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """Hits over detections."""
-        totals = self.totals(stats, weights)
-        return mean_over_thresholds(ratio(totals[:, 0], totals[:, 0] + totals[:, 1]))
+        counts = self.counted(totals)
+        return mean_over_thresholds(ratio(counts[:, 0], counts[:, 0] + counts[:, 1]))
 
 
 @frozen
@@ -153,10 +130,10 @@ class Recall(_AtScore):
     title = "Recall (true positive rate)"
     aliases = ("tpr",)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """Hits over objects."""
-        totals = self.totals(stats, weights)
-        return mean_over_thresholds(ratio(totals[:, 0], totals[:, 2]))
+        counts = self.counted(totals)
+        return mean_over_thresholds(ratio(counts[:, 0], counts[:, 2]))
 
 
 @frozen
@@ -177,10 +154,10 @@ class F1(_AtScore):
     name = "f1"
     title = "F1"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """Twice the hits over detections plus objects."""
-        totals = self.totals(stats, weights)
-        return mean_over_thresholds(ratio(2 * totals[:, 0], totals[:, 0] + totals[:, 1] + totals[:, 2]))
+        counts = self.counted(totals)
+        return mean_over_thresholds(ratio(2 * counts[:, 0], counts[:, 0] + counts[:, 1] + counts[:, 2]))
 
 
 @frozen
@@ -213,38 +190,25 @@ class BestF1(Metric):
         check_ious(self, self.iou)
         check_most(self, "max_dets")
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Search the thresholds under each row of weights."""
-        return self._search(stats, weights)[0]
+    @property
+    def search(self) -> BestF1Search:
+        """What is read along the ranking."""
+        ranking, area, places = detections(self.iou, "all", self.max_dets, "coco")
+        return BestF1Search(ranking, area=area, max_dets=self.max_dets, at=places[0])
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections."""
+        return (self.search,)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """The best F1 under each row of weights."""
+        best: Floats = totals[self.search][0][:, 0]
+        return best
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """The threshold."""
-        at = float(self._search(stats, weights)[1][0])
+        at = float(totals[self.search][1][0, 0])
         return (f"The best F1 is reached with detections of score {at:.4g} or more.",) if at == at else ()
-
-    def _search(self, stats: Stats, weights: Weights) -> tuple[Floats, Floats]:
-        m, which = matched(stats, self.iou, "all", self.max_dets)
-        key = ("pooled", id(m), which[0])
-        pooled = stats.derived(key, lambda: _pooled(m, which[0]))
-
-        def search() -> tuple[Floats, Floats]:
-            best, at = figures(pooled, weights, self.max_dets, "best_f1", np.array([0.0, 1.0]))
-            return best[:, 0], at[:, 0]
-
-        return stats.under(weights, (*key, self.max_dets), search)
-
-
-def _pooled(m: Matches, t: int) -> Matches:
-    """All classes as one: detections by falling score, one threshold."""
-    places = np.flatnonzero(m.places())
-    order = places[np.argsort(-m.score[places], kind="stable")]
-    hit, ignored = m.bit(t)
-    n, truths = len(order), len(m.truth_order)
-    return Matches(
-        np.zeros(1, np.int64), np.array([n]), m.order[order], m.image[order], m.score[order], m.rank[order],
-        hit[order].astype(np.uint32), ignored[order].astype(np.uint32), np.array([0, truths]), m.truth_order,
-        m.truth_image, m.counts, 1, m.partner, m.overlap,
-    )  # fmt: skip
 
 
 @frozen
@@ -267,18 +231,19 @@ class MeanIou(WorkingPoint):
 
     iou: float = 0.5
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Sum of IoU over number of matches."""
-        key = ("mean_iou", self.iou, self.score, self.max_dets)
-        totals = weights @ stats.per_unit(key, lambda: self._columns(stats))
-        return ratio(totals[:, 0], totals[:, 1])
+    @property
+    def overlap(self) -> MatchedOverlap:
+        """What is added up."""
+        return MatchedOverlap(float(self.iou), self.score, self.max_dets)
 
-    def _columns(self, stats: Stats) -> Array:
-        m = matches(stats, (float(self.iou),), AREAS["all"], max(self.max_dets, 100))
-        kept = m.places() & (m.score >= self.score) & (m.rank < self.max_dets) & m.bit(0)[0]
-        units = len(stats)
-        overlap = np.bincount(m.image[kept], weights=m.overlap[kept], minlength=units)
-        return np.stack([overlap, np.bincount(m.image[kept], minlength=units)], axis=1)
+    def needs(self) -> tuple[Wanted, ...]:
+        """Overlaps of what is matched."""
+        return (self.overlap,)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of IoU over number of matches."""
+        sums = totals[self.overlap]
+        return ratio(sums[:, 0], sums[:, 1])
 
 
 @frozen
@@ -312,11 +277,17 @@ class LogAverageMissRate(Metric):
         check_ious(self, self.iou)
         check_most(self, "max_dets")
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    @property
+    def curve(self) -> RankingFigure:
+        """What is read along the ranking of each class."""
+        ranking, area, places = detections(self.iou, "all", self.max_dets, "coco")
+        return RankingFigure(ranking, "lamr", area, self.max_dets, at=places[0])
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections."""
+        return (self.curve,)
+
+    def reduce(self, totals: Declared) -> Floats:
         """Walk each class until the false positives pass each of the nine."""
-        m, which = matched(stats, self.iou, "all", self.max_dets)
-        key = ("lamr", id(m), self.max_dets)
-        found = stats.under(
-            weights, key, lambda: figures(m, weights, self.max_dets, "lamr", np.logspace(-2.0, 0.0, 9))[0]
-        )
-        return np.asarray(found[:, which[0]])
+        rates: Floats = totals[self.curve].figure[:, 0]
+        return rates

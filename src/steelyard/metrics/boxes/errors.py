@@ -2,8 +2,8 @@
 
 Every detection that is not a hit has one kind: `loc` (the class is right, the box is off), `cls` (the box is right,
 the class is not), `dupe` (a second detection of an object), `bkg` (on nothing), `both` (box and class off). A truth
-that none of these could be mended to find is `miss`. The cost of a kind is how much AP would rise if all of its errors
-were mended.
+that none of these could be repaired to find is `miss`. The cost of a kind is how much AP would rise if all of its
+errors were repaired.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import Literal
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of, within_range
-from steelyard.core.stats import Array, Stats
-from steelyard.core.weights import Floats, Weights
-from steelyard.metrics.boxes.matches import Matches, Sides, figures, overlaps, sides
-from steelyard.metrics.boxes.pairs import UNCOUNTED
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.need import Ranking, Work
+from steelyard.core.pairs import Array
+from steelyard.core.ranking import Grouped, RankingBlock
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats
+from steelyard.metrics.boxes.matches import UNCOUNTED, MatchInput, match_input, overlaps
+from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
+from steelyard.metrics.boxes.ranking import RankingFigure
 from steelyard.metrics.boxes.settings import check_ious
 
 KINDS = ("cls", "loc", "both", "dupe", "bkg", "miss", "fp", "fn")
@@ -28,34 +31,32 @@ TITLES = {
 }  # fmt: skip
 HIT, CLS, LOC, BOTH, DUPE, BKG = range(6)
 _CODES = {"cls": CLS, "loc": LOC, "both": BOTH, "dupe": DUPE, "bkg": BKG}
-_MOST = 100  # detections an image
-_GRID = np.arange(101) / 100
+_MOST = 100  # detections per image
 
 
 @frozen
 class Breakdown:
-    """One entry a detection that was looked at, and a flag a truth."""
+    """One entry per detection that was looked at, and a flag per truth."""
 
     row: Array
     kind: Array
-    ignored: Array  # inside a crowd: not counted unless mended
-    mended: Array  # the class as which it is right once mended; -1 where mending removes it
+    ignored: Array  # inside a crowd: not counted unless repaired
+    repaired: Array  # the class as which it is right once repaired; -1 where the repair removes it
     missed: Array
     found: Array
 
 
-def breakdown(stats: Stats, iou: float, background: float) -> Breakdown:
+def breakdown(pairs: BoxPairs, work: Work, iou: float, background: float) -> Breakdown:
     """Look at one image at a time."""
-    made: Breakdown = stats.derived(("tide", iou, background), lambda: _look(stats, iou, background))
-    return made
+    return work.once(("tide", iou, background), lambda: _look(match_input(pairs, work), iou, background))
 
 
-def _look(stats: Stats, iou: float, background: float) -> Breakdown:
-    s, units = sides(stats), len(stats)
+def _look(s: MatchInput, iou: float, background: float) -> Breakdown:
+    units = s.units
     t_order, d_order = np.argsort(s.image, kind="stable"), np.lexsort((-s.d_score, s.d_image))
     t_starts = np.searchsorted(s.image[t_order], np.arange(units + 1))
     d_starts = np.searchsorted(s.d_image[d_order], np.arange(units + 1))
-    rows, kinds, ignored, mended = [], [], [], []
+    rows, kinds, ignored, repaired = [], [], [], []
     found = np.zeros(len(s.image), dtype=bool)
     usable = np.zeros(len(s.image), dtype=bool)
     crowd = (s.flags & UNCOUNTED) != 0
@@ -65,33 +66,33 @@ def _look(stats: Stats, iou: float, background: float) -> Breakdown:
         g, regions = every[~crowd[every]], every[crowd[every]]
         if not len(d):
             continue
-        kind, inside, mend, used = _image(s, d, g, regions, iou, background)
+        kind, inside, target, used = _image(s, d, g, regions, iou, background)
         rows.append(d)
         kinds.append(kind)
         ignored.append(inside)
         found[g[used]] = True
-        usable[g[mend[mend >= 0]]] = True
+        usable[g[target[target >= 0]]] = True
         classes = np.full(len(d), -1)
-        first = {int(m): i for i, m in reversed(list(enumerate(mend.tolist()))) if m >= 0}  # the highest score wins
-        for target, i in first.items():
-            classes[i] = s.label[g[target]]
-        mended.append(classes)
+        first = {int(t): i for i, t in reversed(list(enumerate(target.tolist()))) if t >= 0}  # the highest score wins
+        for truth, i in first.items():
+            classes[i] = s.label[g[truth]]
+        repaired.append(classes)
 
     def joined(parts: list[Array], kind: str) -> Array:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
 
     missed = ~found & ~usable & ~crowd
     return Breakdown(
-        joined(rows, "int64"), joined(kinds, "int64"), joined(ignored, "bool"), joined(mended, "int64"), missed, found
+        joined(rows, "int64"), joined(kinds, "int64"), joined(ignored, "bool"), joined(repaired, "int64"), missed, found
     )
 
 
 def _image(
-    s: Sides, d: Array, g: Array, regions: Array, iou: float, background: float
+    s: MatchInput, d: Array, g: Array, regions: Array, iou: float, background: float
 ) -> tuple[Array, Array, Array, Array]:
-    """Kinds of the detections of one image, which are ignored, the truth each could be mended to, and truths found."""
+    """Kinds of an image's detections, which are ignored, the truth each could be repaired to, and truths found."""
     n, truths = len(d), len(g)
-    kind, inside, mend = np.full(n, BKG), np.zeros(n, dtype=bool), np.full(n, -1)
+    kind, inside, target = np.full(n, BKG), np.zeros(n, dtype=bool), np.full(n, -1)
     used = np.zeros(truths, dtype=bool)
     d_label, g_label = s.d_label[d], s.label[g]
     overlap = overlaps(s, d, g)
@@ -107,70 +108,87 @@ def _image(
         share = overlaps(s, d, np.array([region]), crowd=True)[:, 0]
         inside |= (kind != HIT) & (share > iou) & (d_label == s.label[region])
     if not truths:
-        return kind, inside, mend, used
+        return kind, inside, target, used
     other, taken = overlap * ~same, within * used
     for i in np.flatnonzero(kind != HIT).tolist():
         near, wrong = int(within[i].argmax()), int(other[i].argmax())
         if background <= within[i, near] <= iou:
             kind[i] = LOC
-            mend[i] = -1 if used[near] else near
+            target[i] = -1 if used[near] else near
         elif other[i, wrong] >= iou:
             kind[i] = CLS
-            mend[i] = -1 if used[wrong] else wrong
+            target[i] = -1 if used[wrong] else wrong
         elif taken[i].max() >= iou:
             kind[i] = DUPE
         elif overlap[i].max() > background:
             kind[i] = BOTH
-    return kind, inside, mend, used
+    return kind, inside, target, used
 
 
-def _listed(stats: Stats, rows: Array, label: Array, score: Array, hit: Array, counts: Array) -> Matches:
-    """Detections with given classes, scores and hits, as the ranking takes them."""
-    s, classes = sides(stats), len(stats.facts["labels"])
+@frozen
+class Repaired(Ranking):
+    """The detections as they would be with one kind of error repaired; "" repairs none. Positives are the truths."""
+
+    name = "boxes.repaired"
+    levels = 1
+
+    error: str
+    iou: float
+    background: float
+
+    def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
+        """By class and falling score; equal scores in the order of images."""
+        b, s = breakdown(pairs, work, self.iou, self.background), match_input(pairs, work)
+        counted = (s.flags & UNCOUNTED) == 0
+        label, score, hit = s.d_label[b.row].astype(np.int64), s.d_score[b.row].copy(), b.kind == HIT
+        kept = ~b.ignored | hit
+        if self.error in _CODES:
+            mine = b.kind == _CODES[self.error]
+            right = mine & (b.repaired >= 0)
+            label = np.where(right, b.repaired, label)
+            hit = hit | right
+            kept = (kept & ~mine) | right
+        elif self.error == "miss":
+            counted = counted & ~b.missed
+        elif self.error == "fn":
+            counted = counted & b.found
+        elif self.error == "fp":
+            score = hit.astype(np.float64)
+        return _ranking(s, b.row[kept], label[kept], score[kept], hit[kept], counted)
+
+
+def _ranking(s: MatchInput, rows: Array, label: Array, score: Array, hit: Array, counted: Array) -> RankingBlock:
+    """Detections with given classes, scores and hits."""
     order = np.lexsort((-score, label))
-    rows, label = rows[order], label[order]
-    edges = np.searchsorted(label, np.arange(classes + 1))
-    t_order = np.argsort(s.label, kind="stable")
-    t_edges = np.searchsorted(s.label[t_order], np.arange(classes + 1))
-    n = len(rows)
-    return Matches(
-        edges[:-1].astype(np.int64), edges[1:].astype(np.int64), rows.astype(np.int32), s.d_image[rows], score[order],
-        np.zeros(n, np.uint16), hit[order].astype(np.uint32), np.zeros(n, np.uint32), t_edges.astype(np.int64),
-        t_order, s.image[t_order], counts[t_order].astype(np.uint8), 1, np.zeros(0, np.int32), np.zeros(0),
-    )  # fmt: skip
-
-
-def _mended(stats: Stats, error: str, iou: float, background: float) -> Matches:
-    """The detections as they would be with one kind of error mended; "" mends none."""
-    b, s = breakdown(stats, iou, background), sides(stats)
-    counts = (s.flags & UNCOUNTED) == 0
-    label, score, hit = s.d_label[b.row].astype(np.int64), s.d_score[b.row].copy(), b.kind == HIT
-    kept = ~b.ignored | hit
-    if error in _CODES:
-        mine = b.kind == _CODES[error]
-        right = mine & (b.mended >= 0)
-        label = np.where(right, b.mended, label)
-        hit = hit | right
-        kept = (kept & ~mine) | right
-    elif error == "miss":
-        counts = counts & ~b.missed
-    elif error == "fn":
-        counts = counts & b.found
-    elif error == "fp":
-        score = hit.astype(np.float64)
-    return _listed(stats, b.row[kept], label[kept], score[kept], hit[kept], counts)
+    truths = np.lexsort((s.image, s.label))
+    classes = np.arange(s.classes + 1)
+    events = {
+        "score": score[order],
+        "rank": np.zeros(len(order), np.uint16),
+        "hit0": hit[order].astype(np.uint16),
+        "ignored0": np.zeros(len(order), np.uint16),
+    }
+    return RankingBlock(
+        CLASS,
+        Grouped(np.searchsorted(label[order], classes).astype(np.int64), s.d_image[rows[order]], events),
+        Grouped(
+            np.searchsorted(s.label[truths], classes).astype(np.int64),
+            s.image[truths],
+            {"counted0": counted[truths].astype(np.uint8)},
+        ),
+    )
 
 
 @frozen
 class ErrorCost(Metric):
-    r"""What one kind of error costs: how much AP would rise if all errors of that kind were mended.
+    r"""What one kind of error costs: how much AP would rise if all errors of that kind were repaired.
 
-    $\Delta\mathrm{AP}_e = \max(0, \mathrm{AP}(e\ \mathrm{mended}) - \mathrm{AP})$
+    $\Delta\mathrm{AP}_e = \max(0, \mathrm{AP}(e\ \mathrm{repaired}) - \mathrm{AP})$
 
     The kinds are `cls` (right box, wrong class), `loc` (right class, loose box), `both`, `dupe` (found twice), `bkg`
     (on background), `miss`, and the two sums `fp` and `fn`. As TIDE defines them: AP at `iou`, at most 100 detections
-    an image, a detection below `background` with everything being on background. The costs do not add up to 1 − AP. The
-    mean is over classes that have truth, before mending and after.
+    per image, a detection below `background` with everything being on background. The costs do not add up to 1 − AP.
+    The mean is over classes that have truth, before the repair and after.
 
     Undefined when no class has truth.
 
@@ -178,7 +196,7 @@ class ErrorCost(Metric):
     - Says where the next point of AP is to be had.
 
     Cons:
-    - Each is taken alone: mending two kinds gives more or less than their sum.
+    - Each is taken alone: repairing two kinds gives more or less than their sum.
     """
 
     name = "dap"
@@ -206,12 +224,21 @@ class ErrorCost(Metric):
         """Name the kind."""
         return f"AP lost: {TITLES[self.error]}"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """AP with the errors mended less AP as it is."""
-        gain = self._ap(stats, weights, self.error) - self._ap(stats, weights, "")
-        return np.where(np.isnan(gain), np.nan, np.maximum(gain, 0.0))
+    def curve(self, error: str) -> RankingFigure:
+        """Average precision with one kind of error repaired."""
+        return RankingFigure(Repaired(error, float(self.iou), float(self.background)), "tide", max_dets=_MOST)
 
-    def _ap(self, stats: Stats, weights: Weights, error: str) -> Floats:
-        key = ("mended", error, self.iou, self.background)
-        listed: Matches = stats.derived(key, lambda: _mended(stats, error, self.iou, self.background))
-        return stats.under(weights, key, lambda: figures(listed, weights, _MOST, "voc11", _GRID)[0][:, 0])
+    @property
+    def curves(self) -> tuple[RankingFigure, RankingFigure]:
+        """The same with its errors repaired, and with none."""
+        return self.curve(self.error), self.curve("")
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The detections with the errors repaired, and as they are."""
+        return self.curves
+
+    def reduce(self, totals: Declared) -> Floats:
+        """AP with the errors repaired less AP as it is."""
+        repaired, plain = (totals[curve].figure[:, 0] for curve in self.curves)
+        gain = repaired - plain
+        return np.where(np.isnan(gain), np.nan, np.maximum(gain, 0.0))

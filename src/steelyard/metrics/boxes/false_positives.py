@@ -1,17 +1,19 @@
-"""Wrong boxes as a rate, in the three forms that are in use: an image, by image and class, by candidate."""
+"""Wrong boxes as a rate, in the three forms that are in use: per image, by image and class, by candidate."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.stats import Array, Stats
-from steelyard.core.weights import Floats, Weights, ratio
-from steelyard.metrics.boxes.counts import F1, WorkingPoint, mean_over_thresholds
-from steelyard.metrics.boxes.matches import sides
+from steelyard.core.metric import Metric
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.boxes.counts import WorkingPoint, by_threshold, mean_over_thresholds
+from steelyard.metrics.boxes.pairs import CLASS
 from steelyard.metrics.boxes.settings import check_score
+from steelyard.metrics.boxes.sums import ClassesSeen, ImageCount, WorkingCounts
 
+IMAGES = ImageCount()
 INFINITY = float("inf")
 
 
@@ -35,10 +37,19 @@ class FalsePositivesPerImage(WorkingPoint):
     better = "lower"
     range = (0, INFINITY)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    @property
+    def counts(self) -> WorkingCounts:
+        """What is counted."""
+        return WorkingCounts(self.iou, self.score, self.max_dets)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """False positives and images."""
+        return self.counts, IMAGES
+
+    def reduce(self, totals: Declared) -> Floats:
         """False positives over images."""
-        totals = F1(self.iou, self.score, None, self.max_dets).totals(stats, weights)
-        return mean_over_thresholds(ratio(totals[:, 1], (weights @ stats["images"])[:, np.newaxis]))
+        wrong = by_threshold(totals[self.counts])[:, 1]
+        return mean_over_thresholds(ratio(wrong, totals[IMAGES][:, np.newaxis]))
 
 
 @frozen
@@ -71,24 +82,14 @@ class FalsePositiveRateImage(Metric):
         """Check the score threshold."""
         check_score(self)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Classes that an image holds, others that were detected, and images."""
+        return ClassesSeen(self.score), IMAGES
+
+    def reduce(self, totals: Declared) -> Floats:
         """Absent classes that were detected over absent classes."""
-        columns = stats.per_unit(("absent", self.score), lambda: _absent(stats, self.score))
-        totals = weights @ columns
-        return ratio(totals[:, 1], totals[:, 0])
-
-
-def _absent(stats: Stats, score: float) -> Array:
-    """By image: classes that are absent, and those among them that were detected."""
-    s, classes, units = sides(stats), len(stats.facts["labels"]), len(stats)
-    present = np.unique(s.image.astype(np.int64) * classes + s.label)
-    kept = s.d_score >= score
-    detected = np.unique(s.d_image[kept].astype(np.int64) * classes + s.d_label[kept])
-    wrong = np.setdiff1d(detected, present, assume_unique=True)
-    columns = np.empty((units, 2))
-    columns[:, 0] = classes - np.bincount(present // classes, minlength=units) if classes else 0
-    columns[:, 1] = np.bincount(wrong // max(classes, 1), minlength=units)
-    return columns
+        seen = totals[ClassesSeen(self.score)]
+        return ratio(seen[:, 1], totals.facts.size(CLASS) * totals[IMAGES] - seen[:, 0])
 
 
 @frozen
@@ -112,8 +113,16 @@ class FalsePositiveRateCandidate(WorkingPoint):
     title = "False positive rate by candidate"
     better = "lower"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    @property
+    def counts(self) -> tuple[WorkingCounts, WorkingCounts]:
+        """What is counted: detections from the score on, and all."""
+        return WorkingCounts(self.iou, self.score, self.max_dets), WorkingCounts(self.iou, None, self.max_dets)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """False positives from the score on, and all."""
+        return self.counts
+
+    def reduce(self, totals: Declared) -> Floats:
         """Unmatched kept over unmatched."""
-        kept = F1(self.iou, self.score, None, self.max_dets).totals(stats, weights)
-        every = F1(self.iou, -1e300, None, self.max_dets).totals(stats, weights)
-        return mean_over_thresholds(ratio(kept[:, 1], every[:, 1]))
+        kept, every = (by_threshold(totals[need])[:, 1] for need in self.counts)
+        return mean_over_thresholds(ratio(kept, every))

@@ -9,15 +9,18 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.stats import Stats
+from steelyard.core.need import Work
+from steelyard.core.plan import POINT
+from steelyard.core.ranking import RankingBlock
+from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
 from steelyard.metrics.boxes.errors import KINDS, TITLES, ErrorCost
-from steelyard.metrics.boxes.matches import AREAS, IOUS, curves, matches, sides
-from steelyard.metrics.boxes.pairs import CROWD, BoxPairs
+from steelyard.metrics.boxes.matches import AREAS, CROWD, IOUS, STANDARD_AREAS, match_input, matches
+from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
 from steelyard.metrics.boxes.precision import AveragePrecision
-from steelyard.metrics.boxes.settings import STANDARD, class_names, class_of_places, matched
-from steelyard.metrics.boxes.tables import BACKGROUND, classes, confusion
+from steelyard.metrics.boxes.settings import STANDARD, class_names
+from steelyard.metrics.boxes.tables import BACKGROUND, classes, confusion, curves
 
 MOST_CURVES = 6
 MOST_CLASSES = 30
@@ -27,30 +30,24 @@ BINS = 25
 SHOWN_IOUS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
-def figures(pairs: BoxPairs, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+def figures(pairs: BoxPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures, each made when it is asked for."""
-    s = sides(stats)
-    if not len(s.image):
+    work = Work()
+    if not len(match_input(pairs, work).image):
         return {}
     return {
-        "pr_iou": lambda: pr_by_iou(stats),
-        "pr_class": lambda: pr_by_class(stats),
-        "ap_class": lambda: ap_by_class(stats),
-        "errors": lambda: errors(stats),
-        "scores": lambda: scores(stats),
-        "confusion": lambda: confusion_figure(stats),
+        "pr_iou": lambda: pr_by_iou(pairs, work),
+        "pr_class": lambda: pr_by_class(pairs, work),
+        "ap_class": lambda: ap_by_class(pairs, work),
+        "errors": lambda: errors(pairs, work),
+        "scores": lambda: scores(pairs, work),
+        "confusion": lambda: confusion_figure(pairs, work),
     }
 
 
-def _precision(stats: Stats) -> Array:
-    """Precision at 101 recalls: (thresholds, recalls, classes); nan for classes without truth."""
-    found, _ = matched(stats, STANDARD)
-    return stats.derived("page precision", lambda: curves(found, stats.weight, 100)[0])
-
-
-def pr_by_iou(stats: Stats) -> Figure:
+def pr_by_iou(pairs: BoxPairs, work: Work) -> Figure:
     """Precision against recall, the mean over classes, at several IoU thresholds."""
-    precision = _precision(stats)
+    precision = curves(pairs, work)[0].figure
     known = ~np.isnan(precision[0]).all(axis=0)
     recall = np.linspace(0, 1, precision.shape[1])
     columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
@@ -65,9 +62,9 @@ def pr_by_iou(stats: Stats) -> Figure:
     )  # fmt: skip
 
 
-def pr_by_class(stats: Stats) -> Figure:
+def pr_by_class(pairs: BoxPairs, work: Work) -> Figure:
     """Precision against recall at IoU 0.5 of the classes with the most objects."""
-    precision, table = _precision(stats)[0], classes(stats)
+    precision, table = curves(pairs, work)[0].figure[0], classes(pairs, work)
     order = np.argsort(-table.values[:, 0], kind="stable")
     shown = [int(k) for k in order[:MOST_CURVES] if table.values[k, 0] > 0]
     recall = np.linspace(0, 1, precision.shape[0])
@@ -83,9 +80,9 @@ def pr_by_class(stats: Stats) -> Figure:
     )  # fmt: skip
 
 
-def ap_by_class(stats: Stats) -> Figure:
+def ap_by_class(pairs: BoxPairs, work: Work) -> Figure:
     """AP of each class, the worst first."""
-    table = classes(stats)
+    table = classes(pairs, work)
     ap = table.values[:, 2]
     order = [int(k) for k in np.argsort(np.where(np.isnan(ap), np.inf, ap), kind="stable") if not np.isnan(ap[k])]
     more = f" The worst {MOST_BARS} of {len(order)}; the table has all." if len(order) > MOST_BARS else ""
@@ -101,32 +98,34 @@ def ap_by_class(stats: Stats) -> Figure:
     )
 
 
-def errors(stats: Stats) -> Figure:
+def errors(pairs: BoxPairs, work: Work) -> Figure:
     """What each kind of error costs."""
-    s, part = sides(stats), stats
+    detections, units = match_input(pairs, work).d_image, len(pairs.units)
     said = ""
-    if len(s.d_image) > MOST_LOOKED_AT:
-        step = int(np.ceil(len(s.d_image) / MOST_LOOKED_AT))
-        part = stats.take(np.arange(0, len(stats), step))
-        said = f" From every {step}th image: {len(part):,} of {len(stats):,}."
-    whole = part.whole()
+    if len(detections) > MOST_LOOKED_AT:
+        step = int(np.ceil(len(detections) / MOST_LOOKED_AT))
+        pairs, work = pairs.where(np.concatenate([pairs.truth_image, pairs.prediction_image]) % step == 0), Work()
+        said = f" From every {step}th image: {-(-units // step):,} of {units:,}."
     kinds = [kind for kind in KINDS if kind not in ("fp", "fn")]
-    costs = [float(ErrorCost(error=kind).reduce(part, whole)[0]) for kind in kinds]  # type: ignore[arg-type]
+    costs_of = [ErrorCost(error=kind) for kind in kinds]  # type: ignore[arg-type]
+    needs = dict.fromkeys(curve.ranking for metric in costs_of for curve in metric.curves)
+    totals = State.of(pairs, needs, work).totals(POINT)
+    costs = [float(totals.of(metric)[0]) for metric in costs_of]
     order = np.argsort([-c for c in costs], kind="stable")
     return Figure(
         "errors",
         "bars",
         "What errors cost",
         {"name": [TITLES[kinds[i]] for i in order], "value": [costs[i] for i in order]},
-        {"x": "AP at IoU 0.5 that mending would give"},
-        f"How much AP would rise if all errors of a kind were mended, each kind alone (TIDE).{said}",
+        {"x": "AP at IoU 0.5 that a repair would give"},
+        f"How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE).{said}",
     )
 
 
-def scores(stats: Stats) -> Figure:
+def scores(pairs: BoxPairs, work: Work) -> Figure:
     """How scores are spread over hits and false positives at IoU 0.5."""
-    m, which = matched(stats, 0.5)
-    hit, ignored = m.bit(which[0])
+    m = matches(pairs, work, IOUS, STANDARD_AREAS, 100)[0]
+    hit, ignored = m.bit(0)
     places = m.places() & ~ignored
     every = m.score[places]
     columns: dict[str, list[Any]] = {"low": [], "high": [], "count": [], "series": []}
@@ -144,9 +143,9 @@ def scores(stats: Stats) -> Figure:
     )  # fmt: skip
 
 
-def confusion_figure(stats: Stats) -> Figure:
+def confusion_figure(pairs: BoxPairs, work: Work) -> Figure:
     """The confusion matrix with background; of many classes, those that are confused most."""
-    table = confusion(stats)
+    table = confusion(pairs, work)
     counts, said = table.values, ""
     kept = np.arange(len(table.rows))
     if len(table.rows) > MOST_CLASSES + 1:
@@ -176,21 +175,23 @@ def confusion_figure(stats: Stats) -> Figure:
     )
 
 
-def class_metrics(stats: Stats) -> Mapping[str, Metric]:
-    """AP of each class; of many, those with the most objects."""
-    names = class_names(stats)
-    objects = np.bincount(sides(stats).label, minlength=len(names))
+def class_metrics(state: State) -> Mapping[str, Metric]:
+    """AP of each class; of many, those with the most objects, as far as the state says how many there are."""
+    axis = state.facts.axes[CLASS]
+    rankings = [block for block in state.blocks.values() if isinstance(block, RankingBlock)]
+    objects = np.diff(rankings[0].positives.begin) if rankings else np.ones(len(axis))
     kept = [k for k in np.argsort(-objects, kind="stable")[:MOST_CLASSES].tolist() if objects[k]]
-    return {names[k]: AveragePrecision(iou=STANDARD, only=stats.facts["labels"][k]) for k in sorted(kept)}
+    return {axis.shown[k]: AveragePrecision(iou=STANDARD, only=axis.ids[k]) for k in sorted(kept)}
 
 
-def listing(pairs: BoxPairs, stats: Stats) -> Listing:
+def listing(pairs: BoxPairs, state: State) -> Listing:
     """Every detection with the object it was matched to at IoU 0.5, then the objects that none was matched to."""
-    s, names = sides(stats), list(class_names(stats))
-    m = matches(stats, (0.5,), AREAS["all"], 65535)
+    work = Work()
+    s, names = match_input(pairs, work), list(class_names(pairs.facts))
+    m = matches(pairs, work, (0.5,), (AREAS["all"],), 65535)[0]
     places = np.flatnonzero(m.places())
     hit, ignored = (flags[places] for flags in m.bit(0))
-    label = class_of_places(m)[places]
+    label = m.label[places]
     taken = np.zeros(len(s.image), dtype=bool)
     taken[m.partner[places][hit]] = True
     missed = np.flatnonzero(~taken & ((s.flags & CROWD) == 0))
@@ -207,7 +208,7 @@ def listing(pairs: BoxPairs, stats: Stats) -> Listing:
         "detections",
         "Detections and missed objects",
         {
-            "image": Texts(joined(m.image[places], s.image[missed]), [str(u) for u in stats.units.tolist()]),
+            "image": Texts(joined(m.image[places], s.image[missed]), [str(u) for u in pairs.units.tolist()]),
             "class": Texts(joined(label, s.label[missed]), names),
             "outcome": Texts(
                 joined(outcome, np.full(len(missed), 3)), ["hit", "false positive", "on a crowd", "missed object"]

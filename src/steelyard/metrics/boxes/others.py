@@ -16,9 +16,20 @@ from steelyard import _native
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.frozen import frozen
-from steelyard.core.stats import Array, Stats
-from steelyard.metrics.boxes.matches import AREAS, IOUS, Matches, matches, ranked
-from steelyard.metrics.boxes.pairs import CROWD, LOST
+from steelyard.core.need import Work
+from steelyard.core.pairs import Array
+from steelyard.metrics.boxes.matches import (
+    AREAS,
+    CROWD,
+    IOUS,
+    LOST,
+    STANDARD_AREAS,
+    Matches,
+    MatchInput,
+    match_input,
+    match_objects,
+)
+from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.single import THRESHOLDS, hits_in_single, linspace_single
 
 NAMES = ("map", "map50", "map75", "map_small", "map_medium", "map_large")
@@ -119,9 +130,10 @@ TOOLS = {
 }
 
 
-def explain_tools(stats: Stats, names: Any) -> tuple[Explanation, ...]:
+def explain_tools(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
     """An explanation for each tool that is named."""
-    return tuple(explain(stats, tool) for tool in find_tools(names))
+    work = Work()
+    return tuple(explain(pairs, work, tool) for tool in find_tools(names))
 
 
 def find_tools(names: Any) -> list[Tool]:
@@ -136,18 +148,18 @@ def find_tools(names: Any) -> list[Tool]:
     return [TOOLS[name] for name in dict.fromkeys(wanted)]
 
 
-def explain(stats: Stats, tool: Tool) -> Explanation:
+def explain(pairs: BoxPairs, work: Work, tool: Tool) -> Explanation:
     """What the tool prints for these data, and what each of its settings does on its own."""
-    ours = values(stats, OURS)
+    ours = values(pairs, work, OURS)
     steps = []
     for f in fields(Way):
         theirs = getattr(tool.way, f.name)
         if theirs != f.default:
-            alone = values(stats, replace(OURS, **{f.name: theirs}))
+            alone = values(pairs, work, replace(OURS, **{f.name: theirs}))
             steps.append(
                 Step(f.metadata["title"], str(f.default), theirs, tool.why[f.name], {n: alone[n] for n in tool.prints})
             )
-    whole = values(stats, tool.way)
+    whole = values(pairs, work, tool.way)
     return Explanation(
         tool.name,
         tool.version,
@@ -158,14 +170,13 @@ def explain(stats: Stats, tool: Tool) -> Explanation:
     )
 
 
-def values(stats: Stats, way: Way) -> dict[str, float]:
+def values(pairs: BoxPairs, work: Work, way: Way) -> dict[str, float]:
     """The numbers that come of a way."""
-    made: dict[str, float] = stats.derived(("other way", way), lambda: _values(stats, way))
-    return made
+    return work.once(("other way", way), lambda: _values(match_input(pairs, work), way))
 
 
-def _values(stats: Stats, way: Way) -> dict[str, float]:
-    data = _prepared(stats, way)
+def _values(objects: MatchInput, way: Way) -> dict[str, float]:
+    data = _prepared(objects, way)
     ious = IOUS if way.ious == OURS.ious else tuple(map(float, THRESHOLDS))
     most = 100 if way.limit == OURS.limit else MOST
     if way.curve != OURS.curve and way.numbers != OURS.numbers and way.crowd == "left out":
@@ -173,16 +184,15 @@ def _values(stats: Stats, way: Way) -> dict[str, float]:
         made = _lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), way)
         return {**dict.fromkeys(NAMES, float("nan")), **made}
     found = {}
-    areas = ["all", "small", "medium", "large"] if way.curve == OURS.curve else ["all"]
-    for name in areas:
-        m = matches(data, ious, AREAS[name], most, quirks=way.zero_id != OURS.zero_id)
+    every = match_objects(data, ious, STANDARD_AREAS, most, lost=way.zero_id != OURS.zero_id)
+    for name, m in zip(AREAS, every, strict=True):
         if way.curve != OURS.curve:
             return {**dict.fromkeys(NAMES, float("nan")), **_lines(data, *_hits(data, m), way)}
         if way.ties != OURS.ties:
             m = _untied(data, m)
         single = way.recalls != OURS.recalls
         grid = linspace_single(0.0, 1.0, 101).astype(np.float64) if single else np.linspace(0.0, 1.0, 101)
-        precision = _native.box_curves(*ranked(m), m.thresholds, most, np.ones(len(data)), grid)[0]
+        precision = _native.box_curves(*_ranked(m), m.thresholds, most, np.ones(data.units), grid)[0]
         if name == "all":
             found = {"map": _mean(precision), "map50": _mean(precision[0]), "map75": _mean(precision[5])}
         else:
@@ -190,56 +200,52 @@ def _values(stats: Stats, way: Way) -> dict[str, float]:
     return found
 
 
+def _ranked(m: Matches) -> tuple[Array, ...]:
+    """The arguments that the kernel of curves takes."""
+    return m.begin, m.end, m.image, m.score, m.rank, m.hit, m.ignored, m.truth_begin, m.truth_image, m.counts
+
+
 def _mean(values: Array) -> float:
     flat = values[~np.isnan(values)]
     return float(np.mean(flat)) if len(flat) else float("nan")
 
 
-def _prepared(stats: Stats, way: Way) -> Stats:
+def _prepared(s: MatchInput, way: Way) -> MatchInput:
     """The same boxes, as the way takes them."""
-    e = dict(stats.events)
-    owner = stats.owner
     if way.numbers != OURS.numbers:
-        low = e["box"][:, :2].astype(np.float32)
-        high = (e["box"][:, :2] + e["box"][:, 2:]).astype(np.float32)
-        e["box"] = np.column_stack([low, high - low]).astype(np.float64)
-        e["score"] = e["score"].astype(np.float32).astype(np.float64)
+        score = s.d_score.astype(np.float32).astype(np.float64)
+        s = replace(s, box=_rounded(s.box), d_box=_rounded(s.d_box), d_score=score)
     if way.area != OURS.area:
-        e["area"] = e["box"][:, 2] * e["box"][:, 3]
-    keep = np.ones(len(owner), dtype=bool)
+        s = replace(s, area=s.box[:, 2] * s.box[:, 3])
+    truths, kept = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
     if way.crowd != OURS.crowd:
-        crowd = e["truth"] & ((e["flags"] & ~np.uint8(LOST)) != 0)
-        keep &= ~crowd if way.crowd == "left out" else True
-        e["flags"] = e["flags"] & np.uint8(LOST)
+        crowd = (s.flags & ~np.uint8(LOST)) != 0
+        truths = ~crowd if way.crowd == "left out" else truths
+        s = replace(s, flags=s.flags & np.uint8(LOST))
     if way.least != OURS.least:
-        keep &= e["truth"] | (e["score"] > LEAST)
+        kept = s.d_score > LEAST
     if way.limit != OURS.limit:
-        keep &= e["truth"] | (_rank_in_image(e, owner, keep) < KEPT)
-    rows = np.flatnonzero(keep)
-    if way.first != OURS.first:
-        truth = e["truth"][rows]
-        rows = np.concatenate([rows[truth][::-1], rows[~truth]])
-    return Stats(
-        stats.units,
-        stats.columns,
-        events={name: np.ascontiguousarray(column[rows]) for name, column in e.items()},
-        owner=np.ascontiguousarray(owner[rows]),
-        facts=stats.facts,
-        unify=stats.unify,
-    )
+        kept = kept & (_rank_in_image(s, kept) < KEPT)
+    rows = np.flatnonzero(truths)
+    return s.part(rows[::-1].copy() if way.first != OURS.first else rows, np.flatnonzero(kept))
 
 
-def _rank_in_image(e: Mapping[str, Array], owner: Array, keep: Array) -> Array:
+def _rounded(box: Array) -> Array:
+    low, high = box[:, :2].astype(np.float32), (box[:, :2] + box[:, 2:]).astype(np.float32)
+    return np.column_stack([low, high - low]).astype(np.float64)
+
+
+def _rank_in_image(s: MatchInput, kept: Array) -> Array:
     """The rank by falling score among the kept detections of an image, over all classes."""
-    rank = np.zeros(len(owner), dtype=np.int64)
-    rows = np.flatnonzero(~e["truth"] & keep)
-    order = rows[np.lexsort((-e["score"][rows], owner[rows]))]
-    starts = np.flatnonzero(np.diff(owner[order], prepend=-1))
+    rank = np.zeros(len(kept), dtype=np.int64)
+    rows = np.flatnonzero(kept)
+    order = rows[np.lexsort((-s.d_score[rows], s.d_image[rows]))]
+    starts = np.flatnonzero(np.diff(s.d_image[order], prepend=-1))
     rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     return rank
 
 
-def _hits(data: Stats, m: Matches) -> tuple[Array, Array, Array]:
+def _hits(data: MatchInput, m: Matches) -> tuple[Array, Array, Array]:
     """Detections by image and score, and bits of their hits and of where they are ignored."""
     rows = m.order[m.order >= 0]
     hit = np.zeros(len(m.order), dtype=np.uint32)
@@ -251,20 +257,18 @@ def _hits(data: Stats, m: Matches) -> tuple[Array, Array, Array]:
     return order, hit[order], ignored[order]
 
 
-def by_image(data: Stats) -> Array:
-    """Detections (counted from the first) by image and falling score: the order in which a validator sees them."""
-    truth = data.events["truth"]
-    return np.lexsort((-data.events["score"][~truth], data.owner[~truth]))
+def by_image(data: MatchInput) -> Array:
+    """Detections by image and falling score: the order in which a validator sees them."""
+    return np.lexsort((-data.d_score, data.d_image))
 
 
-def _lines(data: Stats, rows: Array, hit: Array, ignored: Array, way: Way) -> dict[str, float]:
+def _lines(data: MatchInput, rows: Array, hit: Array, ignored: Array, way: Way) -> dict[str, float]:
     """Average precision with straight lines between the points, over the classes that have truth."""
-    truth = data.events["truth"]
-    score, label = data.events["score"][~truth][rows], data.events["label"][~truth][rows]
+    score, label = data.d_score[rows], data.d_label[rows]
     turn = _sorted(score, way)
     hit, ignored, label = hit[turn], ignored[turn], label[turn]
-    counted = (data.events["flags"][truth] & CROWD) == 0
-    kinds, counts = np.unique(data.events["label"][truth][counted], return_counts=True)
+    counted = (data.flags & CROWD) == 0
+    kinds, counts = np.unique(data.label[counted], return_counts=True)
     ap = np.zeros((len(kinds), 10))
     for k, (kind, count) in enumerate(zip(kinds.tolist(), counts.tolist(), strict=True)):
         mine = label == kind
@@ -295,10 +299,10 @@ def _trapezoids(right: Array, seen: Array, count: int) -> float:
     return float(np.sum(np.diff(grid) * (heights[1:] + heights[:-1]) / 2.0))
 
 
-def _untied(data: Stats, m: Matches) -> Matches:
+def _untied(data: MatchInput, m: Matches) -> Matches:
     """The same matches with the detections of each class in the order of an unstable sort."""
     place = np.empty(len(m.order), dtype=np.int64)
-    turn = np.argsort(-data.events["score"][~data.events["truth"]][by_image(data)])
+    turn = np.argsort(-data.d_score[by_image(data)])
     place[by_image(data)[turn]] = np.arange(len(m.order))
     order = np.arange(len(m.order))
     for begin, end in zip(m.begin.tolist(), m.end.tolist(), strict=True):

@@ -1,9 +1,9 @@
-"""Truth and detections by image, and the stats that every metric of boxes is computed from."""
+"""Truth and detections by image: what the metrics of boxes are measured from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,14 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import BoxRecords, Column, Records, Schema, factorize
-from steelyard.core.stats import Stats
 from steelyard.core.task import Policy
 
-CROWD, LOST, DIFFICULT, IGNORED = 1, 2, 4, 8  # bits of the event column `flags`
-UNCOUNTED = CROWD | DIFFICULT | IGNORED
+CLASS = "class"  # the axis of the classes
 LARGEST = 1e12
 
 TRUTH = Schema(
@@ -63,6 +62,22 @@ class BoxPairs:
     coverage: Coverage
     kept: Array | None = None
 
+    @property
+    def weight(self) -> None:
+        """Every image weighs 1."""
+        return None
+
+    @cached_property
+    def facts(self) -> Facts:
+        """The classes, and what objects are compared by."""
+        compared_by = "boxes" if self.similarity is None else str(self.similarity[0])
+        return Facts({CLASS: Axis(tuple(self.labels.tolist()), self.label_names)}, {"similarity": compared_by})
+
+    @property
+    def similarity(self) -> tuple[Any, ...] | None:
+        """How objects are compared, where not by their boxes."""
+        return self.truth.likeness if isinstance(self.truth, BoxRecords) else None
+
     def by(self, name: str) -> tuple[Array, Array]:
         """The class of every box of both sides, or a column of the truth that is constant in each image."""
         if name == "label":
@@ -90,6 +105,10 @@ class BoxPairs:
     def where(self, keep: Array) -> BoxPairs:
         """The boxes that a mask over truth and then predictions keeps. All images stay."""
         return replace(self, kept=keep)
+
+    def alone(self, unit: int) -> BoxPairs:
+        """The boxes of one image. All images stay."""
+        return self.where(np.concatenate([self.truth_image, self.prediction_image]) == unit)
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> BoxPairs:
@@ -174,78 +193,3 @@ def boxes_of(records: Records) -> Array:
     ):  # fmt: skip
         return base
     return np.ascontiguousarray(np.stack([records[name] for name in ("x", "y", "w", "h")], axis=1), dtype=np.float64)
-
-
-def measure(pairs: BoxPairs) -> Stats:
-    """One event a box of either side, in the order of the input; the matching is made when a metric asks for it.
-
-    Masks and keypoints are events in a column `shape`, beside their boxes; `likeness` then says how they are compared.
-    """
-    truths, detections = len(pairs.truth), len(pairs.prediction)
-    box, found = boxes_of(pairs.truth), boxes_of(pairs.prediction)
-    flags = np.zeros(truths + detections, dtype=np.uint8)
-    if "crowd" in pairs.truth:
-        flags[:truths] = pairs.truth["crowd"]
-    if "difficult" in pairs.truth:
-        flags[:truths] |= np.where(pairs.truth["difficult"], DIFFICULT, 0).astype(np.uint8)
-    if isinstance(pairs.truth, BoxRecords) and pairs.truth.zero_id >= 0:
-        flags[pairs.truth.zero_id] |= LOST
-    area = pairs.truth["area"] if "area" in pairs.truth else box[:, 2] * box[:, 3]
-    d_area = pairs.prediction["area"] if "area" in pairs.prediction else np.zeros(detections)
-    events: dict[str, Any] = {
-        "truth": np.arange(truths + detections) < truths,
-        "label": np.concatenate([pairs.truth_label, pairs.prediction_label]),
-        "box": np.concatenate([box, found]),
-        "area": np.concatenate([area, d_area]),
-        "flags": flags,
-        "score": np.concatenate([np.zeros(truths), pairs.prediction["score"]]),
-    }
-    facts = {"labels": tuple(pairs.labels.tolist()), "label_names": pairs.label_names}
-    likeness = pairs.truth.likeness if isinstance(pairs.truth, BoxRecords) else None
-    if likeness is not None:
-        events["shape"] = np.concatenate([pairs.truth["shape"], pairs.prediction["shape"]])
-        flags[:truths][pairs.truth["ignored"]] |= IGNORED
-        facts["likeness"] = likeness
-    owner = np.concatenate([pairs.truth_image, pairs.prediction_image])
-    if pairs.kept is not None:
-        events = {name: column[pairs.kept] for name, column in events.items()}
-        owner = owner[pairs.kept]
-    return Stats(
-        pairs.units,
-        {"images": np.ones(len(pairs.units))},
-        events=events,
-        owner=owner,
-        facts=facts,
-        unify=unify,
-    )
-
-
-def unify(parts: Sequence[Stats]) -> list[Stats]:
-    """Give stats of different sets of classes the same codes."""
-    columns = [np.array(part.facts["labels"], dtype=None if part.facts["labels"] else np.int64) for part in parts]
-    if any(column.dtype.kind not in "iu" for column in columns):
-        columns = [column.astype(object) for column in columns]
-    labels, codes = factorize(*columns)
-    shown: dict[str, str] = {}
-    for part in parts:
-        names = part.facts["label_names"] or map(str, part.facts["labels"])
-        for label, name in zip(part.facts["labels"], names, strict=True):
-            if shown.setdefault(str(label), name) != name:
-                raise InputError(
-                    f"class '{label}' is called '{shown[str(label)]}' and '{name}'", remedy="Name each class alike."
-                )
-    named = any(part.facts["label_names"] for part in parts)
-    ids = tuple(labels.tolist())
-    facts = {"labels": ids, "label_names": tuple(shown[str(v)] for v in ids) if named else ()}
-    return [
-        Stats(
-            part.units,
-            part.columns,
-            events={**part.events, "label": code[part.events["label"]].astype(np.int32)},
-            owner=part.owner,
-            facts={**part.facts, **facts},
-            weight=part.weight,
-            unify=unify,
-        )
-        for part, code in zip(parts, codes, strict=True)
-    ]

@@ -5,21 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.core.metric import Metric
+from steelyard.core.need import Curve, Work
+from steelyard.core.plan import UNITS
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, Scene
-from steelyard.core.weights import EachUnit
-from steelyard.metrics.boxes.matches import AREAS, matches, sides
-from steelyard.metrics.boxes.pairs import BoxPairs, measure
+from steelyard.core.state import State
+from steelyard.metrics.boxes.matches import AREAS, match_input, matches
+from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.settings import class_names
 
 
 def scene(pairs: BoxPairs, unit: int, metric: Metric) -> Scene:
     """The image at place `unit`, matched at the metric's IoU (0.5 where it has several) from its score on."""
-    stats = measure(pairs).take(np.array([unit]))
+    alone, work = pairs.alone(unit), Work()
     iou, least = getattr(metric, "iou", 0.5), getattr(metric, "score", 0.0)
     iou = iou if isinstance(iou, float) else 0.5
     least = least if isinstance(least, float) else 0.0
     most = int(getattr(metric, "max_dets", 100) or 100)
-    found, both, names = matches(stats, (iou,), AREAS["all"], max(most, 100)), sides(stats), class_names(stats)
+    found = matches(alone, work, (iou,), (AREAS["all"],), max(most, 100))[0]
+    both, names = match_input(alone, work), class_names(pairs.facts)
     kept = np.flatnonzero(found.places() & (found.score >= least) & (found.rank < most))
     hit, ignored = found.bit(0)
     taken = set(found.partner[kept[hit[kept]]].tolist())
@@ -33,7 +36,8 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric) -> Scene:
         x, y, w, h = both.d_box[row].tolist()
         label = f"{names[both.d_label[row]]} {both.d_score[row]:.2f}"
         shapes.append(BoxShape("prediction", x, y, w, h, label, bool(hit[place] or ignored[place])))
-    value = float(metric.reduce(stats, EachUnit(1))[0])
+    needs = dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in metric.needs())
+    value = float(State.of(alone, needs, work).take(np.array([unit])).totals(UNITS).of(metric)[0])
     said = "undefined" if np.isnan(value) else f"{value:.4f}"
     return Scene(
         title=f"Image {pairs.units[unit]}: {metric.label} = {said}",

@@ -2,70 +2,77 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import field
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from steelyard import _native
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.need import Work
+from steelyard.core.pairs import Array
+from steelyard.core.ranking import RankingBlock
 from steelyard.core.spec import Range, render_value
-from steelyard.core.stats import Array, Stats
-from steelyard.core.weights import Floats, Plain, Weights
-from steelyard.metrics.boxes.matches import Matches, curves, figures, told
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats
+from steelyard.metrics.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_input, match_objects
+from steelyard.metrics.boxes.pairs import BoxPairs
+from steelyard.metrics.boxes.ranking import (
+    ALONE,
+    GRIDS,
+    FigureValues,
+    RankingFigure,
+    RankingSummary,
+    detections,
+    ranking_of,
+)
 from steelyard.metrics.boxes.settings import (
     STANDARD,
     STANDARD_MOST,
     AreaSetting,
-    area_of,
     check_area,
     check_ious,
     check_most,
-    label_code,
-    matched,
 )
 
 Kind = Literal["coco", "voc", "voc11", "step"]
 Rule = Literal["coco", "voc"]
+Read = tuple[RankingFigure, tuple[int, ...]]  # a curve, and the places of the thresholds that are averaged
 
 
-def mean_defined(values: Array) -> float:
-    """The mean of what is defined, added up as the reference does (one flat array); nan where nothing is."""
-    flat = values[~np.isnan(values)]
-    return float(np.mean(flat)) if len(flat) else float("nan")
+def _figure(
+    kind: str, iou: float | Range, area: AreaSetting, most: int, rule: str = "coco", label: str | int | None = None
+) -> Read:
+    """What is read for an average over thresholds. A kind that walks all detections is read at one, if that is all."""
+    ranking, place, places = detections(iou, area, most, rule)
+    if kind in ALONE and len(places) == 1:
+        return RankingFigure(ranking, kind, place, most, places[0], label), (0,)
+    return RankingFigure(ranking, kind, place, most, None, label), places
 
 
-def average_precision(
-    stats: Stats,
-    weights: Weights,
-    iou: float | Range,
-    area: AreaSetting,
-    most: int,
-    kind: str = "coco",
-    rule: str = "coco",
-    label: str | int | None = None,
-) -> Floats:
-    """Average precision for each row of weights: the mean over thresholds and over classes that have truth."""
-    found, which = matched(stats, iou, area, most, rule)
-    code = label_code(stats, label)
-    if kind == "coco" and isinstance(weights, Plain):
-        precision = _curves(stats, weights, found, most)[0]
-        chosen = precision[which] if code is None else precision[which][:, :, code]
-        return np.array([mean_defined(chosen)])
-    value = _figures(stats, weights, found, most, kind, code)[0]
-    return np.asarray(value[:, which].mean(axis=1))
+@frozen
+class _Averaged(Metric):
+    """A mean over thresholds and classes of a figure along the ranking."""
 
+    leans = True
+    reference = "pycocotools 2.0.11"
 
-def _curves(stats: Stats, weights: Plain, found: Matches, most: int) -> tuple[Array, Array, Array]:
-    return stats.under(weights, ("curves", id(found), most), lambda: curves(found, weights.array, most))
+    @property
+    @abstractmethod
+    def figure(self) -> Read:
+        """What is read."""
 
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections."""
+        return (self.figure[0],)
 
-def _figures(
-    stats: Stats, weights: Weights, found: Matches, most: int, kind: str, code: int | None
-) -> tuple[Floats, Floats]:
-    key = ("figures", id(found), most, kind, code)
-    return stats.under(weights, key, lambda: figures(found, weights, most, kind, label=code))
+    def reduce(self, totals: Declared) -> Floats:
+        """Mean over classes and thresholds."""
+        curve, places = self.figure
+        values: FigureValues = totals[curve]
+        return values.mean_figure(places)
 
 
 def _sized(title: str, area: AreaSetting) -> str:
@@ -75,7 +82,7 @@ def _sized(title: str, area: AreaSetting) -> str:
 
 
 @frozen
-class AveragePrecision(Metric):
+class AveragePrecision(_Averaged):
     r"""Average precision at one IoU threshold: the mean, over classes, of the area under precision against recall.
 
     $\mathrm{AP} = \frac{1}{K} \sum_k \int_0^1 p_k(r)\,dr$
@@ -98,8 +105,6 @@ class AveragePrecision(Metric):
 
     name = "ap"
     title = "Average precision"
-    reference = "pycocotools 2.0.11"
-    leans = True
 
     kind: Kind = "coco"
     iou: float | Range = 0.5
@@ -121,13 +126,14 @@ class AveragePrecision(Metric):
         check_area(self, self.area)
         check_most(self, "max_dets")
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Mean over classes and thresholds."""
-        return average_precision(stats, weights, self.iou, self.area, self.max_dets, self.kind, self.rule, self.only)
+    @property
+    def figure(self) -> Read:
+        """The area of its kind."""
+        return _figure(self.kind, self.iou, self.area, self.max_dets, self.rule, self.only)
 
 
 @frozen
-class MeanAveragePrecision(Metric):
+class MeanAveragePrecision(_Averaged):
     r"""Mean average precision over IoU 0.5 to 0.95: the number that COCO ranks by.
 
     $\mathrm{mAP} = \frac{1}{10} \sum_{t = 0.5}^{0.95} \frac{1}{K} \sum_k \mathrm{AP}_k(t)$
@@ -148,8 +154,6 @@ class MeanAveragePrecision(Metric):
 
     name = "map"
     title = "mAP, IoU 0.5:0.95"
-    reference = "pycocotools 2.0.11"
-    leans = True
 
     iou: float | Range = STANDARD
     area: AreaSetting = "all"
@@ -173,29 +177,36 @@ class MeanAveragePrecision(Metric):
         """Name the thresholds and the area."""
         return _sized(f"mAP, IoU {render_value(self.iou)}", self.area)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Mean over classes and thresholds."""
-        return average_precision(stats, weights, self.iou, self.area, self.max_dets, self.kind)
+    @property
+    def figure(self) -> Read:
+        """The area of its kind."""
+        return _figure(self.kind, self.iou, self.area, self.max_dets)
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    @property
+    def summary(self) -> RankingSummary:
+        """What the notes are about."""
+        return RankingSummary(detections(self.iou, self.area, self.max_dets, "coco")[0])
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections, and what it holds where notes tell of it."""
+        return (*super().needs(), *((self.summary,) if self.area == "all" else ()))
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """False positives in classes without truth, which no AP sees; and equal scores, whose order is the input's."""
         if self.area != "all":
             return ()
-        found, _ = matched(stats, self.iou, self.area, self.max_dets)
-        return tuple(filter(None, (_hidden(found), _ties(found))))
+        every, has_truth, equal = totals[self.summary]
+        return tuple(filter(None, (_hidden(every[has_truth == 0]), _ties(int(equal.sum())))))
 
 
-def _hidden(found: Matches) -> str:
-    every, has_truth, _ = told(found)
-    sizes = every[has_truth == 0]
+def _hidden(sizes: Array) -> str:
     hidden, classes = int(sizes.sum()), int(np.count_nonzero(sizes))
     if not hidden:
         return ""
     return f"{hidden:,} detections are of {classes:,} classes without truth: all wrong, and no AP counts them."
 
 
-def _ties(found: Matches) -> str:
-    ties = int(told(found)[2].sum())
+def _ties(ties: int) -> str:
     if not ties:
         return ""
     if ties == 1:
@@ -204,12 +215,10 @@ def _ties(found: Matches) -> str:
 
 
 @frozen
-class _AtThreshold(Metric):
+class _AtThreshold(_Averaged):
     """mAP at one threshold."""
 
     iou: ClassVar[float]
-    reference = "pycocotools 2.0.11"
-    leans = True
 
     area: AreaSetting = "all"
     max_dets: int = 100
@@ -224,9 +233,10 @@ class _AtThreshold(Metric):
         """Name the area."""
         return _sized(self.title, self.area)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Mean over classes."""
-        return average_precision(stats, weights, self.iou, self.area, self.max_dets)
+    @property
+    def figure(self) -> Read:
+        """The area at 101 recalls."""
+        return _figure("coco", self.iou, self.area, self.max_dets)
 
 
 @frozen
@@ -310,31 +320,39 @@ class AverageRecall(Metric):
         """Name the number of detections and the area."""
         return _sized(f"Average recall, {self.max_dets} detections", self.area)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    @property
+    def figure(self) -> Read:
+        """The recall of all detections that count. The usual number shares a curve with average precision."""
+        kind = "coco" if self.max_dets == STANDARD_MOST else "recall"
+        return _figure(kind, self.iou, self.area, self.max_dets)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections."""
+        return (self.figure[0],)
+
+    def reduce(self, totals: Declared) -> Floats:
         """Mean over classes and thresholds."""
-        found, which = matched(stats, self.iou, self.area, self.max_dets)
-        if isinstance(weights, Plain):
-            return np.array([mean_defined(_curves(stats, weights, found, self.max_dets)[1][which])])
-        shared = self.max_dets == STANDARD_MOST  # with the average precision of the same area
-        recall = _figures(stats, weights, found, self.max_dets, "coco" if shared else "recall", None)[1]
-        return np.asarray(recall[:, which].mean(axis=1))
+        curve, places = self.figure
+        values: FigureValues = totals[curve]
+        return values.mean_recall(places)
 
 
-def reference_arrays(stats: Stats, *, quirks: bool = True, most: tuple[int, ...] = (1, 10, 100)) -> dict[str, Array]:
+def reference_arrays(pairs: BoxPairs, *, quirks: bool = True, most: tuple[int, ...] = (1, 10, 100)) -> dict[str, Array]:
     """The whole arrays that pycocotools' `accumulate` makes: precision, recall and scores, with -1 for undefined.
 
     Shapes are (thresholds, recalls, classes, areas, most detections), recall without the second. `quirks=True` loses
     the annotation with id 0 as the reference does.
     """
-    from steelyard.metrics.boxes.matches import AREAS, IOUS, matches
+    objects = match_objects(match_input(pairs, Work()), IOUS, STANDARD_AREAS, max(most), lost=quirks)
+    ranking, need = ranking_of(objects), detections(STANDARD, "all", max(most), "coco")[0]
+    weights = np.ones(len(pairs.units))
 
-    parts = [
-        [
-            curves(matches(stats, IOUS, area_of(area), max(most), quirks=quirks), np.ones(len(stats)), m)
-            for m in most
-        ]
-        for area in AREAS
-    ]  # fmt: skip
+    def curves(block: RankingBlock, area: int, m: int) -> tuple[Array, Array, Array]:
+        columns = RankingFigure(need, "coco", area, m).columns(block)
+        read: tuple[Array, Array, Array] = _native.box_curves(*columns, weights, GRIDS["coco"])
+        return read
+
+    parts = [[curves(ranking, area, m) for m in most] for area in range(len(AREAS))]
     arrays = {}
     for i, name in enumerate(("precision", "recall", "scores")):
         stacked = np.stack([np.stack([part[i] for part in row], axis=-1) for row in parts], axis=-2)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.facts import Facts
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.spec import Range, render_value
-from steelyard.core.stats import Array, Stats
-from steelyard.metrics.boxes.matches import AREAS, IOUS, Area, Matches, matches
+from steelyard.metrics.boxes.matches import AREAS, IOUS, Area
+from steelyard.metrics.boxes.pairs import CLASS
 
 STANDARD = Range(0.5, 0.95)
 MOST_THRESHOLDS = 32
@@ -69,39 +71,24 @@ def area_of(area: AreaSetting) -> Area:
     return float(area[0]), float(area[1])
 
 
-def matched(
-    stats: Stats, iou: float | Range, area: AreaSetting = "all", most: int = STANDARD_MOST, rule: str = "coco"
-) -> tuple[Matches, list[int]]:
-    """Matches that hold the thresholds asked for, and which of theirs those are.
-
-    Thresholds of the standard grid are served from one matching on all of it.
-    """
+@cache
+def on_grid(iou: float | Range) -> tuple[float | Range, tuple[int, ...]]:
+    """The thresholds to match at, and which of them are asked for: those of the standard grid share one matching."""
     asked = thresholds(iou)
     places = [int(np.argmin(np.abs(np.array(IOUS) - t))) for t in asked]
-    standard = all(abs(IOUS[i] - t) < 1e-12 for i, t in zip(places, asked, strict=True))
-    found = matches(stats, IOUS if standard else asked, area_of(area), max(most, STANDARD_MOST), rule)
-    return found, places if standard else list(range(len(asked)))
+    if all(abs(IOUS[i] - t) < 1e-12 for i, t in zip(places, asked, strict=True)):
+        return STANDARD, tuple(places)
+    return iou, tuple(range(len(asked)))
 
 
-def class_names(stats: Stats) -> tuple[str, ...]:
+def class_names(facts: Facts) -> tuple[str, ...]:
     """What the classes are called: their names, or else their ids."""
-    return tuple(stats.facts["label_names"] or map(str, stats.facts["labels"]))
+    return facts.axes[CLASS].shown
 
 
-def label_code(stats: Stats, label: str | int | None) -> int | None:
+def class_code(facts: Facts, label: str | int) -> int:
     """The class that a setting names, by its name or its id."""
-    if label is None:
-        return None
-    ids = [str(v) for v in stats.facts["labels"]]
-    names = list(class_names(stats))
-    for known in (names, ids):
-        if str(label) in known:
-            return known.index(str(label))
-    raise InputError(f"there is no class '{label}'", remedy=nearest(str(label), names))
-
-
-def class_of_places(m: Matches) -> Array:
-    """The class of every place of the matches."""
-    starts = np.zeros(len(m.order) + 1, dtype=np.int64)
-    np.add.at(starts, m.begin, 1)
-    return np.cumsum(starts[:-1]) - 1
+    code = facts.axes[CLASS].find(label)
+    if code < 0:
+        raise InputError(f"there is no class '{label}'", remedy=nearest(str(label), class_names(facts)))
+    return code

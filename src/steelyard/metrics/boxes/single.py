@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.core.stats import Array, Stats
+from steelyard.core.pairs import Array
+from steelyard.metrics.boxes.matches import MatchInput
 
 
 def linspace_single(start: float, stop: float, points: int) -> Array:
@@ -23,16 +24,11 @@ EPSILON = np.float32(1e-7)  # in the denominator of the IoU
 THRESHOLDS = linspace_single(0.5, 0.95, 10)
 
 
-def hits_in_single(data: Stats) -> tuple[Array, Array]:
+def hits_in_single(data: MatchInput) -> tuple[Array, Array]:
     """Bits of hits, and the detections they belong to, by image and falling score."""
-    e, truth = data.events, data.events["truth"]
-    low = e["box"][:, :2].astype(np.float32)
-    high = low + e["box"][:, 2:].astype(np.float32)
-    corners = np.concatenate([low, high], axis=1)
-    order = np.lexsort((-e["score"][~truth], data.owner[~truth]))
-    d_owner, d_label, d_box = data.owner[~truth][order], e["label"][~truth][order], corners[~truth][order]
-    t_order = np.argsort(data.owner[truth], kind="stable")
-    t_owner, t_label, t_box = data.owner[truth][t_order], e["label"][truth][t_order], corners[truth][t_order]
+    order, t_order = np.lexsort((-data.d_score, data.d_image)), np.argsort(data.image, kind="stable")
+    d_owner, d_label, d_box = data.d_image[order], data.d_label[order], _corners(data.d_box)[order]
+    t_owner, t_label, t_box = data.image[t_order], data.label[t_order], _corners(data.box)[t_order]
     bits = np.zeros(len(order), dtype=np.uint32)
     images = np.intersect1d(d_owner, t_owner)
     d_begin, d_end = np.searchsorted(d_owner, images), np.searchsorted(d_owner, images, side="right")
@@ -41,6 +37,11 @@ def hits_in_single(data: Stats) -> tuple[Array, Array]:
         # the truths stand in reverse where equals are to be taken from the front: turn them back
         bits[a:b] = _image(d_box[a:b], d_label[a:b], t_box[c:d][::-1], t_label[c:d][::-1])
     return bits, order
+
+
+def _corners(box: Array) -> Array:
+    low = box[:, :2].astype(np.float32)
+    return np.concatenate([low, low + box[:, 2:].astype(np.float32)], axis=1)
 
 
 def _image(boxes: Array, labels: Array, truths: Array, kinds: Array) -> Array:

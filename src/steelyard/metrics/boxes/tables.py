@@ -6,29 +6,47 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from steelyard.core.stats import Stats
+from steelyard.core.need import Work
+from steelyard.core.pairs import Array
+from steelyard.core.plan import POINT
+from steelyard.core.state import State
 from steelyard.core.table import Table
-from steelyard.metrics.boxes.matches import AREAS, IOUS, curves, matches, native_match, sides
-from steelyard.metrics.boxes.pairs import UNCOUNTED
-from steelyard.metrics.boxes.settings import STANDARD, class_names, class_of_places, matched
+from steelyard.metrics.boxes.matches import AREAS, IOUS, STANDARD_AREAS, UNCOUNTED, match_input, matches, native_match
+from steelyard.metrics.boxes.pairs import BoxPairs
+from steelyard.metrics.boxes.ranking import FigureValues, RankingFigure, RankingSummary, detections
+from steelyard.metrics.boxes.settings import STANDARD, class_names, on_grid, thresholds
 
 BACKGROUND = "(background)"
 
 
-def tables(stats: Stats) -> Mapping[str, Callable[[], Table]]:
+def tables(pairs: BoxPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """The tables by name; each is made when it is asked for."""
-    return {"classes": lambda: classes(stats), "confusion": lambda: confusion(stats)}
+    work = Work()
+    return {"classes": lambda: classes(pairs, work), "confusion": lambda: confusion(pairs, work)}
 
 
-def classes(stats: Stats) -> Table:
-    """One row a class: objects, detections, AP, AP at 0.5 and 0.75, recall of all detections."""
-    found, _ = matched(stats, STANDARD)
-    precision, recall, _ = curves(found, stats.weight, 100)
-    names = class_names(stats)
-    objects = [found.counts[a:b].sum() for a, b in zip(found.truth_begin[:-1], found.truth_begin[1:], strict=True)]
+def curves(pairs: BoxPairs, work: Work) -> tuple[FigureValues, Array, Array]:
+    """Precision at 101 recalls and the recall, objects and detections by class, at the standard thresholds."""
+
+    def make() -> tuple[FigureValues, Array, Array]:
+        need, _, _ = detections(STANDARD, "all", 100, "coco")
+        state = State.of(pairs, [need], work)
+        totals = state.totals(POINT)
+        block = need.measure(pairs, work)
+        counted = np.concatenate([[0], np.cumsum(block.positives.columns["counted0"])])[block.positives.begin]
+        return totals[RankingFigure(need, "coco")], np.diff(counted), totals[RankingSummary(need)][0]
+
+    return work.once("curves", make)
+
+
+def classes(pairs: BoxPairs, work: Work) -> Table:
+    """One row per class: objects, detections, AP, AP at 0.5 and 0.75, recall of all detections."""
+    read, objects, found = curves(pairs, work)
+    precision, recall = read.figure, read.recall
+    names = class_names(pairs.facts)
     columns = (
-        np.array(objects, dtype=float),
-        (found.end - found.begin).astype(float),
+        objects.astype(float),
+        found.astype(float),
         precision.mean(axis=(0, 1)),
         precision[0].mean(axis=0),
         precision[IOUS.index(0.75)].mean(axis=0),
@@ -39,32 +57,32 @@ def classes(stats: Stats) -> Table:
     return Table("classes", "Average precision by class", "class", names, heads, values)
 
 
-def confusion(stats: Stats, iou: float = 0.5, score: float = 0.5, max_dets: int = 100) -> Table:
+def confusion(pairs: BoxPairs, work: Work, iou: float = 0.5, score: float = 0.5, max_dets: int = 100) -> Table:
     """The confusion matrix with background: counts, truth by prediction.
 
     The last row holds detections on background, the last column missed objects. The diagonal are the true positives of
     `precision` and `recall`, matched within the class; then a detection left over takes an object left over of another
     class that it overlaps with IoU >= `iou`, highest score first.
     """
-    m, which = matched(stats, iou, "all", max_dets)
-    s, classes = sides(stats), len(stats.facts["labels"])
-    names = class_names(stats)
+    levels, places = on_grid(iou)
+    m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, max(max_dets, 100))[0]
+    s, names = match_input(pairs, work), class_names(pairs.facts)
+    classes = s.classes
     kept = m.places() & (m.score >= score) & (m.rank < max_dets)
-    hit, ignored = m.bit(which[0])
-    label = class_of_places(m)
+    hit, ignored = m.bit(places[0])
+    label = m.label
     table = np.zeros((classes + 1, classes + 1), dtype=np.int64)
     np.add.at(table, (label[kept & hit], label[kept & hit]), 1)
 
-    single = matches(stats, (float(iou),), AREAS["all"], max(max_dets, 100))
+    single = matches(pairs, work, (float(iou),), (AREAS["all"],), max(max_dets, 100))[0]
     paired = single.places() & (single.score >= score) & (single.rank < max_dets) & single.bit(0)[0]
     taken = np.zeros(len(s.image), dtype=bool)
     taken[single.partner[paired]] = True
     truths = np.flatnonzero(~taken & ((s.flags & UNCOUNTED) == 0) & (s.area <= AREAS["all"][1]))
     rest = m.order[kept & ~hit & ~ignored]
     rest = rest[np.argsort(-s.d_score[rest], kind="stable")]
-    found = native_match(
-        s.part(truths, rest), len(stats), 1, [float(iou)], [[0.0, np.inf]], 65535, voc=False, pairs=True
-    )
+    left = s.part(truths, rest).of_one_class()
+    found = native_match(left, [float(iou)], [[0.0, np.inf]], 65535, voc=False, pairs=True)
     order, partner = found[2], found[8]
     used = order >= 0
     predicted, partner = s.d_label[rest[order[used]]], partner[used]

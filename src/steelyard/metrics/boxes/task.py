@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from steelyard.core.options import Option
 from steelyard.core.task import Task
-from steelyard.metrics.boxes.by_class import BY_CLASS
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
@@ -19,7 +18,7 @@ from steelyard.metrics.boxes.false_positives import (
     FalsePositiveRateImage,
     FalsePositivesPerImage,
 )
-from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, join, measure
+from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, join
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
     AverageRecall,
@@ -58,7 +57,6 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     join=join,
-    measure=measure,
     metrics=(
         MeanAveragePrecision,
         MeanAveragePrecision50,
@@ -99,5 +97,4 @@ TASK = Task(
     reader="boxes",
     views="steelyard.metrics.boxes.views",
     checks="steelyard.checks.catalogue_boxes",
-    by_class=BY_CLASS,
 )

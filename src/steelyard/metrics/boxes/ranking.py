@@ -1,0 +1,359 @@
+"""Detections of all images by class and falling score, and what is read along them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
+from steelyard.core.facts import Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.need import Ranking, Work
+from steelyard.core.pairs import Array
+from steelyard.core.ranking import Grouped, RankingBlock
+from steelyard.core.spec import Range
+from steelyard.core.weights import EachUnit, Floats, GivenRows, Role, Weights
+from steelyard.metrics.boxes.approximate import bounds, counted
+from steelyard.metrics.boxes.matches import STANDARD_AREAS, Area, Matches, matches
+from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
+from steelyard.metrics.boxes.settings import AreaSetting, area_of, class_code, on_grid, thresholds
+
+CODES = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6, "tide": 1}
+GRIDS = {
+    "coco": np.linspace(0.0, 1.0, 101),
+    "voc11": np.linspace(0.0, 1.0, 11),
+    "lamr": np.logspace(-2.0, 0.0, 9),  # false positives per image
+    "tide": np.arange(101) / 100,
+}
+ENDS = np.linspace(0.0, 1.0, 2)
+CURVES = 7  # among the kinds of native/streams.cpp
+COUNTED = ("coco", "voc11", "tide", "step", "recall")  # figures that have a faster way with drawn counts
+ALONE = ("voc", "step", "lamr")  # figures that are read at the thresholds asked for only: every one is a walk
+FEW_IMAGES = 64  # that are scored alone at a time
+STANDARD_AREA = "standard"  # the four areas of COCO, matched together
+
+
+@frozen
+class Detections(Ranking):
+    """Detections with score, rank in their image, and for each area a bit for each IoU: a hit, or ignored.
+
+    Positives are the truths, with a flag for each area: counted.
+    """
+
+    name = "boxes.detections"
+
+    iou: float | Range
+    area: str | Area
+    max_dets: int
+    rule: str
+
+    @property
+    def areas(self) -> tuple[Area, ...]:
+        """The areas that are matched together."""
+        return STANDARD_AREAS if isinstance(self.area, str) else (self.area,)
+
+    @property
+    def levels(self) -> int:
+        """How many IoUs there are."""
+        return len(thresholds(self.iou))
+
+    def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
+        """The matches by class."""
+        return ranking_of(matches(pairs, work, thresholds(self.iou), self.areas, self.max_dets, self.rule))
+
+
+def ranking_of(every: Sequence[Matches]) -> RankingBlock:
+    """Matches as a ranking; one set of matches for each area."""
+    first = every[0]
+    sizes = first.end - first.begin
+    begin = np.concatenate([[0], np.cumsum(sizes)])
+    rows: Any = slice(None)
+    if begin[-1] < len(first.order):  # detections beyond the most of an image left places unused
+        rows = np.arange(int(begin[-1])) + np.repeat(first.begin - begin[:-1], sizes)
+    bits = np.uint16 if first.thresholds <= 16 else np.uint32
+    events = {"score": first.score[rows], "rank": first.rank[rows]}
+    positives = {}
+    for number, m in enumerate(every):
+        events[f"hit{number}"] = m.hit[rows].astype(bits)
+        events[f"ignored{number}"] = m.ignored[rows].astype(bits)
+        positives[f"counted{number}"] = m.counts
+    return RankingBlock(
+        CLASS, Grouped(begin, first.image[rows], events), Grouped(first.truth_begin, first.truth_image, positives)
+    )
+
+
+def detections(
+    iou: float | Range, area: AreaSetting, max_dets: int, rule: str
+) -> tuple[Detections, int, tuple[int, ...]]:
+    """The ranking that serves some settings, the place of the area in it, and the places of the IoUs."""
+    levels, places = on_grid(iou)
+    ends = area_of(area)
+    standard = ends in STANDARD_AREAS
+    need = Detections(levels, STANDARD_AREA if standard else ends, max(max_dets, 100), rule)
+    return need, STANDARD_AREAS.index(ends) if standard else 0, places
+
+
+@frozen
+class FigureValues:
+    """A figure and the recall at each IoU: (rows, IoUs).
+
+    Under the plain weights the figure is what precision is at each recall, as the reference has it: (IoUs, recalls,
+    classes), and recall is (IoUs, classes).
+    """
+
+    figure: Array
+    recall: Array
+
+    def mean_figure(self, places: Sequence[int]) -> Floats:
+        """The mean over some of the IoUs, for each row."""
+        return _mean(self.figure, places, self.figure.ndim == 3)
+
+    def mean_recall(self, places: Sequence[int]) -> Floats:
+        """The mean recall over some of the IoUs, for each row."""
+        return _mean(self.recall, places, self.figure.ndim == 3)
+
+
+def _mean(values: Array, places: Sequence[int], curves: bool) -> Floats:
+    chosen = list(places)
+    return np.array([mean_defined(values[chosen])]) if curves else np.asarray(values[:, chosen].mean(axis=1))
+
+
+def mean_defined(values: Array) -> float:
+    """The mean of what is defined, added up as the reference does (one flat array); nan where nothing is."""
+    flat = values[~np.isnan(values)]
+    return float(np.mean(flat)) if len(flat) else float("nan")
+
+
+@frozen
+class RankingFigure(GroupCurve):
+    """A figure along the ranking of each class, and the recall: the mean over the classes that have truth.
+
+    `figure` names it: the kinds of average precision, "recall" alone, "lamr", or "tide", which is TIDE's average
+    precision. `at` reads it at one of the IoUs; None at all of them. `label` reads one class.
+    """
+
+    ranking: Any
+    figure: str
+    area: int = 0
+    max_dets: int = 100
+    at: int | None = None
+    label: str | int | None = None
+
+    @property
+    def levels(self) -> int:
+        """At how many IoUs it is read."""
+        return self.ranking.levels if self.at is None else 1
+
+    @property
+    def grid(self) -> Array:
+        """The points that the figure is read at."""
+        return GRIDS.get(self.figure, ENDS)
+
+    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> FigureValues:
+        """All classes, or the one."""
+        if self.label is not None:
+            block = block.one(class_code(facts, self.label))
+        return FigureValues(*self._read(block, weights))
+
+    def _read(self, block: RankingBlock, weights: Weights) -> tuple[Array, Array]:
+        if self._by_recall(weights.role):
+            row = next(weights.blocks())[0]
+            precision, recall, _ = _native.box_curves(*self.columns(block), row, GRIDS["coco"])
+            return precision, recall
+        if weights.role is Role.UNITS and weights.units > FEW_IMAGES:
+            return self._each_image(block, cast(EachUnit, weights))
+        given, code, left = self.columns(block), CODES[self.figure], weights.rows
+        counts = weights.counts() if self.figure in COUNTED else None
+        made: list[tuple[Floats, Floats]] = []
+        if counts is None:
+            for rows in weights.blocks():
+                made.append(_native.box_figures(*given, np.ascontiguousarray(rows), code, self.grid))
+        else:
+            for some in counts:
+                rows_here = min(left, 32 * len(some))
+                made.append(_native.box_draws(*given, some, rows_here, code, self.grid))
+                left -= rows_here
+        return np.concatenate([one[0] for one in made]), np.concatenate([one[1] for one in made])
+
+    def _by_recall(self, role: Role) -> bool:
+        """Whether precision is read at each recall, as the reference does for its numbers."""
+        return self.figure in ("coco", "recall") and role in (Role.POINT, Role.COUNT)
+
+    def _each_image(self, block: RankingBlock, weights: EachUnit) -> tuple[Array, Array]:
+        """Every image alone, a few at a time: a walk then meets only what those images hold."""
+        made = [(np.zeros((0, self.levels)),) * 2]
+        start = weights.start
+        for part in block.runs(start, weights.stop, FEW_IMAGES):
+            count = min(FEW_IMAGES, weights.stop - start)
+            made.append(self._read(part, EachUnit(count)))
+            start += count
+        return np.concatenate([one[0] for one in made]), np.concatenate([one[1] for one in made])
+
+    def bits(self, columns: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Hits and ignored, a bit for each IoU that is read."""
+        hit, ignored = columns[f"hit{self.area}"], columns[f"ignored{self.area}"]
+        if self.at is not None:
+            hit, ignored = (hit >> self.at) & 1, (ignored >> self.at) & 1
+        return hit.astype(np.uint32), ignored.astype(np.uint32)
+
+    def columns(self, block: RankingBlock) -> tuple[Any, ...]:
+        """What the kernels of curves and figures take."""
+        e, p = block.events, block.positives
+        return (
+            e.begin[:-1], e.begin[1:], e.unit, e.columns["score"], e.columns["rank"], *self.bits(e.columns),
+            p.begin, p.unit, p.columns[f"counted{self.area}"], self.levels, self.max_dets,
+        )  # fmt: skip
+
+    def groups(self, facts: Facts) -> Sequence[int] | None:
+        """The one class, or all."""
+        return None if self.label is None else [class_code(facts, self.label)]
+
+    def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
+        """One class. Most are in few images: the weights of those are enough, unless all images count."""
+        counts = self.figure in COUNTED and weights.counts() is not None
+        if counts or self.figure == "lamr" or weights.role in (Role.POINT, Role.COUNT):
+            return self._read(block, weights)
+        used, own = block.own_units
+        return self._read(own, GivenRows(np.concatenate([rows[:, used] for rows in weights.blocks()]), weights.role))
+
+    def join(self, parts: Iterator[Arrays]) -> FigureValues:
+        """Curves side by side; of figures the mean over the classes that have truth, added in the order of classes."""
+        every: list[Arrays] = []
+        total: list[Array] = []
+        count: Array = np.zeros(0)
+        for part in parts:
+            if part[0].ndim == 3:
+                every.append(part)
+                continue
+            if not total:
+                total, count = [np.zeros_like(one) for one in part], np.zeros(len(part[0]))
+            defined = ~np.isnan(part[0][:, 0])
+            for sums, one in zip(total, part, strict=True):
+                sums[defined] += one[defined]
+            count += defined
+        if every:
+            return FigureValues(*(np.concatenate([part[i] for part in every], axis=-1) for i in (0, 1)))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return FigureValues(*(np.where(count[:, None] > 0, sums / count[:, None], np.nan) for sums in total))
+
+    def stream(self, sizes: GroupSizes, units: int) -> Stream:
+        """One class in parts."""
+        objects = sizes.sum("positive", f"counted{self.area}")
+        if self._by_recall(Role.POINT):
+            walk = _native.BoxStream(self.levels, self.max_dets, CURVES, GRIDS["coco"], objects, units)
+            return _Walk(self, True, walk)
+        walk = _native.BoxStream(self.levels, self.max_dets, CODES[self.figure], self.grid, objects, units)
+        return _Walk(self, False, walk)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether histograms bound it."""
+        return self.figure in ("coco", "voc", "voc11", "step", "recall")
+
+    def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
+        """Hits and others by class, IoU and bin; objects by class."""
+        if not self.approximate:
+            raise no_approximation("what is sought along a ranking (a miss rate, a best F1)")
+        hit, ignored = self.bits(block.events.columns)
+        kept = block.events.columns["rank"] < self.max_dets
+        objects = block.positives.columns[f"counted{self.area}"]
+        return counted(block, hit, ignored, kept, objects, self.levels, bins)
+
+    def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> FigureValues:
+        """The ends of precision on the grid, and of average precision; recall is exact."""
+        only = None if self.label is None else class_code(facts, self.label)
+        return FigureValues(*bounds(counts, self.figure, self._by_recall(Role.POINT), only, upper))
+
+
+class _Walk:
+    """Curves or figures of detections that come in parts."""
+
+    def __init__(self, curve: RankingFigure, curves: bool, walk: Any) -> None:
+        self.curve, self.curves, self.walk = curve, curves, walk
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        self.walk.feed(part["score"], part["rank"], *self.curve.bits(part))
+
+    def result(self) -> Arrays:
+        made: Arrays = self.walk.result()
+        if self.curves:
+            return made[0][..., np.newaxis], made[1][..., np.newaxis]
+        return tuple(one[np.newaxis] for one in made)
+
+
+@frozen
+class BestF1Search(RankingFigure):
+    """The best F1 over all score thresholds, all classes together, and the score that it is reached at."""
+
+    figure: str = "best_f1"
+
+    pooled = True
+
+    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Any:
+        """All classes as one."""
+        return self._read(block.pooled, weights)
+
+    def join(self, parts: Iterator[Arrays]) -> Any:
+        """The one answer."""
+        best, at = next(parts)
+        return best, at
+
+
+@frozen
+class RankingSummary(GroupCurve):
+    """By class: the number of detections, whether it has truth, and how many detections have the score of another."""
+
+    ranking: Detections
+
+    drawn = False
+    approximate = True
+
+    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Arrays:
+        """Of all images, whatever they weigh."""
+        return self.read_group(block, weights)
+
+    def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
+        """The same."""
+        begin, score = block.events.begin, block.events.columns["score"]
+        truths = np.concatenate([[0], np.cumsum(block.positives.columns["counted0"])])[block.positives.begin]
+        equal = np.zeros(len(score) + 1, dtype=np.int64)
+        equal[1:-1] = score[1:] == score[:-1]
+        equal[begin] = 0
+        total = np.concatenate([[0], np.cumsum(equal)])
+        return np.diff(begin), np.diff(truths) > 0, np.diff(total[begin])
+
+    def join(self, parts: Iterator[Arrays]) -> Arrays:
+        """Classes side by side."""
+        every = list(parts)
+        return tuple(np.concatenate([part[i] for part in every]) for i in range(3))
+
+    def stream(self, sizes: GroupSizes, units: int) -> Stream:
+        """One class in parts."""
+        return _Counter(sizes.sum("positive", "counted0") > 0)
+
+    def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
+        """Nothing: bins do not say which scores are equal."""
+        return {}
+
+    def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> Arrays:
+        """Nothing to say."""
+        nothing = np.zeros(1)
+        return nothing, nothing + 1, nothing
+
+
+class _Counter:
+    """Counts detections and equal scores in parts."""
+
+    def __init__(self, has_truth: bool) -> None:
+        self.has_truth, self.count, self.ties = has_truth, 0, 0
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        score = part["score"]
+        self.count += len(score)
+        self.ties += int(np.count_nonzero(score[1:] == score[:-1]))
+
+    def result(self) -> Arrays:
+        return np.array([self.count]), np.array([self.has_truth]), np.array([self.ties])

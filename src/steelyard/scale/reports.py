@@ -1,0 +1,147 @@
+"""From measured shards to a report: states from the workers, merged in a fixed order; large rankings stay with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from steelyard.compacted import Compacted, join_compacted, unpack_compacted
+from steelyard.core.block import Block
+from steelyard.core.by_group import GroupCurve, no_approximation
+from steelyard.core.facts import Facts
+from steelyard.core.metric import Metric
+from steelyard.core.need import Curve, Need, Ranking
+from steelyard.core.request import Request
+from steelyard.io.container import read_container
+from steelyard.report.model import Report
+from steelyard.scale import jobs, rankings
+from steelyard.scale.joined import one_report, with_evidence
+from steelyard.scale.shards import state_path
+
+
+class Run(Protocol):
+    """A run under way."""
+
+    data: jobs.Data
+
+    def every(self, stage: str, job: Any, items: Sequence[Any], named: Sequence[str] | None = None) -> Any:
+        """Results in the order of the items."""
+
+    def notes(self) -> list[str]:
+        """What the report must say of the run."""
+
+
+def report_of_shards(
+    run: Run,
+    states: Sequence[jobs.State],
+    summaries: Sequence[jobs.Summary],
+    chosen: Sequence[Metric],
+    sources: tuple[str, str],
+    facts: Facts,
+    *,
+    by_group: bool,
+    by_default: bool,
+    memory: int,
+    approximate: int | None,
+) -> Report:
+    """One report of all shards. Where `by_group`, rankings are read by the workers, group by group."""
+    request = run.data.request
+    bounded = [] if approximate is None else _bounded(run.data.task, chosen, by_group, by_default)
+    exact = [metric for metric in chosen if metric not in bounded]
+    reports: list[Report] = []
+    asked: dict[Ranking, Any] = {}
+    if bounded and approximate is not None:
+        reports.append(_approximate(run, states, summaries, bounded, sources, facts, approximate))
+    if exact:
+        asked = dict(rankings.what_is_asked(exact, request, facts)) if by_group else {}
+        blocks = _walked(run, states, summaries, asked, memory) if asked else {}
+        reports.append(_scored(_merged(run, states, summaries, exact, blocks), exact, request, sources))
+    report = one_report(reports, chosen, run.notes())
+    return with_evidence(report, states, chosen, by_group=bool(asked or bounded))
+
+
+def _scored(merged: Compacted, metrics: Sequence[Metric], request: Request, sources: tuple[str, str]) -> Report:
+    return merged.report(metrics, request, sources)
+
+
+def _merged(
+    run: Run,
+    states: Sequence[jobs.State],
+    summaries: Sequence[jobs.Summary],
+    metrics: Sequence[Metric],
+    elsewhere: Mapping[Need, Block],
+) -> Compacted:
+    """What the workers measured, merged in the order of the shards; `elsewhere` stands for rankings that they read."""
+    items = []
+    for state, summary in zip(states, summaries, strict=True):
+        totals, rows = summary.totals, summary.rows
+        if state.drop:
+            found = jobs.load_shard(run.data, state.name, state.drop)
+            totals, rows = jobs.totals_of(found), (len(found.truth), len(found.prediction))
+        items.append(jobs.Summing(state, tuple(metrics), run.data.request.by, totals, rows, without=tuple(elsewhere)))
+    names = run.every("sums", jobs.make_sums, items)
+    paths = [state_path(run.data.work, "sums", name) for name in names]
+    parts = [unpack_compacted(read_container(path), path) for path in paths]
+    joined = join_compacted(parts, run.data.kind.truth.key[0])[0]
+    return replace(joined, state=replace(joined.state, blocks={**joined.state.blocks, **elsewhere}))
+
+
+def _walked(
+    run: Run,
+    states: Sequence[jobs.State],
+    summaries: Sequence[jobs.Summary],
+    asked: rankings.Asked,
+    memory: int,
+) -> Mapping[Need, Block]:
+    """What the curves of rankings read, group by group, on the workers."""
+    needs = tuple(asked)
+    laid = run.every("match", rankings.make_events, [rankings.Eventing(state, needs) for state in states])
+    units = rankings.lay_units(run.data, states, summaries)
+    items = rankings.plan_walks(run.data, asked, laid, units, memory)
+    return rankings.read_answers(run.data, asked, run.every("walk", rankings.walk, items), items)
+
+
+def _bounded(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bool) -> list[Metric]:
+    """The metrics of rankings, which histograms bound; one that they do not bound is an error if asked for by name."""
+    bounded = []
+    for metric in chosen:
+        curves = [wanted for wanted in metric.needs() if isinstance(wanted, Curve)]
+        fit = [by_group and getattr(curve, "approximate", False) for curve in curves]
+        if curves and all(fit):
+            bounded.append(metric)
+        elif curves and not by_default:
+            known = any(isinstance(curve, GroupCurve) for curve in curves)
+            raise no_approximation(f"'{metric}'" if known else f"a ranking of {task}")
+    return bounded
+
+
+def _approximate(
+    run: Run,
+    states: Sequence[jobs.State],
+    summaries: Sequence[jobs.Summary],
+    metrics: Sequence[Metric],
+    sources: tuple[str, str],
+    facts: Facts,
+    bins: int,
+) -> Report:
+    """Rankings from histograms: the middle of what they allow, and how far that may be off."""
+    plain = replace(run.data.request, confidence=None)
+    asked = rankings.what_is_asked(metrics, plain, facts)
+    names = run.every("bins", rankings.make_histograms, [rankings.Binning(state, asked, bins) for state in states])
+    counts = rankings.add_histograms(run.data, names)
+    low, high = (
+        _scored(
+            _merged(run, states, summaries, metrics, rankings.bounded(asked, counts, facts, upper)),
+            metrics,
+            plain,
+            sources,
+        )
+        for upper in (False, True)
+    )
+    scores = {}
+    for spec, score in low.scores.items():
+        a, b = score.value, high.scores[spec].value
+        note = f"Approximate, from {bins:,} bins of scores: the exact value is from {a:.6g} to {b:.6g}."
+        scores[spec] = replace(score, value=(a + b) / 2, notes=(*score.notes, note))
+    return replace(low, scores=scores, provenance=replace(low.provenance, confidence=run.data.request.confidence))
