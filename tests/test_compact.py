@@ -143,10 +143,10 @@ def test_what_compacting_refuses() -> None:
     changed.compact("mae")
     with pytest.raises(sy.InputError, match="dish 'd0' came twice with different data"):
         state.merge(changed)
-    boxes = sy.Accumulator("boxes")
-    boxes.update(*DRAW["boxes"](np.random.default_rng(1), 5))
-    with pytest.raises(sy.InputError, match="not functions of sums by image: 'map'"):
-        boxes.compact()
+    labels = sy.Accumulator("labels")
+    labels.update(*DRAW["labels"](np.random.default_rng(1), 5))
+    with pytest.raises(sy.InputError, match="not functions of sums by unit: 'roc_auc'"):
+        labels.compact("roc_auc")
 
 
 def test_repeated_units_whose_share_cannot_be_told() -> None:
@@ -161,7 +161,7 @@ def test_repeated_units_whose_share_cannot_be_told() -> None:
         states[0].merge(states[1])
 
 
-@pytest.mark.parametrize("task", ["ellipses", "captions"])
+@pytest.mark.parametrize("task", ["ellipses", "captions", "boxes", "masks", "keypoints"])
 def test_all_metrics_of_parts_that_were_kept(task: str, tmp_path: Path) -> None:
     """Rankings too, in all and by slice; a part that was saved and loaded, and one that was not."""
     truth, predictions, parts = halves(task)

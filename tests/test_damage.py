@@ -148,23 +148,23 @@ def test_signed_sums_are_checked_too(case: str) -> None:
         sy.Accumulator.from_bytes(remade(task, change, compact=metric), "theirs.steelyard")
 
 
-@pytest.mark.parametrize(
-    ("owner", "code", "message"),
-    [
-        ([0, 6], [0, 1], "'owner.x' is not from 0 to 5"),
-        ([0, -1], [0, 1], "'owner.x' is not from 0 to 5"),
-        ([1, 0], [0, 1], "not in the order of their units"),
-        ([0, 1], [0, 3], "'code.x' is not from 0 to 2"),
-        ([0, 1], [0], "'x' is of type int64 and of shape"),
-        ([0, 1], [0.0, 1.0], "'code.x' is of type float64"),
-    ],
-)
-def test_entries_of_sums_are_checked(owner: list[int], code: list[float], message: str) -> None:
-    kind, facts, arrays = parse_container(remade("labels", lambda _: None, compact="accuracy"), "state")
-    facts["sums"]["state"]["sizes"]["x"] = 3
-    signed = container_bytes(kind, facts, {**arrays, "owner.x": np.array(owner), "code.x": np.array(code)})
+RANKING = "boxes.detections/1(iou=0.5:0.95, area=standard, max_dets=100, rule=coco):"
+RANKINGS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "an event of no unit": (put(f"{RANKING}event.unit", 0, 6), "is not from 0 to 5"),
+    "groups that go back": (put(f"{RANKING}event.begin", 1, 10**6), "do not fit its rows"),
+    "scores that rise": (become(f"{RANKING}event.column.score", lambda v: v[::-1]), "are no falling scores"),
+    "a score that is no number": (put(f"{RANKING}event.column.score", 0, np.nan), "are no falling scores"),
+    "hits of another type": (become(f"{RANKING}event.column.hit0", lambda v: v.astype(float)), "is of type float64"),
+    "no hits": (lambda arrays: arrays.pop(f"{RANKING}event.column.hit0"), "has other columns than"),
+    "a positive of no unit": (put(f"{RANKING}positive.unit", 0, -1), "is not from 0 to 5"),
+}
+
+
+@pytest.mark.parametrize("case", list(RANKINGS))
+def test_signed_rankings_are_checked_too(case: str) -> None:
+    change, message = RANKINGS[case]
     with pytest.raises(sy.InputError, match=message):
-        sy.Accumulator.from_bytes(signed, "theirs.steelyard")
+        sy.Accumulator.from_bytes(remade("boxes", change, compact="map"), "theirs.steelyard")
 
 
 def resigned(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:

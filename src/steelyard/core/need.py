@@ -114,7 +114,16 @@ class Cells(Need):
 
 
 class Ranking(Need):
-    """Events by group and falling score: `measure` gives a RankingBlock, which a `Curve` reads."""
+    """Events by group and falling score: `measure` gives a RankingBlock, which a `Curve` reads.
+
+    `columns` are those of its events and of its positives, with what numpy calls the kind of their numbers; None where
+    a ranking does not say.
+    """
+
+    @property
+    def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
+        """What a state that was saved must hold."""
+        return None
 
     @abstractmethod
     def measure(self, pairs: Any, work: Work) -> RankingBlock:

@@ -70,10 +70,10 @@ class Task:
         """What the module `views` has under a name, or None.
 
         `tables(pairs, state)` gives makers of tables by name, such as a confusion matrix; `figures(pairs, state,
-        metrics)` makers of figures; `listing(pairs, state)` the rows that a reader may look through; `class_metrics(state)` the
-        metrics by which models are compared class by class; `scene(pairs, unit, metric)` a picture of one unit, for the
-        metric `pictured` where none is asked for; `explain(pairs, tools)` why other tools print other numbers;
-        `prepared(truth, prediction, options)` the records as `join` takes them.
+        metrics)` makers of figures; `listing(pairs, state)` the rows that a reader may look through;
+        `class_metrics(state)` the metrics by which models are compared class by class; `scene(pairs, unit, metric)` a
+        picture of one unit, for the metric `pictured` where none is asked for; `explain(pairs, tools)` why other tools
+        print other numbers; `prepared(truth, prediction, options)` the records as `join` takes them.
         """
         found = getattr(import_module(self.views), name, None) if self.views else None
         return None if isinstance(found, ModuleType) else found  # a module that it imports is no view of it

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock, shape_of
 from steelyard.core.facts import Axis, Facts
-from steelyard.core.need import Need, Rows
+from steelyard.core.need import Need, Ranking, Rows
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.records import Array
 from steelyard.core.rows import RowsBlock
@@ -61,10 +61,10 @@ def check_state(state: State, source: str) -> None:
         check_numbers(state.units.copies, (units,), "iu", "copies", source)
         check_weights(state.units.copies, units, "copies", source)
     for need, block in state.blocks.items():
-        _check_block(block, state, str(need), source)
+        _check_block(need, block, state, str(need), source)
 
 
-def _check_block(block: Block, state: State, name: str, source: str) -> None:
+def _check_block(need: Need, block: Block, state: State, name: str, source: str) -> None:
     units = len(state)
     if isinstance(block, SumBlock):
         check_numbers(block.values, (units, *block.values.shape[1:]), "f", name, source)
@@ -84,17 +84,30 @@ def _check_block(block: Block, state: State, name: str, source: str) -> None:
         if (np.diff(entries.owner.astype(np.int64)) < 0).any():
             raise unfit(source, f"the entries of '{name}' are not in the order of their units")
     elif isinstance(block, RankingBlock):
-        groups = state.facts.size(block.axis) if block.axis else 1
-        for table in (block.events, block.positives):
-            rows = len(table.unit)
-            check_range(table.unit, units, name, source)
-            check_numbers(table.begin, (groups + 1,), "i", name, source)
-            if table.begin[0] != 0 or table.begin[-1] != rows or (np.diff(table.begin) < 0).any():
-                raise unfit(source, f"the groups of '{name}' do not fit its rows")
-            for column in table.columns.values():
-                check_numbers(column, (rows, *column.shape[1:]), "iufb", name, source)
+        _check_ranking(need, block, state, name, source)
     elif isinstance(block, RowsBlock):
         _check_rows(block, units, name, source)
+
+
+def _check_ranking(need: Need, block: RankingBlock, state: State, name: str, source: str) -> None:
+    groups = state.facts.size(block.axis) if block.axis else 1
+    declared = need.columns if isinstance(need, Ranking) else None
+    for i, table in enumerate((block.events, block.positives)):
+        rows = len(table.unit)
+        check_range(table.unit, len(state), name, source)
+        check_numbers(table.begin, (groups + 1,), "i", name, source)
+        if table.begin[0] != 0 or table.begin[-1] != rows or (np.diff(table.begin) < 0).any():
+            raise unfit(source, f"the groups of '{name}' do not fit its rows")
+        kinds = dict.fromkeys(table.columns, "iufb") if declared is None else declared[i]
+        if table.columns.keys() != kinds.keys():
+            raise unfit(source, f"'{name}' has other columns than {', '.join(kinds)}")
+        for column, values in table.columns.items():
+            check_numbers(values, (rows, *values.shape[1:]), kinds[column], name, source)
+    score = block.events.columns.get("score")
+    if declared is not None and score is not None and len(score):
+        same_group = np.diff(block.events.group) == 0
+        if (same_group & ~(score[1:] <= score[:-1])).any() or np.isnan(score).any():
+            raise unfit(source, f"the scores of '{name}' are no falling scores")
 
 
 def _check_rows(block: RowsBlock, units: int, name: str, source: str) -> None:

@@ -14,7 +14,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.need import Curve, Need, Ranking
 from steelyard.core.request import Request
 from steelyard.io.container import read_container
-from steelyard.report.model import Report
+from steelyard.results.model import Report
 from steelyard.scale import jobs, rankings
 from steelyard.scale.joined import one_report, with_evidence
 from steelyard.scale.shards import state_path

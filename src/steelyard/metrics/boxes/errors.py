@@ -8,6 +8,7 @@ errors were repaired.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats
 from steelyard.metrics.boxes.matches import UNCOUNTED, MatchInput, match_input, overlaps
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
-from steelyard.metrics.boxes.ranking import RankingFigure
+from steelyard.metrics.boxes.ranking import RankingFigure, ranking_columns
 from steelyard.metrics.boxes.settings import check_ious
 
 KINDS = ("cls", "loc", "both", "dupe", "bkg", "miss", "fp", "fn")
@@ -135,6 +136,11 @@ class Repaired(Ranking):
     error: str
     iou: float
     background: float
+
+    @property
+    def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """As those of the detections, of one area."""
+        return ranking_columns(1)
 
     def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
         """By class and falling score; equal scores in the order of images."""

@@ -60,9 +60,20 @@ class Detections(Ranking):
         """How many IoUs there are."""
         return len(thresholds(self.iou))
 
+    @property
+    def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Score and rank, and bits and flags of each area."""
+        return ranking_columns(len(self.areas))
+
     def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
         """The matches by class."""
         return ranking_of(matches(pairs, work, thresholds(self.iou), self.areas, self.max_dets, self.rule))
+
+
+def ranking_columns(areas: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The columns of a ranking of so many areas, and the kinds of their numbers."""
+    bits = {f"{name}{number}": "u" for number in range(areas) for name in ("hit", "ignored")}
+    return {"score": "f", "rank": "u", **bits}, {f"counted{number}": "u" for number in range(areas)}
 
 
 def ranking_of(every: Sequence[Matches]) -> RankingBlock:
