@@ -73,7 +73,8 @@ def what_is_asked(metrics: Sequence[Metric], request: Request, facts: Facts) -> 
                 continue
             roles = [Role.POINT]
             if request.confidence is not None and curve.drawn:
-                roles += [Role.DRAWS, *(() if metric.leans else (Role.JACKKNIFE,))]
+                left_out = not metric.leans or metric.few == "t"
+                roles += [Role.DRAWS, *((Role.JACKKNIFE,) if left_out else ())]
             groups = curve.groups(facts)
             for role in roles:
                 question = Question(curve, role, None if groups is None else tuple(groups))
