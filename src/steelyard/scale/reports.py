@@ -14,7 +14,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.need import Curve, Need, Ranking
 from steelyard.core.request import Request
 from steelyard.io.container import read_container
-from steelyard.results.model import Report
+from steelyard.results.report import Report
 from steelyard.scale import jobs, rankings
 from steelyard.scale.joined import one_report, with_evidence
 from steelyard.scale.shards import state_path
@@ -58,7 +58,7 @@ def report_of_shards(
         blocks = _walked(run, states, summaries, asked, memory) if asked else {}
         reports.append(_scored(_merged(run, states, summaries, exact, blocks), exact, request, sources))
     report = one_report(reports, chosen, run.notes())
-    return with_evidence(report, states, chosen, by_group=bool(asked or bounded))
+    return with_evidence(report, states, chosen, by_shard=bool(asked or bounded))
 
 
 def _scored(merged: Compacted, metrics: Sequence[Metric], request: Request, sources: tuple[str, str]) -> Report:
@@ -144,4 +144,5 @@ def _approximate(
         a, b = score.value, high.scores[spec].value
         note = f"Approximate, from {bins:,} bins of scores: the exact value is from {a:.6g} to {b:.6g}."
         scores[spec] = replace(score, value=(a + b) / 2, notes=(*score.notes, note))
-    return replace(low, scores=scores, provenance=replace(low.provenance, confidence=run.data.request.confidence))
+    asked_for = replace(low.request, confidence=run.data.request.confidence, draws=run.data.request.draws)
+    return replace(low, scores=scores, request=asked_for)
