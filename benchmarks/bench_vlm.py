@@ -15,10 +15,11 @@ import time
 from importlib.resources import files
 from pathlib import Path
 
-from steelyard.vlm.backend import Conversation, ModelOptions, Reply, open_backend
+from steelyard.vlm.backend import Conversation, ModelOptions, Reply
 from steelyard.vlm.frames import Frame, read_frames
 from steelyard.vlm.images import Picture
 from steelyard.vlm.journal import NAME, Journal, Reading, Turn, text_digest
+from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import PROMPTS
 from steelyard.vlm.run import run
 

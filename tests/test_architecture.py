@@ -106,6 +106,62 @@ def test_imports_go_downward(path: Path) -> None:
             assert target in ALLOWED[room] | {room}, f"{path.name} imports {name}"
 
 
+def module_of(path: Path) -> str:
+    return ".".join(("steelyard", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def graph() -> dict[str, set[str]]:
+    """Which module imports which, inside functions too; what only a type checker reads is left out."""
+    names = {module_of(path): path for path in modules()}
+    found = {}
+    for name, path in names.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                node.body = []
+        targets = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                targets |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                whole = {f"{node.module}.{alias.name}" for alias in node.names}
+                targets |= {one if one in names or one == "steelyard._native" else str(node.module) for one in whole}
+        found[name] = (targets & set(names)) - {name}
+    return found
+
+
+def circles(imported: dict[str, set[str]]) -> list[str]:
+    """What is left of a graph once modules that import nothing of it are taken away, again and again."""
+    left = dict(imported)
+    while True:
+        ends = [name for name, targets in left.items() if not targets & set(left)]
+        if not ends:
+            return sorted(left)
+        for name in ends:
+            del left[name]
+
+
+def test_no_import_circle() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
+    assert circles(graph()) == []
+
+
+def test_the_api_holds_no_logic() -> None:
+    assert len((SOURCE / "api.py").read_text(encoding="utf-8").splitlines()) < 150
+
+
+# Rooms that may look at tasks through the catalogue alone.
+BLIND = ("engine", "render", "results")
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in modules() if room_of(p) in BLIND], ids=lambda p: str(p.relative_to(SOURCE))
+)
+def test_tasks_are_reached_through_the_catalogue(path: Path) -> None:
+    own = {name for name in imports(path) if name.startswith("steelyard.metrics")}
+    assert own <= {"steelyard.metrics.catalogue"}
+
+
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
 def test_only_declared_packages(path: Path) -> None:
     import sys

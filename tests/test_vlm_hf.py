@@ -15,9 +15,10 @@ import transformers
 
 from steelyard.core.errors import InputError
 from steelyard.vlm.answers import parse_reply
-from steelyard.vlm.backend import Conversation, ModelOptions, open_backend
+from steelyard.vlm.backend import Conversation, ModelOptions
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.hf_inputs import messages_of
+from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
 
 SAMPLE = Path(str(files("steelyard") / "samples" / "vlm"))

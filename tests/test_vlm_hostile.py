@@ -22,10 +22,11 @@ from vlm_help import Scripted, completion, frames_csv, grey_of, picture, sent_gr
 
 from steelyard.core.errors import InputError
 from steelyard.vlm import images, wire
-from steelyard.vlm.backend import ModelOptions, PermanentError, Reply, open_backend
+from steelyard.vlm.backend import ModelOptions, PermanentError, Reply
 from steelyard.vlm.completions import error_detail, read_completion
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import NAME, Journal, Reading, Turn, read_journal
+from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import PROMPTS, choose_prompts
 from steelyard.vlm.run import run
 from steelyard.vlm.secret import Secret

@@ -10,10 +10,11 @@ import pytest
 from vlm_help import completion, frames_csv, sent_grey, serving
 
 from steelyard.core.errors import InputError
-from steelyard.vlm.backend import ModelOptions, PermanentError, open_backend
+from steelyard.vlm.backend import ModelOptions, PermanentError
 from steelyard.vlm.completions import retry_after
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import NAME, read_journal
+from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
 from steelyard.vlm.run import run
 

@@ -468,7 +468,8 @@ def test_a_real_server(tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("transformers")
     if not program.exists():
         pytest.skip("transformers has no command line here")
-    from steelyard.vlm.backend import Conversation, ModelOptions, open_backend
+    from steelyard.vlm.backend import Conversation, ModelOptions
+    from steelyard.vlm.models import open_backend
 
     sample = Path(str(files("steelyard") / "samples" / "vlm"))
     shutil.copytree(sample / "model", tmp_path / "model")

@@ -54,8 +54,9 @@ def main() -> None:
 
 def _vlm(place: Path) -> None:
     import steelyard.vlm.run as runner
-    from steelyard.vlm.backend import ModelOptions, open_backend
+    from steelyard.vlm.backend import ModelOptions
     from steelyard.vlm.frames import read_frames
+    from steelyard.vlm.models import open_backend
     from steelyard.vlm.prompts import PROMPTS
     from steelyard.vlm.score import score
 

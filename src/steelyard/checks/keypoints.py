@@ -19,18 +19,6 @@ ALSO = "What is looked for in boxes (all but other readings of the coordinates),
 MIRROR = np.array([0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15])
 
 
-def extent(points: Array, kept: Array) -> Array:
-    """The box around the points that are kept; 0 where there is none."""
-    there = kept.any(axis=1)
-    edges = []
-    for axis in (0, 1):
-        values = points[:, axis::3]
-        edges.append(np.where(there, np.where(kept, values, np.inf).min(axis=1, initial=np.inf), 0.0))
-        edges.append(np.where(there, np.where(kept, values, -np.inf).max(axis=1, initial=-np.inf), 0.0))
-    left, right, top, bottom = edges
-    return np.column_stack([left, top, right - left, bottom - top])
-
-
 def points_of(records: Records) -> Array:
     """Points of a side, as it was read or as it was prepared."""
     found: Array = records["keypoints"] if "keypoints" in records else records["shape"]

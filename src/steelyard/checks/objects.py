@@ -8,8 +8,7 @@ import numpy as np
 
 from steelyard.checks.boxes import FEW
 from steelyard.checks.findings import Finding
-from steelyard.checks.geometry import Sample, draw_sample
-from steelyard.checks.keypoints import extent
+from steelyard.checks.geometry import Sample, draw_sample, extent
 from steelyard.checks.pairs import class_shift, other_readings
 from steelyard.checks.side import Side
 from steelyard.core.records import Array, Records

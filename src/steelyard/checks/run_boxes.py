@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.checks.boxes import check_coordinates, check_ids, check_truth, in_order, places
 from steelyard.checks.findings import CheckReport, Finding
-from steelyard.checks.keypoints import extent
+from steelyard.checks.geometry import extent
 from steelyard.checks.pairs import check_fit, check_join, check_repeats, check_scores
 from steelyard.checks.side import Side, from_coco, from_dataset, from_records, unreadable
 from steelyard.core.errors import InputError

@@ -17,8 +17,9 @@ from steelyard.core.errors import InputError
 from steelyard.io.nutrition5k import write_frames as write_nutrition5k
 from steelyard.io.write import write_bytes
 from steelyard.vlm.answers import MODES, MOST_GRAMS
-from steelyard.vlm.backend import ModelOptions, open_backend
+from steelyard.vlm.backend import ModelOptions
 from steelyard.vlm.frames import read_frames
+from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import PROMPTS, choose_prompts
 from steelyard.vlm.readings import NAME, read_run, write_readings
 from steelyard.vlm.run import Progress

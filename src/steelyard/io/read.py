@@ -153,7 +153,7 @@ def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
     if kind == "numbers":
         return numbers_column(table, name, values)
     if kind in ("map", "volume"):
-        from steelyard.io.maps import map_column  # few tasks have maps: the others need no reader of them
+        from steelyard.io.map_cells import map_column  # few tasks have maps: the others need no reader of them
 
         return map_column(table, name, values, kind == "volume")
     return _numbers(table, name, values, column)

@@ -20,7 +20,7 @@ from steelyard.losses.arrays import (
     namespace,
     size,
 )
-from steelyard.losses.formula import count, divide, each, total
+from steelyard.losses.sums import count, divide, each, total
 
 
 def smooth_l1_loss(

@@ -10,7 +10,7 @@ from steelyard.core.errors import InputError
 from steelyard.losses import boxes as box_losses
 from steelyard.losses import focal
 from steelyard.losses.arrays import Array, Namespace, check_choice, check_number, check_shape
-from steelyard.losses.formula import divide, total
+from steelyard.losses.sums import divide, total
 
 REDUCTIONS = ("sum", "mean", "positives")
 BOX_LOSSES = ("smooth_l1", "huber")

@@ -27,7 +27,7 @@ from steelyard.losses.arrays import (
     scalar,
     size,
 )
-from steelyard.losses.formula import count, divide, each, total
+from steelyard.losses.sums import count, divide, each, total
 
 IGNORED = -2
 _SATURATED = 1e3  # stands for an infinite logit: exp(-1000) is 0 in both types, and nothing is infinite times 0
