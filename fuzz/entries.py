@@ -36,5 +36,9 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "caption_trees", "caption_tuples", "meteor_counts", "ngram_overlap", "ptb_tokens", "scene_scores",
         "snowball_stem", "tree_tuples",
     ),
+    "tracking.kernels": (
+        "assign_scipy", "tracking_codes", "tracking_matches", "tracking_overlaps", "tracking_scores",
+    ),
+    "tracking.rows": ("number_rows",),
     "captions.model": ("Lemmas", "ParserModel", "WordNet"),
 }  # fmt: skip

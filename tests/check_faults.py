@@ -308,6 +308,23 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "other categories": (put(1, "segments", lambda d: objects([moved(one) for one in d[1]["segments"]])), "nothing-fits", "warning"),
         "twice": (rows(1, lambda n: [*range(n), 0]), "repeated-rows", "error"),
     },
+    "tracking": {
+        "corners": (
+            each(1, ("w", lambda d: d["w"] + d["x"]), ("h", lambda d: d["h"] + d["y"])), "boxes-read-wrong", "error",
+        ),
+        "elsewhere": (put(1, "x", lambda d: d[1]["x"] + 9000), "nothing-overlaps", "error"),
+        "one frame late": (put(1, "frame", lambda d: d[1]["frame"] + 1), "frames-shifted", "error"),
+        "every third frame": (
+            lambda data: rows(1, lambda n: np.flatnonzero(data[1]["frame"] % 3 == 0))(data), "frames-thinned", "warning",
+        ),
+        "one name for two": (
+            put(1, "x", lambda d: d[1]["x"] + 900 * (d[1]["frame"] % 2)), "ids-reused", "warning",
+        ),
+        "the truth itself": (
+            as_truth("sequence", "frame", "track", "x", "y", "w", "h", "label"), "copies-of-truth", "note",
+        ),
+        "names": (put(1, "sequence", lambda d: texts(str.upper)(d[1]["sequence"])), "ids-differ", "error"),
+    },
     "keypoints": {
         "left and right": (mirrored, "left-and-right", "error"),
         "not counted": (put(0, "visible", lambda d: [0] * len(d[0]["image"])), "visible-not-counted", "warning"),

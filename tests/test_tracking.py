@@ -12,6 +12,7 @@ import pytest
 import steelyard as sy
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "tracking.json").read_text())
+DRAWN = json.loads((Path(__file__).parent / "goldens" / "tracking_drawn.json").read_text())
 ALPHAS = [f"{alpha:g}" for alpha in np.arange(0.05, 0.99, 0.05)]
 BENCHMARK = {"MOT17": "mot17", "MOT20": "mot20", "MOT15": "mot15", "MOT17_no_preproc": "mot15"}
 COUNTS = {
@@ -108,3 +109,56 @@ def test_mots_goldens(tmp_path: Path) -> None:
     truth, found = write(tmp_path, {"M1": golden})
     report = sy.evaluate("tracking", truth, found, SPECS, options={"benchmark": "mots"}, confidence=None)
     check(lambda spec: report[spec].value, golden["pedestrian"]["results"]["COMBINED_SEQ"])
+
+
+@pytest.mark.parametrize("run", list(DRAWN["runs"]))
+def test_drawn_sequences_with_many_equal_overlaps(run: str, tmp_path: Path) -> None:
+    results = DRAWN["runs"][run]
+    truth, found = write(tmp_path, {name: DRAWN["sequences"][name] for name in results})
+    report = sy.evaluate("tracking", truth, found, SPECS, options={"benchmark": BENCHMARK[run]}, confidence=None)
+    units = report.units()
+    for place, name in enumerate(units.units.tolist()):
+        check(lambda spec, place=place: units.values[spec][place], results[name])
+
+
+@pytest.mark.parametrize("over", ["class_mean", "det"])
+def test_classes_are_combined_as_the_reference_does(over: str, tmp_path: Path) -> None:
+    golden = GOLDENS["kitti"]
+    for side, key in (("truth/label_02", "gt"), ("found/data", "tracker")):
+        (tmp_path / side).mkdir(parents=True)
+        (tmp_path / side / "0000.txt").write_text(golden[key])
+    setting = "" if over == "class_mean" else "(over=det)"
+    names = {**CURVES, **RATES, **IDENTITY}
+    del names["FP_per_frame"]  # summed over classes the reference counts every frame once for each
+    report = sy.evaluate(
+        "tracking", tmp_path / "truth", tmp_path / "found", [f"{name}{setting}" for name in names.values()],
+        options={"benchmark": "kitti"}, confidence=None,
+    )  # fmt: skip
+    expected = {field: value for part in DRAWN["classes"][over].values() for field, value in part.items()}
+    for field, name in names.items():
+        assert report[f"{name}{setting}"].value == pytest.approx(np.mean(expected[field]), abs=1e-12), name
+
+
+def sequence_of(name: str) -> tuple[str, str]:
+    golden = DRAWN["motmetrics"][name]
+    source = golden if "gt" in golden else GOLDENS["mot"]["sequences"][name]
+    return source["gt"], source["tracker"]
+
+
+@pytest.mark.parametrize("name", list(DRAWN["motmetrics"]))
+def test_py_motmetrics_is_explained(name: str) -> None:
+    """What it prints for rows of which nothing is taken out."""
+    golden = DRAWN["motmetrics"][name]
+    texts = sequence_of(name)
+    sides = []
+    for text in texts:
+        rows = [line.split(",")[:6] for line in text.split()]
+        columns = {c: [float(row[i]) for row in rows] for i, c in enumerate(("frame", "track", "x", "y", "w", "h"))}
+        sides.append({"sequence": ["s"] * len(rows), **columns})
+    report = sy.evaluate("tracking", *sides, ["mota"], explain=("py-motmetrics",), confidence=None)
+    theirs = report.explanations[0].theirs
+    assert theirs["mota"] == pytest.approx(golden["mota"], abs=1e-12)
+    assert theirs["idsw"] == golden["num_switches"]
+    assert theirs["mt"] == golden["mostly_tracked"]
+    if golden["motp"] is not None:
+        assert theirs["motp"] == pytest.approx(golden["motp"], abs=1e-12)

@@ -31,5 +31,6 @@ TASK = Task(
     ),
     options=OPTIONS,
     reader="tracking",
+    views="steelyard.metrics.tracking.views",
     checks="steelyard.checks.tracking",
 )  # fmt: skip

@@ -17,8 +17,10 @@ CHARTS = {
     "histogram": "generic:histogram",
     "intervals": "generic:intervals",
     "matrix": "generic:matrix",
+    "plane": "timeline:plane",
     "reliability": "reliability:reliability",
     "spread": "generic:spread",
+    "timeline": "timeline:timeline",
     "traces": "traces:traces",
 }
 # Written by us: a function of the figure that gives HTML, with nothing in it that could act.
