@@ -24,7 +24,7 @@ from steelyard.metrics import catalogue
 from steelyard.results.report import Report
 from steelyard.scale import evaluate_shards, run
 from steelyard.scale.engines import Failure, Local, guarded
-from steelyard.scale.rankings import in_groups
+from steelyard.scale.walks import in_groups
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -17,7 +17,7 @@ from steelyard import _native
 from steelyard.core.ranking import tied_by_unit
 from steelyard.io.container import Reader, write_container
 from steelyard.metrics.boxes.ranking import CODES
-from steelyard.scale import evaluate_shards, ranked, rankings, run
+from steelyard.scale import evaluate_shards, ranked, run, walks
 from steelyard.scale.merge import Run, merged
 
 
@@ -156,9 +156,9 @@ def test_without_intervals_no_class_is_held_whole(task: str, tmp_path: Path, mon
     whole.update(truth, predictions)
     expected = whole.report(METRICS[task], confidence=None)
     monkeypatch.setattr(run, "_gathered", None)
-    module: Any = rankings if task == "boxes" else ranked
+    module: Any = walks if task == "boxes" else ranked
     monkeypatch.setattr(ranked, "_events", None)
-    monkeypatch.setattr(rankings, "_read", None)
+    monkeypatch.setattr(walks, "_read", None)
     seen: list[int] = []
 
     def watched(*args: Any) -> Any:
@@ -169,7 +169,7 @@ def test_without_intervals_no_class_is_held_whole(task: str, tmp_path: Path, mon
     monkeypatch.setattr(module, "merged", watched)
     found = evaluate_shards(
         task, *files(tmp_path), METRICS[task], work=tmp_path / "work", workers=1, confidence=None,
-        memory=20 * rankings.EVENT_BYTES,
+        memory=20 * walks.EVENT_BYTES,
     )  # fmt: skip
     assert found.scores == expected.scores
     assert len(seen) > 20

@@ -15,7 +15,7 @@ from steelyard.core.need import Curve, Need, Ranking
 from steelyard.core.request import Request
 from steelyard.io.container import read_container
 from steelyard.results.report import Report
-from steelyard.scale import jobs, rankings
+from steelyard.scale import jobs, walks
 from steelyard.scale.joined import one_report, with_evidence
 from steelyard.scale.shards import state_path
 
@@ -54,7 +54,7 @@ def report_of_shards(
     if bounded and approximate is not None:
         reports.append(_approximate(run, states, summaries, bounded, sources, facts, approximate))
     if exact:
-        asked = dict(rankings.what_is_asked(exact, request, facts)) if by_group else {}
+        asked = dict(walks.what_is_asked(exact, request, facts)) if by_group else {}
         blocks = _walked(run, states, summaries, asked, memory) if asked else {}
         reports.append(_scored(_merged(run, states, summaries, exact, blocks), exact, request, sources))
     report = one_report(reports, chosen, run.notes())
@@ -91,15 +91,15 @@ def _walked(
     run: Run,
     states: Sequence[jobs.State],
     summaries: Sequence[jobs.Summary],
-    asked: rankings.Asked,
+    asked: walks.Asked,
     memory: int,
 ) -> Mapping[Need, Block]:
     """What the curves of rankings read, group by group, on the workers."""
     needs = tuple(asked)
-    laid = run.every("match", rankings.make_events, [rankings.Eventing(state, needs) for state in states])
-    units = rankings.lay_units(run.data, states, summaries)
-    items = rankings.plan_walks(run.data, asked, laid, units, memory)
-    return rankings.read_answers(run.data, asked, run.every("walk", rankings.walk, items), items)
+    laid = run.every("match", walks.make_events, [walks.Eventing(state, needs) for state in states])
+    units = walks.lay_units(run.data, states, summaries)
+    items = walks.plan_walks(run.data, asked, laid, units, memory)
+    return walks.read_answers(run.data, asked, run.every("walk", walks.walk, items), items)
 
 
 def _bounded(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bool) -> list[Metric]:
@@ -127,12 +127,12 @@ def _approximate(
 ) -> Report:
     """Rankings from histograms: the middle of what they allow, and how far that may be off."""
     plain = replace(run.data.request, confidence=None)
-    asked = rankings.what_is_asked(metrics, plain, facts)
-    names = run.every("bins", rankings.make_histograms, [rankings.Binning(state, asked, bins) for state in states])
-    counts = rankings.add_histograms(run.data, names)
+    asked = walks.what_is_asked(metrics, plain, facts)
+    names = run.every("bins", walks.make_histograms, [walks.Binning(state, asked, bins) for state in states])
+    counts = walks.add_histograms(run.data, names)
     low, high = (
         _scored(
-            _merged(run, states, summaries, metrics, rankings.bounded(asked, counts, facts, upper)),
+            _merged(run, states, summaries, metrics, walks.bounded(asked, counts, facts, upper)),
             metrics,
             plain,
             sources,

@@ -90,7 +90,7 @@ class Eventing:
     needs: tuple[Ranking, ...]
 
 
-def rankings_of(job: Eventing) -> list[RankingBlock]:
+def blocks_of(job: Eventing) -> list[RankingBlock]:
     """The rankings of a state, under the groups of all shards."""
     state = under_whole(Measured.of(joined(job.state)[0], job.needs), job.state.how)
     return [cast(RankingBlock, state.blocks[need]) for need in job.needs]
@@ -104,7 +104,7 @@ def make_events(job: Eventing) -> tuple[str, list[Array]]:
     path = state_path(data.work, "events", name)
     if not there(path):
         arrays: dict[str, Array] = {}
-        for number, block in enumerate(rankings_of(job)):
+        for number, block in enumerate(blocks_of(job)):
             for table, rows in zip(TABLES, (block.events, block.positives), strict=True):
                 arrays[f"{number}.{table}.begin"] = np.ascontiguousarray(rows.begin, dtype=np.int64)
                 for column, values in {"unit": rows.unit, **rows.columns}.items():
@@ -418,7 +418,7 @@ def make_histograms(job: Binning) -> str:
     path = state_path(data.work, "bins", name)
     if not there(path):
         arrays: dict[str, Array] = {}
-        blocks = rankings_of(Eventing(job.state, tuple(job.asked)))
+        blocks = blocks_of(Eventing(job.state, tuple(job.asked)))
         for number, (questions, block) in enumerate(zip(job.asked.values(), blocks, strict=True)):
             for i, question in enumerate(questions):
                 counts = question.curve.histogram(block, job.bins)
