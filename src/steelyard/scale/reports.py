@@ -15,7 +15,8 @@ from steelyard.core.need import Curve, Need, Ranking
 from steelyard.core.request import Request
 from steelyard.io.container import read_container
 from steelyard.results.report import Report
-from steelyard.scale import jobs, walks
+from steelyard.scale import bins as histograms
+from steelyard.scale import events, jobs, walks
 from steelyard.scale.joined import one_report, with_evidence
 from steelyard.scale.shards import state_path
 
@@ -55,7 +56,7 @@ def report_of_shards(
         reports.append(_approximate(run, states, summaries, bounded, sources, facts, approximate))
     if exact:
         asked = dict(walks.what_is_asked(exact, request, facts)) if by_group else {}
-        blocks = _walked(run, states, summaries, asked, memory) if asked else {}
+        blocks = _walked(run, states, asked, memory) if asked else {}
         reports.append(_scored(_merged(run, states, summaries, exact, blocks), exact, request, sources))
     report = one_report(reports, chosen, run.notes())
     return with_evidence(report, states, chosen, by_shard=bool(asked or bounded))
@@ -87,17 +88,11 @@ def _merged(
     return replace(joined, state=replace(joined.state, blocks={**joined.state.blocks, **elsewhere}))
 
 
-def _walked(
-    run: Run,
-    states: Sequence[jobs.State],
-    summaries: Sequence[jobs.Summary],
-    asked: walks.Asked,
-    memory: int,
-) -> Mapping[Need, Block]:
+def _walked(run: Run, states: Sequence[jobs.State], asked: walks.Asked, memory: int) -> Mapping[Need, Block]:
     """What the curves of rankings read, group by group, on the workers."""
     needs = tuple(asked)
-    laid = run.every("match", walks.make_events, [walks.Eventing(state, needs) for state in states])
-    units = walks.lay_units(run.data, states, summaries)
+    laid = run.every("match", events.make_events, [events.Eventing(state, needs) for state in states])
+    units = events.lay_units(run.data, states)
     items = walks.plan_walks(run.data, asked, laid, units, memory)
     return walks.read_answers(run.data, asked, run.every("walk", walks.walk, items), items)
 
@@ -128,11 +123,11 @@ def _approximate(
     """Rankings from histograms: the middle of what they allow, and how far that may be off."""
     plain = replace(run.data.request, confidence=None)
     asked = walks.what_is_asked(metrics, plain, facts)
-    names = run.every("bins", walks.make_histograms, [walks.Binning(state, asked, bins) for state in states])
-    counts = walks.add_histograms(run.data, names)
+    names = run.every("bins", histograms.make_histograms, [histograms.Binning(state, asked, bins) for state in states])
+    counts = histograms.add_histograms(run.data, names)
     low, high = (
         _scored(
-            _merged(run, states, summaries, metrics, walks.bounded(asked, counts, facts, upper)),
+            _merged(run, states, summaries, metrics, histograms.bounded(asked, counts, facts, upper)),
             metrics,
             plain,
             sources,
