@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -339,3 +341,9 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "twice": (rows(1, lambda n: [*range(n), 0, 1]), "repeated", "error"),
     },
 }  # fmt: skip
+
+
+def every_fault() -> dict[str, dict[str, Fault]]:
+    """Those above, and those that a new task brings in a module `faults_*.py` of its own."""
+    modules = [import_module(path.stem) for path in sorted(Path(__file__).parent.glob("faults_*.py"))]
+    return {**FAULTS, **{task: faults for module in modules for task, faults in module.FAULTS.items()}}

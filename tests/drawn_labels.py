@@ -58,7 +58,8 @@ def draw_counted(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     }
 
 
-DRAWN = {"labels": Drawn(draw_labels, perfect_labels, unit="group", weight="weight")}
+SKIP = {"missing": "skip", "extra": "skip"}
+DRAWN = {"labels": Drawn(draw_labels, perfect_labels, unit="group", weight="weight", policy=SKIP)}
 VARIANTS: dict[str, tuple[Callable[[np.random.Generator, int], tuple[Data, Data]], tuple[str, ...]]] = {
     "labels:multiclass": (
         draw_multiclass,

@@ -160,10 +160,11 @@ def draw_ellipses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     return sides[0], sides[1]
 
 
+EXTRA = {"extra": "skip"}  # an image without detections misses no row
 DRAWN = {
-    "boxes": Drawn(draw_boxes, perfect_boxes),
-    "masks": Drawn(draw_masks, perfect_masks),
-    "keypoints": Drawn(draw_keypoints, perfect_keypoints),
+    "boxes": Drawn(draw_boxes, perfect_boxes, policy=EXTRA),
+    "masks": Drawn(draw_masks, perfect_masks, policy=EXTRA),
+    "keypoints": Drawn(draw_keypoints, perfect_keypoints, policy=EXTRA),
     "ellipses": Drawn(
         draw_ellipses,
         lambda truth: {**same_columns("image", "xc", "yc", "theta", "a", "b")(truth), "score": truth["xc"]},

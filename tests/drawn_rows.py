@@ -97,9 +97,10 @@ def perfect_rankings(truth: Data) -> Data:
     return {"query": truth["query"], "doc": truth["doc"], "score": [float(x) for x in truth["relevance"]]}
 
 
+SKIP = {"missing": "skip", "extra": "skip"}
 DRAWN = {
     "weights": Drawn(draw_weights, same_columns("dish", "item", "weight")),
-    "sequences": Drawn(draw_sequences, same_columns("sequence", "t", "weight")),
-    "losses": Drawn(draw_losses, perfect_losses),
+    "sequences": Drawn(draw_sequences, same_columns("sequence", "t", "weight"), policy=SKIP),
+    "losses": Drawn(draw_losses, perfect_losses, policy=SKIP),  # which have no worst value
     "rankings": Drawn(draw_rankings, perfect_rankings),
 }

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from drawn import DRAW
+from drawn import DRAW, DRAWN
 from scale_help import plain
 
 from steelyard.metrics import catalogue
@@ -72,26 +72,11 @@ def taken(column: Any, keep: Any) -> Any:
     return kept
 
 
-# What a part of the rows is missing or extra under. Losses have no worst value; boxes miss no rows.
-POLICIES = {
-    "weights": {"missing": "worst", "extra": "skip"},
-    "sequences": {"missing": "skip", "extra": "skip"},
-    "boxes": {"extra": "skip"},
-    "masks": {"extra": "skip"},
-    "keypoints": {"extra": "skip"},
-    "losses": {"missing": "skip", "extra": "skip"},
-    "ellipses": {"missing": "worst", "extra": "skip"},
-    "labels": {"missing": "skip", "extra": "skip"},
-    "rankings": {"missing": "worst", "extra": "skip"},
-    "captions": {"missing": "worst", "extra": "skip"},
-    "segmentation": {"missing": "worst", "extra": "skip"},
-    "tracking": {"missing": "worst", "extra": "skip"},
-    "panoptic": {"missing": "worst", "extra": "skip"},
-}
-# have a column `sample_weight`
-WEIGHED = (
-    "weights", "sequences", "ellipses", "rankings", "captions", "segmentation", "tracking", "panoptic",
-)  # fmt: skip
+def policy_of(task: str) -> dict[str, str]:
+    """What a part of the rows is missing or extra under."""
+    return dict(DRAWN[task].policy) or {"missing": "worst", "extra": "skip"}
+
+
 SITES = ("p, q", "p", "p")
 CUTS = ("r", "q, r", "r")
 
@@ -104,7 +89,7 @@ def drawn_case(task: str, **settings: Any) -> Case:
     place = {unit: number for number, unit in enumerate(ids)}
     of_row = [place[str(value)] for value in truth[key]]
     truth["site"], truth["cut"] = ([values[i % 3] for i in of_row] for values in (SITES, CUTS))
-    if task in WEIGHED:
+    if "sample_weight" in catalogue.find_task(task).truth.names:
         truth["sample_weight"] = [0.5 + i % 4 for i in of_row]
     if task in ("boxes", "masks", "keypoints"):  # a class that one unit alone has
         truth["label"] = np.where(np.array(truth[key]) == ids[2], "yak", truth["label"])
@@ -114,7 +99,7 @@ def drawn_case(task: str, **settings: Any) -> Case:
     order = np.random.default_rng(32).permutation(len(predictions[key]))
     predictions = {name: [list(column)[i] for i in order] for name, column in predictions.items()}
     predictions = with_gaps(predictions, key, ids)
-    policy = POLICIES[task]
+    policy = policy_of(task)
     return Case(
         task, (truth, predictions), table_cut(key), (*ids, "zz"), [str(metric) for metric in catalogue.metrics(task)],
         settings={"by": ["site", ("site", "cut")], **policy, **settings},
@@ -154,7 +139,7 @@ def labels_case(variant: str) -> Case:
     label[0] = "yak"  # the first unit alone has it
     truth: Data = {"id": ids, "site": [SITES[i % 3] for i in range(units)], "cut": [CUTS[i % 3] for i in range(units)]}
     predictions: Data = {"id": ids}
-    settings: dict[str, Any] = {"by": ["site", ("site", "cut")], **POLICIES["labels"]}
+    settings: dict[str, Any] = {"by": ["site", ("site", "cut")], **policy_of("labels")}
     metrics = None
     if variant == "multilabel":
         truth["labels"] = ["|".join(dict.fromkeys([label[i], *names[rng.random(3) < 0.4]])) for i in range(units)]

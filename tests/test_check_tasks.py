@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from check_faults import FAULTS, classified, healthy, texts
+from check_faults import classified, every_fault, healthy, texts
 from drawn import DRAW
 
 import steelyard as sy
@@ -26,6 +26,7 @@ SCHEMA = json.loads((ROOT / "src/steelyard/results/schema/check-1.json").read_te
 TASKS = catalogue.built_in()
 
 
+FAULTS = every_fault()
 CASES = [(task, name) for task, faults in FAULTS.items() for name in faults]
 
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.engine.differences import by_draws, by_intervals, standard_error
 from steelyard.gating.rules import parse_rule
+from steelyard.metrics import catalogue
 from steelyard.results.read import read_result
 
 SAMPLES = Path(sy.__file__).parent / "samples"
@@ -591,19 +592,14 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     assert {line.replace("\\|", "").count("|") for line in rows} == {5}
 
 
-TASKS = {
-    "weights": ("truth.csv", "model_a.csv", "cuisine"), "sequences": ("truth.csv", "model_a.csv", "food"),
-    "losses": ("truth.csv", "model_a.csv", "light"), "ellipses": ("truth.csv", "model_a.csv", "scene"),
-    "labels": ("truth.csv", "model_a.csv", "light"), "rankings": ("truth.csv", "model_a.run", "kind"),
-    "boxes": ("truth.json", "model_a.json", "label"), "captions": ("truth.csv", "model_a.csv", "scene"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", catalogue.samples())
 def test_results_of_every_task_are_read_back(task: str, tmp_path: Path) -> None:
-    truth, predictions, by = TASKS[task]
-    folder = SAMPLES / task
-    report = sy.evaluate(task, folder / truth, folder / predictions, by=[by], draws=100, save_draws=True)
+    sample, folder = catalogue.samples()[task], SAMPLES / task
+    options = {
+        name: str(folder / value) if (folder / value).exists() else value for name, value in sample.options.items()
+    }
+    sides = folder / sample.truth, folder / sample.a
+    report = sy.evaluate(task, *sides, by=[sample.by], options=options, draws=100, save_draws=True)
     report.to_json(tmp_path / "r.json")
     again = read_result(tmp_path / "r.json")
     assert isinstance(again, sy.Report)

@@ -297,10 +297,10 @@ def task(**more: Any) -> Task:
 def test_a_task_names_its_views() -> None:
     assert Request("t", missing="skip").policy(task(policy=Policy("worst", "skip"))) == Policy("skip", "skip")
     assert Request("t", extra="error").policy(task(policy=Policy("worst", "skip"))) == Policy("worst", "error")
-    assert task().picture("figures") is None
-    assert task(views="math").picture("sqrt") is math.sqrt
-    assert task(views="math").picture("nothing") is None
-    assert task(views="os").picture("path") is None  # a module that it imports
+    assert task().view("figures") is None
+    assert task(views="math").view("sqrt") is math.sqrt
+    assert task(views="math").view("nothing") is None
+    assert task(views="os").view("path") is None  # a module that it imports
     assert (task(views="math").tables, task(views="math").scene, task(views="math").explain) == (None, None, None)
 
 

@@ -53,7 +53,7 @@ def look_at_objects(
 ) -> list[Finding]:
     """Findings about objects that boxes could have too, ids, scores, classes, images, without the `hidden` ones."""
     try:
-        sides = task.picture("prepared")(truth, prediction if prediction is not None else truth, options)
+        sides = task.view("prepared")(truth, prediction if prediction is not None else truth, options)
     except InputError:  # which is a finding already, or, of truth alone, that of evaluation
         return []
     first, second = _objects(sides[0], "truth"), None

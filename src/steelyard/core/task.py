@@ -43,7 +43,7 @@ class Task:
     not say.
 
     `views` names a module of what is shown beside scores, and `checks` one of what is looked for before a number is
-    believed. Each is loaded when it is asked for; see `picture` and `checks.catalogue`.
+    believed. Each is loaded when it is asked for; see `view` and `checks.catalogue`.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Task:
     measure_part: Callable[[Any, int], Stats] | None = None
     by_class: ByClass | None = None
 
-    def picture(self, name: str) -> Any:
+    def view(self, name: str) -> Any:
         """What the module `views` has under a name, or None.
 
         `tables(pairs, state)` gives makers of tables by name, such as a confusion matrix; `figures(pairs, state,
@@ -81,19 +81,19 @@ class Task:
     @property
     def tables(self) -> Callable[..., Mapping[str, Callable[[], Table]]] | None:
         """Makers of tables by name."""
-        found: Callable[..., Mapping[str, Callable[[], Table]]] | None = self.picture("tables")
+        found: Callable[..., Mapping[str, Callable[[], Table]]] | None = self.view("tables")
         return found
 
     @property
     def scene(self) -> Callable[[Any, int, Metric], Scene] | None:
         """The maker of a picture of one unit."""
-        found: Callable[[Any, int, Metric], Scene] | None = self.picture("scene")
+        found: Callable[[Any, int, Metric], Scene] | None = self.view("scene")
         return found
 
     @property
     def explain(self) -> Callable[[Any, Any], tuple[Explanation, ...]] | None:
         """What says why other tools print other numbers."""
-        found: Callable[[Any, Any], tuple[Explanation, ...]] | None = self.picture("explain")
+        found: Callable[[Any, Any], tuple[Explanation, ...]] | None = self.view("explain")
         return found
 
     @property

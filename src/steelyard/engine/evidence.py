@@ -39,7 +39,7 @@ class Live(Evidence):
 
     @cached_property
     def _figure_makers(self) -> Mapping[str, Callable[[], Figure]]:
-        make = self.task.picture("figures") if self.pairs is not None else None
+        make = self.task.view("figures") if self.pairs is not None else None
         return {} if make is None else make(self.pairs, shown(self.state), list(self.metrics))
 
     @property
@@ -66,7 +66,7 @@ class Live(Evidence):
 
     def listing(self) -> Listing | None:
         """The rows that a reader may look through."""
-        make = self.task.picture("listing") if self.pairs is not None else None
+        make = self.task.view("listing") if self.pairs is not None else None
         return None if make is None else make(self.pairs, shown(self.state))
 
     def definitions(self) -> dict[str, Description]:
@@ -104,7 +104,7 @@ class LivePair(Evidence):
 
     @cached_property
     def _classes(self) -> dict[str, Difference]:
-        metrics_of = self.task.picture("class_metrics")
+        metrics_of = self.task.view("class_metrics")
         metrics = {} if metrics_of is None else metrics_of(shown(State.unified([self.a[1], self.b[1]])[0]))
         if not metrics:
             return {}

@@ -50,7 +50,7 @@ def unit_scene(data: Data, unit: int) -> Scene | None:
 
 
 def _metrics(data: Data, task: Task) -> Iterable[Metric]:
-    first = task.picture("pictured")
+    first = task.view("pictured")
     for spec in dict.fromkeys([*([first] if first else []), *data.report.scores, *task.defaults]):
         yield catalogue.parse(spec, task.name)
 
