@@ -10,7 +10,7 @@ from steelyard.extend import POINT, Figure, Listing, Metric, SetPairs, State, Ta
 from steelyard_intervals.metrics import Matched, events, matched
 
 
-def tables(state: State) -> Mapping[str, Callable[[], Table]]:
+def tables(pairs: SetPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """Events at each overlap that was asked for."""
     needs = sorted((need for need in state.blocks if isinstance(need, Matched)), key=lambda need: need.iou)
     if not needs:

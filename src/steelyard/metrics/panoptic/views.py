@@ -20,7 +20,7 @@ from steelyard.metrics.segmentation.overlap import as_spec
 MOST_CLASSES = 40
 
 
-def tables(state: State) -> Mapping[str, Callable[[], Table]]:
+def tables(pairs: PanopticPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """A row for each class."""
     return {"classes": lambda: class_table(state)} if SegmentCounts() in state.blocks else {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ _TITLES = {
 }
 
 
-def tables(state: State) -> Mapping[str, Callable[[], Table]]:
+def tables(pairs: Any, state: State) -> Mapping[str, Callable[[], Table]]:
     """The tables that the state can give, by name."""
     found: dict[str, Callable[[], Table]] = {}
     if ClassPixels() in state.blocks:
