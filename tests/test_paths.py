@@ -181,6 +181,23 @@ def test_every_path_gives_an_equal_report(name: str, path: str, tmp_path: Path) 
     assert_equal(make(case, tmp_path), name, repeats)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_pickled_and_read_back_reports_are_equal(name: str, tmp_path: Path) -> None:
+    report = expected(name)
+    assert pickle.loads(pickle.dumps(report)) == report
+    assert_equal(pickle.loads(pickle.dumps(report.with_details())), name, repeats=False)
+    report.to_json(tmp_path / "report.json", details=True)
+    again = sy.read(tmp_path / "report.json")
+    assert isinstance(again, Report)
+    assert again == report
+    assert again.to_dict() == report.to_dict(details=True)
+    ids, values = again.units().units.tolist(), again.units().values
+    assert list(map(str, ids)) == list(map(str, report.units().units.tolist()))
+    assert repr({spec: column.tolist() for spec, column in values.items()}) == repr(
+        {spec: column.tolist() for spec, column in report.units().values.items()}
+    )
+
+
 def assert_equal(found: Report, name: str, repeats: bool) -> None:
     """Raise where a report is not that of all the data at once; names the parts that differ."""
     wanted, said = expected_contents(name), contents(found)

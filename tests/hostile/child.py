@@ -22,7 +22,7 @@ CPU_SECONDS = 30
 LOADED = (
     "pandas", "pyarrow.parquet", "httpx", "tenacity", "PIL.Image", "steelyard.cli.main", "steelyard.files",
     "steelyard.scale", "steelyard.accumulator", "steelyard.checks.quick", "steelyard.gating.gate", "steelyard.vlm.openai",
-    "steelyard.io.formats.convert", "steelyard.render.html",
+    "steelyard.io.formats.convert", "steelyard.render.page.report", "steelyard.results.read",
 )  # fmt: skip
 
 
