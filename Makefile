@@ -1,8 +1,9 @@
 # make demo   set up a virtual environment, install, score the sample data, write a report
-# make test   the whole test suite, with every optional part it needs
+# make test   the whole test suite, with every optional part it needs, and the C++ tests of the kernels
 # make kills  kill -9 in the middle of every command that writes, fifty times each, and of workers and drivers of every engine
 # make lint   ruff and mypy --strict
 # make bench  benchmarks against the peers: CPU seconds and ratios
+# make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
 # make mutants  change core and engine one small thing at a time; at least 90 % must be noticed by the tests (an hour)
 # make docs   the documentation, into site/
@@ -20,12 +21,12 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills lint bench fuzz mutants docs clean
+.PHONY: demo test kills lint bench ctest fuzz mutants docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
 
-test: $(VENV)/test
+test: $(VENV)/test build/ctest-plain/tested
 	$(PY) -m pytest -n 2
 
 kills: $(VENV)/test
@@ -43,6 +44,16 @@ bench: $(VENV)/bench
 # What the wheel's build says of itself (pyproject.toml) is said here by hand.
 BY_HAND = -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(PY)) -DSKBUILD_SABI_VERSION=3.11
 
+# The kernels know no Python: their tests need a compiler and CMake.
+ctest: build/ctest-plain/tested build/ctest-sanitized/tested
+
+build/ctest-%/tested: $(NATIVE) | $(PY)
+	$(PIP) install cmake
+	$(BIN)/cmake -S native -B $(@D) -DCMAKE_BUILD_TYPE=Release -DSTEELYARD_SANITIZE=$(if $(findstring sanitized,$@),ON,OFF)
+	$(BIN)/cmake --build $(@D) --parallel 2
+	$(BIN)/ctest --test-dir $(@D) --output-on-failure
+	@touch $@
+
 FUZZ_SECONDS ?= 60
 
 # The sanitizers' runtime must be loaded before Python is.
@@ -52,11 +63,7 @@ fuzz: $(VENV)/test
 	$(BIN)/cmake --build build/fuzz --parallel 2
 	rm -rf build/fuzz-site && mkdir -p build/fuzz-site && cp -r src/steelyard build/fuzz-site/
 	cp build/fuzz/_native*.so build/fuzz-site/steelyard/
-	$(BIN)/cmake -S . -B build/plain -DSTEELYARD_PLAIN=ON $(BY_HAND) -Dnanobind_DIR="$$($(PY) -m nanobind --cmake_dir)"
-	$(BIN)/cmake --build build/plain --parallel 2
-	rm -rf build/plain-site && mkdir -p build/plain-site && cp -r src/steelyard build/plain-site/
-	cp build/plain/_native*.so build/plain-site/steelyard/
-	$(PY) fuzz/twins.py build/plain-site
+	$(PY) fuzz/twins.py
 	@for target in $$($(PY) fuzz/run.py --list); do \
 	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/fuzz-site \

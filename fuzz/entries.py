@@ -15,7 +15,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     "keypoints.kernels": ("keypoints_match", "oks"),
     "draws.totals": (
         "flip_counts", "flip_scatter", "flip_totals", "flip_weights", "poisson_counts", "poisson_scatter",
-        "poisson_totals", "poisson_weights", "set_threads", "unit_keys", "unit_keys_of_integers",
+        "poisson_totals", "poisson_weights", "set_threads", "simd", "unit_keys", "unit_keys_of_integers",
     ),
     "labels.counts": (
         "confusion", "extent", "factor_rows", "factor_texts", "fingerprint", "fingerprint_words", "first_repeated",

@@ -30,6 +30,7 @@ def fuzz_draws(rng: random.Random) -> None:
     draw.call(_native.unit_keys, text, draw.offsets(draw.size(), len(text))[1:])
     draw.call(_native.unit_keys_of_integers, draw.whole(1 << 62, n))
     draw.call(_native.set_threads, rng.choice([0, 1, 2]))
+    assert _native.simd() in ("baseline", "avx2")
 
 
 @target("labels.counts")

@@ -1,8 +1,6 @@
 // Figures and curves of matched detections.
 #include "ap/box_figures.hpp"
 
-#include <algorithm>
-
 #include "arrays.hpp"
 
 namespace steelyard {
@@ -36,16 +34,14 @@ nb::tuple figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32
   const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
                                   view(truth_begin), view(truth_image), view(counts)}, weights.shape(1), thresholds, most);
   check_weights(weights);
-  require(kind >= kCoco && kind <= kRecall, "an unknown kind");
-  check_finite(grid.data(), grid.shape(0), "the grid must be finite");
-  require(grid.shape(0) >= 2 && std::is_sorted(grid.data(), grid.data() + grid.shape(0)), "the grid must rise");
-  if (kind == kCoco || kind == kGrid) check_grid(view(grid));
+  const BoxFigure figure = check_box_figure(kind, view(grid));
+  require(figure != BoxFigure::curves, "an unknown kind");
   double *v, *r;
   auto value = make_raw<double>({weights.shape(0), thresholds}, v);
   auto recall = make_raw<double>({weights.shape(0), thresholds}, r);
   {
     nb::gil_scoped_release release;
-    box_figures(in, view(weights), kind, view(grid), threads, v, r);
+    box_figures(in, view(weights), figure, view(grid), threads, v, r);
   }
   return nb::make_tuple(value, recall);
 }
@@ -60,7 +56,8 @@ nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t
   require(weights.shape(2) == kCountedLanes, "counts come 32 rows side by side");
   require(rows <= groups * kCountedLanes && groups == rows / kCountedLanes + (rows % kCountedLanes != 0),
           "the groups do not hold so many rows");
-  require(kind == kCoco || kind == kGrid || kind == kStep || kind == kRecall, "this kind cannot be counted");
+  const BoxFigure figure = check_box_figure(kind, view(grid));
+  require(on_grid(figure) || figure == BoxFigure::step || figure == BoxFigure::recall, "this kind cannot be counted");
   require(grid.shape(0) <= kMostPoints, "too many points of the grid");
   check_grid(view(grid));
   double *v, *r;
@@ -68,7 +65,7 @@ nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t
   auto recall = make_raw<double>({rows, thresholds}, r);
   {
     nb::gil_scoped_release release;
-    box_draws(in, weights.data(), rows, kind, view(grid), wide, threads, v, r);
+    box_draws(in, weights.data(), rows, figure, view(grid), wide, threads, v, r);
   }
   return nb::make_tuple(value, recall);
 }

@@ -3,7 +3,7 @@
 
 namespace steelyard {
 
-nb::tuple match_arrays(const ObjectArrays& arrays, const Likeness* likeness, const double* d_area) {
+nb::tuple match_arrays(const ObjectArrays& arrays, const Similarity* similarity, const double* d_area) {
   const Objects objects = arrays.objects();
   check_objects(objects, d_area);
   const std::size_t truths = objects.t_image.size(), detections = objects.d_image.size(), labels = objects.labels;
@@ -22,7 +22,7 @@ nb::tuple match_arrays(const ObjectArrays& arrays, const Likeness* likeness, con
   auto truth_order = make_raw<Row>({truths}, out.truth_order);
   {
     nb::gil_scoped_release release;
-    match_objects(objects, likeness, d_area, out);
+    match_objects(objects, similarity, d_area, out);
   }
   return nb::make_tuple(begins, ends, order, rank, hit, ignored, truth_begins, truth_order, partner, overlap);
 }

@@ -6,7 +6,7 @@
 namespace steelyard {
 namespace {
 
-Out<double> oks(In2<double> d_points, In2<double> t_points, In2<double> t_box, In1<double> t_area, In1<double> sigmas) {
+Out<double> similarities(In2<double> d_points, In2<double> t_points, In2<double> t_box, In1<double> t_area, In1<double> sigmas) {
   const std::size_t n = d_points.shape(0), m = t_points.shape(0);
   check_sigmas(view(sigmas));
   check_points(view(d_points), view(sigmas), n, "a detection needs x, y and v for each sigma");
@@ -16,10 +16,10 @@ Out<double> oks(In2<double> d_points, In2<double> t_points, In2<double> t_box, I
   check_finite(t_area.data(), m, "an area is not finite");
   double* out;
   auto result = make_raw<double>({n, m}, out);
-  const PointLikeness likeness(t_points.data(), d_points.data(), t_box.data(), t_area.data(), view(sigmas));
+  const Oks similarity(t_points.data(), d_points.data(), t_box.data(), t_area.data(), view(sigmas));
   nb::gil_scoped_release release;
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < m; ++j) out[i * m + j] = likeness.of(i, j, false, 0.0);
+    for (std::size_t j = 0; j < m; ++j) out[i * m + j] = similarity.of(i, j, false, 0.0);
   }
   return result;
 }
@@ -31,14 +31,14 @@ nb::tuple match(const ObjectArrays& objects, In2<double> t_points, In2<double> d
   require(d_area.shape(0) == objects.d_image.shape(0), "columns of the detections differ in length");
   require(objects.t_box.shape(0) == t_points.shape(0) && objects.t_box.shape(1) == 4 &&
               objects.t_area.shape(0) == t_points.shape(0), "columns of the truth differ in length");
-  const PointLikeness likeness(t_points.data(), d_points.data(), objects.t_box.data(), objects.t_area.data(), view(sigmas));
-  return match_arrays(objects, &likeness, d_area.data());
+  const Oks similarity(t_points.data(), d_points.data(), objects.t_box.data(), objects.t_area.data(), view(sigmas));
+  return match_arrays(objects, &similarity, d_area.data());
 }
 
 }  // namespace
 
 void bind_keypoints(nb::module_& m) {
-  m.def("oks", &oks, nb::arg("d_points").noconvert(), nb::arg("t_points").noconvert(), nb::arg("t_box").noconvert(),
+  m.def("oks", &similarities, nb::arg("d_points").noconvert(), nb::arg("t_points").noconvert(), nb::arg("t_box").noconvert(),
         nb::arg("t_area").noconvert(), nb::arg("sigmas").noconvert(),
         "Object keypoint similarity, detections by truths; points are x, y, v in turn.");
   m.def("keypoints_match", &match, nb::arg("objects"), nb::arg("t_points").noconvert(), nb::arg("d_points").noconvert(),

@@ -23,29 +23,29 @@ nb::tuple masks_match(const ObjectArrays& objects, nb::list t_masks, nb::list d_
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
   // Drawing a boundary takes counts for places; comparing runs does not.
   const std::vector<Runs> t = all_packed(t_masks, ratio > 0), d = all_packed(d_masks, ratio > 0);
-  MaskLikeness likeness(d.size(), t.size(), ratio > 0);
+  MaskIou similarity(d.size(), t.size(), ratio > 0);
   {
     nb::gil_scoped_release release;
     const std::size_t threads = thread_count(objects.threads);
-    prepare(likeness, true, t, ratio, threads);
-    prepare(likeness, false, d, ratio, threads);
+    prepare(similarity, true, t, ratio, threads);
+    prepare(similarity, false, d, ratio, threads);
   }
-  return match_arrays(objects, &likeness, d_area.data());
+  return match_arrays(objects, &similarity, d_area.data());
 }
 
 Out<double> mask_iou(nb::list d, nb::list g, In1<std::uint8_t> crowd, double ratio) {
   require(crowd.shape(0) == nb::len(g), "one crowd flag for each truth");
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
   const std::vector<Rle> dets = masks_of(d), truths = masks_of(g);
-  MaskLikeness likeness(dets.size(), truths.size(), ratio > 0);
-  prepare(likeness, false, dets, ratio, 1);
-  prepare(likeness, true, truths, ratio, 1);
+  MaskIou similarity(dets.size(), truths.size(), ratio > 0);
+  prepare(similarity, false, dets, ratio, 1);
+  prepare(similarity, true, truths, ratio, 1);
   double* out;
   auto result = make_raw<double>({dets.size(), truths.size()}, out);
   for (std::size_t i = 0; i < dets.size(); ++i) {
     for (std::size_t j = 0; j < truths.size(); ++j) {
       const bool alike = dets[i].height == truths[j].height && dets[i].width == truths[j].width;
-      out[i * truths.size() + j] = alike ? likeness.of(i, j, crowd.data()[j], 0.0) : -1.0;
+      out[i * truths.size() + j] = alike ? similarity.of(i, j, crowd.data()[j], 0.0) : -1.0;
     }
   }
   return result;
@@ -70,14 +70,14 @@ Out<double> cell_mask_ious(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin,
                                                  (t_begin.data()[c + 1] - t_begin.data()[c]));
   }
   const std::vector<Rle> dets = masks_of(d), truths = masks_of(g);
-  MaskLikeness likeness(dets.size(), truths.size(), ratio > 0);
+  MaskIou similarity(dets.size(), truths.size(), ratio > 0);
   double* out;
   auto result = make_raw<double>({at[cells]}, out);
   nb::gil_scoped_release release;
   constexpr std::size_t kBlock = 64;
   const std::size_t workers = thread_count(threads);
-  prepare(likeness, false, dets, ratio, workers);
-  prepare(likeness, true, truths, ratio, workers);
+  prepare(similarity, false, dets, ratio, workers);
+  prepare(similarity, true, truths, ratio, workers);
   parallel_for((cells + kBlock - 1) / kBlock, workers, [&](std::size_t block) {
     for (std::size_t c = block * kBlock; c < std::min(cells, (block + 1) * kBlock); ++c) {
       double* to = out + at[c];
@@ -86,7 +86,7 @@ Out<double> cell_mask_ious(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin,
           const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
           // Masks of different size have none: -1, as the reference says it.
           const bool alike = dets[a].height == truths[b].height && dets[a].width == truths[b].width;
-          *to++ = alike ? likeness.of(a, b, crowd.data()[b], 0.0) : -1.0;
+          *to++ = alike ? similarity.of(a, b, crowd.data()[b], 0.0) : -1.0;
         }
       }
     }

@@ -29,6 +29,6 @@ struct ObjectArrays {
 };
 
 // Checks, matches, and gives the arrays that boxes_match describes.
-nb::tuple match_arrays(const ObjectArrays& arrays, const Likeness* likeness, const double* d_area);
+nb::tuple match_arrays(const ObjectArrays& arrays, const Similarity* similarity, const double* d_area);
 
 }  // namespace steelyard

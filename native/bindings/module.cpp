@@ -1,6 +1,8 @@
 // The module steelyard._native: two lines for each file of bindings.
 #include <nanobind/nanobind.h>
 
+#include "wide/wide.hpp"
+
 namespace steelyard {
 void bind_box_figures(nanobind::module_& m);
 void bind_boxes(nanobind::module_& m);
@@ -27,6 +29,9 @@ void bind_trec(nanobind::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "The compiled core of Steelyard: flat arrays in, flat arrays out.";
+  m.def("simd", [] { return nanobind::str(steelyard::wide_kernels().name); },
+        "The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.");
+  steelyard::wide_kernels();  // chosen now: a wrong STEELYARD_SIMD is an error at import
   steelyard::bind_box_figures(m);
   steelyard::bind_boxes(m);
   steelyard::bind_coco(m);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ap/order.hpp"
 #include "arrays.hpp"
 
 namespace steelyard {

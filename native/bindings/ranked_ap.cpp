@@ -11,22 +11,22 @@ Out<double> under_weights(In2<double> weights, In1<double> truths, In1<std::int6
   const OwnedEvents events{view(truths), view(owner), view(hit), view(closes)};
   require(truths.shape(0) == weights.shape(1), "every unit needs its number of truths");
   check_weights(weights);
-  check_owned_events(events, rule);
+  const ApRule checked = check_owned_events(events, rule);
   double* out;
   auto result = make_array<double>({weights.shape(0)}, out);
   nb::gil_scoped_release release;
-  ranked_ap(events, view(weights), rule, threads, out);
+  ranked_ap(events, view(weights), checked, threads, out);
   return result;
 }
 
 Out<double> by_unit(In1<double> truths, In1<std::int64_t> owner, In1<std::uint8_t> hit, In1<std::uint8_t> closes, int rule) {
   const OwnedEvents events{view(truths), view(owner), view(hit), view(closes)};
-  check_owned_events(events, rule);
+  const ApRule checked = check_owned_events(events, rule);
   for (std::size_t e = 1; e < owner.shape(0); ++e) require(owner.data()[e] >= owner.data()[e - 1], "events must go by unit");
   double* out;
   auto result = make_array<double>({truths.shape(0)}, out);
   nb::gil_scoped_release release;
-  ranked_ap_by_unit(events, rule, out);
+  ranked_ap_by_unit(events, checked, out);
   return result;
 }
 

@@ -1,95 +1,121 @@
 // Average precision and its kin under many rows of image weights: the bootstrap's draws, and what has weights of its own.
 //
-// A class is boiled down once (box_events.hpp) and every row is a weighted pass over it, many rows side by side: counts
-// that were drawn go through box_counted_pass.hpp, all other weights through box_pass.hpp. Every number is a function of
-// its own row of weights; classes are added in their order. The number of threads, the block and the lane that a row
-// falls into change nothing.
+// A class becomes a stream of events once, and every row of weights is a walk over it, many rows side by side. The order
+// of the detections and their matches do not depend on the weights. Every number is a function of its own row of weights;
+// classes are added in their order. The number of threads, the block and the lane that a row falls into change nothing.
 #include "ap/box_figures.hpp"
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
-#include "ap/box_counted_pass.hpp"
-#include "ap/box_events.hpp"
-#include "ap/box_pass.hpp"
+#include "support/checks.hpp"
 #include "support/pool.hpp"
+#include "support/scratch.hpp"
+#include "wide/wide.hpp"
 
 namespace steelyard {
 namespace {
 
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
-// Where results go: (rows, thresholds).
-struct Results {
-  std::size_t thresholds;
-  double *value, *recall;
+std::vector<EventStream> all_events(const Ranked& in, BoxFigure figure, std::size_t workers) {
+  std::vector<EventStream> streams(in.classes);
+  parallel_for(in.classes, workers, [&](std::size_t k) { streams[k] = make_events(in, k, by_tie(figure)); });
+  return streams;
+}
 
-  template <typename Passed>
-  void put(const Passed& pass, std::size_t first, std::size_t lanes) const {
-    for (std::size_t l = 0; l < lanes; ++l) {
-      const double n = pass.classes.v[l];
-      for (std::size_t t = 0; t < thresholds; ++t) {
-        value[(first + l) * thresholds + t] = n > 0 ? pass.value[t].v[l] / n : kUndefined;
-        recall[(first + l) * thresholds + t] = n > 0 ? pass.recall[t].v[l] / n : kUndefined;
+// What all groups of rows share.
+class Figures {
+ public:
+  Figures(const Ranked& in, BoxFigure figure, View<double> grid, std::size_t workers)
+      : streams_(all_events(in, figure, workers)), figure_(figure), thresholds_(in.thresholds), grid_(grid),
+        reached_(on_grid(figure) ? reached_points(grid) : std::vector<double>(grid.size(), 1.0)) {
+    for (double reached : reached_) missed_.push_back(reached == 0.0);
+    for (const EventStream& one : streams_) {
+      events_ = std::max(events_, one.hit.size());
+      entries_ = std::max({entries_, one.stream.size(), one.truth_unit.size()});
+    }
+  }
+
+  std::size_t entries() const { return entries_; }
+
+  // Runs all classes for `lanes` rows; `rows` of them are asked for, and go to `value` and `recall`.
+  void run(void (*walk)(const ClassJob&), std::size_t lanes, const double* weights, const std::uint8_t* counts,
+           const double* images, std::size_t rows, double* value, double* recall) const {
+    const Scratch scratch(job_scratch(events_));
+    std::vector<double> values(thresholds_ * lanes, 0.0), recalls(thresholds_ * lanes, 0.0), classes(lanes, 0.0);
+    ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), reached_.data(), missed_.data(), weights, counts, images,
+                 scratch.data(), values.data(), recalls.data(), classes.data()};
+    for (const EventStream& one : streams_) {
+      job.events = one.events();
+      walk(job);
+    }
+    for (std::size_t l = 0; l < rows; ++l) {
+      const double n = classes[l];
+      for (std::size_t t = 0; t < thresholds_; ++t) {
+        value[l * thresholds_ + t] = n > 0 ? values[t * lanes + l] / n : kUndefined;
+        recall[l * thresholds_ + t] = n > 0 ? recalls[t * lanes + l] / n : kUndefined;
       }
     }
   }
+
+ private:
+  std::vector<EventStream> streams_;
+  BoxFigure figure_;
+  std::size_t thresholds_, events_ = 0, entries_ = 0;
+  View<double> grid_;
+  std::vector<double> reached_;
+  std::vector<std::uint8_t> missed_;
 };
-
-std::vector<Boiled> boil_all(const Ranked& in, int kind, std::size_t workers) {
-  std::vector<Boiled> boiled(in.classes);
-  parallel_for(in.classes, workers, [&](std::size_t k) { boiled[k] = boil(in, k, kind >= kStep && kind <= kBestF1); });
-  return boiled;
-}
-
-template <typename Count>
-void counted_group(const std::vector<Boiled>& boiled, int kind, View<double> grid, const std::uint8_t* table,
-                   std::size_t first, std::size_t lanes, const Results& results) {
-  CountedPass<Count> pass(kind, results.thresholds, grid.data(), grid.size(), table);
-  for (const Boiled& one : boiled) pass.run(one);
-  results.put(pass, first, lanes);
-}
 
 }  // namespace
 
-void box_figures(const Ranked& in, Matrix<double> weights, int kind, View<double> grid, long threads, double* value,
+BoxFigure check_box_figure(int figure, View<double> grid) {
+  require(figure >= 0 && figure <= static_cast<int>(BoxFigure::curves), "an unknown kind");
+  check_finite(grid.data(), grid.size(), "the grid must be finite");
+  require(grid.size() >= 2 && std::is_sorted(grid.begin(), grid.end()), "the grid must rise");
+  const auto checked = static_cast<BoxFigure>(figure);
+  if (on_grid(checked) || checked == BoxFigure::curves) check_grid(grid);
+  return checked;
+}
+
+std::vector<double> reached_points(View<double> grid) {
+  std::vector<double> reached;
+  const double last = static_cast<double>(grid.size() - 1);
+  for (std::size_t r = 0; r < grid.size(); ++r) reached.push_back(static_cast<double>(r) / last >= grid[r] ? 1.0 : 0.0);
+  return reached;
+}
+
+void box_figures(const Ranked& in, Matrix<double> weights, BoxFigure figure, View<double> grid, long threads, double* value,
                  double* recall) {
-  const std::size_t rows = weights.rows, units = weights.columns, thresholds = in.thresholds;
-  const Results results{thresholds, value, recall};
-  const std::size_t workers = thread_count(threads);
-  const std::vector<Boiled> boiled = boil_all(in, kind, workers);
-  parallel_for((rows + kLanes - 1) / kLanes, workers, [&](std::size_t group) {
-    const std::size_t first = group * kLanes, lanes = std::min(kLanes, rows - first);
-    std::vector<double> table(units * kLanes, 0.0);
-    Lane images{};
+  const std::size_t rows = weights.rows, units = weights.columns, T = in.thresholds, workers = thread_count(threads);
+  const Figures figures(in, figure, grid, workers);
+  const auto walk = wide_kernels().walk_class;
+  parallel_for((rows + kRealLanes - 1) / kRealLanes, workers, [&](std::size_t group) {
+    const std::size_t first = group * kRealLanes, lanes = std::min(kRealLanes, rows - first);
+    std::vector<double> table(units * kRealLanes, 0.0);
+    double images[kRealLanes] = {};
     for (std::size_t l = 0; l < lanes; ++l) {
       const double* row = weights.row(first + l);
       for (std::size_t u = 0; u < units; ++u) {
-        table[u * kLanes + l] = row[u];
+        table[u * kRealLanes + l] = row[u];
         images[l] += row[u];
       }
     }
-    Pass pass(kind, thresholds, grid.data(), grid.size(), table.data(), images);
-    for (const Boiled& one : boiled) pass.run(one);
-    results.put(pass, first, lanes);
+    figures.run(walk, kRealLanes, table.data(), nullptr, images, lanes, value + first * T, recall + first * T);
   });
 }
 
-void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, int kind, View<double> grid, bool wide, long threads,
-               double* value, double* recall) {
-  const std::size_t groups = (rows + kCountedLanes - 1) / kCountedLanes, units = in.units;
-  const Results results{in.thresholds, value, recall};
-  const std::size_t workers = thread_count(threads);
-  const std::vector<Boiled> boiled = boil_all(in, kind, workers);
-  std::size_t largest = 0;
-  for (const Boiled& one : boiled) largest = std::max({largest, one.stream.size(), one.truth_image.size()});
-  wide |= largest > std::size_t{0x7FFFFFFF} / 255;
-  parallel_for(groups, workers, [&](std::size_t group) {
+void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, BoxFigure figure, View<double> grid, bool wide,
+               long threads, double* value, double* recall) {
+  const std::size_t T = in.thresholds, workers = thread_count(threads);
+  const Figures figures(in, figure, grid, workers);
+  const WideKernels& kernels = wide_kernels();
+  wide |= figures.entries() > std::size_t{0x7FFFFFFF} / 255;
+  parallel_for((rows + kCountedLanes - 1) / kCountedLanes, workers, [&](std::size_t group) {
     const std::size_t first = group * kCountedLanes, lanes = std::min(kCountedLanes, rows - first);
-    const std::uint8_t* table = counts + group * units * kCountedLanes;
-    if (wide) counted_group<std::int64_t>(boiled, kind, grid, table, first, lanes, results);
-    else counted_group<std::int32_t>(boiled, kind, grid, table, first, lanes, results);
+    figures.run(wide ? kernels.count_class_wide : kernels.count_class, kCountedLanes, nullptr, counts + first * in.units, nullptr,
+                lanes, value + first * T, recall + first * T);
   });
 }
 

@@ -4,16 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ap/figures.hpp"
 #include "support/views.hpp"
 
 namespace steelyard {
 
-enum class RowFigure : int { ap, auc, best_f1, best_rank, tpr };
 RowFigure check_row_figure(int figure);
-
-// Places of the scores from the highest to the lowest, equal ones in their order; where a run of ties ends; and what
-// `positive` says of each. False where a score is not a number.
-bool rank_order(View<double> scores, View<std::uint8_t> positive, std::uint32_t* order, std::uint8_t* last, std::uint8_t* marked);
 
 struct RankedRows {
   View<std::int64_t> owner;  // empty where every unit weighs 1

@@ -8,9 +8,7 @@
 
 namespace steelyard {
 
-namespace rules {
-enum Rule : int { kStep = 0, kEnvelope = 1, kElevenPoints = 2, kHundredOnePoints = 3 };
-}
+enum class ApRule : int { step = 0, envelope = 1, eleven_points = 2, hundred_one_points = 3 };
 
 // Events by falling score; `closes` ends equal scores.
 struct OwnedEvents {
@@ -18,10 +16,10 @@ struct OwnedEvents {
   View<std::int64_t> owner;
   View<std::uint8_t> hit, closes;
 };
-void check_owned_events(const OwnedEvents& events, int rule);
+ApRule check_owned_events(const OwnedEvents& events, int rule);
 // One value a row of weights.
-void ranked_ap(const OwnedEvents& events, Matrix<double> weights, int rule, long threads, double* out);
+void ranked_ap(const OwnedEvents& events, Matrix<double> weights, ApRule rule, long threads, double* out);
 // One value a unit; events by unit, then by falling score.
-void ranked_ap_by_unit(const OwnedEvents& events, int rule, double* out);
+void ranked_ap_by_unit(const OwnedEvents& events, ApRule rule, double* out);
 
 }  // namespace steelyard

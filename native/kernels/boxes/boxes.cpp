@@ -93,12 +93,12 @@ void check_objects(const Objects& objects, const double* d_area) {
   for (double iou : ious) require(iou > 0 && iou <= 1, "an IoU threshold must be above 0 and at most 1");
 }
 
-void match_objects(const Objects& objects, const Likeness* likeness, const double* d_area, const Matched& out) {
+void match_objects(const Objects& objects, const Similarity* similarity, const double* d_area, const Matched& out) {
   [[maybe_unused]] const auto& [t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images, labels, ious, areas, most,
                voc, partners, threads] = objects;
   const std::size_t truths = t_image.size(), detections = d_image.size();
   MatchInput in{t_image.data(), t_label.data(), d_image.data(), d_label.data(), t_box.data(), t_area.data(), d_box.data(),
-           d_score.data(), t_flags.data(), ious.size(), areas.rows, {}, 1.0, areas.data(), most, voc, likeness,
+           d_score.data(), t_flags.data(), ious.size(), areas.rows, {}, 1.0, areas.data(), most, voc, similarity,
            d_area};
   for (std::size_t t = 0; t < in.thresholds; ++t) {
     in.iou[t] = std::min(ious[t], 1 - 1e-10);

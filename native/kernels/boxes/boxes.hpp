@@ -4,16 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "boxes/bits.hpp"
 #include "support/views.hpp"
 
 namespace steelyard {
-
-// One bit for each IoU threshold.
-using Bits = std::uint32_t;
-constexpr std::size_t kMostThresholds = 32;
-constexpr Bits all_bits(std::size_t thresholds) {
-  return thresholds >= 32 ? ~Bits{0} : (Bits{1} << thresholds) - 1;
-}
 
 // IoU of two boxes [x, y, width, height]; with a crowd it is the share of the detection that lies inside.
 // The one place where the formula stands; the order of operations is that of pycocotools, to the bit.
@@ -30,9 +24,9 @@ inline double box_iou(const double* d, const double* g, bool crowd) {
 
 // How alike a detection and a truth are, from 0 to 1, where it is not the IoU of their boxes: masks and keypoints have
 // their own. Where it is below `least`, anything below `least` will do.
-class Likeness {
+class Similarity {
  public:
-  virtual ~Likeness() = default;
+  virtual ~Similarity() = default;
   virtual double of(std::size_t detection, std::size_t truth, bool crowd, double least) const = 0;
 };
 
@@ -75,7 +69,7 @@ struct Matched {
 
 // Checks every column; throws where one is wrong. `d_area` null: a detection's area is that of its box.
 void check_objects(const Objects& objects, const double* d_area);
-// `likeness` null: by the boxes. What it takes must have been checked.
-void match_objects(const Objects& objects, const Likeness* likeness, const double* d_area, const Matched& out);
+// `similarity` null: by the boxes. What it takes must have been checked.
+void match_objects(const Objects& objects, const Similarity* similarity, const double* d_area, const Matched& out);
 
 }  // namespace steelyard

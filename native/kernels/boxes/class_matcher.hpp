@@ -33,7 +33,7 @@ struct MatchInput {
   const double* area;  // [areas][2]
   std::size_t most;    // detections an image and class
   bool voc;
-  const Likeness* likeness;  // null: the IoU of the boxes
+  const Similarity* similarity;  // null: the IoU of the boxes
   const double* d_area;      // null: of the boxes
 };
 
@@ -151,7 +151,7 @@ class ClassMatcher {
       for (std::size_t g = 0; g < count; ++g) {
         const std::size_t row = static_cast<std::size_t>(truths[g]);
         const bool crowd = in_.t_flags[row] & kCrowd;
-        const double iou = in_.likeness ? in_.likeness->of(found, row, crowd, in_.least_iou)
+        const double iou = in_.similarity ? in_.similarity->of(found, row, crowd, in_.least_iou)
                                         : box_iou(box, in_.t_box + 4 * row, crowd);
         if (!(iou < in_.least_iou)) candidates_.push_back({static_cast<std::int32_t>(g), iou});
       }

@@ -37,13 +37,13 @@ double sum_as_numpy(const double* v, std::size_t n) {
 
 }  // namespace
 
-PointLikeness::PointLikeness(const double* t_points, const double* d_points, const double* t_box, const double* t_area,
+Oks::Oks(const double* t_points, const double* d_points, const double* t_box, const double* t_area,
                              View<double> sigmas)
     : t_points_(t_points), d_points_(d_points), t_box_(t_box), t_area_(t_area), count_(sigmas.size()) {
   for (double sigma : sigmas) variance_.push_back((sigma * 2) * (sigma * 2));
 }
 
-double PointLikeness::of(std::size_t detection, std::size_t truth, bool, double) const {
+double Oks::of(std::size_t detection, std::size_t truth, bool, double) const {
   const double* g = t_points_ + truth * count_ * 3;
   const double* d = d_points_ + detection * count_ * 3;
   const double area = t_area_[truth] + kTiny;

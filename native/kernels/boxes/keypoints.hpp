@@ -7,10 +7,10 @@
 
 namespace steelyard {
 
-class PointLikeness : public Likeness {
+class Oks : public Similarity {
  public:
   // Points are x, y, v in turn, one for each sigma.
-  PointLikeness(const double* t_points, const double* d_points, const double* t_box, const double* t_area, View<double> sigmas);
+  Oks(const double* t_points, const double* d_points, const double* t_box, const double* t_area, View<double> sigmas);
   double of(std::size_t detection, std::size_t truth, bool crowd, double least) const override;
 
  private:

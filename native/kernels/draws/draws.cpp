@@ -9,16 +9,19 @@
 #include <array>
 #include <charconv>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "support/checks.hpp"
 #include "support/pool.hpp"
 #include "support/random.hpp"
+#include "wide/wide.hpp"
 
 namespace steelyard {
 namespace {
 
-constexpr std::size_t kUnitBlock = 256;
+constexpr std::size_t kUnitBlock = kWeightUnits;
+static_assert(kDrawBlock == kWeightDraws);
 constexpr std::size_t kColumnBlock = 8;  // totals kept in registers
 
 enum class Purpose : std::uint64_t { bootstrap = 1, flip = 2 };
@@ -47,25 +50,7 @@ struct FlipMaker {
 };
 
 void poisson_block(const std::uint64_t* streams, std::size_t units, std::size_t first, WeightBlock& out) {
-  static constexpr auto thresholds = poisson_thresholds();
-  std::array<std::uint32_t, kUnitBlock> even, odd;
-  for (std::size_t d = 0; d < kDrawBlock; d += 2) {
-    const std::uint64_t counter = kGolden * ((first + d) / 2 + 1);
-    for (std::size_t u = 0; u < units; ++u) {
-      const std::uint64_t bits = mix64(streams[u] + counter);
-      even[u] = static_cast<std::uint32_t>(bits);
-      odd[u] = static_cast<std::uint32_t>(bits >> 32);
-    }
-    auto count = [&](const std::array<std::uint32_t, kUnitBlock>& bits, std::array<double, kUnitBlock>& row) {
-      for (std::size_t u = 0; u < units; ++u) {
-        std::uint32_t n = 0;
-        for (std::uint32_t t : thresholds) n += bits[u] >= t;
-        row[u] = static_cast<double>(n);
-      }
-    };
-    count(even, out[d]);
-    count(odd, out[d + 1]);
-  }
+  wide_kernels().poisson_weights(streams, units, first, out[0].data());
 }
 
 void PoissonMaker::operator()(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
@@ -229,6 +214,7 @@ void counts(const Draws& draws, const Maker& make_block, std::uint8_t* out) {
   const std::size_t count = draws.count;
   const std::size_t n = draws.keys.size(), blocks = (count + kDrawBlock - 1) / kDrawBlock;
   const std::uint64_t* key = draws.keys.data();
+  [[maybe_unused]] const auto poisson = wide_kernels().poisson_counts;
   parallel_for(blocks, thread_count(draws.threads), [&](std::size_t block) {
     auto weights = std::make_unique<WeightBlock>();
     std::array<std::uint64_t, kUnitBlock> streams;
@@ -237,8 +223,14 @@ void counts(const Draws& draws, const Maker& make_block, std::uint8_t* out) {
       for (std::size_t u = 0; u < units; ++u) {
         streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
       }
-      make_block(streams.data(), start, units, first + block * kDrawBlock, *weights);
       std::uint8_t* to = out + (block * n + start) * kDrawBlock;
+      if constexpr (std::is_same_v<Maker, PoissonMaker>) {
+        if (make_block.tables.empty()) {
+          poisson(streams.data(), units, first + block * kDrawBlock, to);
+          continue;
+        }
+      }
+      make_block(streams.data(), start, units, first + block * kDrawBlock, *weights);
       for (std::size_t u = 0; u < units; ++u) {
         for (std::size_t d = 0; d < kDrawBlock; ++d) {
           to[u * kDrawBlock + d] = static_cast<std::uint8_t>((*weights)[d][u]);

@@ -3,13 +3,15 @@
 // Integers make them exact, so that every kernel gives the same: the one chosen is the best that the machine has. On ARM
 // machines with the dot-product instructions, weights are kept four rows by four columns at a time, so that one instruction
 // adds sixteen products to four rows' sums and nothing is summed across a register; four vectors share each weight that is
-// loaded. Elsewhere rows are plain, and the compiler's own vectors do it, wider ones where an x86 machine has them.
+// loaded. Elsewhere rows are plain, and the compiler's own vectors do it, wider ones where an x86 machine has them (wide/).
 #include "language/dots.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#if !defined(STEELYARD_PLAIN) && defined(__aarch64__) && \
+#include "wide/wide.hpp"
+
+#if defined(__aarch64__) && \
     (defined(__ARM_FEATURE_DOTPROD) || (defined(__linux__) && defined(__GNUC__) && !defined(__clang__)))
 #define STEELYARD_DOT_PRODUCT 1
 #include <arm_neon.h>
@@ -27,31 +29,14 @@ namespace {
 #define STEELYARD_INLINE inline
 #endif
 
-STEELYARD_INLINE void plain(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
-                            std::size_t vectors, float* out) {
-  for (std::size_t v = 0; v < vectors; ++v) {
-    for (std::size_t r = 0; r < rows; ++r) {
-      std::int32_t sum = kMagicBits;
-      for (std::size_t c = 0; c < columns; ++c) sum += std::int32_t{weights[r * columns + c]} * x[v * columns + c];
-      out[v * rows + r] = std::bit_cast<float>(sum);
-    }
-  }
-}
-
 using Kernel = void (*)(const std::int8_t*, std::size_t, std::size_t, const std::int8_t*, std::size_t, float*);
 
+// The compiler's own vectors.
 void plain_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x, std::size_t vectors,
                   float* out) {
-  plain(weights, rows, columns, x, vectors, out);
+  static const auto products = wide_kernels().byte_products;
+  products(weights, rows, columns, x, vectors, kMagicBits, out);
 }
-
-#if !defined(STEELYARD_PLAIN) && defined(__x86_64__) && defined(__GNUC__)
-#define STEELYARD_WIDE 1
-__attribute__((target("avx2"))) void wide_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns,
-                                                 const std::int8_t* x, std::size_t vectors, float* out) {
-  plain(weights, rows, columns, x, vectors, out);
-}
-#endif
 
 #if defined(STEELYARD_DOT_PRODUCT)
 #if defined(__ARM_FEATURE_DOTPROD)
@@ -116,12 +101,10 @@ STEELYARD_TARGET void dot_kernel(const std::int8_t* weights, std::size_t rows, s
 
 Kernel chosen_kernel() {
 #if defined(STEELYARD_DOT_PRODUCT) && defined(__ARM_FEATURE_DOTPROD)
-  return dot_kernel;
+  return baseline_only() ? plain_kernel : dot_kernel;
 #elif defined(STEELYARD_DOT_PRODUCT)
   constexpr unsigned long kDotProduct = 1ul << 20;  // HWCAP_ASIMDDP
-  return getauxval(AT_HWCAP) & kDotProduct ? dot_kernel : plain_kernel;
-#elif defined(STEELYARD_WIDE)
-  return __builtin_cpu_supports("avx2") ? wide_kernel : plain_kernel;
+  return !baseline_only() && (getauxval(AT_HWCAP) & kDotProduct) ? dot_kernel : plain_kernel;
 #else
   return plain_kernel;
 #endif

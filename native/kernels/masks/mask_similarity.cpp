@@ -24,11 +24,11 @@ inline Extent known_extent(const Runs& packed) { return packed_extent(packed.cou
 inline Extent known_extent(const Rle& rle) { return extent_of(rle); }
 
 template <typename Masks>
-void prepare_all(MaskLikeness& likeness, bool truth, const Masks& masks, double ratio, std::size_t threads) {
+void prepare_all(MaskIou& similarity, bool truth, const Masks& masks, double ratio, std::size_t threads) {
   constexpr std::size_t kBlock = 256;
   parallel_for((masks.size() + kBlock - 1) / kBlock, threads, [&](std::size_t block) {
     for (std::size_t i = block * kBlock; i < std::min(masks.size(), (block + 1) * kBlock); ++i) {
-      likeness.set(truth, i, masks[i], known_extent(masks[i]), ratio);
+      similarity.set(truth, i, masks[i], known_extent(masks[i]), ratio);
     }
   });
 }
@@ -41,7 +41,7 @@ std::uint32_t reach_of(std::uint32_t height, std::uint32_t width, double ratio) 
   return reach < 1 ? 1 : static_cast<std::uint32_t>(std::min(reach, 1e9));
 }
 
-MaskLikeness::MaskLikeness(std::size_t detections, std::size_t truths, bool boundary) : boundary_(boundary) {
+MaskIou::MaskIou(std::size_t detections, std::size_t truths, bool boundary) : boundary_(boundary) {
   d_.resize(detections);
   t_.resize(truths);
   if (boundary) {
@@ -52,13 +52,13 @@ MaskLikeness::MaskLikeness(std::size_t detections, std::size_t truths, bool boun
   }
 }
 
-double MaskLikeness::of(std::size_t detection, std::size_t truth, bool crowd, double least) const {
+double MaskIou::of(std::size_t detection, std::size_t truth, bool crowd, double least) const {
   const double iou = iou_of(d_, detection, t_, truth, crowd, least);
   if (!boundary_ || iou < least) return iou;
   return std::min(iou, iou_of(d_edge_, detection, t_edge_, truth, crowd, least));
 }
 
-void MaskLikeness::set(bool truth, std::size_t i, const Runs& mask, const Extent& extent, double ratio) {
+void MaskIou::set(bool truth, std::size_t i, const Runs& mask, const Extent& extent, double ratio) {
   (truth ? t_ : d_).set(i, mask, extent);
   if (!boundary_) return;
   Rle& edge = (truth ? t_rings_ : d_rings_)[i];
@@ -67,12 +67,12 @@ void MaskLikeness::set(bool truth, std::size_t i, const Runs& mask, const Extent
   (truth ? t_edge_ : d_edge_).set(i, edge, extent_of(edge));
 }
 
-void prepare(MaskLikeness& likeness, bool truth, const std::vector<Runs>& packed, double ratio, std::size_t threads) {
-  prepare_all(likeness, truth, packed, ratio, threads);
+void prepare(MaskIou& similarity, bool truth, const std::vector<Runs>& packed, double ratio, std::size_t threads) {
+  prepare_all(similarity, truth, packed, ratio, threads);
 }
 
-void prepare(MaskLikeness& likeness, bool truth, const std::vector<Rle>& masks, double ratio, std::size_t threads) {
-  prepare_all(likeness, truth, masks, ratio, threads);
+void prepare(MaskIou& similarity, bool truth, const std::vector<Rle>& masks, double ratio, std::size_t threads) {
+  prepare_all(similarity, truth, masks, ratio, threads);
 }
 
 }  // namespace steelyard

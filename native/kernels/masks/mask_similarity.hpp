@@ -27,10 +27,10 @@ struct Prepared {
   }
 };
 
-class MaskLikeness : public Likeness {
+class MaskIou : public Similarity {
  public:
   // Without `boundary` by the whole masks; with it, by the lesser of that and the IoU of the boundaries.
-  MaskLikeness(std::size_t detections, std::size_t truths, bool boundary);
+  MaskIou(std::size_t detections, std::size_t truths, bool boundary);
   double of(std::size_t detection, std::size_t truth, bool crowd, double least) const override;
   // `ratio` above 0 keeps the boundary as well. Every row by itself, from any thread.
   void set(bool truth, std::size_t i, const Runs& mask, const Extent& extent, double ratio);
@@ -42,7 +42,7 @@ class MaskLikeness : public Likeness {
 };
 
 // Prepares one side. Runs must be packed, with the head before their counts.
-void prepare(MaskLikeness& likeness, bool truth, const std::vector<Runs>& packed, double ratio, std::size_t threads);
-void prepare(MaskLikeness& likeness, bool truth, const std::vector<Rle>& masks, double ratio, std::size_t threads);
+void prepare(MaskIou& similarity, bool truth, const std::vector<Runs>& packed, double ratio, std::size_t threads);
+void prepare(MaskIou& similarity, bool truth, const std::vector<Rle>& masks, double ratio, std::size_t threads);
 
 }  // namespace steelyard

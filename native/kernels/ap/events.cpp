@@ -1,5 +1,4 @@
-// See box_events.hpp.
-#include "ap/box_events.hpp"
+#include "ap/events.hpp"
 
 #include <cmath>
 
@@ -44,28 +43,38 @@ void check_grid(View<double> grid) {
   }
 }
 
-Boiled boil(const Ranked& in, std::size_t k, bool by_score) {
-  Boiled out;
+EventStream make_events(const Ranked& in, std::size_t k, bool by_score) {
+  EventStream out;
   const Bits full = all_bits(in.thresholds);
+  bool tied = false;   // an event of the last score
+  double last = 0.0;   // the last score
   for (std::int64_t i = in.begin[k]; i < in.end[k]; ++i) {
     if (in.rank[i] >= in.most) continue;
     const Bits h = in.hit[i] & full, ig = in.ignored[i] & full;
     if (h == 0 && ig == full) continue;
     const bool event = (h | ig) != 0;
-    out.stream.push_back(static_cast<std::uint32_t>(in.image[i]) | (event ? kEvent : 0));
+    const std::int32_t unit = in.image ? in.image[i] : 0;
     if (by_score) {
-      if (!out.score.empty() && out.score.back() == in.score[i]) out.last_of_tie.back() = 0;
+      if (!out.stream.empty() && last == in.score[i]) out.last_of_tie.back() = 0;
+      else tied = false;
       out.last_of_tie.push_back(1);
-      out.score.push_back(in.score[i]);
+      last = in.score[i];
     }
-    if (event) {
-      out.hit.push_back(h);
-      out.ignored.push_back(ig);
-      out.event_image.push_back(in.image[i]);
+    out.stream.push_back(static_cast<std::uint32_t>(unit) | (event ? kEvent : 0));
+    if (!event) continue;
+    out.hit.push_back(h);
+    out.ignored.push_back(ig);
+    out.unit.push_back(unit);
+    if (by_score) {
+      if (tied) out.closes.back() = 0;
+      out.closes.push_back(1);
+      out.score.push_back(in.score[i]);
+      tied = true;
     }
   }
+  if (!in.counts) return out;
   for (std::int64_t i = in.truth_begin[k]; i < in.truth_begin[k + 1]; ++i) {
-    if (in.counts[i]) out.truth_image.push_back(in.truth_image[i]);
+    if (in.counts[i]) out.truth_unit.push_back(in.truth_image[i]);
   }
   return out;
 }

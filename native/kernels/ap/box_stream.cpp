@@ -1,0 +1,155 @@
+// A class of detections in parts: see streams.hpp.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "ap/box_figures.hpp"
+#include "ap/falling.hpp"
+#include "ap/forward_readings.hpp"
+#include "ap/streams.hpp"
+#include "ap/walk.hpp"
+#include "support/checks.hpp"
+
+namespace steelyard {
+namespace {
+
+using namespace baseline;
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kWeighsOne = 1.0;
+
+}  // namespace
+
+struct BoxStream::Parts {
+  std::size_t thresholds, most;
+  std::vector<double> grid, reached;
+  BoxFigure figure;
+  double positives, images, first = 0.0;
+  bool seen = false;
+  FallingScores falling;
+  Reals<1> plain{};
+  // By threshold, of the figure that is asked for.
+  std::vector<ForwardGrid> grids;
+  std::vector<ForwardArea> areas;
+  std::vector<Steps<1>> steps;
+  std::vector<BestF1<1>> bests;
+  std::vector<double> best_scores;
+  std::vector<MissRate<1>> misses;
+  std::vector<Recall<1>> recalls;
+  std::vector<Curves> curves;
+
+  Parts(std::size_t count, std::size_t most_of_image, int asked, View<double> recall_grid, double truths, double units)
+      : thresholds(count), most(most_of_image), grid(recall_grid.begin(), recall_grid.end()), positives(truths), images(units) {
+    require(count >= 1 && count <= kMostThresholds, "from 1 to 32 IoU thresholds");
+    figure = check_box_figure(asked, grid);
+    require(is_count(truths) && is_count(units), "a count must be a whole number");
+    reached = reached_points(grid);
+    if (!(positives > 0)) return;
+    const GridPoints points{static_cast<double>(grid.size() - 1), reached.data()};
+    for (std::size_t t = 0; t < count; ++t) {
+      switch (figure) {
+        case BoxFigure::coco:
+        case BoxFigure::grid: grids.emplace_back(figure == BoxFigure::coco ? kTiny : 0.0, positives, points); break;
+        case BoxFigure::area: areas.emplace_back(); break;
+        case BoxFigure::step: steps.push_back({{}}); break;
+        case BoxFigure::best_f1: bests.emplace_back(Plain<1>{}, &positives); break;
+        case BoxFigure::miss: misses.push_back({{}, grid.data(), grid.size(), &positives, &images}); break;
+        case BoxFigure::recall: recalls.emplace_back(); break;
+        case BoxFigure::curves: curves.emplace_back(grid.data(), grid.size(), positives); break;
+      }
+    }
+    best_scores.assign(count, kNothing);
+  }
+
+  template <typename Readings>
+  void walk_all(const Events& events, const Plain<1>& sums, Readings& readings) {
+    for (std::size_t t = 0; t < readings.size(); ++t) {
+      if constexpr (requires { readings[t].plain; }) readings[t].plain = sums;
+      if constexpr (requires { readings[t].score; }) readings[t].score = events.score;
+      // Every detection is of unit 0, which weighs 1.
+      walk(ClassEvents<double, 1>{events, t, &kWeighsOne}, readings[t]);
+    }
+  }
+
+  void feed(const Ranked& part) {
+    const EventStream stream = make_events(part, 0, true);
+    const Events events = stream.events();
+    std::vector<Reals<1>> sums(events.count + 1);
+    if (by_tie(figure)) plain_to_tie(events, &kWeighsOne, plain, sums.data());
+    else plain_before(events, &kWeighsOne, plain, sums.data());
+    const Plain<1> at{sums.data()};
+    walk_all(events, at, grids);
+    walk_all(events, at, areas);
+    walk_all(events, at, steps);
+    walk_all(events, at, bests);
+    walk_all(events, at, misses);
+    walk_all(events, at, recalls);
+    walk_all(events, at, curves);
+    for (std::size_t t = 0; t < bests.size(); ++t) {
+      if (bests[t].at[0] != BestF1<1>::kNone) best_scores[t] = events.score[bests[t].at[0]];
+      bests[t].at[0] = BestF1<1>::kNone;  // the next part counts its events from 0
+    }
+  }
+
+  void figure_of(std::size_t t, double& value, double& recall) const {
+    auto share = [&](const Reals<1>& tp) { return tp[0] / positives; };
+    switch (figure) {
+      case BoxFigure::coco:
+      case BoxFigure::grid: value = grids[t].figure(), recall = share(grids[t].tp); break;
+      case BoxFigure::area: value = areas[t].figure() / positives, recall = share(areas[t].tp); break;
+      case BoxFigure::step: value = steps[t].figure[0] / positives, recall = share(steps[t].tp); break;
+      case BoxFigure::best_f1: value = bests[t].figure[0], recall = best_scores[t]; break;
+      case BoxFigure::miss: {
+        MissRate<1> ended = misses[t];
+        ended.finish();
+        value = ended.figure[0], recall = share(ended.tp);
+        break;
+      }
+      default: value = 0.0, recall = share(recalls[t].tp);
+    }
+  }
+};
+
+BoxStream::BoxStream(std::size_t thresholds, std::size_t most, int figure, View<double> grid, double positives, double images)
+    : parts_(std::make_unique<Parts>(thresholds, most, figure, grid, positives, images)) {}
+BoxStream::~BoxStream() = default;
+
+void BoxStream::feed(View<double> score, View<std::uint16_t> rank, View<Bits> hit, View<Bits> ignored) {
+  const std::size_t n = score.size();
+  require(rank.size() == n && hit.size() == n && ignored.size() == n, "columns differ in length");
+  parts_->falling.check(score);
+  if (!(parts_->positives > 0)) return;
+  for (std::size_t i = 0; i < n && !parts_->seen; ++i) {
+    if (rank[i] < parts_->most) parts_->seen = true, parts_->first = score[i];
+  }
+  const std::int64_t begin = 0, end = static_cast<std::int64_t>(n);
+  parts_->feed({1, n, 0, 1, &begin, &end, nullptr, nullptr, nullptr, score.data(), rank.data(), hit.data(), ignored.data(),
+                nullptr, parts_->thresholds, parts_->most});
+}
+
+std::size_t BoxStream::thresholds() const { return parts_->thresholds; }
+std::size_t BoxStream::points() const { return parts_->grid.size(); }
+bool BoxStream::curves() const { return parts_->figure == BoxFigure::curves; }
+
+void BoxStream::curves(double* precision, double* recall, double* scores) const {
+  const std::size_t R = points();
+  for (std::size_t t = 0; t < thresholds(); ++t) {
+    if (parts_->positives > 0) {
+      parts_->curves[t].read(parts_->first, 1, precision + t * R, recall + t, scores + t * R);
+      continue;
+    }
+    recall[t] = kNothing;
+    std::fill_n(precision + t * R, R, kNothing);
+    std::fill_n(scores + t * R, R, kNothing);
+  }
+}
+
+void BoxStream::figures(double* value, double* recall) const {
+  for (std::size_t t = 0; t < thresholds(); ++t) {
+    value[t] = recall[t] = kNothing;
+    if (parts_->positives > 0) parts_->figure_of(t, value[t], recall[t]);
+  }
+}
+
+}  // namespace steelyard

@@ -1,0 +1,54 @@
+// What a walk can be asked for, and the jobs that are compiled once for each set of instructions; see wide/wide.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ap/event_view.hpp"
+
+namespace steelyard {
+
+// Of a class of detections. The three envelopes: on the grid as COCO has it, on the grid, its area.
+enum class BoxFigure : int { coco = 0, grid = 1, area = 2, step = 3, miss = 4, best_f1 = 5, recall = 6, curves = 7 };
+constexpr bool by_tie(BoxFigure figure) { return figure == BoxFigure::step || figure == BoxFigure::best_f1; }
+constexpr bool on_grid(BoxFigure figure) { return figure <= BoxFigure::grid; }
+
+// Of the rows of a class of labels.
+enum class RowFigure : int { ap = 0, auc = 1, best_f1 = 2, best_rank = 3, tpr = 4 };
+
+constexpr std::size_t kRealLanes = 20;    // more than compilers unroll whole, which would keep them from vector code
+constexpr std::size_t kCountedLanes = 32;
+constexpr std::size_t kRowLanes = 8;
+constexpr std::size_t kMostPoints = 127;  // of a grid that is counted on: their sum must stay below 2^31
+
+// One class under kRealLanes rows of real weights, or kCountedLanes rows of counts.
+struct ClassJob {
+  Events events;
+  BoxFigure figure;
+  std::size_t thresholds;
+  const double* grid;
+  std::size_t points;
+  const double* reached;       // by point of the grid: 1.0 where a recall of r / last reaches it
+  const std::uint8_t* missed;  // the opposite, as bytes
+  const double* weights;       // [units][kRealLanes], or
+  const std::uint8_t* counts;  // [units][kCountedLanes]
+  const double* images;        // [lanes], the sum of the weights
+  void* scratch;               // job_scratch bytes, on a multiple of 64
+  double *value, *recall;      // [thresholds][lanes], added to
+  double* classes;             // [lanes], added to: 1 where the class has truth
+};
+constexpr std::size_t job_scratch(std::size_t events) { return (events + 1) * 3 * kCountedLanes * sizeof(std::int64_t); }
+
+// Rows of one class under kRowLanes rows of weights.
+struct RowJob {
+  std::size_t size;
+  const std::int64_t* owner;  // null where every row is of unit 0
+  const std::uint8_t *positive, *last;
+  const double* value;  // null where all are 1
+  const double* weights;  // [units][kRowLanes]
+  RowFigure figure;
+  double limit;
+  double* out;  // [kRowLanes]
+};
+
+}  // namespace steelyard

@@ -1,0 +1,20 @@
+// The functions of one target; see wide.hpp.
+#pragma once
+
+#include "ap/lanes.hpp"
+#include "wide/wide.hpp"
+
+namespace steelyard::STEELYARD_TARGET {
+
+void walk_class(const ClassJob& job);
+void count_class(const ClassJob& job);
+void count_class_wide(const ClassJob& job);
+void walk_rows(const RowJob& job);
+void poisson_weights(const std::uint64_t* streams, std::size_t units, std::size_t first, double* out);
+void poisson_counts(const std::uint64_t* streams, std::size_t units, std::size_t first, std::uint8_t* out);
+void byte_products(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x, std::size_t vectors,
+                   std::int32_t start, float* out);
+
+const WideKernels& table();
+
+}  // namespace steelyard::STEELYARD_TARGET
