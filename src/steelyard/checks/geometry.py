@@ -45,7 +45,7 @@ def twins(cell: Array, box: Array, least: float) -> tuple[Array, Array]:
 
 @frozen
 class Sample:
-    """Truths and predictions of some images, every truth beside every prediction of its image."""
+    """Truths and predictions of some images, every truth beside every prediction of its image, one after the other."""
 
     truth: Array  # row of the truth
     prediction: Array  # row of the prediction
@@ -53,20 +53,27 @@ class Sample:
 
     def best(self, truth_box: Array, prediction_box: Array) -> tuple[Array, Array]:
         """For each truth of the sample the best overlap, and the prediction that has it (-1: none)."""
-        found = overlap(truth_box[self.truth], prediction_box[self.prediction])
-        order = np.lexsort((found, self.truth))
-        last = np.flatnonzero(np.diff(self.truth[order], append=-1))
-        place = np.searchsorted(self.truths, self.truth[order][last])
-        value = np.zeros(len(self.truths))
-        partner = np.full(len(self.truths), -1, dtype=np.int64)
-        value[place] = found[order][last]
-        partner[place] = self.prediction[order][last]
+        value, partner = np.zeros(len(self.truths)), np.full(len(self.truths), -1, dtype=np.int64)
+        if len(self.truth):
+            found, starts, highest = self._highest(truth_box, prediction_box)
+            place = np.searchsorted(self.truths, self.truth[starts])
+            each = np.diff(starts, append=len(found))
+            rows = np.flatnonzero(found == np.repeat(highest, each))
+            value[place] = highest
+            partner[np.repeat(place, each)[rows]] = self.prediction[rows]  # of equals the last
         return value, partner
+
+    def _highest(self, truth_box: Array, prediction_box: Array) -> tuple[Array, Array, Array]:
+        """Every overlap, where those of a truth begin, and the highest of each truth."""
+        found = overlap(truth_box[self.truth], prediction_box[self.prediction])
+        starts = np.flatnonzero(np.diff(self.truth, prepend=-1))
+        return found, starts, np.maximum.reduceat(found, starts)
 
     def rate(self, truth_box: Array, prediction_box: Array, least: float = 0.5) -> float:
         """The share of truths that some prediction lies on, whatever its class."""
-        value, _ = self.best(truth_box, prediction_box)
-        return float(np.mean(value >= least)) if len(value) else 0.0
+        if not len(self.truth):
+            return 0.0
+        return float(np.count_nonzero(self._highest(truth_box, prediction_box)[2] >= least) / len(self.truths))
 
 
 def draw_sample(
