@@ -120,7 +120,7 @@ def draw(
         task, (chosen,), missing="worst", extra="skip", columns=dict(columns or {}), options=dict(options or {})
     )
     pairs = measure_sides(kind, request, truth, predictions).pairs
-    place = {str(found): i for i, found in enumerate(pairs.units.tolist())}
+    place = {str(name): i for i, name in enumerate(pairs.units.tolist())}
     if str(unit) not in place:
         raise InputError(f"there is no {kind.unit} '{unit}' in the truth", remedy=nearest(str(unit), place))
     return scene_svg(kind.scene(pairs, place[str(unit)], chosen))

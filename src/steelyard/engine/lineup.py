@@ -35,8 +35,8 @@ def lineup(
     """
     sides = [(one.pairs, one.state) for one in data]
     confidence = 0.95 if request.confidence is None else request.confidence
-    found = [compare(listed(sides[0][1]), listed(state), chosen, request) for _, state in sides[1:]]
-    whole = judged_together({str(i): one for i, one in enumerate(found)}, confidence)
+    compared = [compare(listed(sides[0][1]), listed(state), chosen, request) for _, state in sides[1:]]
+    whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence)
     sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
     models = [Model(applied(task, request, chosen, one.options.given), sources_of(one), one.coverage) for one in data]
     shared = (*getattr(data[0].truth, "notes", ()), *notes_of(task, data[0].state, request))

@@ -36,50 +36,50 @@ def gate(
     wanted = [parse_rule(rule) for rule in ([rules] if isinstance(rules, str) else rules)]
     if not wanted:
         raise InputError("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
-    found, name = _read(result, "result")
-    if isinstance(found, Comparison):
+    given, name = _read(result, "result")
+    if isinstance(given, Comparison):
         if baseline is not None:
             raise InputError(
                 "a comparison holds its own baseline, A", where=name, remedy="Leave the baseline out, or give results."
             )
-        verdicts = [verdict for rule in wanted for verdict in judge_comparison(rule, found)]
-        units = max((d.units for d in found.differences.values()), default=0)
+        verdicts = [verdict for rule in wanted for verdict in judge_comparison(rule, given)]
+        units = max((d.units for d in given.differences.values()), default=0)
         base = f"A of {name}" if any(rule.on_baseline for rule in wanted) else None
-        confidence = found.b.request.confidence
-        return Gate(found.task, found.unit, units, name, base, confidence, tuple(verdicts), _once(verdicts))
+        confidence = given.b.request.confidence
+        return Gate(given.task, given.unit, units, name, base, confidence, tuple(verdicts), _once(verdicts))
     before, base = _baseline(baseline)
-    against = Against(found, before)
+    against = Against(given, before)
     notes: list[str] = []
     if before is not None and base is not None:
-        against, notes = _against(found, before, name, base, other_truth)
+        against, notes = _against(given, before, name, base, other_truth)
     verdicts = [verdict for rule in wanted for verdict in judge_report(rule, against)]
-    units = max((score.units for score in found.scores.values()), default=0)
+    units = max((score.units for score in given.scores.values()), default=0)
     if base is not None and not any(rule.on_baseline for rule in wanted):
         notes.append("No rule speaks of the baseline.")
     return Gate(
-        found.task, found.unit, units, name, base, found.request.confidence, tuple(verdicts), _once(verdicts, notes)
+        given.task, given.unit, units, name, base, given.request.confidence, tuple(verdicts), _once(verdicts, notes)
     )
 
 
 def _read(data: Result, side: str) -> tuple[Report | Comparison, str]:
     name = side if isinstance(data, Results | Mapping) else fspath(data)
-    found = data if isinstance(data, Results) else read_result(data, side)
-    if isinstance(found, Lineup) and len(found) == 1:
-        return found[0], name
-    if not isinstance(found, Report | Comparison):
-        raise InputError(f"is a {found.kind}: {REFUSED[found.kind]}", where=name, remedy=INSTEAD)
-    return found, name
+    given = data if isinstance(data, Results) else read_result(data, side)
+    if isinstance(given, Lineup) and len(given) == 1:
+        return given[0], name
+    if not isinstance(given, Report | Comparison):
+        raise InputError(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
+    return given, name
 
 
 def _baseline(data: Result | None) -> tuple[Report | None, str | None]:
     if data is None:
         return None, None
-    found, name = _read(data, "baseline")
-    if isinstance(found, Comparison):
+    given, name = _read(data, "baseline")
+    if isinstance(given, Comparison):
         raise InputError(
             "is a comparison, and a baseline is one result", where=name, remedy="Give a result of evaluate."
         )
-    return found, name
+    return given, name
 
 
 def _against(result: Report, baseline: Report, name: str, base: str, other_truth: bool) -> tuple[Against, list[str]]:

@@ -58,16 +58,16 @@ def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
     if rule.slice:
         raise _wrong(rule, "a comparison holds no slices", "Give two results instead, with --baseline.")
     spec = _spec(rule, comparison.task, comparison.differences, "the comparison")
-    found: Difference = comparison.differences[spec]
+    difference: Difference = comparison.differences[spec]
     if not rule.on_baseline:
-        return [_by_number(rule, "", found.b)]
-    _check_direction(rule, found.better)
-    if rule.percent or (rule.margin and rule.level is not None) or (rule.absolute and found.better != "zero"):
+        return [_by_number(rule, "", difference.b)]
+    _check_direction(rule, difference.better)
+    if rule.percent or (rule.margin and rule.level is not None) or (rule.absolute and difference.better != "zero"):
         raise _wrong(rule, "a comparison knows the plain difference only", "Give two results saved with --save-draws.")
-    interval = found.interval and (found.interval[0] - rule.margin, found.interval[1] - rule.margin)
-    apart = DifferenceEstimate(found.difference - rule.margin, interval, found.p)
-    a, b = (abs(s.value) if rule.absolute else s.value for s in (found.a, found.b))
-    return [_by_difference(rule, "", found.b, a, b, apart, "paired randomisation", found.why)]
+    interval = difference.interval and (difference.interval[0] - rule.margin, difference.interval[1] - rule.margin)
+    estimate = DifferenceEstimate(difference.difference - rule.margin, interval, difference.p)
+    a, b = (abs(s.value) if rule.absolute else s.value for s in (difference.a, difference.b))
+    return [_by_difference(rule, "", difference.b, a, b, estimate, "paired randomisation", difference.why)]
 
 
 def _places(rule: Rule, against: Against) -> Iterable[tuple[str, Scores, Scores | None]]:
@@ -79,18 +79,18 @@ def _places(rule: Rule, against: Against) -> Iterable[tuple[str, Scores, Scores 
     wanted = tuple(text for _, text in rule.slice)
     parts = _slices(rule, result, by, "the result")
     base = None if baseline is None else _slices(rule, baseline, by, "the baseline")
-    found = []
+    places = []
     for value in [value for value in parts if _fits(value, wanted)] if EVERY in wanted else [slice_key(wanted)]:
         for side, have in (("the result", parts), ("the baseline", base)):
             if have is not None and value not in have:
                 known = nearest(slice_text(value), [slice_text(one) for one in have])
                 raise _wrong(rule, f"{side} has no slice '{slice_text(value)}' by {slice_text(by)}", known)
         where = f"{slice_text(by, ',')}={slice_text(value)}"
-        found.append((where, parts[value], None if base is None else base[value]))
-    if not found:
+        places.append((where, parts[value], None if base is None else base[value]))
+    if not places:
         known = nearest(", ".join(wanted), [slice_text(one) for one in parts])
         raise _wrong(rule, f"no slice by {slice_text(by)} fits '{', '.join(wanted)}'", known)
-    return found
+    return places
 
 
 def _fits(value: Slice, wanted: tuple[str, ...]) -> bool:
@@ -124,16 +124,16 @@ def _judge(rule: Rule, where: str, scores: Scores, base: Scores | None, against:
     if not why_not:
         with np.errstate(invalid="ignore"):  # of two infinities
             drawn = size(score.draws) - _bound(rule, size(before.draws))
-        apart = by_draws(difference, drawn, confidence)
-        return _by_difference(rule, where, score, a, b, apart, "paired draws", before.why or score.why)
+        estimate = by_draws(difference, drawn, confidence)
+        return _by_difference(rule, where, score, a, b, estimate, "paired draws", before.why or score.why)
     errors = (
         standard_error(before.interval, against.baseline.request.confidence) * _slope(rule, a),
         standard_error(score.interval, against.result.request.confidence),
     )
-    apart = by_intervals(difference, errors, confidence)
+    estimate = by_intervals(difference, errors, confidence)
     remedy = "" if against.unpaired else f" {SAVE}"
     note = f"{rule.metric} is compared as if the two results were independent: {why_not}.{remedy}"
-    return _by_difference(rule, where, score, a, b, apart, "unpaired", before.why or score.why, note)
+    return _by_difference(rule, where, score, a, b, estimate, "unpaired", before.why or score.why, note)
 
 
 def _same(value: Any) -> Any:
@@ -182,7 +182,7 @@ def _by_difference(
     score: Score,
     a: float,
     b: float,
-    apart: DifferenceEstimate,
+    estimate: DifferenceEstimate,
     method: Method,
     undefined: str,
     note: str = "",
@@ -190,30 +190,30 @@ def _by_difference(
     notes = [note] if note else []
     bound = float(_bound(rule, a))
     outcome: Outcome
-    if math.isnan(apart.difference):
+    if math.isnan(estimate.difference):
         outcome, why = _undecided(f"undefined: {undefined or 'there is no difference'}")
     elif rule.level is not None:
-        if math.isnan(apart.p):
+        if math.isnan(estimate.p):
             outcome, why = _undecided("there is no p: one of the results has no interval")
         elif not rule.holds(b, bound):
             outcome, why = _plainly(rule, b, bound)
-        elif apart.p < rule.level:
+        elif estimate.p < rule.level:
             outcome, why = "fail", f"{rule.relation[0]} {rule.target}, and p is below {rule.level:g}"
         else:
             outcome, why = "pass", f"{rule.relation[0]} {rule.target}, but p is not below {rule.level:g}: not shown"
-    elif apart.interval is None:
+    elif estimate.interval is None:
         method = "value"
         notes = [f"{score.spec} has no interval of the difference: the values alone decide."]
         outcome, why = _plainly(rule, b, bound)
     else:
-        outcome, why = _straddle(rule, apart.interval, 0.0, "interval of the difference", "0")
+        outcome, why = _straddle(rule, estimate.interval, 0.0, "interval of the difference", "0")
     improving = {"higher": rule.operator[0] == ">", "lower": rule.operator[0] == "<"}.get(score.better, False)
     if improving:
         notes.append(f"{score.spec} is better when {score.better}: '{rule.text}' fails on an improvement.")
     return Verdict(
         rule.text, outcome, why, score.spec, score.label, where, b,
         _size(score.interval) if rule.absolute else score.interval,
-        bound, a, apart.difference, apart.interval, apart.p, rule.level, method,
+        bound, a, estimate.difference, estimate.interval, estimate.p, rule.level, method,
         score.better, score.measured_in, tuple(notes),
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ def compare_results(a: Report, b: Report) -> Comparison:
     lacking = any(report.scores[spec].draws is None for report in (a, b) for spec in shared)
     reason = against.unpaired or ("one of them holds no draws (--save-draws)" if lacking else "")
     confidence = b.request.confidence or a.request.confidence or 0.95
-    found = [_difference(a, b, spec, confidence, paired=not reason) for spec in shared]
+    differences = [_difference(a, b, spec, confidence, paired=not reason) for spec in shared]
     note = (
         f"Made from the two results, as if they were independent: {reason}."
         if reason
@@ -41,7 +41,7 @@ def compare_results(a: Report, b: Report) -> Comparison:
         task_facts=b.task_facts,
         a=Model(a.request, a.sources, a.coverage),
         b=Model(b.request, b.sources, b.coverage),
-        differences={d.spec: d for d in judged(found, 1 - confidence)},
+        differences={d.spec: d for d in judged(differences, 1 - confidence)},
         notes=tuple(notes),
     )
 
@@ -50,20 +50,20 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
     first, second = a.scores[spec], b.scores[spec]
     value = _distance(second, second.value) - _distance(first, first.value)
     if paired and first.draws is not None and second.draws is not None:
-        apart = by_draws(value, _distance(second, second.draws) - _distance(first, first.draws), confidence)
+        estimate = by_draws(value, _distance(second, second.draws) - _distance(first, first.draws), confidence)
     elif math.isnan(value):
-        apart = DifferenceEstimate(value, None, math.nan)
+        estimate = DifferenceEstimate(value, None, math.nan)
     else:
         errors = [standard_error(s.interval, r.request.confidence) for s, r in ((first, a), (second, b))]
-        apart = by_intervals(value, (errors[0], errors[1]), confidence)
+        estimate = by_intervals(value, (errors[0], errors[1]), confidence)
     return Difference(
         spec=spec,
         label=second.label,
         a=replace(first, draws=None),
         b=replace(second, draws=None),
         difference=value,
-        interval=apart.interval,
-        p=apart.p,
+        interval=estimate.interval,
+        p=estimate.p,
         p_holm=math.nan,
         verdict="",
         units=second.units,

@@ -90,7 +90,7 @@ class _Parser:
         shown = re.sub(r"\s", " ", self.text)
         return InputError(f"rule '{shown}': {what}", remedy=f"{remedy}\n  {shown}\n  {' ' * at}^")
 
-    def found(self) -> str:
+    def next_text(self) -> str:
         """What stands at the place, for a message."""
         rest = self.text[self.at :].strip()
         return f"'{rest.split()[0]}' stands" if rest else "the rule ends"
@@ -119,7 +119,7 @@ class _Parser:
         self.space()
         match = _NUMBER.match(self.text, self.at)
         if match is None:
-            raise self.wrong(f"{what} is expected where {self.found()}")
+            raise self.wrong(f"{what} is expected where {self.next_text()}")
         value = float(match[0])
         if not math.isfinite(value):
             raise self.wrong(f"{match[0]} is not finite")
@@ -131,15 +131,15 @@ class _Parser:
         metric = self.metric()
         parts = self.slice() if self.mark("[") else ()
         if absolute and not self.mark("|"):
-            raise self.wrong(f"the closing '|' is expected where {self.found()}")
+            raise self.wrong(f"the closing '|' is expected where {self.next_text()}")
         operator = self.mark(*OPERATORS)
         if not operator:
-            raise self.wrong(f"one of <, <=, >, >= is expected where {self.found()}")
+            raise self.wrong(f"one of <, <=, >, >= is expected where {self.next_text()}")
         bound, margin, percent = self.bound()
         level = self.level() if self.mark(",") else None
         self.space()
         if self.at < len(self.text):
-            raise self.wrong(f"nothing may follow where {self.found()}")
+            raise self.wrong(f"nothing may follow where {self.next_text()}")
         if level is not None and bound is not None:
             raise self.wrong(
                 "p compares with a baseline, and here is none",
@@ -170,7 +170,7 @@ class _Parser:
         spec = self.text[start : self.at].strip()
         if not spec:
             self.at = start
-            raise self.wrong(f"a metric is expected where {self.found()}")
+            raise self.wrong(f"a metric is expected where {self.next_text()}")
         try:
             parse_spec(spec)
         except InputError as error:
@@ -182,12 +182,12 @@ class _Parser:
         while True:
             column = self.cell("a column", "=")
             if not self.mark("="):
-                raise self.wrong(f"'=' is expected where {self.found()}")
+                raise self.wrong(f"'=' is expected where {self.next_text()}")
             parts.append((column, self.cell("a value", ",]")))
             if self.mark("]"):
                 return tuple(parts)
             if not self.mark(","):
-                raise self.wrong(f"',' or ']' is expected where {self.found()}")
+                raise self.wrong(f"',' or ']' is expected where {self.next_text()}")
 
     def cell(self, what: str, until: str) -> str:
         """A text up to a mark, or in quotes."""
@@ -206,7 +206,7 @@ class _Parser:
         text = self.text[start : self.at].strip()
         if not text:
             self.at = start
-            raise self.wrong(f"{what} is expected where {self.found()}")
+            raise self.wrong(f"{what} is expected where {self.next_text()}")
         return text
 
     def bound(self) -> tuple[float | None, float, bool]:
@@ -228,9 +228,9 @@ class _Parser:
 
     def level(self) -> float:
         if not self.word("p"):
-            raise self.wrong(f"'p < 0.05' is expected where {self.found()}")
+            raise self.wrong(f"'p < 0.05' is expected where {self.next_text()}")
         if not self.mark("<") or self.text.startswith("=", self.at):
-            raise self.wrong(f"'<' is expected where {self.found()}")
+            raise self.wrong(f"'<' is expected where {self.next_text()}")
         self.space()
         at = self.at
         value = self.number("a level such as 0.05")

@@ -20,10 +20,10 @@ def report_of(result: Result) -> Report:
     """A report as it is, or read from its JSON file."""
     if isinstance(result, Report):
         return result
-    found = read_result(result)
-    if not isinstance(found, Report):
-        raise InputError(f"is a {found.kind}, not a report", where=str(result), remedy="Give the JSON of 'evaluate'.")
-    return found
+    given = read_result(result)
+    if not isinstance(given, Report):
+        raise InputError(f"is a {given.kind}, not a report", where=str(result), remedy="Give the JSON of 'evaluate'.")
+    return given
 
 
 def flat(result: Result, prefix: str = "", *, intervals: bool = True, slices: bool = True) -> dict[str, float]:
@@ -32,22 +32,22 @@ def flat(result: Result, prefix: str = "", *, intervals: bool = True, slices: bo
     What is undefined is left out: no logger has a number for it.
     """
     report = report_of(result)
-    found = _scores(report.scores, prefix, intervals)
+    values = _scores(report.scores, prefix, intervals)
     if slices:
         for by, parts in report.slices.items():
             for value, scores in parts.items():
-                found |= _scores(scores, f"{prefix}{_slice(by, value)}/", intervals)
-    return found
+                values |= _scores(scores, f"{prefix}{_slice(by, value)}/", intervals)
+    return values
 
 
 def _scores(scores: Mapping[str, Score], prefix: str, intervals: bool) -> dict[str, float]:
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for spec, score in scores.items():
         numbers = {"": score.value}
         if intervals and score.interval is not None:
             numbers |= {"_low": score.interval[0], "_high": score.interval[1]}
-        found |= {f"{prefix}{spec}{end}": float(v) for end, v in numbers.items() if math.isfinite(v)}
-    return found
+        values |= {f"{prefix}{spec}{end}": float(v) for end, v in numbers.items() if math.isfinite(v)}
+    return values
 
 
 def _slice(by: Slice, value: Slice) -> str:
@@ -56,15 +56,15 @@ def _slice(by: Slice, value: Slice) -> str:
 
 def renamed(values: Mapping[str, float], forbidden: str) -> dict[str, float]:
     """The same with names that a store takes: runs of what it forbids become `_`; no two names fall together."""
-    found: dict[str, float] = {}
+    clean_values: dict[str, float] = {}
     for name, value in values.items():
         clean = re.sub(r"_+", "_", re.sub(forbidden, "_", name)).strip("_") or "score"
         unique, count = clean, 1
-        while unique in found:
+        while unique in clean_values:
             count += 1
             unique = f"{clean}-{count}"
-        found[unique] = value
-    return found
+        clean_values[unique] = value
+    return clean_values
 
 
 def facts(report: Report) -> dict[str, str]:

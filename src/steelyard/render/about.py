@@ -12,12 +12,12 @@ from steelyard.results.result import Result
 
 def definitions_of(result: Result, task: str, specs: Iterable[str]) -> dict[str, Description]:
     """Descriptions by spec; a metric that this version does not know has none."""
-    found = dict(result.evidence.definitions())
+    descriptions = dict(result.evidence.definitions())
     for spec in specs:
-        if spec in found or task not in catalogue.TASKS:
+        if spec in descriptions or task not in catalogue.TASKS:
             continue
         try:
-            found[spec] = describe(type(catalogue.parse(spec, task)))
+            descriptions[spec] = describe(type(catalogue.parse(spec, task)))
         except InputError:  # a metric of another version
             continue
-    return found
+    return descriptions

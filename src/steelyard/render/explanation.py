@@ -9,32 +9,36 @@ from steelyard.core.explanation import Explanation
 LEAST = 5e-7  # what is smaller is no difference to anybody
 
 
-def heading_of(found: Explanation) -> str:
+def heading_of(explanation: Explanation) -> str:
     """What the table says."""
-    return f"What {found.tool} {found.version} prints for these data, and why"
+    return f"What {explanation.tool} {explanation.version} prints for these data, and why"
 
 
-def table_of(found: Explanation) -> tuple[list[str], list[list[str]]]:
+def table_of(explanation: Explanation) -> tuple[list[str], list[list[str]]]:
     """Header and rows: our numbers, what each setting alone adds, theirs."""
-    names = list(found.ours)
-    rows = [["Steelyard", *(value_shown(found.ours[n]) for n in names)]]
-    for step in found.steps:
-        rows.append([step.setting, *(difference_shown(step.values[n], found.ours[n]) for n in names)])
-    if len(found.steps) > 1:
-        together = [difference_shown(found.theirs[n], found.ours[n]) for n in names]
+    names = list(explanation.ours)
+    rows = [["Steelyard", *(value_shown(explanation.ours[n]) for n in names)]]
+    for step in explanation.steps:
+        rows.append([step.setting, *(difference_shown(step.values[n], explanation.ours[n]) for n in names)])
+    if len(explanation.steps) > 1:
+        together = [difference_shown(explanation.theirs[n], explanation.ours[n]) for n in names]
         rows.append(["all of them together", *together])
-    rows.append([f"{found.tool} {found.version}", *(value_shown(found.theirs[n]) for n in names)])
+    rows.append([f"{explanation.tool} {explanation.version}", *(value_shown(explanation.theirs[n]) for n in names)])
     return ["", *(name.removeprefix("map_") for name in names)], rows
 
 
-def remarks_on(found: Explanation) -> list[str]:
+def remarks_on(explanation: Explanation) -> list[str]:
     """What each setting is and why it differs; only those that move a number, unless none does."""
-    moving = [step for step in found.steps if any(_moves(step.values[name], found.ours[name]) for name in found.ours)]
+    moving = [
+        step
+        for step in explanation.steps
+        if any(_moves(step.values[name], explanation.ours[name]) for name in explanation.ours)
+    ]
     lines = [f"{step.setting}: {step.theirs}, here {step.ours}. {step.why}" for step in moving]
-    idle = [f"{step.setting} ({step.theirs})" for step in found.steps if step not in moving]
+    idle = [f"{step.setting} ({step.theirs})" for step in explanation.steps if step not in moving]
     if idle:
         lines.append(f"No effect on these data: {', '.join(idle)}.")
-    return [*lines, *found.remarks]
+    return [*lines, *explanation.remarks]
 
 
 def value_shown(value: float) -> str:

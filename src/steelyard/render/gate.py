@@ -96,8 +96,8 @@ def summary(gate: Gate) -> str:
     """What the gate comes to, in one line."""
     sliced = any("*" in verdict.rule for verdict in gate.verdicts)
     total = count_text(len(gate.verdicts), "check" if sliced else "rule")
-    said = {"pass": f"passed: {total}", "fail": f"failed: {gate.count('fail')} of {total}"}
-    text = said.get(gate.outcome, f"undecided: {gate.count('undecided')} of {total}")
+    words = {"pass": f"passed: {total}", "fail": f"failed: {gate.count('fail')} of {total}"}
+    text = words.get(gate.outcome, f"undecided: {gate.count('undecided')} of {total}")
     if gate.outcome == "fail" and gate.count("undecided"):
         text += f", {gate.count('undecided')} undecided"
     return text
@@ -106,8 +106,8 @@ def summary(gate: Gate) -> str:
 def remarks(gate: Gate) -> list[str]:
     """How the differences were had, and what a reader must know."""
     methods = dict.fromkeys(v.method for v in gate.verdicts if v.method.startswith("paired"))
-    told = [f"Differences from the baseline: {HOW[method]}." for method in methods]
-    return [*told, *gate.notes]
+    lines = [f"Differences from the baseline: {HOW[method]}." for method in methods]
+    return [*lines, *gate.notes]
 
 
 def _bullet(text: str, width: int) -> str:

@@ -28,13 +28,13 @@ def gate_junit(gate: Gate) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", {"classname": f"steelyard.gate.{gate.task}", "name": _clean(name), "time": "0"}
         )
-        said = _clean(sentence(verdict))
+        message = _clean(sentence(verdict))
         if verdict.outcome == "fail":
-            ElementTree.SubElement(case, "failure", {"message": said, "type": "gate"}).text = said
+            ElementTree.SubElement(case, "failure", {"message": message, "type": "gate"}).text = message
         elif verdict.outcome == "undecided":
-            ElementTree.SubElement(case, "skipped", {"message": f"undecided: {said}"})
+            ElementTree.SubElement(case, "skipped", {"message": f"undecided: {message}"})
         else:
-            ElementTree.SubElement(case, "system-out").text = said
+            ElementTree.SubElement(case, "system-out").text = message
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 

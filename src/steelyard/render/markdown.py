@@ -29,11 +29,11 @@ def report_markdown(report: Report) -> str:
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(f"- {plain(remark)}" for remark in remarks))
-    for found in report.explanations:
-        header, rows = table_of(found)
+    for explanation in report.explanations:
+        header, rows = table_of(explanation)
         table = _table(header, "l" + "r" * (len(header) - 1), [[plain(cell) for cell in row] for row in rows])
-        lines = "\n".join(f"- {plain(remark)}" for remark in remarks_on(found))
-        parts.append(f"#### {plain(heading_of(found))}\n\n{table}\n\n{lines}")
+        lines = "\n".join(f"- {plain(remark)}" for remark in remarks_on(explanation))
+        parts.append(f"#### {plain(heading_of(explanation))}\n\n{table}\n\n{lines}")
     return "\n\n".join(parts) + "\n"
 
 

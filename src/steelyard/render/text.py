@@ -29,19 +29,19 @@ def report_text(report: Report, width: int = 80) -> str:
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(_bullet(remark, width) for remark in remarks))
-    parts += [_explanation(found, width) for found in report.explanations]
+    parts += [_explanation(explanation, width) for explanation in report.explanations]
     return "\n\n".join(parts)
 
 
-def _explanation(found: Explanation, width: int) -> str:
+def _explanation(explanation: Explanation, width: int) -> str:
     from steelyard.render.explanation import heading_of, remarks_on, table_of
 
-    header, rows = table_of(found)
+    header, rows = table_of(explanation)
     table = grid(header, rows, "l" + "r" * (len(header) - 1), width, shrink=0)
     lines = table.split("\n")
     lines.insert(len(lines) - 1, lines[1])
-    remarks = "\n".join(_bullet(remark, width) for remark in remarks_on(found))
-    return f"{heading_of(found)}\n\n" + "\n".join(lines) + (f"\n\n{remarks}" if remarks else "")
+    remarks = "\n".join(_bullet(remark, width) for remark in remarks_on(explanation))
+    return f"{heading_of(explanation)}\n\n" + "\n".join(lines) + (f"\n\n{remarks}" if remarks else "")
 
 
 def comparison_text(comparison: Comparison, width: int = 80) -> str:
@@ -83,9 +83,9 @@ def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], w
     """The first metric's difference in each slice, and how many metrics were won and lost there."""
     spec = next(iter(next(iter(parts.values()), {})), "")
     rows = []
-    for value, found in parts.items():
-        d = found[spec]
-        won, lost = (sum(o.verdict == verdict for o in found.values()) for verdict in ("better", "worse"))
+    for value, differences in parts.items():
+        d = differences[spec]
+        won, lost = (sum(o.verdict == verdict for o in differences.values()) for verdict in ("better", "worse"))
         shown = [signed(d.difference, d.interval, 2), interval_text(d.difference, d.interval, 2)]
         verdict = d.verdict.replace("difference", "diff.")
         rows.append([slice_text(value), str(d.units), *shown, p_text(d.p_holm), verdict, str(won), str(lost)])

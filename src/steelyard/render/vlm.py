@@ -52,9 +52,9 @@ def _model(score: VlmScore, rows: Sequence[PromptScore], width: int) -> str:
     for spec, about in first.scores.items() if first else ():
         values, intervals = [], []
         for report in reports:
-            found = report.scores.get(spec) if report else None
-            values.append(f"{value_text(found.value, found.interval, 2)} {found.measured_in}".strip() if found else "–")
-            intervals.append(interval_text(found.value, found.interval, 2) if found else "")
+            one = report.scores.get(spec) if report else None
+            values.append(f"{value_text(one.value, one.interval, 2)} {one.measured_in}".strip() if one else "–")
+            intervals.append(interval_text(one.value, one.interval, 2) if one else "")
         lines.append([ARROWS[about.better], spec, *values])
         if any(intervals):
             lines.append(["", "", *intervals])
@@ -118,26 +118,26 @@ def _table_text(title: str, header: list[str], align: str, rows: list[list[str]]
 
 def remarks(score: VlmScore) -> list[str]:
     """What went wrong and how often, and how to read the constant guess."""
-    found = []
+    lines = []
     for row in score.rows:
         lost = {outcome: count for outcome, count in row.outcomes.items() if outcome != "ok"}
         if lost:
             counted = ", ".join(
                 f"{count} {outcome} ({row.lost.get(outcome, '')})" for outcome, count in sorted(lost.items())
             )
-            found.append(
+            lines.append(
                 f"{row.model}, {row.prompt}: no number from {count_text(sum(lost.values()), 'reading')}: {counted}."
             )
-        found += [f"{row.model}, {row.prompt}: {count} failed: {why}" for why, count in list(row.problems.items())[:3]]
+        lines += [f"{row.model}, {row.prompt}: {count} failed: {why}" for why, count in list(row.problems.items())[:3]]
         if row.report:
-            found += [f"{s.spec} is undefined: {s.why}." for s in row.report.scores.values() if not s.defined]
-            found += row.report.notes
-    found.append(
+            lines += [f"{s.spec} is undefined: {s.why}." for s in row.report.scores.values() if not s.defined]
+            lines += row.report.notes
+    lines.append(
         "The constant guess is the median of the true weights, chosen with the truth in hand: a model that does not "
         "beat it reads nothing off the image."
     )
-    found.append("p: paired randomisation over units, corrected (Holm) for the metrics of a pair.")
-    return list(dict.fromkeys(found))
+    lines.append("p: paired randomisation over units, corrected (Holm) for the metrics of a pair.")
+    return list(dict.fromkeys(lines))
 
 
 def _bullet(text: str, width: int) -> str:

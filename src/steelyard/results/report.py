@@ -71,10 +71,10 @@ class Report(Result):
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
-        found = self.evidence.units()
-        if found is None:
+        table = self.evidence.units()
+        if table is None:
             raise ValueError(LACKING.format("no units"))
-        return found
+        return table
 
     @property
     def tables(self) -> tuple[str, ...]:

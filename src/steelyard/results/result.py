@@ -87,9 +87,9 @@ class Holder:
 
 def inner_results(value: Any) -> list[Result]:
     """The results inside a result, in the order in which its fields hold them."""
-    found: list[Result] = []
-    _rebuilt(value, lambda result: found.append(result) or result, outer=True)  # type: ignore[func-returns-value]
-    return found
+    results: list[Result] = []
+    _rebuilt(value, lambda result: results.append(result) or result, outer=True)  # type: ignore[func-returns-value]
+    return results
 
 
 def with_inner_results(result: Any, inside: list[Any]) -> Any:

@@ -110,9 +110,9 @@ DifferencesBySlice = Mapping[Slice, Mapping[Slice, Differences]]
 
 def by_slice(slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]]) -> dict[Slice, dict[Slice, BySpec]]:
     """Slices whose scores name the nearest where one is not there."""
-    return {by: {value: BySpec(found) for value, found in parts.items()} for by, parts in slices.items()}
+    return {by: {value: BySpec(scores) for value, scores in parts.items()} for by, parts in slices.items()}
 
 
-def misnamed(found: Mapping[str, Any]) -> str:
+def misnamed(scores: Mapping[str, Any]) -> str:
     """A key that is not the spec of its score; nothing where all are."""
-    return next((key for key, score in found.items() if key != score.spec), "")
+    return next((key for key, score in scores.items() if key != score.spec), "")

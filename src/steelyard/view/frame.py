@@ -32,8 +32,8 @@ def policy() -> str:
 
 def report_policy(page: str) -> str:
     """The policy that a self-contained page asks for, with what only a header can say."""
-    found = _META.search(page)
-    own = found[1].replace("&#x27;", "'").replace("&amp;", "&") if found else CLOSED
+    match = _META.search(page)
+    own = match[1].replace("&#x27;", "'").replace("&amp;", "&") if match else CLOSED
     return f"{own}; frame-ancestors 'none'"
 
 

@@ -22,10 +22,10 @@ class ImageKind:
 def image_kind(data: bytes) -> ImageKind | None:
     """What image these bytes are; None for anything else, SVG among it: a script may stand in that."""
     try:
-        found = _kind(data)
+        kind = _kind(data)
     except (struct.error, IndexError):
         return None
-    return found if found is not None and 0 < found.width <= 1 << 20 and 0 < found.height <= 1 << 20 else None
+    return kind if kind is not None and 0 < kind.width <= 1 << 20 and 0 < kind.height <= 1 << 20 else None
 
 
 def _kind(data: bytes) -> ImageKind | None:

@@ -118,14 +118,14 @@ class Runs:
 
     def all(self) -> list[Run]:
         """Every run, in the order of the names."""
-        found = []
+        runs = []
         for name in self.folder.files(".json"):
             run = self._run(name)
             if run is not None:
-                found.append(run)
-            if len(found) >= MOST_RUNS:
+                runs.append(run)
+            if len(runs) >= MOST_RUNS:
                 break
-        return found
+        return runs
 
     def get(self, run_id: str) -> Run | None:
         """The run with that id."""
@@ -262,12 +262,12 @@ class Runs:
         base_a, base_b = (run.name.rpartition("/")[0] for run in (a, b))
         files = [self.find(truth, base_a), self.find(mine, base_a), self.find(theirs, base_b)]
         side, left, right = (str(self.folder.path(name)) for name in files)
-        found = api.compare(
+        compared = api.compare(
             first.task, side, left, right, shared, confidence=q.confidence or 0.95, draws=q.draws or 1000, seed=q.seed,
             missing=p.missing, extra=p.extra, columns=p.columns, options=p.options,
         )  # fmt: skip
-        a_side, b_side = replace(found.a, request=p), replace(found.b, request=q)
-        return replace(found, a=replace(a_side, sources=first.sources), b=replace(b_side, sources=second.sources))
+        a_side, b_side = replace(compared.a, request=p), replace(compared.b, request=q)
+        return replace(compared, a=replace(a_side, sources=first.sources), b=replace(b_side, sources=second.sources))
 
     def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         """Make a thing the first time; a few dozen are kept."""
@@ -276,5 +276,5 @@ class Runs:
                 if len(self._made) > 40:
                     self._made.pop(next(iter(self._made)))
                 self._made[key] = make()
-            found: T = self._made[key]
-            return found
+            made: T = self._made[key]
+            return made

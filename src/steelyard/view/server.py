@@ -173,16 +173,16 @@ class _View:
             raise Missing
         unit, row = _unit(request, data), request.path_params.get("row")
         if row is None:
-            found = self.site.images.of_unit(run, data, unit)
-            row = pages.first_row(self.site, run, data, unit) if found is None else None
+            image = self.site.images.of_unit(run, data, unit)
+            row = pages.first_row(self.site, run, data, unit) if image is None else None
         if row is not None:
             tables = unit_rows(data, unit)
             names = tables[0].images if tables else ()
-            found = self.site.images.named(run, data, names[row]) if row < len(names) and names[row] else None
-        if found is None:
+            image = self.site.images.named(run, data, names[row]) if row < len(names) and names[row] else None
+        if image is None:
             raise Missing
         return Response(
-            found.data, media_type=found.kind.media, headers={"content-security-policy": f"{CLOSED}; sandbox"}
+            image.data, media_type=image.kind.media, headers={"content-security-policy": f"{CLOSED}; sandbox"}
         )
 
     def compare(self, request: Request) -> Response:
@@ -194,14 +194,14 @@ class _View:
         if a.id == b.id:
             return self._problem("Pick two runs", "A and B are the same run.", 422)
         try:
-            found = self.runs.comparison(a, b)
+            compared = self.runs.comparison(a, b)
         except SteelyardError as error:
             return self._problem("These two cannot be compared", str(error), 422)
         links = [self.site.top(), (self.site.run(a), f"A: {a.name}"), (self.site.run(b), f"B: {b.name}")]
         data = self.runs.data(a)[0], self.runs.data(b)[0]
         if data[0] is not None and data[1] is not None and pages.changes(data[0], data[1])[1]:
             links.append((self.site.both(a, b), "What changed most, side by side"))
-        return _report(found.to_html(), links)
+        return _report(compared.to_html(), links)
 
     def both(self, request: Request) -> Response:
         """What changed most between two runs."""

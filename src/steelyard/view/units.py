@@ -67,11 +67,11 @@ def unit_rows(data: Data, unit: int) -> list[Rows]:
             if name != kind.truth.key[0]:
                 columns[name] = texts
             if name not in kind.truth.key and name in kind.prediction.names and name in pairs.prediction:
-                found = (
+                predicted = (
                     _texts(pairs.prediction[name][np.maximum(theirs, 0)]) if len(pairs.prediction) else [""] * len(at)
                 )
                 columns[f"predicted {name}"] = [
-                    text if row >= 0 else "" for text, row in zip(found, theirs, strict=True)
+                    text if row >= 0 else "" for text, row in zip(predicted, theirs, strict=True)
                 ]
         return [_rows("Rows", columns)] if len(at) else []
     shown = []
@@ -89,9 +89,11 @@ def unit_rows(data: Data, unit: int) -> list[Rows]:
 
 
 def _columns(records: Records, rows: Any) -> dict[str, list[str]]:
-    found = {**records.columns, **records.other}
+    columns = {**records.columns, **records.other}
     return {
-        name: _texts(column[rows]) for name, column in list(found.items())[:MOST_COLUMNS] if len(column) == len(records)
+        name: _texts(column[rows])
+        for name, column in list(columns.items())[:MOST_COLUMNS]
+        if len(column) == len(records)
     }
 
 
@@ -131,7 +133,7 @@ class Images:
     def of_unit(self, run: Run, data: Data, unit: int) -> Found | None:
         """The image of a unit whose id is an image, or that COCO's file names."""
         names = self.names(run, data, unit)
-        return next((found for name in names if (found := self.named(run, data, name)) is not None), None)
+        return next((image for name in names if (image := self.named(run, data, name)) is not None), None)
 
     def names(self, run: Run, data: Data, unit: int) -> list[str]:
         """What a unit's image may be called."""
@@ -147,7 +149,7 @@ class Images:
     def named(self, run: Run, data: Data, name: str) -> Found | None:
         """The image that data name: beside the truth, beside the result, from the folder's top, or in `images`."""
         return next(
-            (found for where in self._places(run, data, name) if (found := self._open(where)) is not None), None
+            (image for where in self._places(run, data, name) if (image := self._open(where)) is not None), None
         )
 
     def lies(self, run: Run, data: Data, name: str) -> bool:

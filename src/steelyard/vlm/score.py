@@ -72,9 +72,9 @@ def score(
             groups.setdefault((taken.model, taken.prompt), {}).setdefault(taken.variant, []).append(taken)
         for (model, prompt), variants in groups.items():
             label = model if (model, prompt) not in predictions else f"{model} ({place})"
-            found = _values(variants[REAL], truth)
-            predictions[label, prompt] = found
-            rows.append(_row(label, prompt, variants, found, truth, task, how))
+            values = _values(variants[REAL], truth)
+            predictions[label, prompt] = values
+            rows.append(_row(label, prompt, variants, values, truth, task, how))
     pairs = _pairs(predictions, truths, task, how)
     return VlmScore(
         task=task,
@@ -194,12 +194,12 @@ def _pairs(
     for model in models[1:]:
         for prompt in (p for m, p in predictions if m == model and (models[0], p) in predictions):
             wanted.append(((models[0], prompt), (model, prompt), "is it the better model?"))
-    found = []
+    compared = []
     several = len(models) > 1
     for a, b, why in wanted:
         common = set(predictions[a]) & set(predictions[b])
         if common:
             names = [f"{model}: {prompt}" if several else prompt for model, prompt in (a, b)]
             comparison = _compare(truth, predictions[a], predictions[b], task, METRICS[task], how)
-            found.append(Pair(names[0], names[1], why, len(common), comparison))
-    return found
+            compared.append(Pair(names[0], names[1], why, len(common), comparison))
+    return compared

@@ -76,9 +76,9 @@ def lineup_figures(lineup: Lineup) -> list[Figure]:
 
 
 def _figures(comparisons: Sequence[Comparison]) -> list[Figure]:
-    found = [improvement_figure(comparisons), *slice_figures(comparisons).values()]
-    found += [f for f in (class_figure(comparisons), *unit_figures(comparisons)) if f is not None]
-    return [figure for figure in found if len(figure)]
+    figures = [improvement_figure(comparisons), *slice_figures(comparisons).values()]
+    figures += [f for f in (class_figure(comparisons), *unit_figures(comparisons)) if f is not None]
+    return [figure for figure in figures if len(figure)]
 
 
 def _letters(comparisons: Sequence[Comparison]) -> list[str]:
@@ -114,26 +114,26 @@ def _differences(comparisons: Sequence[Comparison], about: Mapping[str, Descript
             parts.append(f"<h3>{letter} against A <small><code>{source}</code></small></h3>")
         heads = ["metric", "A", letter, f"{letter} − A", level, "", "p (Holm)", f"{letter} is"]
         parts.append(table(f"{letter} against A", heads, rows, kind="differences"))
-    said = legend(d.better for d in comparisons[0].differences.values())
+    meaning = legend(d.better for d in comparisons[0].differences.values())
     parts.append(
-        f'<p class="legend">{escape(said)}. The dashed line in the picture is no difference. p is that of a paired '
+        f'<p class="legend">{escape(meaning)}. The dashed line in the picture is no difference. p is that of a paired '
         "randomisation over units, corrected (Holm) for all metrics and models shown.</p>"
     )
     return "".join(parts)
 
 
 def _cards(comparison: Comparison, about: Mapping[str, Description], level: str) -> str:
-    found = []
+    cards = []
     for i, d in enumerate(list(comparison.differences.values())[:CARDS]):
         between = interval_text(d.difference, d.interval)
-        said = f'{level} <span class="nowrap">{escape(between)}</span>' if between else escape(d.why)
-        found.append(
+        below = f'{level} <span class="nowrap">{escape(between)}</span>' if between else escape(d.why)
+        cards.append(
             f'<div class="card"><h3>{term(d.label, d.spec, about, f"card-{i}")}</h3>'
             f'<p class="number">{escape(signed(d.difference, d.interval))}<small> {escape(d.measured_in)}</small></p>'
-            f'{whisker(d.difference, d.interval)}<p class="legend">{said}<br>{BETTER[d.better]}<br>'
+            f'{whisker(d.difference, d.interval)}<p class="legend">{below}<br>{BETTER[d.better]}<br>'
             f"B is {_verdict(d)}</p></div>"
         )
-    return f'<div class="cards">{"".join(found)}</div>'
+    return f'<div class="cards">{"".join(cards)}</div>'
 
 
 def _board(comparisons: Sequence[Comparison], about: Mapping[str, Description]) -> str:
@@ -190,14 +190,14 @@ def _said(d: Difference) -> str:
 
 def slice_figures(comparisons: Sequence[Comparison]) -> dict[Slice, Figure]:
     """For each way of slicing, the first metric's difference in each slice."""
-    found = {}
+    figures = {}
     for by in comparisons[0].slices:
         spec = next(iter(comparisons[0].differences))
         groups = [{slice_text(value): part[spec] for value, part in c.slices[by].items()} for c in comparisons]
         label = comparisons[0].differences[spec].label
         name = f"by_{slice_text(by, '_')}"
-        found[by] = _difference_figure(name, f"{label} by {slice_text(by)}", groups, _letters(comparisons))
-    return found
+        figures[by] = _difference_figure(name, f"{label} by {slice_text(by)}", groups, _letters(comparisons))
+    return figures
 
 
 def class_figure(comparisons: Sequence[Comparison]) -> Figure | None:
@@ -244,12 +244,12 @@ def _slice_table(by: str, letter: str, parts: Mapping[Slice, Mapping[str, Differ
     """A row a slice: how many metrics are won and lost, then each difference."""
     specs = list(next(iter(parts.values()), {}))
     rows = []
-    for value, found in parts.items():
-        won, lost = (sum(d.verdict == verdict for d in found.values()) for verdict in ("better", "worse"))
-        count = max(d.units for d in found.values())
+    for value, differences in parts.items():
+        won, lost = (sum(d.verdict == verdict for d in differences.values()) for verdict in ("better", "worse"))
+        count = max(d.units for d in differences.values())
         cells = [head_cell(slice_text(value)), number_cell(count, f"{count:,}"), number_cell(won, str(won))]
         cells.append(number_cell(lost, str(lost)))
-        for d in found.values():
+        for d in differences.values():
             verdict = d.verdict.split()[0] if d.verdict in VERDICTS else "no"
             shown = escape(signed(d.difference, d.interval))
             interval = escape(interval_text(d.difference, d.interval))
@@ -270,7 +270,7 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
         return ""
     parts = [figure_blocks([figure])]
     for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
-        found = comparison.classes()
+        differences = comparison.classes()
         rows = [
             [
                 head_cell(name),
@@ -281,18 +281,18 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
                 number_cell(d.p_holm, p_text(d.p_holm)),
                 Cell(_verdict(d)),
             ]
-            for name, d in found.items()
+            for name, d in differences.items()
         ]
         heads = ["class", "A", letter, f"{letter} − A", "interval", "p (Holm)", f"{letter} is"]
-        won, lost = (sum(d.verdict == verdict for d in found.values()) for verdict in ("better", "worse"))
-        parts.append(f"<p>{letter} wins in {count_text(won, 'class')} and loses in {lost} of {len(found)}.</p>")
+        won, lost = (sum(d.verdict == verdict for d in differences.values()) for verdict in ("better", "worse"))
+        parts.append(f"<p>{letter} wins in {count_text(won, 'class')} and loses in {lost} of {len(differences)}.</p>")
         parts.append(table(f"{letter} against A by class", heads, rows))
     return "".join(parts)
 
 
 def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     """Each unit's score with the one model against that with the other."""
-    found = []
+    figures = []
     for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
         if comparison.evidence.units() is None:
             continue
@@ -303,7 +303,7 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
         if known.sum() < 2:
             continue
         label = comparison.differences[spec].label
-        found.append(
+        figures.append(
             Figure(
                 f"units_{letter}",
                 "agreement",
@@ -313,7 +313,7 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
                 f"Each point is one {comparison.unit}. On the line both models score alike.",
             )
         )
-    return found
+    return figures
 
 
 def _units(comparisons: Sequence[Comparison]) -> str:
@@ -378,8 +378,8 @@ def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
 
 
 def _remarks(comparisons: Sequence[Comparison]) -> list[str]:
-    said = [note for c in comparisons for note in c.notes]
-    said += [f"{d.spec} is undefined: {d.why}." for c in comparisons for d in c.differences.values() if d.why]
+    remarks = [note for c in comparisons for note in c.notes]
+    remarks += [f"{d.spec} is undefined: {d.why}." for c in comparisons for d in c.differences.values() if d.why]
     if not available():
-        said.append(NO_CHARTS)
-    return list(dict.fromkeys(said))
+        remarks.append(NO_CHARTS)
+    return list(dict.fromkeys(remarks))

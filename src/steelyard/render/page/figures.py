@@ -31,17 +31,17 @@ NO_CHARTS = (
 
 def figures_of(report: Report) -> list[Figure]:
     """Every figure of a report: the task's own, then slices and the distribution over units."""
-    found = [report.figure(name) for name in report.figures]
-    found += slice_figures(report).values()
+    figures = [report.figure(name) for name in report.figures]
+    figures += slice_figures(report).values()
     units = report.evidence.units()
     if units is not None:
-        found += distributions(units, report.scores)
-    return [figure for figure in found if len(figure)]
+        figures += distributions(units, report.scores)
+    return [figure for figure in figures if len(figure)]
 
 
 def slice_figures(report: Report) -> dict[Slice, Figure]:
     """For each way of slicing, the first score by slice with its interval, beside that of all."""
-    found = {}
+    figures = {}
     for by, parts in report.slices.items():
         spec, whole = next(iter(report.scores.items()))
         scores = [
@@ -50,13 +50,13 @@ def slice_figures(report: Report) -> dict[Slice, Figure]:
         if len(scores) < 2:
             continue
         scores.sort(key=lambda pair: pair[1].value)
-        found[by] = interval_figure(
+        figures[by] = interval_figure(
             f"by_{slice_text(by, '_')}",
             f"{whole.label} by {slice_text(by)}",
             scores,
             whole.value if whole.defined else None,
         )
-    return found
+    return figures
 
 
 def interval_figure(name: str, title: str, scores: list[tuple[str, Score]], at: float | None) -> Figure:
@@ -81,7 +81,7 @@ def interval_figure(name: str, title: str, scores: list[tuple[str, Score]], at: 
 
 def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) -> list[Figure]:
     """How the first scores are spread over the units."""
-    found: list[Figure] = []
+    figures: list[Figure] = []
     for spec, score in list(scores.items()):
         values = np.asarray(units.values.get(spec, ()), dtype=float)
         values = values[np.isfinite(values)]
@@ -89,9 +89,9 @@ def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) 
             continue
         counts, edges = np.histogram(values, bins=min(BINS, max(5, round(len(values) ** 0.5 * 2))))
         measure = f", {score.measured_in}" if score.measured_in else ""
-        found.append(
+        figures.append(
             Figure(
-                f"units_{len(found) + 1}",
+                f"units_{len(figures) + 1}",
                 "histogram",
                 f"{score.label}, {units.unit} by {units.unit}",
                 {"low": edges[:-1], "high": edges[1:], "count": counts},
@@ -99,9 +99,9 @@ def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) 
                 f"How many {_plural(units.unit)} have a score in each range.",
             )
         )
-        if len(found) == most:
+        if len(figures) == most:
             break
-    return found
+    return figures
 
 
 def _plural(word: str) -> str:

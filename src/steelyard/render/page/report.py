@@ -70,8 +70,8 @@ def top(title: str, line: str, sides: Sequence[tuple[str, Report | Model]]) -> s
 
 def listings_of(report: Report, units: UnitTable | None) -> list[Listing]:
     """The rows and the units that a reader may look through."""
-    found = (report.listing(), None if units is None else unit_listing(units))
-    return [listing for listing in found if listing is not None and len(listing)]
+    listings = (report.listing(), None if units is None else unit_listing(units))
+    return [listing for listing in listings if listing is not None and len(listing)]
 
 
 def explorers(listings: Sequence[Listing]) -> str:
@@ -118,13 +118,13 @@ def slice_table(by: Slice, values: Mapping[Slice, Mapping[str, Score]]) -> str:
 def _tables(report: Report) -> str:
     """What the task has beside scores."""
     parts = []
-    for i, found in enumerate(map(report.table, report.tables)):
+    for i, shown in enumerate(map(report.table, report.tables)):
         opened = " open" if i == 0 else ""
-        if len(found.columns) <= 60:
-            parts.append(f"<details{opened}><summary>{escape(found.title)}</summary>{data_table(found)}</details>")
+        if len(shown.columns) <= 60:
+            parts.append(f"<details{opened}><summary>{escape(shown.title)}</summary>{data_table(shown)}</details>")
         else:
             parts.append(
-                f'<p class="legend">{escape(found.title)}: {len(found.rows):,} × {len(found.columns):,}, too wide '
+                f'<p class="legend">{escape(shown.title)}: {len(shown.rows):,} × {len(shown.columns):,}, too wide '
                 "for a page. --tables DIR writes it as CSV.</p>"
             )
     return "".join(parts)
@@ -133,10 +133,10 @@ def _tables(report: Report) -> str:
 def _explanations(report: Report) -> str:
     """Why other tools print other numbers, a table each."""
     parts = []
-    for found in report.explanations:
-        header, cells = table_of(found)
+    for explanation in report.explanations:
+        header, cells = table_of(explanation)
         rows = [[head_cell(row[0]), *(Cell(escape(cell)) for cell in row[1:])] for row in cells]
-        parts.append(table(heading_of(found), header, rows) + bullets(remarks_on(found)))
+        parts.append(table(heading_of(explanation), header, rows) + bullets(remarks_on(explanation)))
     return "".join(parts)
 
 

@@ -25,21 +25,21 @@ BETTER = {
 def cards(scores: Sequence[Score], about: Mapping[str, Description], confidence: float | None) -> str:
     """The headline: the first scores, large."""
     level = f"{percent_text(confidence)} interval" if confidence is not None else ""
-    found = []
+    cards_html = []
     for i, score in enumerate(scores[:CARDS]):
         if score.defined:
             shown = escape(value_text(score.value, score.interval))
             number = f'<p class="number">{shown}<small> {escape(score.measured_in)}</small></p>'
             between = interval_text(score.value, score.interval)
-            said = f'{level} <span class="nowrap">{escape(between)}</span>' if between else "no interval"
+            below = f'{level} <span class="nowrap">{escape(between)}</span>' if between else "no interval"
         else:
-            number, said = '<p class="number">–</p>', f"undefined: {escape(score.why)}"
-        found.append(
+            number, below = '<p class="number">–</p>', f"undefined: {escape(score.why)}"
+        cards_html.append(
             f'<div class="card"><h3>{term(score.label, score.spec, about, f"card-{i}")}</h3>{number}'
-            f'{whisker(score.value, score.interval)}<p class="legend">{said}<br>'
+            f'{whisker(score.value, score.interval)}<p class="legend">{below}<br>'
             f"<span aria-hidden=true>{ARROWS[score.better]} </span>{BETTER[score.better]}</p></div>"
         )
-    return f'<div class="cards">{"".join(found)}</div>'
+    return f'<div class="cards">{"".join(cards_html)}</div>'
 
 
 def score_table(scores: Sequence[Score], about: Mapping[str, Description], confidence: float | None) -> str:
@@ -59,12 +59,12 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
                 Cell(whisker(score.value, score.interval)),
             ]
         )
-    said = f"{legend(score.better for score in scores)}. The dashed line in the picture is zero."
+    meaning = f"{legend(score.better for score in scores)}. The dashed line in the picture is zero."
     if about:
-        said += " Point at a metric, or reach it with the Tab key, to read what it means."
+        meaning += " Point at a metric, or reach it with the Tab key, to read what it means."
     return (
         table("All scores", ["metric", "what it is", "score", last, ""], rows, kind="scores", sort=False)
-        + f'<p class="legend">{escape(said)}</p>'
+        + f'<p class="legend">{escape(meaning)}</p>'
     )
 
 
@@ -85,7 +85,7 @@ def term(shown: str, spec: str, about: Mapping[str, Description], place: str, *,
 
 def definitions(scores: Sequence[Score], about: Mapping[str, Description]) -> str:
     """What each metric means, in full: for paper, and for whoever wants to read on."""
-    found = []
+    parts = []
     for score in scores:
         meaning = about.get(score.spec)
         if meaning is None:
@@ -98,11 +98,11 @@ def definitions(scores: Sequence[Score], about: Mapping[str, Description]) -> st
             for name, items in (("Good for:", meaning.pros), ("Beware:", meaning.cons))
             if items
         )
-        found.append(
+        parts.append(
             f"<details><summary><code>{escape(score.spec)}</code> {escape(score.label)}</summary>"
             f"<p>{escape(meaning.summary)}</p>{formula}{paragraphs}{undefined}{lists}</details>"
         )
-    return "".join(found)
+    return "".join(parts)
 
 
 def whisker(value: float, interval: tuple[float, float] | None, *, zero: bool = True) -> str:

@@ -63,11 +63,11 @@ def _cell(cell: Cell, number: bool) -> str:
     return f'<td{" class=n" if number else ""} data-v="{value}">{cell.html}</td>'
 
 
-def data_table(found: Table, most: int = 1000) -> str:
+def data_table(data: Table, most: int = 1000) -> str:
     """A task's table, such as a row for each class."""
     rows = [
         [head_cell(name), *(number_cell(v, t) for v, t in zip(values, texts[1:], strict=True))]
-        for name, values, texts in zip(found.rows, found.values.tolist(), found.cells(), strict=True)
+        for name, values, texts in zip(data.rows, data.values.tolist(), data.cells(), strict=True)
     ][:most]
-    more = f'<p class="legend">The first {most:,} of {len(found.rows):,} rows.</p>' if len(found.rows) > most else ""
-    return table(found.title, [found.corner or "what", *found.columns], rows) + more
+    more = f'<p class="legend">The first {most:,} of {len(data.rows):,} rows.</p>' if len(data.rows) > most else ""
+    return table(data.title, [data.corner or "what", *data.columns], rows) + more

@@ -69,8 +69,8 @@ def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any) -> str:
     specs = list(scored[0].report.scores) if scored[0].report else []
     figures = []
     for spec in specs[:2]:
-        found = [(_name(score, row), row.report.scores[spec]) for row in scored if row.report]
-        defined = [(name, s) for name, s in found if s.defined]
+        scores = [(_name(score, row), row.report.scores[spec]) for row in scored if row.report]
+        defined = [(name, s) for name, s in scores if s.defined]
         if defined:
             figures.append(interval_figure(f"prompts_{spec}", defined[0][1].label, defined, None))
     rows = []
@@ -95,9 +95,11 @@ def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any) -> str:
             share = count / row.readings if row.readings else math.nan
             cells.append(number_cell(share, f"{percent_text(share)} ({count:,})"))
     rows += [answered, followed]
-    said = legend(s.better for s in (scored[0].report.scores.values() if scored[0].report else ()))
+    meaning = legend(s.better for s in (scored[0].report.scores.values() if scored[0].report else ()))
     heads = ["metric", *(_name(score, row) for row in scored)]
-    return figure_blocks(figures) + table("Scores by prompt", heads, rows) + (f'<p class="legend">{escape(said)}.</p>')
+    return (
+        figure_blocks(figures) + table("Scores by prompt", heads, rows) + (f'<p class="legend">{escape(meaning)}.</p>')
+    )
 
 
 def _difference_rows(d: Difference) -> list[Cell]:
@@ -122,8 +124,8 @@ def _pairs(score: VlmScore) -> str:
         measure = f"{d.label}{', ' + d.measured_in if d.measured_in else ''}"
         name = f"{pair.a} → {pair.b}"
         if d.interval is not None and d.difference == d.difference:
-            said = d.verdict if d.verdict in ("better", "worse") else "no difference shown"
-            for column, value in zip(columns, (name, d.difference, *d.interval, said), strict=True):
+            verdict = d.verdict if d.verdict in ("better", "worse") else "no difference shown"
+            for column, value in zip(columns, (name, d.difference, *d.interval, verdict), strict=True):
                 columns[column].append(value)
         rows.append(
             [
@@ -160,12 +162,12 @@ def _controls(score: VlmScore) -> str:
 
 def _agreement(scored: Sequence[PromptScore]) -> list[Figure]:
     """Predicted against true for each prompt."""
-    found = []
+    figures = []
     for i, row in enumerate(scored):
         if row.report and "agreement" in row.report.figures:
             f = settled(row.report.figure("agreement"))
-            found.append(Figure(f"agreement_{i + 1}", f.kind, row.prompt, f.columns, f.facts, f.caption, f.table))
-    return found
+            figures.append(Figure(f"agreement_{i + 1}", f.kind, row.prompt, f.columns, f.facts, f.caption, f.table))
+    return figures
 
 
 def _examples(score: VlmScore, images: str | PathLike[str] | None) -> str:
