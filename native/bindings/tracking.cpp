@@ -232,25 +232,22 @@ Out<std::int64_t> assign_scipy(In2<double> cost) {
 
 nb::tuple number_rows(nb::bytes text, std::size_t width) {
   require(width >= 1 && width <= 64, "a row has from 1 to 64 numbers");
-  NumberRows rows;
-  {
-    const std::string_view view(text.c_str(), text.size());
-    nb::gil_scoped_release release;
-    rows = read_number_rows(view, width);
-  }
+  const std::string_view view(text.c_str(), text.size());
+  const std::size_t most = count_lines(view);
+  require(most < kMostRows, "too many lines");
   double* values;
   std::uint8_t* fields;
   std::int32_t* line;
-  auto values_out = make_raw<double>({rows.line.size(), width}, values);
-  auto fields_out = make_raw<std::uint8_t>({rows.line.size()}, fields);
-  auto line_out = make_raw<std::int32_t>({rows.line.size()}, line);
-  if (!rows.line.empty()) {
-    std::memcpy(values, rows.values.data(), rows.line.size() * width * sizeof(double));
-    std::memcpy(fields, rows.fields.data(), rows.line.size());
-    std::memcpy(line, rows.line.data(), rows.line.size() * sizeof(std::int32_t));
+  auto values_out = make_raw<double>({width, most}, values);
+  auto fields_out = make_raw<std::uint8_t>({most}, fields);
+  auto line_out = make_raw<std::int32_t>({most}, line);
+  NumberRows found;
+  {
+    nb::gil_scoped_release release;
+    found = read_number_rows(view, width, most, values, fields, line);
   }
-  const nb::bytes wrong(rows.wrong_text.data(), rows.wrong_text.size());
-  return nb::make_tuple(values_out, fields_out, line_out, rows.wrong_line, rows.wrong_field, wrong);
+  const nb::bytes wrong(found.wrong_text.data(), found.wrong_text.size());
+  return nb::make_tuple(found.rows, values_out, fields_out, line_out, found.wrong_line, found.wrong_field, wrong);
 }
 
 }  // namespace
@@ -273,7 +270,8 @@ void bind_tracking(nb::module_& m) {
   m.def("tracking_codes", &codes, nb::arg("frame").noconvert(), nb::arg("track").noconvert(), nb::arg("ends").noconvert(),
         nb::arg("threads") = 0, "Codes of the tracks of each run; then the first row whose track its frame has twice, or -1.");
   m.def("number_rows", &number_rows, nb::arg("text"), nb::arg("width"),
-        "The first numbers of every line, how many each line has, its number; then line, field and text of what is none.");
+        "How many rows there are, then their first numbers (columns, rows at most), how many each has and its line; then line, "
+        "field and text of what is no number.");
   m.def("assign_scipy", &assign_scipy, nb::arg("cost").noconvert(),
         "Pair rows with columns at the lowest total, ties as scipy breaks them: the column of each row, or -1.");
 }

@@ -28,72 +28,85 @@ bool any_number(const char* first, const char* last, double& out) {
   return stop == copy.c_str() + copy.size();
 }
 
-// Up to 15 digits and a power of ten that a double holds: one division of exact numbers.
-inline const char* plain_number(const char* p, const char* end, double& out) {
-  const bool negative = p < end && *p == '-';
-  const char* q = p + negative;
+// Up to 15 digits and a power of ten that a double holds: one division of exact numbers. Stops at the byte behind.
+inline const char* plain_number(const char* p, double& out) {
+  const bool negative = *p == '-';
+  p += negative;
+  const char* first = p;
   std::uint64_t digits = 0;
-  const char* first = q;
-  while (q < end && static_cast<unsigned char>(*q - '0') < 10) digits = digits * 10 + static_cast<unsigned>(*q++ - '0');
-  std::ptrdiff_t count = q - first, decimals = 0;
-  if (q < end && *q == '.') {
-    const char* point = ++q;
-    while (q < end && static_cast<unsigned char>(*q - '0') < 10) digits = digits * 10 + static_cast<unsigned>(*q++ - '0');
-    decimals = q - point;
-    count += decimals;
+  unsigned digit;
+  while ((digit = static_cast<unsigned char>(*p) - unsigned{'0'}) < 10) digits = digits * 10 + digit, ++p;
+  std::ptrdiff_t count = p - first;
+  double value;
+  if (*p == '.') {
+    const char* point = ++p;
+    while ((digit = static_cast<unsigned char>(*p) - unsigned{'0'}) < 10) digits = digits * 10 + digit, ++p;
+    count += p - point;
+    if (count == 0 || count > 15) return nullptr;
+    value = static_cast<double>(digits) / kPowers[p - point];
+  } else {
+    if (count == 0 || count > 15) return nullptr;
+    value = static_cast<double>(digits);
   }
-  if (count == 0 || count > 15) return nullptr;
-  const double value = static_cast<double>(digits) / kPowers[decimals];
   out = negative ? -value : value;
-  return q;
+  return p;
 }
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+inline bool ends_field(char c) { return c == ',' || c == '\n' || is_blank(c); }
 
 }  // namespace
 
-NumberRows read_number_rows(std::string_view text, std::size_t width) {
-  NumberRows rows;
-  const std::size_t lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
-  rows.values.reserve(lines * width), rows.fields.reserve(lines), rows.line.reserve(lines);
+std::size_t count_lines(std::string_view text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+}
+
+NumberRows read_number_rows(std::string_view text, std::size_t width, std::size_t most, double* values,
+                            std::uint8_t* fields, std::int32_t* line) {
+  NumberRows found;
   const char *p = text.data(), *end = p + text.size();
   if (text.substr(0, 3) == "\xEF\xBB\xBF") p += 3;
-  for (std::int32_t line = 1; p < end; ++line) {
-    std::size_t fields = 0;
-    const std::size_t start = rows.values.size();
+  for (std::int32_t at = 1; p < end; ++at) {
+    std::size_t many = 0;
+    double* place = values + found.rows;
     while (true) {
-      while (p < end && is_blank(*p)) ++p;
-      if (p == end || *p == '\n') break;
-      if (fields >= width) {
-        const char* stop = p;
-        while (stop < end && *stop != ',' && *stop != '\n' && !is_blank(*stop)) ++stop;
-        p = stop;
-      } else {
+      while (is_blank(*p)) ++p;
+      if (p >= end || *p == '\n') break;
+      const char* stop = nullptr;
+      if (many < width) {
         double value;
-        const char* stop = plain_number(p, end, value);
-        if (!stop || (stop < end && *stop != ',' && *stop != '\n' && !is_blank(*stop))) {
+        stop = plain_number(p, value);
+        if (!stop || !(stop == end || ends_field(*stop))) {
           stop = p;
-          while (stop < end && *stop != ',' && *stop != '\n' && !is_blank(*stop)) ++stop;
+          while (stop < end && !ends_field(*stop)) ++stop;
           if (!any_number(p, stop, value)) {
-            rows.wrong_line = line, rows.wrong_field = static_cast<std::int32_t>(fields);
-            rows.wrong_text = std::string_view(p, static_cast<std::size_t>(stop - p));
-            return rows;
+            found.wrong_line = at, found.wrong_field = static_cast<std::int32_t>(many);
+            found.wrong_text = std::string_view(p, static_cast<std::size_t>(stop - p));
+            return found;
           }
         }
-        rows.values.push_back(value);
-        p = stop;
+        *place = value;
+        place += most;
+      } else {  // what is behind is only counted
+        stop = p;
+        while (stop < end && !ends_field(*stop)) ++stop;
       }
-      ++fields;
-      while (p < end && is_blank(*p)) ++p;
-      if (p < end && *p == ',') ++p;
+      p = stop;
+      ++many;
+      if (*p == ',') {
+        ++p;
+      } else {
+        while (is_blank(*p)) ++p;
+        if (*p == ',') ++p;
+      }
     }
     if (p < end) ++p;
-    if (fields == 0) continue;
-    rows.values.resize(start + width, std::numeric_limits<double>::quiet_NaN());
-    rows.fields.push_back(static_cast<std::uint8_t>(std::min<std::size_t>(fields, 255)));
-    rows.line.push_back(line);
+    if (many == 0) continue;
+    for (std::size_t c = many; c < width; ++c, place += most) *place = std::numeric_limits<double>::quiet_NaN();
+    fields[found.rows] = static_cast<std::uint8_t>(std::min<std::size_t>(many, 255));
+    line[found.rows++] = at;
   }
-  return rows;
+  return found;
 }
 
 }  // namespace steelyard

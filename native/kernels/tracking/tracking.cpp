@@ -2,6 +2,7 @@
 #include "tracking/tracking.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -39,27 +40,41 @@ std::vector<Frame> frames_of(const Rows& truth, const Rows& prediction, const Ov
 
 void BoxOverlaps::add(const double* truth, std::size_t n, std::size_t t0, const double* prediction, std::size_t m,
                       std::size_t p0, std::vector<Overlap>& out) {
+  // Predictions by their left edge: those that can touch a true box stand together.
+  order_.resize(m);
+  for (std::size_t j = 0; j < m; ++j) order_[j] = static_cast<std::uint32_t>(j);
+  std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return prediction[4 * a] < prediction[4 * b]; });
   corners_.resize(5 * m);
   double *left = corners_.data(), *top = left + m, *right = top + m, *low = right + m, *area = low + m;
+  double widest = 0.0;
   for (std::size_t j = 0; j < m; ++j) {
-    const double* box = prediction + 4 * j;
+    const double* box = prediction + 4 * order_[j];
     left[j] = box[0], top[j] = box[1], right[j] = box[2], low[j] = box[3];
     area[j] = (right[j] - left[j]) * (low[j] - top[j]);
+    widest = std::max(widest, right[j] - left[j]);
   }
   for (std::size_t i = 0; i < n; ++i) {
     const double* box = truth + 4 * i;
     const double x0 = box[0], y0 = box[1], x1 = box[2], y1 = box[3];
     const double own = (x1 - x0) * (y1 - y0);
     if (!(own > kEpsilon)) continue;
-    for (std::size_t j = 0; j < m; ++j) {
-      if (left[j] >= x1 || right[j] <= x0 || top[j] >= y1 || low[j] <= y0) continue;
+    const double reach = x0 - widest - 1e-9 * (std::fabs(x0) + widest);
+    const std::size_t first = out.size();
+    for (std::size_t j = static_cast<std::size_t>(std::lower_bound(left, left + m, reach) - left); j < m && left[j] < x1; ++j) {
+      if (right[j] <= x0 || top[j] >= y1 || low[j] <= y0) continue;
       const double width = std::min(x1, right[j]) - std::max(x0, left[j]);
       const double height = std::min(y1, low[j]) - std::max(y0, top[j]);
       const double common = std::max(width, 0.0) * std::max(height, 0.0);
       const double whole = own + area[j] - common;
       if (!(area[j] > kEpsilon) || !(whole > kEpsilon)) continue;
       const double similarity = common / whole;
-      if (similarity > 0) out.push_back({static_cast<std::uint32_t>(t0 + i), static_cast<std::uint32_t>(p0 + j), similarity});
+      if (similarity > 0) {
+        out.push_back({static_cast<std::uint32_t>(t0 + i), static_cast<std::uint32_t>(p0 + order_[j]), similarity});
+      }
+    }
+    if (out.size() - first > 1) {
+      std::sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
+                [](const Overlap& a, const Overlap& b) { return a.prediction < b.prediction; });
     }
   }
 }
@@ -195,12 +210,59 @@ bool FramePairing::by_looking(const Edge* edges, std::size_t count, bool by_colu
   return true;
 }
 
+namespace {
+
+// All answers of a block of few edges, which stand by row: the best, and how much the next best is worth.
+struct Answers {
+  const Edge* edges;
+  std::size_t count;
+  double lift, best = -1.0, second = -1.0;
+  std::uint32_t taken = 0, best_taken = 0;  // edges
+
+  void from(std::size_t first, double worth) {
+    if (first == count) {
+      if (worth > best) {
+        second = best, best = worth, best_taken = taken;
+      } else {
+        second = std::max(second, worth);
+      }
+      return;
+    }
+    std::size_t next = first;
+    while (next < count && edges[next].row == edges[first].row) ++next;
+    for (std::size_t e = first; e < next; ++e) {
+      bool free = true;
+      for (std::size_t other = 0; other < first; ++other) {
+        free &= !(taken >> other & 1) || edges[other].column != edges[e].column;
+      }
+      if (!free) continue;
+      taken |= std::uint32_t{1} << e;
+      from(next, worth + edges[e].worth + lift);
+      taken &= ~(std::uint32_t{1} << e);
+    }
+    from(next, worth);
+  }
+};
+
+constexpr std::size_t kFewEdges = 9;  // at most 2^9 answers, mostly some twenty
+
+}  // namespace
+
 // One block: its best answer, unless another one is as good. The others all lack a pair of it, so each pair is tried.
-bool FramePairing::block(const std::vector<Edge>& edges, double lift, double near, std::int64_t* partner) {
-  if (by_looking(edges.data(), edges.size(), false, near, partner)) return true;
-  if (by_looking(edges.data(), edges.size(), true, near, partner)) return true;
+bool FramePairing::block(const Edge* edges, std::size_t count, double lift, double near, std::int64_t* partner) {
+  if (by_looking(edges, count, false, near, partner)) return true;
+  if (by_looking(edges, count, true, near, partner)) return true;
+  if (count <= kFewEdges) {
+    Answers answers{edges, count, lift};
+    answers.from(0, 0.0);
+    if (!(answers.best - answers.second > near)) return false;
+    for (std::size_t e = 0; e < count; ++e) {
+      if (answers.best_taken >> e & 1) partner[edges[e].row] = edges[e].column;
+    }
+    return true;
+  }
   std::vector<std::uint32_t> rows, columns;
-  for (const Edge& e : edges) rows.push_back(e.row), columns.push_back(e.column);
+  for (std::size_t e = 0; e < count; ++e) rows.push_back(edges[e].row), columns.push_back(edges[e].column);
   for (auto* side : {&rows, &columns}) {
     std::sort(side->begin(), side->end());
     side->erase(std::unique(side->begin(), side->end()), side->end());
@@ -211,7 +273,9 @@ bool FramePairing::block(const std::vector<Edge>& edges, double lift, double nea
     return static_cast<std::size_t>(std::lower_bound(side.begin(), side.end(), value) - side.begin());
   };
   cost_.assign(n * m, 0.0);
-  for (const Edge& e : edges) cost_[place(rows, e.row) * m + place(columns, e.column)] = -(e.worth + lift);
+  for (std::size_t e = 0; e < count; ++e) {
+    cost_[place(rows, edges[e].row) * m + place(columns, edges[e].column)] = -(edges[e].worth + lift);
+  }
   column_.resize(n);
   auto total = [&](std::int64_t* answer) {
     assign_optimal(cost_.data(), n, m, answer);
@@ -258,32 +322,60 @@ void FramePairing::solve(const std::vector<Edge>& edges, std::size_t rows, std::
   if (edges.empty()) return;
   const std::size_t most = std::max(rows, columns);
   if (best_.size() < most) best_.resize(most), second_.resize(most), place_.resize(most), taken_.resize(most);
+  for (const Edge& e : edges) taken_[e.column] = -1;
   double largest = lift;
   for (const Edge& e : edges) largest = std::max(largest, e.worth);
   const double near = 1e-12 * largest * static_cast<double>(std::min(rows, columns));
-  if (by_looking(edges.data(), edges.size(), false, near, partner)) return;
-  std::fill_n(partner, rows, std::int64_t{-1});
 
+  // A pair that is worth more than the next best of its row and the next best of its column together is in every best
+  // answer: putting it in the place of those two can only gain. Most pairs are such, once those before them are taken.
+  rest_ = edges;
+  best_row_.resize(rows), best_column_.resize(columns);
+  for (bool again = true; again && !rest_.empty();) {
+    for (const Edge& e : rest_) best_row_[e.row] = best_column_[e.column] = {0.0, 0.0};
+    auto note = [](std::pair<double, double>& two, double worth) {
+      if (worth > two.first) {
+        two.second = two.first, two.first = worth;
+      } else {
+        two.second = std::max(two.second, worth);
+      }
+    };
+    for (const Edge& e : rest_) note(best_row_[e.row], e.worth + lift), note(best_column_[e.column], e.worth + lift);
+    again = false;
+    for (const Edge& e : rest_) {
+      const auto &row = best_row_[e.row], &column = best_column_[e.column];
+      const double worth = e.worth + lift;
+      if (worth < row.first || worth < column.first || !(worth - row.second - column.second > near)) continue;
+      partner[e.row] = e.column;
+      taken_[e.column] = -2;
+      again = true;
+    }
+    if (!again) break;
+    std::erase_if(rest_, [&](const Edge& e) { return partner[e.row] >= 0 || taken_[e.column] == -2; });
+  }
+  if (rest_.empty()) return;
   parent_.resize(rows + columns);
-  for (std::size_t i = 0; i < parent_.size(); ++i) parent_[i] = static_cast<std::uint32_t>(i);
+  for (const Edge& e : rest_) parent_[e.row] = e.row, parent_[rows + e.column] = static_cast<std::uint32_t>(rows + e.column);
   auto root = [&](std::uint32_t x) {
     while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
     return x;
   };
-  for (const Edge& e : edges) parent_[root(e.row)] = root(static_cast<std::uint32_t>(rows + e.column));
-  local_.assign(rows + columns, 0xFFFFFFFFu);
-  std::uint32_t count = 0;
-  for (const Edge& e : edges) {
-    std::uint32_t& mine = local_[root(e.row)];
-    if (mine == 0xFFFFFFFFu) {
-      mine = count++;
-      if (blocks_.size() < count) blocks_.emplace_back();
-      blocks_[mine].clear();
-    }
-    blocks_[mine].push_back(e);
+  for (const Edge& e : rest_) {
+    const std::uint32_t a = root(e.row), b = root(static_cast<std::uint32_t>(rows + e.column));
+    if (a != b) parent_[std::max(a, b)] = std::min(a, b);
   }
-  for (std::uint32_t b = 0; b < count; ++b) {
-    if (!block(blocks_[b], lift, near, partner)) return dense(edges, rows, columns, lift, partner);
+  // The edges by block, inside one in their order.
+  starts_.assign(rows + columns + 1, 0);
+  for (const Edge& e : rest_) ++starts_[root(e.row) + 1];
+  for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
+  sorted_.resize(rest_.size());
+  ends_.assign(starts_.begin(), starts_.end() - 1);
+  for (const Edge& e : rest_) sorted_[ends_[root(e.row)]++] = e;
+  for (std::size_t b = 0; b < rows; ++b) {
+    if (starts_[b] == starts_[b + 1]) continue;
+    if (!block(sorted_.data() + starts_[b], starts_[b + 1] - starts_[b], lift, near, partner)) {
+      return dense(edges, rows, columns, lift, partner);
+    }
   }
 }
 

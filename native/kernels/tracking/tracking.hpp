@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace steelyard::tracking {
@@ -47,6 +48,7 @@ class BoxOverlaps {
 
  private:
   std::vector<double> corners_;
+  std::vector<std::uint32_t> order_;
 };
 
 // Codes from 0 of the tracks of a run, in the order of their ids. Gives a row whose track stands twice in its frame, or -1.
@@ -70,13 +72,15 @@ class FramePairing {
 
  private:
   bool by_looking(const Edge* edges, std::size_t count, bool by_column, double near, std::int64_t* partner);
-  bool block(const std::vector<Edge>& edges, double lift, double near, std::int64_t* partner);
+  bool block(const Edge* edges, std::size_t count, double lift, double near, std::int64_t* partner);
   void dense(const std::vector<Edge>& edges, std::size_t rows, std::size_t columns, double lift, std::int64_t* partner);
 
   std::vector<double> best_, second_, cost_;
   std::vector<std::int64_t> place_, taken_, column_;
-  std::vector<std::uint32_t> parent_, local_;
-  std::vector<std::vector<Edge>> blocks_;
+  std::vector<std::pair<double, double>> best_row_, best_column_;  // the best and the next best worth
+  std::vector<std::uint32_t> parent_;
+  std::vector<std::size_t> starts_, ends_;
+  std::vector<Edge> rest_, sorted_;
 };
 
 // The pairing of each frame by similarities that reach a half, before anything is taken out: `partner` of predictions.

@@ -18,7 +18,7 @@ class TrackPairs {
 
   std::uint32_t number(std::uint32_t truth, std::uint32_t prediction) {
     const std::uint64_t key = (std::uint64_t{truth} << 32) | prediction;
-    std::size_t at = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> 20) & mask_;
+    std::size_t at = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> 40) & mask_;
     while (slots_[at] != kEmpty) {
       if (keys_[slots_[at]] == key) return slots_[at];
       at = (at + 1) & mask_;
@@ -43,7 +43,7 @@ class TrackPairs {
     slots_.assign(slots_.size() * 2, kEmpty);
     mask_ = slots_.size() - 1;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      std::size_t at = static_cast<std::size_t>((keys_[i] * 0x9E3779B97F4A7C15ull) >> 20) & mask_;
+      std::size_t at = static_cast<std::size_t>((keys_[i] * 0x9E3779B97F4A7C15ull) >> 40) & mask_;
       while (slots_[at] != kEmpty) at = (at + 1) & mask_;
       slots_[at] = static_cast<std::uint32_t>(i);
     }

@@ -13,7 +13,7 @@ from steelyard.checks.ids import with_ids
 from steelyard.core.records import Array
 
 CHECKS = with_ids(Checks(), repeats=False)
-MOST, QUICKLY = 20_000, 2_000  # rows of the truth that are looked at
+MOST, QUICKLY = 20_000, 1_000  # rows of the truth that are looked at
 FAR = 5.0  # box sizes: no object moves so far from a frame to the next
 
 
@@ -22,9 +22,11 @@ def fit(data: Data, change: Callable[[Array], Array] | None = None, shift: int =
     truth, found = data.pairs.sides
     most = QUICKLY if data.quick else MOST
     mine = slice(0, most)
-    runs = np.unique(truth.run[mine])
+    runs = _distinct(truth.run[mine])
     last = truth.frame[mine][-1]
-    theirs = np.flatnonzero(np.isin(found.run, runs) & ((found.run != runs[-1]) | (found.frame + shift <= last)))
+    stop = int(np.searchsorted(found.run, runs[-1], side="right"))
+    inside = np.isin(found.run[:stop], runs) & ((found.run[:stop] != runs[-1]) | (found.frame[:stop] + shift <= last))
+    theirs = np.flatnonzero(inside)
     box = found.box[theirs] if change is None else change(found.box[theirs])
     sides = []
     for side, rows, boxes, moved in ((truth, mine, truth.box[mine], 0), (found, theirs, box, shift)):
@@ -133,7 +135,7 @@ def frames_thinned(data: Data) -> Found | None:
     """Whether one side has objects in at most half of the other's frames."""
     if data.pairs is None:
         return None
-    keys = [np.unique(side.run * (1 << 40) + side.frame) for side in data.pairs.sides]
+    keys = [_distinct(side.run * (1 << 40) + side.frame) for side in data.pairs.sides]
     if min(map(len, keys)) < FEW:
         return None
     met = np.isin(keys[0], keys[1], assume_unique=True)
@@ -143,6 +145,11 @@ def frames_thinned(data: Data) -> Found | None:
         f"{met.mean():.0%} of the frames with true objects have a prediction.", int((~met).sum()), len(met),
         some_rows(data.pairs.prediction, data.pairs.sides[1].row, "frame"),
     )  # fmt: skip
+
+
+def _distinct(ordered: Array) -> Array:
+    found: Array = ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+    return found
 
 
 def _jumps(side: Any) -> Array:
@@ -185,9 +192,11 @@ def copies_of_truth(data: Data) -> Found | None:
     if not _is_boxes(data):
         return None
     truth, found = data.pairs.sides
-    known = {tuple(row) for row in np.column_stack([truth.run, truth.frame, truth.box])[:QUICKLY].tolist()}
-    sample = np.column_stack([found.run, found.frame, found.box])[:QUICKLY]
-    same = np.array([tuple(row) in known for row in sample.tolist()])
+    known, sample = (
+        np.column_stack([side.run[:QUICKLY], side.frame[:QUICKLY], side.box[:QUICKLY]]) for side in (truth, found)
+    )
+    boxes = set(map(tuple, known.tolist()))
+    same = np.array([tuple(row) in boxes for row in sample.tolist()])
     if same.mean() < 0.5:
         return None
     return Found(

@@ -144,11 +144,26 @@ def factorize(*columns: Array) -> tuple[Array, list[Array]]:
     place: dict[str, int] = {}
     codes = []
     for column in columns:
+        heads = first_of_runs(column) if column.dtype == object else np.arange(len(column))
+        if len(heads) < len(column) // 8:  # long runs of one id: sorted by unit
+            texts = list(map(str, column[heads].tolist()))
+            for text in texts:
+                place.setdefault(text, len(place))
+            code = np.array([place[text] for text in texts], dtype=np.int64)
+            codes.append(np.repeat(code, np.diff(np.append(heads, len(column)))))
+            continue
         texts = column.tolist() if column.dtype.kind == "U" else list(map(str, column.tolist()))
         for text in dict.fromkeys(texts):
             place.setdefault(text, len(place))
         codes.append(np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts)))
     return _in_order(as_object(list(place)), codes)
+
+
+def first_of_runs(column: Array) -> Array:
+    """Where a row differs from the one before it; the first row does."""
+    if not len(column):
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(np.append(True, np.asarray(column[1:] != column[:-1], dtype=bool)))
 
 
 def _in_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]:

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.records import Array, Records
+from steelyard.core.records import Array, Records, first_of_runs
 
 LARGE = 1 << 16  # bytes of a column of numbers
 MANY = 1 << 16  # rows of a column of texts
@@ -32,7 +32,7 @@ def digest(records: Records) -> str:
         if column.dtype == object and len(column) and isinstance(column[0], bytes):  # masks
             total.update(_native.mask_fingerprint(column.tolist()))
             continue
-        if column.dtype == object and any(isinstance(value, np.ndarray) for value in column):
+        if column.dtype == object and _has_arrays(column):
             for value in column:
                 total.update(b"-" if value is None else f"{value.shape}".encode() + value.tobytes())
             continue
@@ -60,6 +60,11 @@ def maps_digest(column: Array) -> bytes:
     return total.digest()
 
 
+def _has_arrays(column: Array) -> bool:
+    """Whether a cell is an array. A column that begins with a text is one of texts."""
+    return bool(len(column)) and not isinstance(column[0], str) and any(isinstance(v, np.ndarray) for v in column)
+
+
 def _fingerprint(column: Array) -> bytes:
     if column.ndim == 1 and column.dtype.itemsize == 8:
         return bytes(_native.fingerprint_words(column.view(np.uint64)))
@@ -72,6 +77,10 @@ def _coded(column: Array) -> tuple[list[str], Array]:
         wide = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("=") if column.dtype.itemsize else "U1")
         codes, first = _native.factor_rows(wide.view(np.uint32).reshape(len(wide), wide.dtype.itemsize // 4))
         return column[first].tolist(), codes
+    heads = first_of_runs(column)
+    if len(heads) < len(column) // 8:  # long runs of one text: sorted by unit
+        texts, codes = _coded(column[heads])
+        return texts, np.repeat(codes, np.diff(np.append(heads, len(column))))
     part = _native.factor_texts(column.tolist())
     if part is not None:
         return column[part[1]].tolist(), part[0]

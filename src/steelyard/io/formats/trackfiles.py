@@ -42,10 +42,9 @@ def read_files(
 ) -> Records:
     """The rows of all sequences of a folder, an archive or a file."""
     files = _files(path, source)
-    texts = [(file, file.read()) for file in files]
-    name = format_ if format_ != "auto" else _detect(texts, source)
+    name = format_ if format_ != "auto" else _detect(files, source)
     reading = trackrows.Reading(side, None if first_frame is None else int(first_frame), skip_untracked)
-    parts = [_READERS[name](text, file.source, reading) for file, text in texts]
+    parts = [_READERS[name](file.read(), file.source, reading) for file in files]
     return _joined(files, parts, source, side)
 
 
@@ -132,9 +131,10 @@ def _in_zip(path: Path, source: str) -> list[File]:
     return found
 
 
-def _detect(texts: Sequence[tuple[File, bytes]], source: str) -> str:
+def _detect(files: Sequence[File], source: str) -> str:
     """The format, by the first line that there is."""
-    for file, text in texts:
+    for file in files:
+        text = file.read()
         if file.source.endswith(".xml"):
             return "cvat"
         line = next((line for line in text[:65536].splitlines() if line.strip()), b"")
@@ -143,12 +143,8 @@ def _detect(texts: Sequence[tuple[File, bytes]], source: str) -> str:
             continue
         if len(fields) in (17, 18) and not _is_number(fields[2]):
             return "kitti"
-        if len(fields) == 6 and b"," not in line and (not _is_number(fields[5]) or all(map(_is_whole, fields[:5]))):
-            return "mots" if not _is_number(fields[5]) else "motchallenge"
-        return "motchallenge"
-    if all(not text.strip() for _, text in texts):
-        return "motchallenge"
-    raise InputError("the format is not known", where=source, remedy="Say it: -O format=motchallenge.")
+        return "mots" if len(fields) == 6 and b"," not in line and not _is_number(fields[5]) else "motchallenge"
+    return "motchallenge"  # of which every file is empty
 
 
 def _is_number(text: bytes) -> bool:
@@ -157,10 +153,6 @@ def _is_number(text: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_whole(text: bytes) -> bool:
-    return text.isdigit()
 
 
 def _joined(files: Sequence[File], parts: Sequence[trackrows.Rows], source: str, side: str) -> Records:

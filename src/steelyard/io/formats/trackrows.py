@@ -43,7 +43,8 @@ class Rows:
 
 def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
     """MOTChallenge: frame, id, left, top, width, height, then a flag and a class in the truth, a score elsewhere."""
-    values, fields, lines, wrong_line, wrong_field, wrong = _native.number_rows(text, 8)
+    count, columns_of, fields, lines, wrong_line, wrong_field, wrong = _native.number_rows(text, 8)
+    values, fields, lines = columns_of[:, :count], fields[:count], lines[:count]
     if wrong_line:
         what = wrong.decode("utf-8", "replace")[:40]
         remedy = "Rows are frame, id, left, top, width, height and more numbers."
@@ -58,7 +59,7 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
     def refuse(rows: Array, what: str, column: int, remedy: str) -> None:
         if rows.any():
             row = int(np.argmax(rows))
-            shown = what.format(f"{values[row, column]:g}")
+            shown = what.format(f"{values[column, row]:g}")
             raise InputError(shown, where=f"{source}, line {lines[row]}, column {column + 1}", remedy=remedy)
 
     few = int(fields.min())
@@ -73,8 +74,8 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
             f"the row has {fields[row]} numbers and others have more", where=f"{source}, line {lines[row]}",
             remedy="Write all rows alike.",
         )  # fmt: skip
-    for place in range(6):
-        column = values[:, place]
+    for place in range(6) if not np.isfinite(values[:6]).all() else ():
+        column = values[place]
         if not np.isfinite(column).all():
             refuse(
                 ~np.isfinite(column),
@@ -82,20 +83,20 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
                 place,
                 "Leave the row out, or give a number.",
             )
-    frame = values[:, 0].astype(np.int64)
-    refuse(frame != values[:, 0], "frame {} is not a whole number", 0, "Frames are counted.")
+    frame = values[0].astype(np.int64)
+    refuse(frame != values[0], "frame {} is not a whole number", 0, "Frames are counted.")
     first = 1 if reading.first_frame is None else reading.first_frame
     refuse(
         frame < first, f"frame {{}}, and frames count from {first}", 0,
         "Are all frames of the file one lower? Then say -O first_frame=0, or prediction.first_frame for one side.",
     )  # fmt: skip
-    track = values[:, 1].astype(np.int64)
-    refuse(track != values[:, 1], "track {} is not a whole number", 1, "Give every object a whole number.")
+    track = values[1].astype(np.int64)
+    refuse(track != values[1], "track {} is not a whole number", 1, "Give every object a whole number.")
     columns: dict[str, Array] = {"frame": frame + (1 - first), "track": track}
     for place, name in enumerate(MOT_COLUMNS[2:6], start=2):
-        columns[name] = np.ascontiguousarray(values[:, place])
+        columns[name] = values[place]
     if few >= 7 and reading.side == "truth":
-        flag = np.ascontiguousarray(values[:, 6])
+        flag = values[6]
         refuse(
             (flag > 0) & (flag < 1), "column 7 of the truth is a flag (0 or not), not a score: {}", 6,
             "Write 1 for rows that are scored.",
@@ -103,10 +104,10 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
         refuse(np.isnan(flag), "{} where a flag is needed", 6, "Write 1 for rows that are scored.")
         columns["flag"] = flag
     elif few >= 7:
-        refuse(np.isnan(values[:, 6]), "{} where a score is needed", 6, "Write 1 where there is none.")
-        columns["score"] = np.ascontiguousarray(values[:, 6])
+        refuse(np.isnan(values[6]), "{} where a score is needed", 6, "Write 1 where there is none.")
+        columns["score"] = values[6]
     if few >= 8:
-        label = values[:, 7]
+        label = values[7]
         refuse(~(label == np.floor(label)), "class {} is not a whole number", 7, "Column 8 is the class.")
         if reading.side == "truth" or (label > 0).any():
             columns["label"] = label.astype(np.int64)

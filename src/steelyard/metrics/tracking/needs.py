@@ -10,7 +10,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.need import Cells, Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.metrics.tracking.data import DISTRACTOR, SCORED
-from steelyard.metrics.tracking.pairs import Side, TrackPairs, run_ends
+from steelyard.metrics.tracking.pairs import Side, TrackPairs, distinct, run_ends
 
 EPSILON = float(np.finfo(np.float64).eps)
 ALPHAS: Array = np.arange(0.05, 0.99, 0.05)
@@ -79,7 +79,7 @@ def _tracked(rows: Kept, iou: float, last_match: bool) -> Tracked:
 
 def _kept(pairs: TrackPairs) -> Kept:
     truth, prediction = pairs.sides
-    runs = np.union1d(truth.run, prediction.run)
+    runs = np.union1d(distinct(truth.run), distinct(prediction.run))
     frames = [truth.frame, run_ends(truth.run, runs), prediction.frame, run_ends(prediction.run, runs)]
     found = _overlaps(truth, prediction, frames)
     removed = np.zeros((len(pairs.units), len(REMOVED)))
@@ -95,10 +95,11 @@ def _kept(pairs: TrackPairs) -> Kept:
     else:
         lift = MASK_LIFT if truth.mask is not None else 0.0
         partner = _native.tracking_matches(*frames, found.truth, found.prediction, found.similarity, lift)
+        nothing = np.zeros(len(partner), dtype=bool)
         reasons = [
-            (partner >= 0) & (truth.role[partner] == DISTRACTOR) if len(truth.role) else np.zeros(len(partner), bool),
+            (partner >= 0) & (truth.role[partner] == DISTRACTOR) if len(truth.role) else nothing,
             (partner < 0) & _inside(prediction, pairs.regions, classes),
-            (partner < 0) & (prediction.box[:, 3] - prediction.box[:, 1] <= least + EPSILON),
+            (partner < 0) & (prediction.box[:, 3] - prediction.box[:, 1] <= least + EPSILON) if least > 0 else nothing,
         ]
         gone = np.zeros(len(prediction.run), dtype=bool)
         for place, reason in enumerate(reasons):

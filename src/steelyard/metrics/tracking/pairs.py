@@ -169,8 +169,8 @@ def _axis(truth: TrackRecords, prediction: TrackRecords, filled: bool) -> tuple[
     """The classes that are scored, in order, and each row's place among them (the first for rows of none)."""
     named: list[set[str]] = []
     for side in (truth, prediction):
-        looked = np.unique(side.group[side.role == SCORED])
-        named.append({side.groups[i] for i in looked.tolist()})
+        many = np.bincount(side.group, weights=side.role == SCORED, minlength=1)
+        named.append({side.groups[i] for i in np.flatnonzero(many).tolist()})
     if filled and (("" in named[0]) != ("" in named[1])) and all(named):
         has, lacks = (truth, prediction) if "" in named[1] else (prediction, truth)
         raise InputError(
@@ -199,10 +199,12 @@ def _frames(joined: SetPairs) -> Array:
         (joined.truth, joined.truth_row, joined.truth_owner),
         (joined.prediction, joined.prediction_row, joined.prediction_owner),
     ):
-        there = rows_there(records)[rows]
-        frame = records["frame"][rows][there].astype(np.float64)
-        np.maximum.at(last, owner[there], frame)
-        np.minimum.at(first, owner[there], frame)
+        frame = records["frame"][rows].astype(np.float64)
+        starts = np.flatnonzero(np.append(True, owner[1:] != owner[:-1])) if len(owner) else np.zeros(0, np.int64)
+        mine = owner[starts]
+        if len(mine):  # a row that only names its sequence is not a number, which fmax and fmin leave out
+            last[mine] = np.fmax(last[mine], np.fmax.reduceat(frame, starts))
+            first[mine] = np.fmin(first[mine], np.fmin.reduceat(frame, starts))
     counted = np.where(first < 1, last + 1, np.maximum(last, 0))
     if "frames" not in joined.truth:
         return counted
@@ -231,15 +233,23 @@ def _last_row(joined: SetPairs, unit: int, frame: float) -> str:
 
 def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classes: int, track: Array) -> Side:
     """The rows of one side by run and frame. A track that stands twice in a frame is an error."""
-    frame = np.where(rows_there(records), records["frame"], -1).astype(np.int64)
-    run, frames = owner * classes + group[rows], frame[rows]
+    frame = records["frame"]
+    if frame.dtype.kind not in "iu":
+        frame = np.where(np.isnan(frame), -1, frame).astype(np.int64)
+    whole = len(rows) == len(records) and bool((rows == np.arange(len(rows))).all())
+    run = owner if classes == 1 else owner * classes + (group if whole else group[rows])
+    frames = frame if whole else frame[rows]
     if not _rises(run, frames):
         order = np.lexsort((frames, run))
-        rows, run = rows[order], run[order]
+        rows, run, frames, whole = rows[order], run[order], frames[order], False
     mask = records["mask"][rows] if "mask" in records else None
-    side = Side(rows, run, frame[rows], track[rows], corners_of(records)[rows], mask, records.role[rows])
+    box = corners_of(records)
+    if whole:
+        side = Side(rows, run, frames, track, box, mask, records.role)
+    else:
+        side = Side(rows, run, frames, track[rows], box[rows], mask, records.role[rows])
     looked = _looked_at(side)
-    _, twice = _native.tracking_codes(looked.frame, looked.track, run_ends(looked.run, np.unique(looked.run)))
+    _, twice = _native.tracking_codes(looked.frame, looked.track, run_ends(looked.run, distinct(looked.run)))
     if twice >= 0:
         same = (looked.run == looked.run[twice]) & (looked.frame == looked.frame[twice])
         same &= looked.track == looked.track[twice]
@@ -251,6 +261,11 @@ def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classe
             remedy="A track has one box a frame. Are ids given by class? Then name the label.",
         )
     return side
+
+
+def distinct(ordered: Array) -> Array:
+    """The values of an array that never falls, each once."""
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def run_ends(run: Array, runs: Array) -> Array:
