@@ -216,7 +216,9 @@ def test_a_name_that_two_packages_claim(steelyard: Run, tmp_path: Path) -> None:
 
 def test_a_known_task_is_found_without_reading_what_is_installed() -> None:
     code = (
-        "import sys; from steelyard.metrics import catalogue; catalogue.find_task('weights');"
-        "from steelyard.core import registry; assert registry.brought.cache_info().currsize == 0"
+        "import sys; before = 'importlib.metadata' in sys.modules;"
+        "from steelyard.metrics import catalogue; catalogue.find_task('weights');"
+        "from steelyard.core import registry; assert registry.brought.cache_info().currsize == 0;"
+        "assert 'importlib.metadata' not in sys.modules or before"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

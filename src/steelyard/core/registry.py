@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from steelyard.core.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 TASKS, FORMATS = "steelyard.tasks", "steelyard.formats"
@@ -21,6 +23,8 @@ TASKS, FORMATS = "steelyard.tasks", "steelyard.formats"
 @cache
 def brought(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
     """The entry points of a group by name; more than one where packages claim the same name."""
+    from importlib.metadata import entry_points  # takes longer than all of this package, and few programs need it
+
     named: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=group):
         known = named.setdefault(point.name, [])

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from steelyard.core.frozen import frozen
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 ABOUT = "sample.json"
 
@@ -48,6 +50,8 @@ def _files(folder: Traversable, under: str) -> Iterator[tuple[str, Traversable]]
 
 def find_sample(module: str, task: str) -> Sample | None:
     """The sample of the task that a module holds, or None where its package has none."""
+    from importlib.resources import files  # a demo alone needs it
+
     folder = files(module.partition(".")[0]) / "samples" / task
     if not folder.is_dir():
         return None
