@@ -64,13 +64,12 @@ class Seconds(Sum):
 
     @staticmethod
     def _columns(pairs: SetPairs) -> dict[str, Array]:
-        rows = []
-        for truth, found in events(pairs):
+        both, either = np.zeros(len(pairs.units)), np.zeros(len(pairs.units))
+        for unit, (truth, found) in enumerate(events(pairs)):
             every = np.concatenate([truth, found])
-            either = covered(every[np.lexsort((every[:, 1], every[:, 0]))])
-            rows.append((covered(truth) + covered(found) - either, either))
-        both, either = np.array(rows).reshape(-1, 2).T
-        return {"both": np.maximum(both, 0.0), "either": either}
+            either[unit] = covered(every[np.lexsort((every[:, 1], every[:, 0]))])
+            both[unit] = max(0.0, covered(truth) + covered(found) - either[unit])
+        return {"both": both, "either": either}
 
 
 @frozen

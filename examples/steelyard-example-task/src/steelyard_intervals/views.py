@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.extend import POINT, Figure, Listing, Metric, SetPairs, State, Table, Texts
+from steelyard.extend import POINT, Figure, Floats, Listing, Metric, SetPairs, State, Table, Texts
 from steelyard_intervals.metrics import Matched, events, matched
 
 
@@ -57,17 +57,11 @@ def listing(pairs: SetPairs, state: State) -> Listing:
         ):
             for place, (start, end) in enumerate(one.tolist()):
                 rows.append((str(unit), side, "has one" if place in partners else "has none", start, end))
-    recording, side, partner, start, end = zip(*rows, strict=True) if rows else ((),) * 5
-    return Listing(
-        "events",
-        "Events",
-        {
-            "recording": Texts.of(recording),
-            "side": Texts.of(side),
-            "partner": Texts.of(partner),
-            "start, s": np.array(start, dtype=np.float64),
-            "end, s": np.array(end, dtype=np.float64),
-        },
-        "partner",
-        "start, s",
-    )
+    columns: dict[str, Floats | Texts] = {
+        "recording": Texts.of([row[0] for row in rows]),
+        "side": Texts.of([row[1] for row in rows]),
+        "partner": Texts.of([row[2] for row in rows]),
+        "start, s": np.array([row[3] for row in rows], dtype=np.float64),
+        "end, s": np.array([row[4] for row in rows], dtype=np.float64),
+    }
+    return Listing("events", "Events", columns, colour="partner", x="start, s")
