@@ -305,6 +305,11 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "one class": (put(1, "map", lambda d: maps(lambda m: m * 0)(d[1]["map"])), "one-class", "warning"),
         "other sizes": (put(1, "map", lambda d: maps(lambda m: m[1:])(d[1]["map"])), "maps-refused", "error"),
     },
+    "volumes": {
+        "other labels": (put(1, "map", lambda d: maps(lambda m: m * 10)(d[1]["map"])), "never-found", "warning"),
+        "other sizes": (put(1, "map", lambda d: maps(lambda m: m[1:])(d[1]["map"])), "volumes-refused", "error"),
+        "twice": (rows(1, lambda n: [*range(n), 0]), "repeated-rows", "error"),
+    },
     "panoptic": {
         "no segments": (put(1, "segments", lambda d: objects([[] for _ in d[1]["segments"]])), "maps-refused", "error"),
         "other categories": (put(1, "segments", lambda d: objects([moved(one) for one in d[1]["segments"]])), "nothing-fits", "warning"),

@@ -61,7 +61,31 @@ def draw_panoptic(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     return sides[0], sides[1]
 
 
+def draw_volumes(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Small volumes with one or two structures, which a prediction may miss or make up."""
+    truth, predictions, spacing = [], [], []
+    for unit in range(units):
+        shape = tuple(int(v) for v in rng.integers(7, 11, 3))
+        sides = [np.zeros(shape, dtype=np.uint8) for _ in range(2)]
+        for label in (1, 2):
+            low, size = rng.integers(1, 4, 3), rng.integers(2, 5, 3)
+            moved = low + rng.integers(-1, 2, 3)
+            for side, corner, there in zip(sides, (low, moved), rng.random(2) < 0.9, strict=True):
+                if there or unit == 0:
+                    side[tuple(slice(int(c), int(c + n)) for c, n in zip(corner, size, strict=True))] = label
+        truth.append(sides[0])
+        predictions.append(sides[1])
+        spacing.append([3.0, 1.0, 1.0] if unit % 2 else [1.0, 0.5, 0.5])
+    case = [f"c{unit:03d}" for unit in range(units)]
+    group = [f"g{hash_of(i) % 3}" for i in case]
+    return (
+        {"case": case, "map": objects(truth), "spacing": objects(spacing), "group": group},
+        {"case": case, "map": objects(predictions), "spacing": objects(spacing)},
+    )
+
+
 DRAWN = {
+    "volumes": Drawn(draw_volumes, same_columns("case", "map", "spacing")),
     "segmentation": Drawn(draw_maps, same_columns("image", "map")),
     "panoptic": Drawn(draw_panoptic, same_columns("image", "map", "segments")),
 }

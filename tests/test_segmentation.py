@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 import steelyard as sy
@@ -141,7 +142,6 @@ def test_classes_of_the_truth_only_and_without_one() -> None:
 
 
 def test_scores_of_classes_become_the_highest_and_tensors_are_taken() -> None:
-    torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(3, 4, 7, 9)).astype(np.float32)
     truth = rng.integers(0, 4, (3, 7, 9))

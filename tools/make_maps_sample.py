@@ -137,3 +137,42 @@ def panoptic(folder: Path) -> None:
         if side == "truth":
             content["categories"] = categories
         (folder / f"{side}.json").write_text(json.dumps(content) + "\n", encoding="utf-8", newline="\n")
+
+
+def nifti(path: Path, grid: Any, spacing: tuple[float, float, float]) -> None:
+    """A NIfTI-1 file of bytes; `grid` is z, y, x and so is the spacing."""
+    header = bytearray(352)
+    struct.pack_into("<i", header, 0, 348)
+    struct.pack_into("<8h", header, 40, 3, *grid.shape[::-1], 1, 1, 1, 1)
+    struct.pack_into("<2h", header, 70, 2, 8)
+    struct.pack_into("<8f", header, 76, 1.0, *spacing[::-1], 0, 0, 0, 0)
+    struct.pack_into("<3f", header, 108, 352.0, 1.0, 0.0)
+    struct.pack_into("<2h", header, 252, 0, 1)
+    rows = [spacing[2], 0, 0, 0, 0, spacing[1], 0, 0, 0, 0, spacing[0], 0]
+    struct.pack_into("<12f", header, 280, *rows)
+    header[344:348] = b"n+1\0"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(header) + grid.astype(np.uint8).tobytes())
+
+
+def ellipsoid(shape: tuple[int, ...], centre: Any, axes: Any) -> Any:
+    place = np.indices(shape).reshape(3, -1).T
+    return ((((place - centre) / axes) ** 2).sum(axis=1) <= 1).reshape(shape)
+
+
+def volumes(folder: Path) -> None:
+    """A large organ (1) with small lesions (2) in it, from two scanners with other spacings."""
+    rng = np.random.default_rng(20261117)
+    for number in range(24):
+        thick = number % 2 == 1
+        shape, spacing = ((8, 22, 22), (5.0, 1.5, 1.5)) if thick else ((14, 22, 22), (3.0, 1.5, 1.5))
+        middle, axes = np.array(shape) / 2 - 0.5 + rng.normal(0, 0.4, 3), np.array(shape) * rng.uniform(0.3, 0.42, 3)
+        many = int(rng.integers(0, 4))
+        spots = [(middle + rng.normal(0, 0.4, 3) * axes * 0.6, rng.uniform(1.0, 2.8)) for _ in range(many)]
+        for side, shake, loss in (("truth", 0.0, 0.0), ("model_a", 0.8, 0.25), ("model_b", 0.5, 0.15)):
+            grid = np.zeros(shape, dtype=np.uint8)
+            grid[ellipsoid(shape, middle + rng.normal(0, 0.5, 3) * shake, axes * (1 + rng.normal(0, 0.05) * shake))] = 1
+            for centre, radius in spots:
+                if rng.random() >= loss:
+                    grid[ellipsoid(shape, centre + rng.normal(0, 0.6, 3) * shake, radius * np.array([0.6, 1, 1]))] = 2
+            nifti(folder / side / ("thick" if thick else "thin") / f"case{number:02d}.nii", grid, spacing)

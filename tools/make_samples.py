@@ -365,6 +365,7 @@ def main() -> None:
     captions(np.random.default_rng(20260703))
     make_maps_sample.main(SAMPLES / "segmentation")
     make_maps_sample.panoptic(SAMPLES / "panoptic")
+    make_maps_sample.volumes(SAMPLES / "volumes")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -41,7 +42,7 @@ def demo(task: str, output: str) -> None:
 
     named = {path for path, _ in sample.files}
     options = {name: str(folder / value) if value in named else value for name, value in sample.options.items()}
-    said = "".join(f" --{name.replace('_', '-')} {value}" for name, value in options.items())
+    said = "".join(f" --{name.replace('_', '-')} {shlex.quote(value)}" for name, value in options.items())
     say(f"$ steelyard evaluate {task} {truth} {a}{said}" + (f" --by {sample.by}\n" if sample.by else "\n"))
     report = api.evaluate(task, truth, a, by=[sample.by] if sample.by else [], options=options)
     say(report.to_text(terminal_width()))

@@ -26,6 +26,7 @@ READERS = {
     "maps": "steelyard.io.maps",
     "tracking": "steelyard.io.tracks",
     "panoptic": "steelyard.io.panoptic",
+    "volumes": "steelyard.io.maps",
 }
 
 

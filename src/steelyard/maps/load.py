@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
+from steelyard.maps.nifti import Volume, nifti_volume
 from steelyard.maps.png import png_map
 
 Array = NDArray[Any]
@@ -37,6 +38,26 @@ def load_map(value: str | bytes) -> Array:
     if ending in _LOSSY:
         raise InputError(f"{ending[1:].upper()} changes labels", where=path, remedy="Write PNG.")
     raise InputError(f"'{ending}' is no format of maps", where=path, remedy="Give .png, .npy or .npz.")
+
+
+def load_volume(value: str | bytes) -> Volume:
+    """The voxels of a packed map or of a file; spacing and place where the file says them."""
+    if isinstance(value, bytes):
+        return Volume(load_map(value))
+    path = value.partition(INSIDE)[0]
+    if not path.lower().endswith((".nii", ".nii.gz")):
+        return Volume(load_map(value))
+    found = nifti_volume(_bytes_of(path), path)
+    if found.grid.dtype.kind == "f":
+        wrong = np.flatnonzero(~(found.grid == np.floor(found.grid)).ravel())
+        if len(wrong):
+            place = ", ".join(str(int(i)) for i in np.unravel_index(wrong[0], found.grid.shape))
+            raise InputError(
+                f"{len(wrong):,} voxels are not whole ({found.grid.ravel()[wrong[0]]:g} at {place})",
+                where=path,
+                remedy="Resample labels by nearest neighbour.",
+            )
+    return Volume(as_grid(found.grid, path), found.spacing, found.affine)
 
 
 def map_bytes(value: str | bytes) -> bytes:

@@ -33,6 +33,7 @@ MODULES = {
     "segmentation": "steelyard.metrics.segmentation.task",
     "tracking": "steelyard.metrics.tracking.task",
     "panoptic": "steelyard.metrics.panoptic.task",
+    "volumes": "steelyard.metrics.volumes.task",
 }
 
 

@@ -1,0 +1,1 @@
+"""Task `volumes`: masks of structures in two or three dimensions."""
