@@ -86,8 +86,10 @@ def test_moments_pool_as_all_rows_do() -> None:
 def test_axes_unite_in_one_order() -> None:
     axis, codes = Axis.union([Axis((10, 9)), Axis((2, 10))])
     assert (axis.ids, [code.tolist() for code in codes]) == ((2, 9, 10), [[2, 1], [0, 2]])
-    assert Axis.union([Axis(("10", "9"))])[0].ids == ("10", "9")  # texts as texts
-    assert Axis.union([Axis(("10", "9"), whole=True)])[0].ids == ("9", "10")
+    assert Axis.union([Axis(("9",)), Axis(("10",))])[0].ids == ("10", "9")  # texts as texts
+    assert Axis.union([Axis(("10",), whole=True), Axis(("9",), whole=True)])[0].ids == ("9", "10")
+    declared = Axis(("b", "a"))
+    assert Axis.union([declared, declared])[0].ids == ("b", "a")  # equal ones keep the order that a user gave
     assert Axis.union([Axis((1,), ("cat",)), Axis((2,))])[0].shown == ("cat", "2")
     with pytest.raises(sy.InputError, match="class '1' is called 'cat' and 'dog'"):
         Axis.union([Axis((1,), ("cat",)), Axis((1,), ("dog",))])

@@ -10,58 +10,9 @@ import pytest
 from drawn import DRAW
 
 import steelyard as sy
-from steelyard.core.legacy import state_of
-from steelyard.core.options import Options
-from steelyard.core.request import Request
-from steelyard.core.stats import Stats
-from steelyard.core.task import Policy
-from steelyard.engine.score import score
-from steelyard.engine.sums import are_sums, join_sums, pack_sums, sums, take_sums, unpack_sums
-from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 
 UNITS = 24
-every_task = pytest.mark.parametrize(
-    "task", [name for name in catalogue.TASKS if catalogue.TASKS[name].measure is not None]
-)
-# What a metric that is no function of sums by unit needs instead; the rest of the catalogue must be one.
-OTHERS = {
-    "boxes": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},  # one ranking of all detections
-    "masks": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},
-    "keypoints": {"map", "map50", "map75", "ar", "ap", "best_f1", "lamr", "dap"},
-    "labels": {"ovo", "ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr"},
-}
-
-
-def measured(task: str) -> tuple[Stats, Stats]:
-    """All units, and a third of them measured by themselves under the same facts."""
-    kind = catalogue.find_task(task)
-    truth, predictions = DRAW[task](np.random.default_rng(1), UNITS)
-    key = "group" if task == "labels" else kind.truth.key[0]
-    stats = kind.measure(kind.join(*read_sides(kind, truth, predictions, {}), Policy(), Options(kind.options)))
-    mine = set(map(str, stats.units[1::3].tolist()))
-    rows = np.array([str(v) in mine for v in truth[key]])
-    ids = {str(v) for v, kept in zip(truth[kind.truth.key[0]], rows, strict=True) if kept}
-    some = [
-        {n: np.asarray(c)[[str(v) in ids for v in side[kind.truth.key[0]]]] for n, c in side.items()}
-        for side in (truth, predictions)
-    ]
-    part = kind.measure(kind.join(*read_sides(kind, *some, {}), Policy(), Options(kind.options)))
-    return stats, part if part.unify is None else part.unify([part, stats.take([])])[0]
-
-
-@every_task
-def test_sums_give_the_same_scores(task: str) -> None:
-    stats, part = measured(task)
-    every = [metric for one in catalogue.metrics(task) for metric in one.expand(stats)]
-    fit = [metric for metric in every if are_sums(stats, part, metric)]
-    assert {metric.name for metric in every if metric not in fit} == OTHERS.get(task, set())
-    parts = [sums(stats.take(np.arange(start, UNITS, 3)), fit) for start in (2, 0, 1)]
-    joined = join_sums([unpack_sums(*pack_sums(part)) for part in parts])
-    how = Request(task, draws=100)
-    assert score(state_of(joined), fit, how) == score(state_of(stats), fit, how)
-    some = np.arange(0, UNITS, 2)
-    assert score(state_of(take_sums(joined, some)), fit, how) == score(state_of(stats.take(some)), fit, how)
 
 
 def halves(task: str, overlap: int = 0) -> tuple[Any, Any, list[tuple[Any, Any]]]:
@@ -94,7 +45,7 @@ def halves(task: str, overlap: int = 0) -> tuple[Any, Any, list[tuple[Any, Any]]
 )
 def test_compacted_parts_merge_and_repeat(task: str, overlap: int, tmp_path: Path) -> None:
     truth, predictions, parts = halves(task, overlap)
-    defaults = [m for m in catalogue.find_task(task).defaults if m.split("@")[0] not in OTHERS.get(task, set())]
+    defaults = list(catalogue.find_task(task).defaults)
     whole = sy.Accumulator(task)
     whole.update(truth, predictions)
     expected = whole.report(defaults, draws=100)
@@ -143,10 +94,6 @@ def test_what_compacting_refuses() -> None:
     changed.compact("mae")
     with pytest.raises(sy.InputError, match="dish 'd0' came twice with different data"):
         state.merge(changed)
-    labels = sy.Accumulator("labels")
-    labels.update(*DRAW["labels"](np.random.default_rng(1), 5))
-    with pytest.raises(sy.InputError, match="not functions of sums by unit: 'roc_auc'"):
-        labels.compact("roc_auc")
 
 
 def test_repeated_units_whose_share_cannot_be_told() -> None:

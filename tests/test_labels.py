@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,21 @@ from hypothesis.extra.numpy import arrays
 import steelyard as sy
 from steelyard import _native
 from steelyard.core.draws import BootstrapDraws, SwapDraws, unit_keys
-from steelyard.core.legacy import state_of
+from steelyard.core.kinds import KINDS_FROM
+from steelyard.core.metric import Metric
 from steelyard.core.options import Options
+from steelyard.core.plan import POINT, Plan
 from steelyard.core.request import Request
-from steelyard.core.stats import Stats
+from steelyard.core.state import State
 from steelyard.core.task import Policy
-from steelyard.core.weights import EachUnit, LeaveOneOut, Plain
+from steelyard.core.totals import Totals
+from steelyard.core.weights import EachUnit, LeaveOneOut, Plain, Role
+from steelyard.engine.measure import measured
 from steelyard.engine.score import score
 from steelyard.io.read import read_table, to_records
 from steelyard.metrics import catalogue
-from steelyard.metrics.labels import measure as measuring
 from steelyard.metrics.labels.data import LabelPairs
+from steelyard.metrics.labels.needs import RowSum
 
 TASK = catalogue.find_task("labels")
 
@@ -40,6 +45,17 @@ def pairs_of(truth: Any, predictions: Any) -> LabelPairs:
     pairs = TASK.join(*sides, Policy(), Options(TASK.options))
     assert isinstance(pairs, LabelPairs)
     return pairs
+
+
+def state_of(pairs: LabelPairs, *specs: str) -> State:
+    """What the metrics need, or all of the catalogue."""
+    wanted = [catalogue.parse(spec, "labels") for spec in specs] or list(catalogue.metrics("labels"))
+    return measured(TASK, pairs, wanted)
+
+
+def of(metric: Metric, state: State, weights: Any = None) -> np.ndarray[Any, Any]:
+    """The metric under these weights, or the plain ones."""
+    return (state.totals(POINT) if weights is None else Totals(state, weights)).of(metric)
 
 
 def scores(truth: Any, predictions: Any, *specs: str, **more: Any) -> dict[str, float]:
@@ -431,21 +447,23 @@ def test_compare_labels_with_scores_on_what_both_hold() -> None:
     assert comparison["roc_auc"].why == "the predictions hold labels and no scores"
 
 
-def test_stats_of_different_classes_join() -> None:
+def test_states_of_different_classes_merge() -> None:
     truth, predicted = drawn(40, 5, seed=5)
-    whole = TASK.measure(pairs_of({"id": np.arange(40), "label": truth}, {"id": np.arange(40), "label": predicted}))
+    specs = ("macro(f1)", "kappa(weights=quadratic)", "kappa(weights=linear)", "mcc")
+    pairs = pairs_of({"id": np.arange(40), "label": truth}, {"id": np.arange(40), "label": predicted})
     order = np.argsort(truth, kind="stable")
     parts = [
-        TASK.measure(pairs_of({"id": rows, "label": truth[rows]}, {"id": rows, "label": predicted[rows]}))
+        pairs_of({"id": rows, "label": truth[rows]}, {"id": rows, "label": predicted[rows]})
         for rows in (np.sort(order[:15]), np.sort(order[15:]))
     ]
-    joined = Stats.concat(parts)
-    for spec in ("macro(f1)", "kappa(weights=quadratic)", "mcc"):
+    assert len(parts[0].classes) < len(pairs.classes)
+    joined = State.merge([state_of(part, *specs) for part in parts])
+    for spec in specs:
         metric = catalogue.parse(spec, "labels")
-        assert metric.reduce(joined, joined.whole()) == pytest.approx(metric.reduce(whole, whole.whole()))
+        assert of(metric, joined) == of(metric, state_of(pairs, *specs))
 
 
-def many_classes(seed: int, *, several: bool) -> Stats:
+def many_classes(seed: int, *, several: bool, shuffled: bool = False) -> LabelPairs:
     """Thirty groups of rows with four classes, labels and scores; ties, weights, and a class that some draws lack."""
     rng = np.random.default_rng(seed)
     group = np.repeat(np.arange(30), rng.integers(1, 5, 30))
@@ -460,25 +478,15 @@ def many_classes(seed: int, *, several: bool) -> Stats:
         truth["label"] = rng.choice(4, rows, p=[0.5, 0.3, 0.17, 0.03])
         p = rng.integers(1, 5, (rows, 4)) + np.eye(4)[truth["label"]]
         predictions["probability"] = p / p.sum(axis=1, keepdims=True)
-    return TASK.measure(pairs_of(truth, predictions))
+    if shuffled:
+        order = np.random.default_rng(3).permutation(rows)
+        predictions |= {name: column[order] for name, column in predictions.items() if name != "id"}
+    return pairs_of(truth, predictions)
 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_every_kind_of_weights_agrees_with_the_plain_ones(several: bool) -> None:
     """As the laws have it for two classes, here for four, and for several labels a row."""
-    a, b = many_classes(1, several=several), many_classes(1, several=several)
-    shuffled = np.random.default_rng(3).permutation(len(b.owner))
-    for name in ("predicted", "probability"):
-        b.events[name] = b.events[name][shuffled]
-    stacked = Stats.stack([a, b])
-    keys, base = unit_keys(a.units), np.random.default_rng(4).uniform(0.5, 2, len(a))
-    cases: list[tuple[Stats, Any]] = [
-        (a, EachUnit(len(a))),
-        (a, LeaveOneOut(base)),
-        (a, BootstrapDraws(keys, base, 1, 40)),
-        (stacked, SwapDraws(keys, base, 1, 40)),
-        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
-    ]
     inner = (
         "precision",
         "f1",
@@ -497,33 +505,69 @@ def test_every_kind_of_weights_agrees_with_the_plain_ones(several: bool) -> None
     specs += ["accuracy", "exact_match", "hamming", "balanced_accuracy", "classwise_ece", "macro(best_threshold)"]
     if not several:
         specs += ["mcc", "kappa(weights=linear)", "topk@2", "ovo(roc_auc, weighted=true)", "ovo(ap)", "brier", "mce"]
+    a, b = (state_of(many_classes(1, several=several, shuffled=one), *specs) for one in (False, True))
+    stacked = State.stack([a, b])
+    keys, base = unit_keys(a.units.ids), np.random.default_rng(4).uniform(0.5, 2, len(a))
+    cases: list[tuple[State, Any]] = [
+        (a, EachUnit(len(a))),
+        (a, LeaveOneOut(base)),
+        (a, BootstrapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40)),
+        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
+    ]
     for spec in specs:
         metric = catalogue.parse(spec, "labels")
-        for stats, weights in cases:
+        for state, weights in cases:
             rows = np.concatenate(list(weights.blocks()))
-            expected = [float(metric.reduce(stats, Plain(row))[0]) for row in rows]
-            np.testing.assert_allclose(metric.reduce(stats, weights), expected, rtol=1e-7, atol=1e-9, err_msg=spec)
+            expected = [float(of(metric, state, Plain(row))[0]) for row in rows]
+            np.testing.assert_allclose(of(metric, state, weights), expected, rtol=1e-7, atol=1e-9, err_msg=spec)
 
 
 # --- rows counted by cell
 
+HARD = ("accuracy", "macro(f1)", "micro(jaccard)", "weighted(npv)", "mcc", "kappa(weights=linear)")
 
-def counted_and_listed(rows: int, classes: int) -> tuple[Stats, Stats]:
+
+def counted_and_listed(rows: int, classes: int) -> tuple[State, State]:
     truth, predicted = drawn(rows, classes, seed=6)
     pairs = pairs_of({"label": truth}, {"label": predicted})
-    return measuring.measure_cells(pairs), measuring.measure_rows(pairs)
+    counted, listed = state_of(replace(pairs, among=KINDS_FROM), *HARD), state_of(pairs, *HARD)
+    assert counted.units.copies is not None
+    assert listed.units.copies is None
+    return counted, listed
 
 
-@pytest.mark.parametrize(
-    "spec", ["accuracy", "macro(f1)", "micro(jaccard)", "weighted(npv)", "mcc", "kappa(weights=linear)"]
-)
+@pytest.mark.parametrize("spec", HARD)
 def test_counted_rows_are_listed_rows(spec: str) -> None:
     counted, listed = counted_and_listed(500, 4)
     metric = catalogue.parse(spec, "labels")
-    assert counted.unit_count == listed.unit_count == 500
-    expected = metric.reduce(listed, listed.whole())
-    assert metric.reduce(counted, counted.whole()) == pytest.approx(expected, rel=1e-12)
-    assert metric.reduce(counted, Plain(counted.plain)) == pytest.approx(expected, rel=1e-12)
+    assert counted.units.count == listed.units.count == 500
+    expected = of(metric, listed)
+    assert of(metric, counted) == pytest.approx(expected, rel=1e-12)
+    assert of(metric, counted, Plain(counted.units.plain)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_listed_rows_become_the_kinds_that_counting_gives() -> None:
+    """The same kinds under the same numbers, so that draws are the same to the bit."""
+    truth, predicted = drawn(KINDS_FROM, 5, seed=8)
+    pairs = pairs_of({"label": truth}, {"label": predicted})
+    counted, listed = state_of(pairs, *HARD), state_of(pairs.listed(), *HARD)
+    kinds = listed.counted()
+    assert len(listed) == KINDS_FROM
+    assert kinds.units.ids.tolist() == counted.units.ids.tolist()
+    assert kinds.units.copies.tolist() == counted.units.copies.tolist()
+    for spec in HARD:
+        metric = catalogue.parse(spec, "labels")
+        for plan in (POINT, Plan(Role.DRAWS, seed=3, rows=50)):
+            np.testing.assert_array_equal(kinds.totals(plan).of(metric), counted.totals(plan).of(metric))
+
+
+def test_a_row_without_a_prediction_is_of_no_kind() -> None:
+    ids, labels = np.arange(KINDS_FROM), np.arange(KINDS_FROM) % 3
+    truth, predicted = {"id": ids, "label": labels}, {"id": ids[1:], "label": labels[1:]}
+    report = sy.evaluate("labels", truth, predicted, ["accuracy", "kappa(weights=linear)"], missing="worst", draws=100)
+    assert report["accuracy"].value == (KINDS_FROM - 1) / KINDS_FROM
+    assert len(report.units().values["accuracy"]) == KINDS_FROM
 
 
 def test_draws_of_counted_rows_are_distributed_as_those_of_listed_rows() -> None:
@@ -531,8 +575,8 @@ def test_draws_of_counted_rows_are_distributed_as_those_of_listed_rows() -> None
     counted, listed = counted_and_listed(2000, 3)
     for spec in ("accuracy", "macro(f1)", "mcc"):
         metric = catalogue.parse(spec, "labels")
-        a = metric.reduce(counted, BootstrapDraws(unit_keys(counted.units), counted.weight, 1, 4000, counted.copies))
-        b = metric.reduce(listed, BootstrapDraws(unit_keys(listed.units), listed.weight, 2, 4000))
+        a = counted.totals(Plan(Role.DRAWS, seed=1, rows=4000)).of(metric)
+        b = listed.totals(Plan(Role.DRAWS, seed=2, rows=4000)).of(metric)
         spread = b.std()
         assert abs(a.mean() - b.mean()) < 4 * spread * math.sqrt(2 / 4000)
         assert a.std() / spread == pytest.approx(1, abs=4 * math.sqrt(1 / 4000))
@@ -558,16 +602,16 @@ def test_poisson_of_many_copies(copies: int) -> None:
 
 def test_counted_draws_agree_with_their_own_weights() -> None:
     counted, _ = counted_and_listed(3000, 5)
-    drawn_weights = BootstrapDraws(unit_keys(counted.units), counted.weight, 1, 70, counted.copies)
+    drawn_weights = Plan(Role.DRAWS, seed=1, rows=70).bind(counted.units)
     metric = catalogue.parse("macro(f1)", "labels")
     rows = np.concatenate(list(drawn_weights.blocks()))
-    expected = [float(metric.reduce(counted, Plain(row))[0]) for row in rows]
-    assert metric.reduce(counted, drawn_weights) == pytest.approx(expected, rel=1e-12)
-    assert drawn_weights @ counted["rows"] == pytest.approx(rows.sum(axis=1))
+    expected = [float(of(metric, counted, Plain(row))[0]) for row in rows]
+    assert of(metric, counted, drawn_weights) == pytest.approx(expected, rel=1e-12)
+    assert Totals(counted, drawn_weights)[RowSum("rows")] == pytest.approx(rows.sum(axis=1))
 
 
 def test_counted_rows_in_slices_units_comparison_and_merge() -> None:
-    rows = measuring.COUNTED_FROM
+    rows = KINDS_FROM
     truth, predicted = drawn(rows, 3, seed=7)
     half = np.where(np.arange(rows) < rows // 3, "first", "second")
     report = sy.evaluate(
@@ -583,29 +627,52 @@ def test_counted_rows_in_slices_units_comparison_and_merge() -> None:
     assert (high - low) / (2 * 1.96) == pytest.approx(math.sqrt(right.mean() * (1 - right.mean()) / rows), rel=0.25)
     comparison = sy.compare("labels", {"label": truth}, {"label": predicted}, {"label": truth}, "accuracy", draws=100)
     assert comparison["accuracy"].difference == pytest.approx(1 - right.mean())
-    parts = [TASK.measure(pairs_of({"label": truth}, {"label": p})) for p in (predicted, truth)]
-    merged = Stats.concat(parts)
-    assert merged.unit_count == 2 * rows
+    parts = [state_of(pairs_of({"label": truth}, {"label": p}), "accuracy") for p in (predicted, truth)]
+    merged = State.merge(parts)
+    assert merged.units.count == 2 * rows
     metric = catalogue.parse("accuracy", "labels")
-    assert metric.reduce(merged, merged.whole())[0] == pytest.approx((right.mean() + 1) / 2)
+    assert of(metric, merged)[0] == pytest.approx((right.mean() + 1) / 2)
+
+
+def test_parts_that_are_few_alone_are_counted_together(tmp_path: Path) -> None:
+    """Two compacted parts of 6,000 rows, merged, report what all 12,000 do: by kind, and with draws and units by row."""
+    truth, predicted = drawn(12_000, 3, seed=9)
+    ids = np.array([f"r{i}" for i in range(12_000)])
+    settings: dict[str, Any] = {"by": ["half"], "draws": 100, "save_draws": True}
+    half = np.where(np.arange(12_000) % 12 < 11, "most", "few")
+    sides = {"id": ids, "label": truth, "half": half}, {"id": ids, "label": predicted}
+    expected = sy.evaluate("labels", *sides, ["accuracy", "macro(f1)", "kappa(weights=linear)"], **settings)
+    parts = []
+    for rows in (slice(0, 6_000), slice(6_000, None)):
+        parts.append(sy.Accumulator("labels", **settings))
+        parts[-1].update(*({name: column[rows] for name, column in side.items()} for side in sides))
+        parts[-1].compact(["accuracy", "macro(f1)", "kappa(weights=linear)"])
+    parts[1].save(tmp_path / "part")
+    parts[0].merge(sy.Accumulator.load(tmp_path / "part"))
+    found = parts[0].report()
+    assert found.scores == expected.scores
+    assert found.slices == expected.slices
+    assert found.units() == expected.units()
 
 
 def test_ranked_metrics_of_single_units() -> None:
     rng = np.random.default_rng(8)
     truth = {"label": rng.integers(0, 2, 60), "group": np.repeat(np.arange(6), 10)}
     predictions = {"score": np.round(rng.normal(size=60), 1)}
-    stats = TASK.measure(pairs_of(truth, predictions))
-    for spec in ("ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr@0.3"):
+    specs = ("ap", "roc_auc", "best_f1", "best_threshold", "tpr_at_fpr@0.3")
+    state = state_of(pairs_of(truth, predictions), *specs)
+    for spec in specs:
         metric = catalogue.parse(spec, "labels")
-        alone = [float(metric.reduce(stats, Plain(np.eye(6)[u]))[0]) for u in range(6)]
-        assert metric.reduce(stats, EachUnit(6)) == pytest.approx(alone, nan_ok=True)
+        alone = [float(of(metric, state, Plain(np.eye(6)[u]))[0]) for u in range(6)]
+        assert of(metric, state, EachUnit(6)) == pytest.approx(alone, nan_ok=True)
 
 
 def test_score_gives_an_interval_to_every_metric_of_the_catalogue() -> None:
-    counted, _ = counted_and_listed(1000, 2)
-    metrics = [m for m in catalogue.metrics("labels") if not np.isnan(m.reduce(counted, counted.whole())[0])]
+    truth, predicted = drawn(1000, 2, seed=6)
+    counted = state_of(replace(pairs_of({"label": truth}, {"label": predicted}), among=KINDS_FROM))
+    metrics = [m for m in catalogue.metrics("labels") if not np.isnan(of(m, counted)[0])]
     assert len(metrics) > 15
-    for found in score(state_of(counted), metrics, Request("labels", draws=100)).values():
+    for found in score(counted, metrics, Request("labels", draws=100)).values():
         assert found.interval is not None
 
 

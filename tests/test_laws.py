@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from drawn import DRAWN, VARIANTS
 from steelyard.core.legacy import is_legacy, state_of, stats_of
 from steelyard.core.state import State
 from steelyard.metrics import catalogue
+from steelyard.metrics.labels.data import LabelPairs
 from steelyard.testing import Case, Drawn, Law
 from steelyard.testing.collect import laws_of
 
@@ -33,16 +35,19 @@ class BuiltIn(Case):
             return state_of(type(stats_of(parts[0])).concat([stats_of(part) for part in parts]))
         return super().merge(parts)
 
-    def parts(self, seed: int) -> tuple[State, list[State]]:
+    rows: int | None = None
+
+    def pairs(self, sides: Any) -> Any:
         """Parts know how many rows there are in all, where that decides what is kept."""
-        rows = len(self.draw(seed)[0][self.task.truth.key[0]])
-        part, self.measure = self.task.measure_part, super().measure  # type: ignore[method-assign]
-        if part is not None and not self._made.get(("parts", seed)):
-            whole = self.measure(self.draw(seed))
-            self.measure = lambda sides: state_of(part(self.pairs(sides), rows))  # type: ignore[method-assign]
-            _, states = super().parts(seed)
-            self._made["parts", seed] = whole, states
-        return super().parts(seed)
+        pairs = super().pairs(sides)
+        return replace(pairs, among=self.rows) if isinstance(pairs, LabelPairs) else pairs
+
+    def parts(self, seed: int) -> tuple[State, list[State]]:
+        """Parts of data with so many rows."""
+        self.rows = len(self.draw(seed)[0][self.task.truth.key[0]])
+        parts = super().parts(seed)
+        self.rows = None
+        return parts
 
 
 def cases() -> list[Any]:

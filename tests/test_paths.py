@@ -154,23 +154,10 @@ PATHS = {
 }
 
 
-COUNTED = (
-    "rows that are counted lose their ids in the sums of shards: draws are refused, units and slices go by kind of row"
-)
-NOT_YET = {("labels that are counted", path): COUNTED for path in ("shards in pairs", "shards by hash")}
 READER_NOTE = "Scored by LVIS's rules: "  # counts what was left out, file by file
 
 
-def every_case() -> list[Any]:
-    found = []
-    for name, path in itertools.product(CASES, PATHS):
-        reason = NOT_YET.get((name, path))
-        marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
-        found.append(pytest.param(name, path, id=f"{name}-{path}", marks=marks))
-    return found
-
-
-@pytest.mark.parametrize(("name", "path"), every_case())
+@pytest.mark.parametrize(("name", "path"), list(itertools.product(CASES, PATHS)))
 def test_every_path_gives_an_equal_report(name: str, path: str, tmp_path: Path) -> None:
     case = case_of(name)
     make, repeats = PATHS[path]

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from drawn import DRAW
 from scale_help import files, write_shards
 
 import steelyard as sy
+from steelyard.cli.main import cli
 from steelyard.core.ranking import tied_by_unit
 from steelyard.metrics import catalogue
 from steelyard.results.report import Report
@@ -339,3 +341,26 @@ def test_nothing_of_boxes_is_gathered(tmp_path: Path, monkeypatch: pytest.Monkey
         for spec in wanted:
             assert again[spec].value == expected[spec].value
             assert confidence is None or again[spec] == expected[spec]
+
+
+def test_the_command_writes_units_tables_and_draws_of_shards(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    ids, truth = [f"r{i}" for i in range(60)], rng.choice(["cat", "dog"], 60)
+    sides = {"id": ids, "label": truth}, {"id": ids, "label": rng.choice(["cat", "dog"], 60)}
+    write_shards("labels", tmp_path, 3, 3, data=sides)
+    named = [str(tmp_path / name / "*.parquet") for name in ("truth", "pred")]
+    more = ["--units", str(tmp_path / "units.csv"), "--tables", str(tmp_path / "tables"), "--save-draws"]
+    outcome = CliRunner().invoke(
+        cli,
+        ["evaluate", "labels", *named, "-m", "accuracy", "--draws", "100", *more, "-o", str(tmp_path / "out.json")],
+    )
+    assert outcome.exit_code == 0, outcome.output
+    right = (truth == sides[1]["label"]).astype(float)
+    rows = (tmp_path / "units.csv").read_text().splitlines()
+    assert dict(row.split(",") for row in rows[1:]) == {
+        unit: f"{value}" for unit, value in zip(ids, right, strict=True)
+    }
+    assert (tmp_path / "tables" / "confusion.csv").exists()
+    assert len(sy.read(tmp_path / "out.json")["accuracy"].draws) == 100
+    refused = CliRunner().invoke(cli, ["evaluate", "labels", *named, "--explain", "scikit-learn"])
+    assert str(refused.exception) == "--explain needs all data in one place. Evaluate one file."

@@ -17,7 +17,7 @@ from steelyard import _native
 from steelyard.core.ranking import tied_by_unit
 from steelyard.io.container import Reader, write_container
 from steelyard.metrics.boxes.ranking import CODES
-from steelyard.scale import evaluate_shards, ranked, run, walks
+from steelyard.scale import evaluate_shards, run, walks
 from steelyard.scale.merge import Run, merged
 
 
@@ -156,8 +156,6 @@ def test_without_intervals_no_class_is_held_whole(task: str, tmp_path: Path, mon
     whole.update(truth, predictions)
     expected = whole.report(METRICS[task], confidence=None)
     monkeypatch.setattr(run, "_gathered", None)
-    module: Any = walks if task == "boxes" else ranked
-    monkeypatch.setattr(ranked, "_events", None)
     monkeypatch.setattr(walks, "_read", None)
     seen: list[int] = []
 
@@ -166,7 +164,7 @@ def test_without_intervals_no_class_is_held_whole(task: str, tmp_path: Path, mon
             seen.append(len(part["score"]))
             yield part
 
-    monkeypatch.setattr(module, "merged", watched)
+    monkeypatch.setattr(walks, "merged", watched)
     found = evaluate_shards(
         task, *files(tmp_path), METRICS[task], work=tmp_path / "work", workers=1, confidence=None,
         memory=20 * walks.EVENT_BYTES,

@@ -9,6 +9,8 @@
 namespace steelyard {
 namespace {
 
+using Counted = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // groups, units, lanes
+
 nb::tuple order_of(In1<double> scores, In1<std::uint8_t> positive) {
   const std::size_t n = scores.shape(0);
   require(n < (std::size_t{1} << 32), "too many scores");
@@ -61,6 +63,23 @@ Out<double> each_unit(In1<std::int64_t> starts, In1<std::uint8_t> positive, In1<
   return result;
 }
 
+Out<double> under_counts(Counted weights, std::size_t draws, In1<std::int32_t> unit, In1<std::uint8_t> positive,
+                         In1<std::uint8_t> last, int kind, long threads) {
+  const CountedRows rows{view(unit), view(positive), view(last)};
+  const RowFigure figure = check_row_figure(kind);
+  require(figure == RowFigure::ap || figure == RowFigure::auc, "this kind cannot be counted");
+  const std::size_t groups = weights.shape(0);
+  require(weights.shape(2) == kRankedLanes, "counts come 32 rows side by side");
+  require(draws <= groups * kRankedLanes && groups == draws / kRankedLanes + (draws % kRankedLanes != 0),
+          "the groups do not hold so many rows");
+  check_counted_rows(rows, weights.shape(1));
+  double* out;
+  auto result = make_array<double>({draws}, out);
+  nb::gil_scoped_release release;
+  ranked_draws(rows, weights.data(), weights.shape(1), draws, figure, threads, out);
+  return result;
+}
+
 }  // namespace
 
 void bind_ranked(nb::module_& m) {
@@ -70,6 +89,9 @@ void bind_ranked(nb::module_& m) {
         nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("value").noconvert(), nb::arg("kind"),
         nb::arg("limit") = 0.0, nb::arg("threads") = 0,
         "One value for each row of weights (without owners, of even weights); kind: 0 AP, 1 ROC AUC, 2 best F1, 3 its rank, 4 TPR at an FPR.");
+  m.def("ranked_draws", &under_counts, nb::arg("weights").noconvert(), nb::arg("draws"), nb::arg("unit").noconvert(),
+        nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("kind"), nb::arg("threads") = 0,
+        "The same for rows of counts, which lie as (groups, units, 32 rows), to the bit; kind: 0 AP, 1 ROC AUC.");
   m.def("ranked_each", &each_unit, nb::arg("starts").noconvert(), nb::arg("positive").noconvert(),
         nb::arg("last").noconvert(), nb::arg("value").noconvert(), nb::arg("kind"), nb::arg("limit") = 0.0,
         "The same for each unit alone, whose events stand together.");

@@ -26,7 +26,7 @@ from steelyard.core.records import Array, Records, factorize
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.core.stats import Stats
-from steelyard.engine.measure import measured
+from steelyard.engine.measure import listed, measured
 from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, expanded, measure_records, metrics_of
 from steelyard.engine.slices import slices
@@ -161,7 +161,9 @@ class Accumulator:
         kind, found = self.task, self.gathered()
         request = replace(self.request, metrics=Request.of(kind.name, metrics).metrics)
         data = measure_records(kind, request, self.options, found.truth, found.prediction)
-        chosen, state = data.metrics, data.state
+        chosen = data.metrics
+        state = data.state if kind.measure is not None else listed(kind, data.pairs, data.state, chosen)
+        data = replace(data, state=state)
         if kind.measure is not None:
             state = self._sums(found, stats_of(state), chosen)
         totals = np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])

@@ -82,9 +82,15 @@ class Compacted:
             slice_key(by): {slice_key(value): state for value, state in among_all(self.state, values).items()}
             for by, values in self.slices.items()
         }
+        counted = {
+            by: {value: state if is_legacy(state) else state.counted() for value, state in values.items()}
+            for by, values in slices.items()
+        }
+        whole = self.state if is_legacy(self.state) else self.state.counted()
         return state_report(
-            kind, asked, metrics, self.state, slices, self.coverage, Sources(sides[0], sides[1]), self.notes
-        )
+            kind, asked, metrics, whole, counted, self.coverage, Sources(sides[0], sides[1]), self.notes,
+            listed=None if self.state.units.alike else lambda: (self.state, slices),
+        )  # fmt: skip
 
 
 def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -115,20 +116,21 @@ def evaluate(
         "options": given_options(),
     }
     named = list(metrics) or None
-    if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
-        if units or tables or save_draws or explain:
-            raise InputError(
-                "--units, --tables, --explain and --save-draws need all data in one place", remedy="Evaluate one file."
-            )
-        with progress_bar() as progress, work_folder(work) as folder:
-            report = evaluate_shards(
-                task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,
-                work=folder, join=join, approximate=approximate, skip_bad_shards=skip_bad_shards, progress=progress,
-                **choices,
-            )  # fmt: skip
-    else:
-        report = api.evaluate(task, truth, predictions, named, explain=explain or (), save_draws=save_draws, **choices)
-    if units:
-        report.units().to_csv(units)
-    more = [*([units] if units else []), *(report.write_tables(tables) if tables else ())]
-    put_out(report, as_json, output, html=html, figures=figures, details=details, more=more)
+    choices["save_draws"] = save_draws
+    with ExitStack() as held:
+        if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
+            if explain:
+                raise InputError("--explain needs all data in one place", remedy="Evaluate one file.")
+            folder = held.enter_context(work_folder(work))  # units, tables and figures are made from what lies there
+            with progress_bar() as progress:
+                report = evaluate_shards(
+                    task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,
+                    work=folder, join=join, approximate=approximate, skip_bad_shards=skip_bad_shards, progress=progress,
+                    **choices,
+                )  # fmt: skip
+        else:
+            report = api.evaluate(task, truth, predictions, named, explain=explain or (), **choices)
+        if units:
+            report.units().to_csv(units)
+        more = [*([units] if units else []), *(report.write_tables(tables) if tables else ())]
+        put_out(report, as_json, output, html=html, figures=figures, details=details, more=more)

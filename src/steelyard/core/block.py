@@ -42,6 +42,10 @@ class Block(ABC):
     def total(self, weights: Weights, facts: Facts) -> Any:
         """The weighted totals, for each row of weights."""
 
+    def read(self, reading: Any, weights: Weights, facts: Facts) -> Any:
+        """What a curve reads."""
+        return reading.read(self, weights, facts)
+
     def move(self, codes: Mapping[str, Codes], old: Facts, new: Facts) -> Self:
         """The same block with the codes of another list of classes."""
         return self
@@ -62,9 +66,10 @@ class Block(ABC):
 
 @frozen
 class SumBlock(Block):
-    """Values that add up: (units,) or (units, k)."""
+    """Values that add up: (units,) or (units, k). With `axis`, the k columns are the places along that axis."""
 
     values: Array
+    axis: str = ""
 
     kind: ClassVar[str] = "sum"
 
@@ -73,25 +78,36 @@ class SumBlock(Block):
 
     def take(self, index: Array, units: int) -> SumBlock:
         """Rows of the units."""
-        return SumBlock(np.ascontiguousarray(self.values[index]))
+        return SumBlock(np.ascontiguousarray(self.values[index]), self.axis)
 
     @staticmethod
     def stack(parts: Sequence[SumBlock], sizes: Sequence[int]) -> SumBlock:
         """Rows of all parts."""
-        return SumBlock(np.concatenate([part.values for part in parts]))
+        return SumBlock(np.concatenate([part.values for part in parts]), parts[0].axis)
+
+    def move(self, codes: Mapping[str, Codes], old: Facts, new: Facts) -> SumBlock:
+        """Columns at their new places; nothing was added up at the others."""
+        if not self.axis:
+            return self
+        moved = np.zeros((len(self.values), new.size(self.axis)))
+        moved[:, codes[self.axis]] = self.values
+        return SumBlock(moved, self.axis)
 
     def total(self, weights: Weights, facts: Facts) -> Floats:
-        """Weighted sums."""
-        return weights @ self.values
+        """Weighted sums, column by column along an axis: a sum does not depend on how many others there are."""
+        if not self.axis:
+            return weights @ self.values
+        columns = [weights @ np.ascontiguousarray(column) for column in self.values.T]
+        return np.stack(columns, axis=1) if columns else np.zeros((weights.rows, 0))
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """One array."""
-        return {}, {"values": self.values}
+        return ({"axis": self.axis} if self.axis else {}), {"values": self.values}
 
     @classmethod
     def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> SumBlock:
         """One array."""
-        return cls(arrays["values"])
+        return cls(arrays["values"], str(facts.get("axis", "")))
 
 
 @frozen

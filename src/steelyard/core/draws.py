@@ -15,7 +15,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.weights import Array, Counts, Entries, Floats, Role, Weights
 
-HELD_BYTES = 64 << 20  # counts that are kept for the next metric
+HELD_BYTES = 128 << 20  # counts that are kept for the next metric
 CALL_WORK = 1 << 27  # sums of a native call, about: Ctrl-C is seen between calls
 CALL_DRAWS = 1024  # whose counts are made, and walked, in a call
 CALL_ROWS = 256  # of weights, which take longer

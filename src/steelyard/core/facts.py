@@ -43,7 +43,9 @@ class Axis:
 
     @staticmethod
     def union(parts: Sequence[Axis]) -> tuple[Axis, list[Codes]]:
-        """One axis with all ids, and for each part the code there of each of its own."""
+        """One axis with all ids, and for each part the code there of each of its own. Equal axes keep their order."""
+        if all(part == parts[0] for part in parts):
+            return parts[0], [np.arange(len(part), dtype=np.int64) for part in parts]
         every = {i for part in parts for i in part.ids}
         whole = parts[0].whole
         ids: tuple[Any, ...]

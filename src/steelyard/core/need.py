@@ -106,7 +106,13 @@ class Moments(Need):
 
 
 class Cells(Need):
-    """Counts in cells over named axes: `measure` gives a CellsBlock, and totals are (rows, *axes)."""
+    """Counts in cells over named axes: `measure` gives a CellsBlock, and totals are (rows, *axes).
+
+    `kinds` says that each unit has one cell and units of the same cell are alike in all that is measured: many of them
+    may be counted instead of listed. The first axis of such cells has two places: 1 is for units that are of no kind.
+    """
+
+    kinds: ClassVar[bool] = False
 
     @abstractmethod
     def measure(self, pairs: Any, work: Work) -> CellsBlock:
@@ -149,9 +155,9 @@ class Rows(Need):
 
 @frozen
 class Curve(Reading):
-    """A reading of a ranking: a base for those that tasks define. Equal curves are read once for all metrics."""
+    """A reading of a ranking, or of cells: a base for those that tasks define. Equal ones are read once for all."""
 
-    ranking: Ranking
+    ranking: Need
 
     def __str__(self) -> str:
         settings = (f"{field.name}={getattr(self, field.name)}" for field in dataclasses.fields(self))

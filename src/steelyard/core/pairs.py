@@ -12,6 +12,7 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Records
+from steelyard.core.units import Units
 
 Array = NDArray[Any]
 
@@ -49,6 +50,33 @@ class Paired(Protocol):
 
     def where(self, keep: Array) -> Self:
         """The part whose values (as `by` gives them) a mask keeps. All units stay."""
+
+
+class Countable:
+    """Base of pairs whose units may be so many that alike ones are counted and not listed."""
+
+    @property
+    def kinds(self) -> Units | None:
+        """The kinds of units, with their copies; None where units are listed."""
+        return None
+
+    @property
+    def kept(self) -> tuple[Any, ...]:
+        """Needs that a state keeps whatever the metrics: those that say of which kind a unit is."""
+        return ()
+
+    @property
+    def own_units(self) -> bool:
+        """Whether each unit is one id: then no unit can lie in two files that have no id in common."""
+        return True
+
+    def listed(self) -> Self:
+        """The same pairs with every unit listed."""
+        return self
+
+    def part_of(self, facts: Facts, rows: int) -> Self:
+        """The same pairs as a part of data with these facts and so many rows in all."""
+        return self
 
 
 @frozen

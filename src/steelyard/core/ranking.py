@@ -87,7 +87,7 @@ def _short(group: Array) -> Array:
 class RankingBlock(Block):
     """Events by group, falling score and unit; and positives by group and unit, where events do not say them.
 
-    `axis` names the groups' axis; "" is one group for all.
+    `axis` names the groups' axis; "" is one group for all. A column `code` holds places along that axis.
     """
 
     axis: str
@@ -168,11 +168,12 @@ class RankingBlock(Block):
         code, groups = codes[self.axis], new.size(self.axis)
         tables = []
         for part, by_score in ((self.events, True), (self.positives, False)):
+            columns = {name: code[column] if name == "code" else column for name, column in part.columns.items()}
             if (np.diff(code) > 0).all():  # the groups keep their order
                 begin = part.begin[np.searchsorted(code, np.arange(groups + 1))]
-                tables.append(Grouped(begin, part.unit, part.columns))
+                tables.append(Grouped(begin, part.unit, columns))
             else:
-                tables.append(_arranged(code[part.group], part.unit, part.columns, groups, by_score))
+                tables.append(_arranged(code[part.group], part.unit, columns, groups, by_score))
         return RankingBlock(self.axis, tables[0], tables[1])
 
     def total(self, weights: Weights, facts: Facts) -> Any:

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.block import Block, MomentsBlock, SumBlock
+from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
 from steelyard.core.errors import InputError, some
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Need, Work
+from steelyard.core.kinds import KINDS_FROM
+from steelyard.core.need import Cells, Need, Work
+from steelyard.core.pairs import Countable
 from steelyard.core.plan import Plan
 from steelyard.core.rows import RowsBlock
 from steelyard.core.totals import Totals
 from steelyard.core.units import Array, Units
-from steelyard.core.weights import Floats
+from steelyard.core.weights import Entries, Floats
 
 Columns = dict[Need, tuple[int, int, tuple[int, ...]]]
 
@@ -40,10 +42,11 @@ class State:
     @staticmethod
     def of(pairs: Any, needs: Iterable[Need], work: Work | None = None) -> State:
         """What is measured of pairs for these needs."""
-        wanted = tuple(needs)
+        wanted = tuple(dict.fromkeys((*needs, *(pairs.kept if isinstance(pairs, Countable) else ()))))
         shared = work or Work(wanted)
         blocks = {need: need.measure(pairs, shared) for need in wanted}
-        return State(Units(pairs.units, pairs.weight), pairs.facts, blocks)
+        kinds = pairs.kinds if isinstance(pairs, Countable) else None
+        return State(Units(pairs.units, pairs.weight) if kinds is None else kinds, pairs.facts, blocks)
 
     def totals(self, plan: Plan) -> Totals:
         """The totals under the rows of weights that a plan describes."""
@@ -99,7 +102,7 @@ class State:
     @staticmethod
     def stack(parts: Sequence[State]) -> State:
         """Rows of several states one after the other; a unit may stand in more than one of them."""
-        parts = State.unified(parts)
+        parts = _without_kinds(State.unified(parts))
         first = parts[0]
         for part in parts[1:]:
             if part.blocks.keys() != first.blocks.keys():
@@ -111,10 +114,39 @@ class State:
         }
         return State(Units.stack([part.units for part in parts]), first.facts, blocks)
 
+    def counted(self) -> State:
+        """The same with many alike units counted by kind, where a need says which kind each is of."""
+        kinds = self._kinds()
+        if kinds is None or self.units.alike or not self.units.unweighted or len(self) < KINDS_FROM:
+            return self
+        return self._by_kind(kinds)
+
+    def _kinds(self) -> Entries | None:
+        """The kind of each unit; None where they have none, or some have none."""
+        need = _kinds_of(self)
+        block = None if need is None else self.blocks[need]
+        if not isinstance(block, CellsBlock):
+            return None
+        entries = block.entries
+        known = bool((entries.code < entries.size // 2).all() and (np.diff(entries.owner) > 0).all())
+        return entries if known else None
+
+    def _by_kind(self, kinds: Entries) -> State:
+        """One row for each kind, numbered by its cell; its copies are added up. A unit without a cell has no row."""
+        cells, first, place = np.unique(kinds.code, return_index=True, return_inverse=True)
+        each = np.ones(len(self), dtype=np.int64) if self.units.copies is None else self.units.copies
+        copies = np.bincount(place.reshape(-1), weights=each[kinds.owner], minlength=len(cells)).astype(np.int64)
+        return replace(self.take(kinds.owner[first]), units=Units(cells.astype(np.int64), None, copies))
+
     @staticmethod
     def merge(parts: Sequence[State]) -> State:
         """States of different units as one; the order of the parts does not matter."""
         stacked = State.stack(parts)
+        if stacked.units.copies is not None:
+            kinds = stacked._kinds()
+            if kinds is None:
+                raise InputError("units that are counted cannot be merged with some that are of no kind")
+            return stacked._by_kind(kinds)
         order = np.argsort(stacked.units.ids, kind="stable")
         ordered = stacked.units.ids[order]
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -122,3 +154,17 @@ class State:
             raise InputError(f"{len(twice)} units stand in more than one part: {some(twice)}")
         blocks = {need: block.merged() for need, block in stacked.blocks.items()}
         return replace(stacked, blocks=blocks).take(order)
+
+
+def _kinds_of(state: State) -> Need | None:
+    """The need that says of which kind each unit is, where units have kinds."""
+    return next((need for need in state.blocks if isinstance(need, Cells) and need.kinds), None)
+
+
+def _without_kinds(parts: Sequence[State]) -> Sequence[State]:
+    """The same parts; where only some say of which kind a unit is, none does."""
+    needs = {_kinds_of(part) for part in parts}
+    if len(needs) == 1:
+        return parts
+    common = [{need: block for need, block in part.blocks.items() if need not in needs} for part in parts]
+    return [replace(part, blocks=blocks) for part, blocks in zip(parts, common, strict=True)]

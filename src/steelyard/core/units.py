@@ -34,6 +34,11 @@ class Units:
         """Whether all weigh 1."""
         return self.weight is None
 
+    @property
+    def alike(self) -> bool:
+        """Whether rows are kinds of units, each with its copies."""
+        return self.copies is not None
+
     @cached_property
     def own(self) -> Floats:
         """The user's weight of each row."""

@@ -67,6 +67,8 @@ class Weights(ABC):
     role: Role
     rows: int
     units: int
+    whole: bool = False  # whether they are the units' own, as a state has them
+    even: bool = False  # whether they are all 1
 
     def __matmul__(self, column: Array) -> Floats:
         """Weighted totals: shape (rows,) for a column (units,), (rows, k) for (units, k)."""
@@ -97,6 +99,10 @@ class Weights(ABC):
         """The same rows in parts of about `most`, where their totals would be too large to hold at once."""
         yield self
 
+    def present(self) -> Weights:
+        """The same rows with 1 for every weight above 0 that a user gave: whole numbers, whose sums are exact."""
+        return self
+
     def _rows_a_block(self) -> int:
         return max(32, BLOCK_BYTES // (8 * max(1, self.units)) // 32 * 32)
 
@@ -108,8 +114,15 @@ class Plain(Weights):
     given as a function, and are made when they are asked for.
     """
 
-    def __init__(self, weights: Array | Callable[[], Array], *, whole: bool = False, role: Role = Role.POINT) -> None:
-        self._given, self.whole, self.role = weights, whole, role
+    def __init__(
+        self,
+        weights: Array | Callable[[], Array],
+        *,
+        whole: bool = False,
+        even: bool = False,
+        role: Role = Role.POINT,
+    ) -> None:
+        self._given, self.whole, self.even, self.role = weights, whole, even, role
         self.rows = 1
         self.seen: dict[int, Array] = {}
         self._scattered: dict[int, tuple[Entries, Floats]] = {}
@@ -140,6 +153,10 @@ class Plain(Weights):
     def blocks(self) -> Iterator[Floats]:
         """Give the one row."""
         yield self.array[np.newaxis]
+
+    def present(self) -> Weights:
+        """1 for every weight above 0."""
+        return Plain((self.array > 0).astype(np.float64), role=self.role)
 
 
 class EachUnit(Weights):
@@ -210,6 +227,10 @@ class LeaveOneOut(Weights):
             block = np.repeat(self.base[np.newaxis], stop - start, axis=0)
             block[np.arange(stop - start), np.arange(start, stop)] = 0.0
             yield block
+
+    def present(self) -> Weights:
+        """1 for every weight above 0."""
+        return LeaveOneOut((self.base > 0).astype(np.float64))
 
 
 class EverySwap(Weights):

@@ -62,7 +62,7 @@ class Live(Evidence):
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
-        return _unit_table(self.task, listed(self.state), self.metrics)
+        return _unit_table(self.task, listed(self.task, self.pairs, self.state, self.metrics), self.metrics)
 
     def listing(self) -> Listing | None:
         """The rows that a reader may look through."""
@@ -87,7 +87,7 @@ class LivePair(Evidence):
 
     @cached_property
     def _unit_tables(self) -> tuple[UnitTable, ...]:
-        states = State.unified([listed(self.a[1]), listed(self.b[1])])
+        states = State.unified([listed(self.task, *side, self.metrics) for side in (self.a, self.b)])
         return tuple(_unit_table(self.task, state, self.metrics) for state in states)
 
     def units(self) -> UnitTable:
@@ -110,7 +110,7 @@ class LivePair(Evidence):
             return {}
         wanted = list(metrics.values())
         sides = [
-            listed(state) if is_legacy(state) else measured(self.task, pairs, wanted)
+            listed(self.task, pairs, state if is_legacy(state) else measured(self.task, pairs, wanted), wanted)
             for pairs, state in (self.a, self.b)
         ]
         confidence = 0.95 if self.request.confidence is None else self.request.confidence

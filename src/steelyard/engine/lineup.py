@@ -35,7 +35,8 @@ def lineup(
     """
     sides = [(one.pairs, one.state) for one in data]
     confidence = 0.95 if request.confidence is None else request.confidence
-    compared = [compare(listed(sides[0][1]), listed(state), chosen, request) for _, state in sides[1:]]
+    each = [listed(task, pairs, state, chosen) for pairs, state in sides]
+    compared = [compare(each[0], state, chosen, request) for state in each[1:]]
     whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence)
     sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
     models = [Model(applied(task, request, chosen, one.options.given), sources_of(one), one.coverage) for one in data]
@@ -64,7 +65,11 @@ def _in_slices(
     """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
     confidence = 0.95 if request.confidence is None else request.confidence
     sides: list[Differences] = [{} for _ in models[1:]]
-    for value, parts in paired_slices(models, by, lambda pairs: listed(measured(task, pairs, chosen))).items():
+
+    def measure(pairs: Any) -> State:
+        return listed(task, pairs, measured(task, pairs, chosen), chosen)
+
+    for value, parts in paired_slices(models, by, measure).items():
         for side, part in zip(sides, parts[1:], strict=True):
             side[slice_key(value)] = compare(parts[0], part, chosen, request)
     for spec in map(str, chosen):

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from steelyard.core.block import CellsBlock
 from steelyard.core.legacy import is_legacy, state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.need import Curve, Need, Work
+from steelyard.core.pairs import Countable
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State
 from steelyard.core.task import Task
+from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats
+
+MOST_CELLS = 1 << 23  # numbers that the cells of some units may give at a time
 
 
 def needs_of(metrics: Iterable[Metric]) -> list[Need]:
@@ -27,15 +34,21 @@ def measured(kind: Task, pairs: Any, metrics: Sequence[Metric], work: Work | Non
     return State.of(pairs, needs_of(metrics), work)
 
 
-def listed(state: State) -> State:
-    """The same state with every unit a row of its own."""
-    return state_of(stats_of(state).by_unit()) if is_legacy(state) else state
+def listed(kind: Task, pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
+    """The same state with every unit a row of its own: measured again where units were counted."""
+    if is_legacy(state):
+        return state_of(stats_of(state).by_unit())
+    return measured(kind, pairs.listed(), metrics) if state.units.alike and isinstance(pairs, Countable) else state
 
 
 def unit_values(state: State, metrics: Sequence[Metric]) -> dict[str, Floats]:
     """Every metric for each unit alone, by its spec."""
-    totals = state.totals(UNITS)
-    return {str(metric): totals.of(metric) for metric in metrics}
+    cells = [block.entries.size for block in state.blocks.values() if isinstance(block, CellsBlock)]
+    most = max(1, MOST_CELLS // max(cells, default=1))
+    parts = [Totals(state, weights) for weights in (UNITS.bind(state.units).parts(most) if cells else ())]
+    if len(parts) < 2:
+        parts = [state.totals(UNITS)]
+    return {str(metric): np.concatenate([totals.of(metric) for totals in parts]) for metric in metrics}
 
 
 def shown(state: State) -> Any:

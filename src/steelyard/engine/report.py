@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
@@ -14,6 +15,7 @@ from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.evidence import Live
 from steelyard.engine.intervals import FEW_UNITS
+from steelyard.engine.measure import listed as listed_state
 from steelyard.engine.measure import measured
 from steelyard.engine.run import Measured
 from steelyard.engine.score import score
@@ -21,6 +23,8 @@ from steelyard.engine.slices import slices
 from steelyard.io.digest import digest
 from steelyard.results.origin import Side, Sources, TaskFacts
 from steelyard.results.report import Report
+
+Listed = Callable[[], tuple[State, Mapping[Slice, Mapping[Slice, State]]]]
 
 
 def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str] = ()) -> Report:
@@ -34,6 +38,7 @@ def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str]
         data.coverage,
         sources_of(data),
         (*getattr(data.truth, "notes", ()), *notes),
+        cache(lambda: _each_unit(task, request, data)),
     )
     explain = task.explain if request.explain else None
     explanations = () if explain is None else explain(data.pairs, request.explain)
@@ -49,21 +54,29 @@ def state_report(
     coverage: Coverage,
     sources: Sources,
     notes: Sequence[str] = (),
+    listed: Listed | None = None,
 ) -> Report:
-    """The report of states, in all and by slice. `request` is as it was applied."""
+    """The report of states, in all and by slice. `request` is as it was applied.
+
+    `listed` gives the same states with every unit a row, where units are counted.
+    """
+
+    def each(name: Slice, value: Slice) -> Callable[[], State] | None:
+        return None if listed is None else lambda: listed()[1][name][value]
+
     every = [part for by_value in parts.values() for part in by_value.values()]
     return Report(
         request=request,
         task_facts=task_facts(task),
-        scores=score(state, chosen, request),
+        scores=score(state, chosen, request, listed=None if listed is None else lambda: listed()[0]),
         slices={
-            name: {value: score(part, chosen, request) for value, part in by_value.items()}
+            name: {value: score(part, chosen, request, listed=each(name, value)) for value, part in by_value.items()}
             for name, by_value in parts.items()
         },
         coverage=coverage,
         sources=sources,
         notes=(*notes, *notes_of(task, state, request, every)),
-        evidence=Live(task, None, state, tuple(chosen)),
+        evidence=Live(task, None, listed()[0] if listed is not None and state.units.alike else state, tuple(chosen)),
     )
 
 
@@ -95,6 +108,12 @@ def sources_of(data: Measured) -> Sources:
 def _sliced(task: Task, data: Measured, by: tuple[str, ...]) -> dict[Slice, State]:
     parts = slices(data.pairs, data.state, by, lambda pairs: measured(task, pairs, data.metrics))
     return {slice_key(values): state for values, state in parts.items()}
+
+
+def _each_unit(task: Task, request: Request, data: Measured) -> tuple[State, dict[Slice, dict[Slice, State]]]:
+    """What was measured, in all and by slice, with every unit a row."""
+    every = replace(data, state=listed_state(task, data.pairs, data.state, data.metrics))
+    return every.state, {slice_key(names): _sliced(task, every, names) for names in request.by}
 
 
 def notes_of(task: Task, state: State, request: Request, parts: Sequence[State] = ()) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.legacy import is_legacy
@@ -50,7 +52,7 @@ def measure_records(task: Task, request: Request, options: Options, truth: Recor
         state = measured(task, pairs, wanted)
         chosen = expanded(task, wanted, by_default, state)
     else:
-        chosen = expanded(task, wanted, by_default, State(Units(pairs.units, pairs.weight), pairs.facts, {}))
+        chosen = expanded(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), pairs.facts, {}))
         state = measured(task, pairs, chosen)
     return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen))
 

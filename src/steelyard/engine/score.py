@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
 
-from steelyard.core.legacy import is_legacy, state_of, stats_of
+from steelyard.core.legacy import is_legacy
 from steelyard.core.metric import Metric
 from steelyard.core.plan import COUNT, JACKKNIFE, POINT
 from steelyard.core.request import Request
@@ -28,18 +28,27 @@ from steelyard.results.score import Direction, Score
 _Drawn = tuple[Interval | None, Floats | None]
 
 
-def score(state: State, metrics: Sequence[Metric], request: Request, shared: Weights | None = None) -> dict[str, Score]:
-    """Score every metric; all share the draws, and one pass over them. `shared`: draws that others need as well."""
+def score(
+    state: State,
+    metrics: Sequence[Metric],
+    request: Request,
+    shared: Weights | None = None,
+    listed: Callable[[], State] | None = None,
+) -> dict[str, Score]:
+    """Score every metric; all share the draws, and one pass over them. `shared`: draws that others need as well.
+
+    `listed` gives the same state with every unit a row of its own, where units are counted.
+    """
     point = state.totals(POINT)
     values = [float(point.of(metric)[0]) for metric in metrics]
     units = state.units.count
     nothing: list[_Drawn] = [(None, None)] * len(metrics)
     drawn = _intervals(state, metrics, values, point, request, shared) if units > 1 else nothing
     counted = point if state.units.unweighted else state.totals(COUNT)
-    if request.save_draws and units > 1 and is_legacy(state) and state.units.copies is not None:
+    if request.save_draws and units > 1 and state.units.alike and listed is not None:
         # Drawn by kind of unit; only draws by unit are paired between models.
-        listed = state_of(stats_of(state).by_unit())
-        again = _intervals(listed, metrics, values, listed.totals(POINT), request)
+        each = listed()
+        again = _intervals(each, metrics, values, each.totals(POINT), request)
         drawn = [(interval, draws) for (interval, _), (_, draws) in zip(drawn, again, strict=True)]
     return {
         str(metric): _score(metric, counted, value, interval, units, draws if request.save_draws else None)
@@ -72,7 +81,7 @@ def _intervals(
             interval = t_interval(value, left_out.of(metric)[state.units.counted > 0], request.confidence, metric.range)
         elif metric.leans:
             interval = centred_interval(draws, value, request.confidence, metric.range)
-        elif state.units.copies is None and len(state) < BCA_BELOW:
+        elif not state.units.alike and len(state) < BCA_BELOW:
             interval = bca_interval(draws, value, left_out.of(metric), request.confidence)
         else:
             interval = percentile_interval(draws, request.confidence)

@@ -72,9 +72,9 @@ def slices(pairs: Paired, state: State, by: Sequence[str], measure: Callable[[An
     found = {}
     for code, name in enumerate(split.names):
         rows = split.codes == code
-        if split.varies or state.units.copies is not None:
+        if split.varies or state.units.alike:
             part = measure(pairs.where(rows))
-            found[name] = part if part.units.copies is not None else part.take(np.unique(split.owner[rows]))
+            found[name] = part if part.units.alike else part.take(np.unique(split.owner[rows]))
         else:
             found[name] = state.take(np.flatnonzero(split.first == code))
     return found
@@ -94,7 +94,7 @@ def paired_slices(
         for (pairs, state), split in zip(sides, splits, strict=True):
             rows = split.codes == split.place(name)
             kept[split.owner[rows]] = True
-            whole = state.units.copies is None and not any(s.varies for s in splits)
+            whole = not state.units.alike and not any(s.varies for s in splits)
             parts.append(state if whole else measure(pairs.where(rows)))
         if any(len(part) != len(kept) for part in parts):  # units that were counted, not listed: rows of the slice
             found[name] = parts

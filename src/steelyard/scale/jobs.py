@@ -25,7 +25,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.legacy import state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.need import Need
-from steelyard.core.pairs import Paired
+from steelyard.core.pairs import Countable, Paired
 from steelyard.core.records import Array, Records, as_object
 from steelyard.core.request import Request
 from steelyard.core.state import State as Measured
@@ -204,11 +204,17 @@ class State:
 
 
 def joined(state: State) -> tuple[Any, Gathered]:
-    """Join a state's units."""
-    kind = state.how.data.kind
-    found = load_shard(state.how.data, state.name, state.drop)
-    said = resolve_options(kind, state.how.options)
-    return kind.join(found.truth, found.prediction, state.how.policy, said), found
+    """Join a state's units, as a part of the whole where its facts are known.
+
+    Alike units are counted where they are many in all, unless the report goes by unit: in slices, or for saved draws.
+    """
+    kind, how = state.how.data.kind, state.how
+    found = load_shard(how.data, state.name, state.drop)
+    pairs = kind.join(found.truth, found.prediction, how.policy, resolve_options(kind, how.options))
+    if how.whole is not None and isinstance(pairs, Countable):
+        by_unit = how.data.request.by or how.data.request.save_draws
+        pairs = pairs.part_of(how.whole, 0 if by_unit else how.total_rows)
+    return pairs, found
 
 
 def measured(state: State) -> tuple[Stats, Paired, Gathered]:
@@ -224,10 +230,13 @@ def under_whole(part: Measured, how: Measuring) -> Measured:
     return Measured.unified([part, Measured(part.units.take(np.zeros(0, np.int64)), how.whole, {})])[0]
 
 
-def facts_of_pairs(state: State) -> tuple[Facts, bool]:
-    """What holds for a state's units: the classes there are, and whether all units weigh 1."""
+def facts_of_pairs(state: State) -> tuple[Facts, bool, bool]:
+    """What holds for a state's units: the classes there are.
+
+    And whether all units weigh 1, and whether no unit can lie in another state too.
+    """
     pairs = joined(state)[0]
-    return pairs.facts, pairs.weight is None
+    return pairs.facts, pairs.weight is None, not isinstance(pairs, Countable) or pairs.own_units
 
 
 def has_own_units(stats: Stats, found: Gathered) -> bool:
@@ -257,7 +266,9 @@ def measuring_name(how: Measuring) -> str:
     facts = None if how.facts is None else dict(how.facts.facts)
     said = {key: str(value) for key, value in how.options.items()}
     axes = {} if how.whole is None else {name: (axis.ids, axis.names) for name, axis in how.whole.axes.items()}
-    return state_name("measuring", (how.policy.missing, how.policy.extra), said, how.total_rows, facts, axes)
+    by_unit = bool(how.data.request.by or how.data.request.save_draws)
+    measuring = (how.policy.missing, how.policy.extra), said, how.total_rows, facts, axes, by_unit
+    return state_name("measuring", *measuring)
 
 
 @frozen

@@ -14,10 +14,13 @@ from steelyard.core.figure import Figure, Listing
 from steelyard.core.frozen import frozen
 from steelyard.core.legacy import state_of
 from steelyard.core.metric import Description, Metric
+from steelyard.core.pairs import Countable
+from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.task import Task
+from steelyard.core.units import Units
 from steelyard.engine.evidence import definitions_of, tables_of
-from steelyard.engine.measure import listed, measured, unit_values
+from steelyard.engine.measure import measured, unit_values
 from steelyard.results.evidence import Evidence
 from steelyard.results.report import Report
 from steelyard.results.unit_table import UnitTable
@@ -133,6 +136,9 @@ class Gathered(Evidence):
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
+        pairs = jobs.joined(self.states[0])[0]
+        if isinstance(pairs, Countable) and pairs.kinds is not None:
+            return _listed_units(self.report, self.states, self.chosen)
         if self.task.measure is None and not self.by_shard:
             return self.report.units()
         return _unit_table(self.report, self.states, self.chosen, self.in_one_place)
@@ -147,17 +153,27 @@ def _unit_table(
 ) -> UnitTable:
     """Every metric for each unit alone, shard by shard: no unit needs another, unless all rows had to be together."""
     alone = [metric for metric in chosen if metric not in in_one_place]
-    parts = []
     kind = states[0].how.data.kind
-    for state in states:
-        if kind.measure is None:
-            part = jobs.under_whole(measured(kind, jobs.joined(state)[0], alone), state.how)
-        else:
-            part = listed(state_of(jobs.measured(state)[0]))
-        parts.append((part.units.ids, unit_values(part, alone)))
-    ids = np.concatenate([part[0] for part in parts])
+    if kind.measure is None:
+        parts = [jobs.under_whole(measured(kind, jobs.joined(state)[0], alone), state.how) for state in states]
+    else:
+        parts = [state_of(jobs.measured(state)[0].by_unit()) for state in states]
+    table = _side_by_side(report.unit, parts, alone)
+    values = {**table.values, **(report.units().values if in_one_place else {})}
+    return UnitTable(report.unit, table.units, {str(metric): values[str(metric)] for metric in chosen})
+
+
+def _listed_units(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
+    """Every metric for each unit alone, shard by shard, where the report counts units by kind."""
+    kind = states[0].how.data.kind
+    parts = [measured(kind, jobs.joined(state)[0].listed(), chosen) for state in states]
+    return _side_by_side(report.unit, parts, chosen)
+
+
+def _side_by_side(unit: str, parts: Sequence[State], metrics: Sequence[Metric]) -> UnitTable:
+    """The units of all parts, in the order of their ids."""
+    ids = Units.stack([part.units for part in parts]).ids
     order = np.argsort(ids, kind="stable")
-    values = {spec: np.concatenate([part[1][spec] for part in parts])[order] for spec in map(str, alone)}
-    if in_one_place:
-        values |= report.units().values
-    return UnitTable(report.unit, ids[order], {str(metric): values[str(metric)] for metric in chosen})
+    by_part = [unit_values(part, metrics) for part in parts]
+    values = {spec: np.concatenate([part[spec] for part in by_part])[order] for spec in map(str, metrics)}
+    return UnitTable(unit, ids[order], values)

@@ -101,7 +101,7 @@ def _bounded(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bo
     """The metrics of rankings, which histograms bound; one that they do not bound is an error if asked for by name."""
     bounded = []
     for metric in chosen:
-        curves = [wanted for wanted in metric.needs() if isinstance(wanted, Curve)]
+        curves = [one for one in metric.needs() if isinstance(one, Curve) and isinstance(one.ranking, Ranking)]
         fit = [by_group and getattr(curve, "approximate", False) for curve in curves]
         if curves and all(fit):
             bounded.append(metric)

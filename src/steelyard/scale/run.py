@@ -96,12 +96,15 @@ def evaluate_shards(
         run.read_notes = list(dict.fromkeys(note for state in states for note in state.notes))
         if kind.measure is None:
             every = run.every("facts", jobs.facts_of_pairs, given)
-            facts = Facts.merge([one for one, _ in every])[0]
+            facts = Facts.merge([one for one, _, _ in every])[0]
             nothing = State(Units(np.zeros(0, np.int64)), facts, {})
             chosen = expanded(kind, chosen, metrics is None, nothing)
+            given = [replace(state, how=replace(measuring, whole=facts)) for state in given]
+            if not all(own for _, _, own in every):
+                return one_report([_gathered(run, given, chosen, sources)], chosen, run.notes())
             return report_of_shards(
-                run, [replace(state, how=replace(measuring, whole=facts)) for state in given], states, chosen, sources,
-                facts, by_group=not request.by and all(unweighted for _, unweighted in every),
+                run, given, states, chosen, sources, facts,
+                by_group=not request.by and all(unweighted for _, unweighted, _ in every),
                 by_default=metrics is None, memory=memory, approximate=approximate,
             )  # fmt: skip
         biggest = given[int(np.argmax([len(state.keys) for state in states]))]

@@ -62,7 +62,7 @@ def what_is_asked(metrics: Sequence[Metric], request: Request, facts: Facts) -> 
     whole: set[Ranking] = set()
     for metric in metrics:
         for curve in metric.needs():
-            if not isinstance(curve, Curve):
+            if not isinstance(curve, Curve) or not isinstance(curve.ranking, Ranking):
                 continue
             if not isinstance(curve, GroupCurve):
                 whole.add(curve.ranking)

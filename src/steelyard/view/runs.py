@@ -71,7 +71,8 @@ class Data:
     @cached_property
     def state(self) -> State:
         """What was measured, every unit a row."""
-        return listed(self.measured.state)
+        found = self.measured
+        return listed(catalogue.find_task(self.report.task), found.pairs, found.state, found.metrics)
 
     @cached_property
     def totals(self) -> Totals:

@@ -7,35 +7,27 @@ from typing import Literal
 
 import numpy as np
 
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of, within_range
-from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.labels.counts import (
     NO_LABELS,
+    NO_SCORES,
+    ROWS,
     CountMetric,
     Counts,
     class_counts,
-    in_parts,
-    row_sums,
-    undefined,
+    count_needs,
+    holds,
+    several,
 )
 from steelyard.metrics.labels.hard import two_by_two_correlation
-from steelyard.metrics.labels.scores import NO_SCORES, has_scores, score_matrix
+from steelyard.metrics.labels.needs import Apart, Confusion, RowSum, TopHits
 
+RIGHT = RowSum("right")
 _ROUNDING = 1e-12
-
-
-def correct_rows(stats: Stats) -> Array:
-    """Rows whose labels are all right, summed into units."""
-
-    def right() -> Array:
-        equal: Array = stats.events["truth"] == stats.events["predicted"]
-        return np.asarray(equal.all(axis=1)) if stats.facts["several"] else equal
-
-    return row_sums(stats, "correct", right)
 
 
 @frozen
@@ -59,17 +51,24 @@ class Accuracy(CountMetric):
     name = "accuracy"
     title = "Accuracy"
     reference = "sklearn.metrics.accuracy_score"
+    negatives = True
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Right rows; of one class, its counts."""
+        return (RIGHT, ROWS) if self.only is None and self.threshold is None else super().needs()
 
     def value(self, counts: Counts) -> Floats:
         """Right decisions over all."""
         right = counts.tp + counts.tn
         return ratio(right, right + counts.fp + counts.fn)
 
-    def overall(self, stats: Stats, weights: Weights) -> Floats | None:
+    def has_overall(self, facts: Facts) -> bool:
+        """Labels are right or wrong whatever the classes."""
+        return self.threshold is None
+
+    def overall(self, totals: Declared) -> Floats:
         """Right rows over all."""
-        if self.threshold is not None:
-            return None
-        return ratio(weights @ correct_rows(stats), weights @ stats["rows"])
+        return ratio(totals[RIGHT], totals[ROWS])
 
 
 @frozen
@@ -77,21 +76,19 @@ class LabelMetric(Metric):
     """Base of the metrics that need labels, of all classes at once."""
 
     @abstractmethod
-    def of_labels(self, stats: Stats, weights: Weights) -> Floats:
+    def of_labels(self, totals: Declared) -> Floats:
         """The value, where the predictions hold labels."""
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """The value; nan where the predictions hold no labels."""
-        if self._lacks(stats):
-            return undefined(weights)
-        return in_parts(stats, weights, lambda part: self.of_labels(stats, part))
+        return np.full(totals.rows, np.nan) if self._lacks(totals.facts) else self.of_labels(totals)
 
-    def _lacks(self, stats: Stats) -> str:
-        return "" if stats.facts["labelled"] else NO_LABELS
+    def _lacks(self, facts: Facts) -> str:
+        return "" if holds(facts, "labels") else NO_LABELS
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def why(self, totals: Declared) -> str:
         """Say what lacks."""
-        return self._lacks(stats) or super().why(stats, weights)
+        return self._lacks(totals.facts) or super().why(totals)
 
 
 @frozen
@@ -115,9 +112,13 @@ class ExactMatch(LabelMetric):
     title = "Exact match"
     reference = "sklearn.metrics.accuracy_score"
 
-    def of_labels(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Right rows."""
+        return (RIGHT, ROWS)
+
+    def of_labels(self, totals: Declared) -> Floats:
         """Right rows over all."""
-        return ratio(weights @ correct_rows(stats), weights @ stats["rows"])
+        return ratio(totals[RIGHT], totals[ROWS])
 
 
 @frozen
@@ -142,13 +143,17 @@ class HammingLoss(LabelMetric):
     better = "lower"
     reference = "sklearn.metrics.hamming_loss"
 
-    def of_labels(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Right rows, and counts by class."""
+        return (RIGHT, ROWS, *count_needs())
+
+    def of_labels(self, totals: Declared) -> Floats:
         """Wrong decisions over all."""
-        rows = weights @ stats["rows"]
-        if not stats.facts["several"]:
-            return 1 - ratio(weights @ correct_rows(stats), rows)
-        counts = class_counts(stats, weights)
-        return ratio((counts.fp + counts.fn).sum(axis=1), rows * len(stats.facts["classes"]))
+        rows = totals[ROWS]
+        if not several(totals.facts):
+            return 1 - ratio(totals[RIGHT], rows)
+        counts = class_counts(totals)
+        return ratio((counts.fp + counts.fn).sum(axis=1), rows * totals.facts.size("class"))
 
 
 @frozen
@@ -178,9 +183,13 @@ class BalancedAccuracy(LabelMetric):
         """Check that the setting is true or false."""
         one_of(self, "adjusted", True, False)
 
-    def of_labels(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts by class."""
+        return count_needs()
+
+    def of_labels(self, totals: Declared) -> Floats:
         """Mean recall over the classes with truth."""
-        counts = class_counts(stats, weights)
+        counts = class_counts(totals)
         recall = ratio(counts.tp, counts.tp + counts.fn)
         classes = (~np.isnan(recall)).sum(axis=1)
         mean = ratio(np.nansum(recall, axis=1), classes)
@@ -212,29 +221,28 @@ class MatthewsCorrelation(CountMetric):
     title = "Matthews correlation"
     range = (-1, 1)
     reference = "sklearn.metrics.matthews_corrcoef"
+    negatives = True
 
     def value(self, counts: Counts) -> Floats:
         """The form for two classes."""
         return two_by_two_correlation(counts)
 
-    def overall(self, stats: Stats, weights: Weights) -> Floats | None:
+    def has_overall(self, facts: Facts) -> bool:
+        """Where a row has one label."""
+        return not several(facts) and self.threshold is None
+
+    def overall(self, totals: Declared) -> Floats:
         """The form for many classes."""
-        if stats.facts["several"] or self.threshold is not None:
-            return None
-
-        def value(part: Weights) -> Floats:
-            counts = class_counts(stats, part)
-            truth, predicted = counts.tp + counts.fn, counts.tp + counts.fp
-            rows = part @ stats["rows"]
-            together = counts.tp.sum(axis=1) * rows - (truth * predicted).sum(axis=1)
-            spread_predicted = rows**2 - (predicted**2).sum(axis=1)
-            spread_truth = rows**2 - (truth**2).sum(axis=1)
-            low = _ROUNDING * rows**2
-            defined = (spread_predicted > low) & (spread_truth > low)
-            product = np.where(defined, np.sqrt(np.abs(spread_predicted)) * np.sqrt(np.abs(spread_truth)), 0.0)
-            return np.clip(ratio(together, product), -1.0, 1.0)
-
-        return in_parts(stats, weights, value)
+        counts = class_counts(totals)
+        truth, predicted = counts.tp + counts.fn, counts.tp + counts.fp
+        rows = totals[ROWS]
+        together = counts.tp.sum(axis=1) * rows - (truth * predicted).sum(axis=1)
+        spread_predicted = rows**2 - (predicted**2).sum(axis=1)
+        spread_truth = rows**2 - (truth**2).sum(axis=1)
+        low = _ROUNDING * rows**2
+        defined = (spread_predicted > low) & (spread_truth > low)
+        product = np.where(defined, np.sqrt(np.abs(spread_predicted)) * np.sqrt(np.abs(spread_truth)), 0.0)
+        return np.clip(ratio(together, product), -1.0, 1.0)
 
 
 @frozen
@@ -271,16 +279,18 @@ class CohenKappa(LabelMetric):
         """Name the weights."""
         return self.title if self.weights == "plain" else f"{self.title}, {self.weights} weights"
 
-    def _lacks(self, stats: Stats) -> str:
-        if stats.facts["several"]:
+    def _lacks(self, facts: Facts) -> str:
+        if several(facts):
             return "a row may have several labels"
-        return super()._lacks(stats)
+        return super()._lacks(facts)
 
-    def _apart(self, a: Array, b: Array) -> Array:
-        if self.weights == "plain":
-            return np.asarray(a != b, dtype=np.float64)
-        gap = np.abs(a - b).astype(np.float64)
-        return gap if self.weights == "linear" else np.asarray(gap**2)
+    def _apart(self) -> Wanted:
+        """What adds up to how far apart the labels are."""
+        return RowSum("wrong") if self.weights == "plain" else Apart(Confusion(), self.weights == "quadratic")
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """How far apart labels are, and counts by class."""
+        return (self._apart(), ROWS, *count_needs())
 
     def _expected(self, truth: Floats) -> Floats:
         """How far each class is from a row of the truth, summed over rows: sums from either side, no table of pairs."""
@@ -295,13 +305,11 @@ class CohenKappa(LabelMetric):
         gap = np.cumsum(number, axis=1)
         return gap if self.weights == "linear" else np.cumsum(2 * gap - number, axis=1)
 
-    def of_labels(self, stats: Stats, weights: Weights) -> Floats:
+    def of_labels(self, totals: Declared) -> Floats:
         """One minus observed over expected disagreement."""
-        observed = weights @ row_sums(
-            stats, ("apart", self.weights), lambda: self._apart(stats.events["truth"], stats.events["predicted"])
-        )
-        counts = class_counts(stats, weights)
-        rows = weights @ stats["rows"]
+        observed = totals[self._apart()]
+        counts = class_counts(totals)
+        rows = totals[ROWS]
         expected = (self._expected(counts.tp + counts.fn) * (counts.tp + counts.fp)).sum(axis=1)
         return 1 - ratio(observed * rows, np.where(expected > _ROUNDING * rows**2, expected, 0.0))
 
@@ -343,34 +351,28 @@ class TopAccuracy(Metric):
         """Name k."""
         return f"Top-{self.k} accuracy"
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    @property
+    def _hits(self) -> TopHits:
+        return TopHits(self.k, self.ties)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Rows whose class is among the first k."""
+        return (self._hits, ROWS)
+
+    def reduce(self, totals: Declared) -> Floats:
         """Rows whose class is among the first k, over all."""
-        if self._lacks(stats):
-            return undefined(weights)
-        hits = row_sums(stats, ("topk", self.k, self.ties), lambda: self._ranks(stats) < self.k)
-        return ratio(weights @ hits, weights @ stats["rows"])
+        if self._lacks(totals.facts):
+            return np.full(totals.rows, np.nan)
+        return ratio(totals[self._hits], totals[ROWS])
 
-    def _ranks(self, stats: Stats) -> Array:
-        """How many classes come before the true one."""
-
-        def make() -> Array:
-            scores, truth = score_matrix(stats), stats.events["truth"]
-            own = scores[np.arange(len(truth)), truth][:, np.newaxis]
-            place = np.arange(scores.shape[1])
-            before = place < truth[:, np.newaxis] if self.ties == "first" else place > truth[:, np.newaxis]
-            return np.asarray(((scores > own) | ((scores == own) & before)).sum(axis=1))
-
-        found: Array = stats.derived(("ranks", self.ties), make)
-        return found
-
-    def _lacks(self, stats: Stats) -> str:
-        if stats.facts["several"]:
+    def _lacks(self, facts: Facts) -> str:
+        if several(facts):
             return "a row may have several labels"
-        return "" if has_scores(stats) else NO_SCORES
+        return "" if holds(facts, "ranked") else NO_SCORES
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def why(self, totals: Declared) -> str:
         """Say what lacks."""
-        return self._lacks(stats) or "there is no row"
+        return self._lacks(totals.facts) or "there is no row"
 
 
 AGREEMENT: tuple[type[Metric], ...] = (

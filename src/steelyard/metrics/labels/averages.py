@@ -9,27 +9,28 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of
+from steelyard.core.metric import Metric, one_of
 from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.labels.counts import (
+    ROWS,
     CountMetric,
     PerClass,
     class_support,
-    in_parts,
-    undefined,
+    classes_of,
+    count_needs,
+    several,
 )
 from steelyard.metrics.labels.hard import F1
-from steelyard.metrics.labels.ranked import RankedMetric, Ranking, RocAuc
-from steelyard.metrics.labels.scores import class_scores
+from steelyard.metrics.labels.ranked import RankedMetric, RocAuc
 
 
 @frozen
@@ -79,18 +80,16 @@ class Wrapper(Metric):
         self.of.check()
 
     @abstractmethod
-    def value(self, stats: Stats, weights: Weights) -> Floats:
+    def value(self, totals: Declared) -> Floats:
         """The value, where the data hold what the metric inside needs."""
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def reduce(self, totals: Declared) -> Floats:
         """The value; nan where the data do not hold what the metric inside needs."""
-        if self.inner.lacks(stats):
-            return undefined(weights)
-        return in_parts(stats, weights, lambda part: self.value(stats, part))
+        return np.full(totals.rows, np.nan) if self.inner.lacks(totals.facts) else self.value(totals)
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def why(self, totals: Declared) -> str:
         """Say what lacks."""
-        return self.inner.lacks(stats) or super().why(stats, weights)
+        return self.inner.lacks(totals.facts) or super().why(totals)
 
 
 @frozen
@@ -104,23 +103,30 @@ class Average(Wrapper):
         super().check()
         one_of(self, "undefined", "skip", "zero")
 
-    def values(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """What every class has, and how many rows each has."""
+        counts = isinstance(self.of, CountMetric) or self.undefined == "skip"
+        return self.inner.class_needs() if counts else (*self.inner.class_needs(), *count_needs())
+
+    def values(self, totals: Declared) -> Floats:
         """The classes' values; nan where a class is out of the mean."""
-        values = self.inner.each(stats, weights)
+        values = self.inner.each(totals)
+        if self.undefined == "skip" and not isinstance(self.of, CountMetric):
+            return values
         present: Array
         if isinstance(self.of, CountMetric):
-            present = self.of.counts(stats, weights).present
+            present = self.of.counts(totals).present
         else:
-            present = ~np.isnan(values) | (class_support(stats, weights) > 0)
+            present = ~np.isnan(values) | (class_support(totals) > 0)
         if self.undefined == "zero":
             values = np.where(np.isnan(values), 0.0, values)
         return np.where(present, values, np.nan)
 
-    def left_out(self, stats: Stats, weights: Weights) -> tuple[float, str]:
+    def left_out(self, totals: Declared) -> tuple[float, str]:
         """Classes without a value."""
-        if self.inner.lacks(stats):
+        if self.inner.lacks(totals.facts):
             return 0, ""
-        return float(np.isnan(self.values(stats, weights)).sum()), "classes without a value"
+        return float(np.isnan(self.values(totals)).sum()), "classes without a value"
 
 
 @frozen
@@ -146,9 +152,9 @@ class Macro(Average):
     title = "Macro"
     reference = "sklearn.metrics.f1_score(average='macro', zero_division=nan)"
 
-    def value(self, stats: Stats, weights: Weights) -> Floats:
+    def value(self, totals: Declared) -> Floats:
         """Mean over the classes that have a value."""
-        values = self.values(stats, weights)
+        values = self.values(totals)
         return ratio(np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1))
 
 
@@ -173,9 +179,13 @@ class Weighted(Average):
     title = "Weighted"
     reference = "sklearn.metrics.f1_score(average='weighted', zero_division=nan)"
 
-    def value(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """What every class has, and how many rows each has."""
+        return (*super().needs(), *count_needs())
+
+    def value(self, totals: Declared) -> Floats:
         """Mean over classes, by their rows in the truth."""
-        values, support = self.values(stats, weights), class_support(stats, weights)
+        values, support = self.values(totals), class_support(totals)
         defined = ~np.isnan(values)
         return ratio((np.where(defined, values, 0.0) * support).sum(axis=1), (support * defined).sum(axis=1))
 
@@ -211,12 +221,16 @@ class Micro(Wrapper):
         if not isinstance(self.of, CountMetric | RankedMetric):
             raise InputError(f"metric '{self.of}' has no micro form", remedy=f"Use macro({self.of}).")
 
-    def value(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """What the metric of all decisions reads."""
+        return self.inner.pooled_needs() if self.undefined == "skip" else (*self.inner.pooled_needs(), ROWS)
+
+    def value(self, totals: Declared) -> Floats:
         """The metric of all decisions."""
-        value = self.inner.pooled(stats, weights)
+        value = self.inner.pooled(totals)
         if self.undefined == "skip":
             return value
-        return np.where(np.isnan(value) & (weights @ stats["rows"] > 0), 0.0, value)
+        return np.where(np.isnan(value) & (totals[ROWS] > 0), 0.0, value)
 
 
 @frozen
@@ -241,13 +255,17 @@ class EachClass(Wrapper):
     title = "Per class"
     reference = "sklearn.metrics.f1_score(average=None)"
 
-    def expand(self, stats: Stats) -> tuple[Metric, ...]:
+    def expand(self, facts: Facts) -> tuple[Metric, ...]:
         """One metric for each class."""
-        return tuple(replace(self.inner, only=as_spec(name)) for name in stats.facts["classes"])
+        return tuple(replace(self.inner, only=as_spec(name)) for name in classes_of(facts))
 
-    def value(self, stats: Stats, weights: Weights) -> Floats:
+    def needs(self) -> tuple[Wanted, ...]:
+        """What the mean reads."""
+        return Macro(self.of).needs()
+
+    def value(self, totals: Declared) -> Floats:
         """The mean, where one number is asked for."""
-        return Macro(self.of).value(stats, weights)
+        return Macro(self.of).value(totals)
 
 
 def as_spec(name: str) -> str | int:
@@ -291,48 +309,34 @@ class OneVersusOne(Wrapper):
         if not isinstance(self.of, RankedMetric):
             raise InputError(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
 
-    def value(self, stats: Stats, weights: Weights) -> Floats:
+    @property
+    def ranked(self) -> RankedMetric:
+        """The metric inside."""
+        if not isinstance(self.of, RankedMetric):
+            raise InputError(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
+        return self.of
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Rankings of the rows of two classes, and how many rows each has."""
+        return (self.ranked.pair_curves, *count_needs())
+
+    def value(self, totals: Declared) -> Floats:
         """Mean over pairs of classes."""
-        if stats.facts["several"]:
-            return undefined(weights)
-        of: Any = self.of
-        support = class_support(stats, weights)
-        total, count = np.zeros(weights.rows), np.zeros(weights.rows)
-        for a, b in combinations(range_of(stats), 2):
-            both = [of.walk(_between(stats, x, y), weights) for x, y in ((a, b), (b, a))]
-            value = (both[0] + both[1]) / 2
-            rows = support[:, a] + support[:, b] if self.weighted else np.ones(weights.rows)
+        if several(totals.facts):
+            return np.full(totals.rows, np.nan)
+        support, both = class_support(totals), totals[self.ranked.pair_curves]
+        total, count = np.zeros(totals.rows), np.zeros(totals.rows)
+        for a, b in combinations(range(totals.facts.size("class")), 2):
+            value = (both[:, a, b] + both[:, b, a]) / 2
+            rows = support[:, a] + support[:, b] if self.weighted else np.ones(totals.rows)
             defined = ~np.isnan(value)
             total += np.where(defined, value, 0.0) * rows
             count += rows * defined
         return ratio(total, count)
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def why(self, totals: Declared) -> str:
         """Say what lacks."""
-        return "a row may have several labels" if stats.facts["several"] else super().why(stats, weights)
-
-
-def range_of(stats: Stats) -> Array:
-    """Places of the classes."""
-    return np.arange(len(stats.facts["classes"]))
-
-
-def _between(stats: Stats, a: int, b: int) -> Ranking:
-    """Rows of two classes, ranked by the score of the first."""
-
-    def make() -> Ranking:
-        truth, weight = stats.events["truth"], stats.events.get("weight")
-        rows = np.flatnonzero((truth == a) | (truth == b))
-        return Ranking.of(
-            class_scores(stats, a)[rows],
-            (truth[rows] == a).astype(np.uint8),
-            stats,
-            stats.owner[rows],
-            None if weight is None else weight[rows],
-        )
-
-    found: Ranking = stats.derived(("between", int(a), int(b)), make)
-    return found
+        return "a row may have several labels" if several(totals.facts) else super().why(totals)
 
 
 AVERAGES: tuple[type[Metric], ...] = (Macro, Micro, Weighted, EachClass, OneVersusOne)

@@ -3,40 +3,70 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import one_of, within_range
-from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Entries, Floats, Weights, ratio
-from steelyard.metrics.labels.counts import PerClass, row_sums
-from steelyard.metrics.labels.scores import class_scores, is_class, score_matrix
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.metrics.labels.counts import ROWS, PerClass, holds, several
+from steelyard.metrics.labels.needs import (
+    ClassBins,
+    ClassProbabilitySum,
+    ConfidenceBins,
+    NoChance,
+    ProbabilitySum,
+)
 
 INFINITY = float("inf")
 NO_PROBABILITIES = "the predictions hold no probabilities"
-SMALLEST = float(np.finfo(np.float64).eps)
 
 
 @frozen
 class ProbabilityMetric(PerClass):
     """Base of the metrics that need probabilities."""
 
-    def lacks(self, stats: Stats) -> str:
+    def lacks(self, facts: Facts) -> str:
         """Probabilities are needed."""
-        return "" if "probability" in stats.facts else NO_PROBABILITIES
+        return "" if holds(facts, "probability") else NO_PROBABILITIES
 
-
-def _true_probability(stats: Stats) -> Array:
-    matrix, truth = score_matrix(stats, "probability"), stats.events["truth"]
-    return matrix[np.arange(len(truth)), truth]
+    def has_overall(self, facts: Facts) -> bool:
+        """Where a row has one label."""
+        return not several(facts)
 
 
 @frozen
-class LogLoss(ProbabilityMetric):
+class ProbabilityMean(ProbabilityMetric):
+    """Base of the metrics that are a mean over rows, of a row's own class or of one class against the others."""
+
+    sums: ClassVar[Literal["surprise", "squared"]]
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Sums over rows."""
+        return (ProbabilitySum(self.sums, self.only), ROWS)
+
+    def class_needs(self) -> tuple[Wanted, ...]:
+        """Sums over rows for every class."""
+        return (ClassProbabilitySum(self.sums), ROWS)
+
+    def overall(self, totals: Declared) -> Floats:
+        """The mean of what rows have at their own class."""
+        return ratio(totals[ProbabilitySum(self.sums, self.only)], totals[ROWS])
+
+    def of(self, totals: Declared, place: int) -> Floats:
+        """The mean of what rows have at the class."""
+        return ratio(totals[ProbabilitySum(self.sums, self.only)], totals[ROWS])
+
+    def each(self, totals: Declared) -> Floats:
+        """The means of all classes."""
+        return ratio(totals[ClassProbabilitySum(self.sums)], totals[ROWS][:, np.newaxis])
+
+
+@frozen
+class LogLoss(ProbabilityMean):
     r"""Log loss: how surprised the model is by the truth.
 
     $\mathrm{LL} = -\sum_i w_i \ln p_i(y_i) \;/\; \sum_i w_i$
@@ -59,38 +89,22 @@ class LogLoss(ProbabilityMetric):
     range = (0, INFINITY)
     measure = "nats"
     reference = "sklearn.metrics.log_loss"
+    sums = "surprise"
 
-    def overall(self, stats: Stats, weights: Weights) -> Floats | None:
-        """Mean surprise at the true class."""
-        if stats.facts["several"]:
-            return None
-        column = row_sums(stats, "surprise", lambda: _surprise(_true_probability(stats)))
-        return ratio(weights @ column, weights @ stats["rows"])
+    def needs(self) -> tuple[Wanted, ...]:
+        """Sums over rows, and how many rows had no chance."""
+        return (*super().needs(), NoChance())
 
-    def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
-        """Mean surprise at whether a row is the class."""
-
-        def make() -> Array:
-            p = class_scores(stats, place, "probability")
-            return _surprise(np.where(is_class(stats, place) > 0, p, 1 - p))
-
-        return ratio(weights @ row_sums(stats, ("surprise", place), make), weights @ stats["rows"])
-
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """Count the rows that were given no chance."""
-        if stats.facts["several"]:
+        if several(totals.facts):
             return ()
-        column = stats.per_unit("no chance", lambda: stats.sum_events(_true_probability(stats) < SMALLEST))
-        count = int(column.sum())
+        count = int(totals[NoChance()][0])
         return (f"{count} rows give their true class a probability of 0; it is taken for 2.2e-16.",) if count else ()
 
 
-def _surprise(p: Array) -> Array:
-    return np.asarray(np.abs(-np.log(np.clip(p, SMALLEST, 1.0))))
-
-
 @frozen
-class BrierScore(ProbabilityMetric):
+class BrierScore(ProbabilityMean):
     r"""Brier score: the squared distance of the probabilities from the truth.
 
     $\mathrm{BS} = \sum_i w_i \sum_k (p_{ik} - [y_i = k])^2 \;/\; \sum_i w_i$
@@ -112,6 +126,7 @@ class BrierScore(ProbabilityMetric):
     better = "lower"
     range = (0, 2)
     reference = "sklearn.metrics.brier_score_loss"
+    sums = "squared"
 
     form: Literal["auto", "sum", "half"] = "auto"
 
@@ -119,65 +134,24 @@ class BrierScore(ProbabilityMetric):
         """Check which form is asked for."""
         one_of(self, "form", "auto", "sum", "half")
 
-    def overall(self, stats: Stats, weights: Weights) -> Floats | None:
+    def overall(self, totals: Declared) -> Floats:
         """Mean squared distance over all classes."""
-        if stats.facts["several"]:
-            return None
-
-        def make() -> Array:
-            matrix, truth = score_matrix(stats, "probability"), stats.events["truth"]
-            own = matrix[np.arange(len(truth)), truth]
-            others = np.where(np.arange(matrix.shape[1]) == truth[:, np.newaxis], 0.0, matrix)
-            return np.asarray((others**2).sum(axis=1) + (1 - own) ** 2)
-
-        half = self.form == "half" or (self.form == "auto" and len(stats.facts["classes"]) <= 2)
-        return ratio(weights @ row_sums(stats, "squared", make), weights @ stats["rows"]) * (0.5 if half else 1.0)
-
-    def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
-        """Mean squared distance of one class's probability."""
-
-        def make() -> Array:
-            return (class_scores(stats, place, "probability") - is_class(stats, place)) ** 2
-
-        return ratio(weights @ row_sums(stats, ("squared", place), make), weights @ stats["rows"])
+        half = self.form == "half" or (self.form == "auto" and totals.facts.size("class") <= 2)
+        return super().overall(totals) * (0.5 if half else 1.0)
 
 
 @frozen
 class Bins:
-    """Weighted sums by bin of confidence, for each row of weights: (rows, bins)."""
+    """Weighted sums by bin of confidence, for each row of weights: (rows, bins), or (rows, classes, bins)."""
 
     right: Floats
     confidence: Floats
     rows: Floats
 
-
-def binned(stats: Stats, weights: Weights, bins: int, place: int = -1) -> Bins:
-    """Sums by bin of the confidence in the given label, or of the probability of one class.
-
-    Bins are of equal width; one holds its upper edge and not its lower, the first also 0.
-    """
-
-    def make() -> Entries:
-        if place < 0:
-            matrix = score_matrix(stats, "probability")
-            confidence = matrix.max(axis=1)
-            right = (matrix.argmax(axis=1) == stats.events["truth"]).astype(np.float64)
-        else:
-            confidence = class_scores(stats, place, "probability")
-            right = is_class(stats, place).astype(np.float64)
-        edges = np.linspace(0.0, 1.0, bins + 1)
-        code = np.searchsorted(edges[1:-1], confidence)
-        weight = stats.events.get("weight")
-        each = np.ones(len(code)) if weight is None else weight
-        return Entries(
-            np.ascontiguousarray(np.repeat(stats.owner, 3), dtype=np.int64),
-            np.stack([code, code + bins, code + 2 * bins], axis=1).ravel().astype(np.int32),
-            np.ascontiguousarray(np.stack([right * each, confidence * each, each], axis=1).ravel()),
-            3 * bins,
-        )
-
-    totals = weights.scatter(stats.derived(("bins", bins, place), make))
-    return Bins(totals[:, :bins], totals[:, bins : 2 * bins], totals[:, 2 * bins :])
+    @staticmethod
+    def of(totals: Floats) -> Bins:
+        """Three sums by bin."""
+        return Bins(totals[..., 0, :], totals[..., 1, :], totals[..., 2, :])
 
 
 @frozen
@@ -191,20 +165,31 @@ class CalibrationMetric(ProbabilityMetric):
         within_range(self, "bins", 1, 10_000)
 
     @abstractmethod
-    def gap(self, found: Bins) -> Floats:
+    def gap(self, bins: Bins) -> Floats:
         """The value, from sums by bin."""
 
-    def overall(self, stats: Stats, weights: Weights) -> Floats | None:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Sums by bin."""
+        return (ConfidenceBins(self.bins, self.only),)
+
+    def class_needs(self) -> tuple[Wanted, ...]:
+        """Sums by bin of every class."""
+        return (ClassBins(self.bins),)
+
+    def overall(self, totals: Declared) -> Floats:
         """The gap of the confidence in the given label."""
-        return None if stats.facts["several"] else self._value(stats, weights, -1)
+        return self.gap(Bins.of(totals[ConfidenceBins(self.bins, self.only)]))
 
-    def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
+    def of(self, totals: Declared, place: int) -> Floats:
         """The gap of one class's probability."""
-        return self._value(stats, weights, place)
+        return self.gap(Bins.of(totals[ConfidenceBins(self.bins, self.only)]))
 
-    def _value(self, stats: Stats, weights: Weights, place: int) -> Floats:
-        parts = [self.gap(binned(stats, part, self.bins, place)) for part in weights.parts(1 << 18)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+    def each(self, totals: Declared) -> Floats:
+        """The gaps of all classes' probabilities."""
+        cells = totals[ClassBins(self.bins)]
+        places = range(cells.shape[1])
+        gaps = [self.gap(Bins.of(np.ascontiguousarray(cells[:, place]))) for place in places]
+        return np.stack(gaps, axis=1) if gaps else np.zeros((totals.rows, 0))
 
 
 @frozen
@@ -230,9 +215,9 @@ class ExpectedCalibrationError(CalibrationMetric):
     better = "lower"
     reference = "sklearn.calibration.calibration_curve"
 
-    def gap(self, found: Bins) -> Floats:
+    def gap(self, bins: Bins) -> Floats:
         """Gaps, each counted by its rows."""
-        return ratio(np.abs(found.right - found.confidence).sum(axis=1), found.rows.sum(axis=1))
+        return ratio(np.abs(bins.right - bins.confidence).sum(axis=1), bins.rows.sum(axis=1))
 
 
 @frozen
@@ -257,10 +242,10 @@ class MaximumCalibrationError(CalibrationMetric):
     better = "lower"
     reference = "sklearn.calibration.calibration_curve"
 
-    def gap(self, found: Bins) -> Floats:
+    def gap(self, bins: Bins) -> Floats:
         """The largest gap."""
-        gaps = ratio(np.abs(found.right - found.confidence), found.rows)
-        some = found.rows.sum(axis=1) > 0
+        gaps = ratio(np.abs(bins.right - bins.confidence), bins.rows)
+        some = bins.rows.sum(axis=1) > 0
         return np.where(some, np.max(np.nan_to_num(gaps), axis=1, initial=0.0), np.nan)
 
 
@@ -292,16 +277,23 @@ class ClasswiseCalibrationError(Metric):
         """Check that there is at least one bin."""
         within_range(self, "bins", 1, 10_000)
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
-        """Mean over classes."""
-        single = ExpectedCalibrationError(bins=self.bins)
-        if single.lacks(stats):
-            return np.full(weights.rows, np.nan)
-        return np.asarray(single.each(stats, weights).mean(axis=1))
+    @property
+    def _single(self) -> ExpectedCalibrationError:
+        return ExpectedCalibrationError(bins=self.bins)
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def needs(self) -> tuple[Wanted, ...]:
+        """Sums by bin of every class."""
+        return self._single.class_needs()
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Mean over classes."""
+        if self._single.lacks(totals.facts):
+            return np.full(totals.rows, np.nan)
+        return np.asarray(self._single.each(totals).mean(axis=1))
+
+    def why(self, totals: Declared) -> str:
         """Say what lacks."""
-        return ExpectedCalibrationError().lacks(stats) or "there is no row"
+        return self._single.lacks(totals.facts) or "there is no row"
 
 
 CALIBRATION: tuple[type[Metric], ...] = (

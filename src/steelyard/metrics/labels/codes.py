@@ -30,6 +30,14 @@ class Scored:
 
 
 @frozen
+class Counted:
+    """Classes, and how many rows there are of each: truth by prediction."""
+
+    classes: tuple[str, ...]
+    matrix: Array
+
+
+@frozen
 class Coded:
     """Classes, and each side's labels: codes (rows,), or 0 and 1 (rows, classes) where a row has several."""
 
@@ -239,13 +247,28 @@ def _worst(values: Array, missing: Array, pairs: LabelPairs, places: tuple[int, 
     return values
 
 
+def count_rows(pairs: LabelPairs) -> Counted | None:
+    """Rows by their two labels; None where one has no prediction, or there are too many classes for a table."""
+    if pairs.truth_row is None and pairs.declared is None:
+        truth, predicted = pairs.truth["label"], pairs.prediction["label"]
+        if truth.dtype == np.int64 and predicted.dtype == np.int64:
+            counted = count_integers(np.ascontiguousarray(truth), np.ascontiguousarray(predicted))
+            if counted is not None:
+                return counted
+    coded = pairs.coded
+    if coded.predicted is None or (coded.predicted < 0).any():
+        return None
+    table = count_codes(coded.truth, coded.predicted, len(coded.classes))
+    return None if table is None else Counted(coded.classes, table)
+
+
 def count_codes(truth: Array, predicted: Array, classes: int) -> Array | None:
     """The confusion matrix of codes; None where there are too many classes for a table."""
     table: Array | None = _native.confusion(truth, predicted, 0, classes) if classes <= MOST_IN_A_TABLE else None
     return table
 
 
-def count_integers(truth: Array, predicted: Array) -> tuple[tuple[str, ...], Array] | None:
+def count_integers(truth: Array, predicted: Array) -> Counted | None:
     """Classes and the confusion matrix straight from integer labels: nothing as long as the labels is made.
 
     The range is guessed from the first rows, and looked for where the guess fails. None where the labels are spread
@@ -265,4 +288,4 @@ def count_integers(truth: Array, predicted: Array) -> tuple[tuple[str, ...], Arr
     present = np.flatnonzero(table.sum(axis=0) + table.sum(axis=1))
     if len(present) < len(table):
         table = table[np.ix_(present, present)]
-    return tuple(str(low + int(i)) for i in present), table
+    return Counted(tuple(str(low + int(i)) for i in present), table)

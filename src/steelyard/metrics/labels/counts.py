@@ -10,32 +10,61 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import field
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import within_range
+from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import Entries, Floats, LeaveOneOut, Plain, Weights
-from steelyard.metrics.labels.scores import NO_SCORES, at_least, has_scores, is_class
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats
+from steelyard.metrics.labels.needs import ClassCounts, Present, RowSum, WeightedRows
 
-_HELD = 1 << 23  # numbers that one part of the weights may give
 INFINITY = float("inf")
-MATRIX = "confusion matrix"  # what stats that count cells hold
 NO_LABELS = "the predictions hold scores and no labels"
+NO_SCORES = "the predictions hold labels and no scores"
+ROWS = RowSum("rows")
 
 
-@frozen
+def holds(facts: Facts, what: str) -> bool:
+    """Whether the predictions hold "labels", "ranked" (scores or probabilities) or "probability"."""
+    return any(hold.partition(":")[0] == what for hold in facts.holds)
+
+
+def several(facts: Facts) -> bool:
+    """Whether a row may have several labels."""
+    return bool(facts.flags["several labels"])
+
+
+def classes_of(facts: Facts) -> tuple[str, ...]:
+    """Names of the classes."""
+    classes: tuple[str, ...] = facts.axes["class"].ids
+    return classes
+
+
+def positive(facts: Facts) -> int:
+    """The class that is positive: the one that alone has scores, or the last of two; -1 where there is none."""
+    classes = classes_of(facts)
+    named = [hold.partition(":")[2] for hold in facts.holds if hold.startswith("positive:")]
+    if named:
+        return classes.index(named[0])
+    return len(classes) - 1 if not several(facts) and 0 < len(classes) <= 2 else -1
+
+
 class Counts:
-    """True and false positives and negatives: (rows of weights,) or (rows, classes)."""
+    """True and false positives and negatives: (rows of weights,) or (rows, classes); `tn` is made when it is needed."""
 
-    tp: Floats
-    fp: Floats
-    fn: Floats
-    tn: Floats
+    def __init__(self, tp: Floats, fp: Floats, fn: Floats, tn: Callable[[], Floats]) -> None:
+        self.tp, self.fp, self.fn, self._tn = tp, fp, fn, tn
+
+    @cached_property
+    def tn(self) -> Floats:
+        """True negatives."""
+        return self._tn()
 
     @property
     def present(self) -> Array:
@@ -44,148 +73,65 @@ class Counts:
 
     def of(self, place: int) -> Counts:
         """One class."""
-        return Counts(self.tp[:, place], self.fp[:, place], self.fn[:, place], self.tn[:, place])
+        return Counts(self.tp[:, place], self.fp[:, place], self.fn[:, place], lambda: self.tn[:, place])
 
     def pooled(self) -> Counts:
         """All classes together."""
-        return Counts(self.tp.sum(axis=1), self.fp.sum(axis=1), self.fn.sum(axis=1), self.tn.sum(axis=1))
+        return Counts(self.tp.sum(axis=1), self.fp.sum(axis=1), self.fn.sum(axis=1), lambda: self.tn.sum(axis=1))
 
 
-def class_counts(stats: Stats, weights: Weights, threshold: float | None = None) -> Counts:
+def count_needs(threshold: float | None = None, *, negatives: bool = False) -> tuple[Wanted, ...]:
+    """What `class_counts` reads; `negatives` where true negatives are looked at."""
+    counts = ClassCounts(threshold)
+    return (counts, ROWS, Present(counts), Present(WeightedRows())) if negatives else (counts,)
+
+
+def class_counts(totals: Declared, threshold: float | None = None) -> Counts:
     """Counts of every class, for each row of weights; with a threshold, a row is of each class that scores as much."""
-    classes = len(stats.facts["classes"])
-    matrix = stats.held(MATRIX)
-    if isinstance(weights, Plain) and weights.whole and matrix is not None and threshold is None:
-        return stats.derived("counts", lambda: _matrix_counts(matrix))
-    key = "entries" if threshold is None else ("entries", threshold)
-    entries = stats.derived(key, lambda: _entries(stats) if threshold is None else _decisions(stats, threshold))
-    tp, fn, fp = np.split(weights.scatter(entries), (classes, 2 * classes), axis=1)
-    # Where a row has one label, its class has it as TP or FN: no other pass is needed to count rows.
-    rows = weights @ stats["rows"] if stats.facts["several"] else (tp + fn).sum(axis=1)
-    tn = np.maximum(rows[:, np.newaxis] - tp - fp - fn, 0.0)
-    if not _is_whole(entries, weights):  # a difference of sums keeps what rounding left: count the rows instead
-        tn = np.where(_some_left(stats, weights, entries, key), tn, 0.0)
-    return Counts(tp, fp, fn, tn)
+    need = ClassCounts(threshold)
+    cells = totals[need]
+    tp, fn, fp = cells[:, 0], cells[:, 1], cells[:, 2]
+
+    def negatives() -> Floats:
+        # Where a row has one label, its class has it as TP or FN: no other pass is needed to count rows.
+        rows = totals[ROWS] if several(totals.facts) else (tp + fn).sum(axis=1)
+        tn: Floats = np.maximum(rows[:, np.newaxis] - tp - fp - fn, 0.0)
+        if (cells == np.floor(cells)).all() and (rows == np.floor(rows)).all():
+            return tn
+        # A difference of sums keeps what rounding left: count the rows instead.
+        return np.where(_some_left(totals, need), tn, 0.0)
+
+    return Counts(tp, fp, fn, negatives)
 
 
-def _is_whole(entries: Entries, weights: Weights) -> bool:
-    """Whether all that is added up are whole numbers, whose sums are exact."""
-    if entries.value is not None:
-        return False
-    base = weights.array if isinstance(weights, Plain) else getattr(weights, "base", None)
-    return base is None or bool((base == np.floor(base)).all())
-
-
-def _some_left(stats: Stats, weights: Weights, entries: Entries, key: object) -> Array:
+def _some_left(totals: Declared, need: ClassCounts) -> Array:
     """Where a class has a true negative with a weight: the same counts, with 1 for every weight above 0."""
-    classes = len(stats.facts["classes"])
-    if isinstance(weights, Plain):
-        weights = Plain((weights.array > 0).astype(np.float64))
-    elif isinstance(weights, LeaveOneOut):
-        weights = LeaveOneOut((weights.base > 0).astype(np.float64))
-    if entries.value is not None:
-        above = (entries.value > 0).astype(np.float64)
-        entries = stats.derived(("above 0", key), lambda: Entries(entries.owner, entries.code, above, entries.size))
-    tp, fn, fp = np.split(weights.scatter(entries), (classes, 2 * classes), axis=1)
-    if stats.facts["several"]:
-        rows = weights @ stats.per_unit("rows above 0", lambda: _rows_above_zero(stats))
-    else:
-        rows = (tp + fn).sum(axis=1)
-    return rows[:, np.newaxis] - tp - fp - fn > 0.5
+    cells = totals[Present(need)]
+    tp, fn, fp = cells[:, 0], cells[:, 1], cells[:, 2]
+    rows = totals[Present(WeightedRows())] if several(totals.facts) else (tp + fn).sum(axis=1)
+    return np.asarray(rows[:, np.newaxis] - tp - fp - fn > 0.5)
 
 
-def _rows_above_zero(stats: Stats) -> Array:
-    weight = stats.events.get("weight")
-    return stats.sum_events(np.ones(len(stats.owner)) if weight is None else weight > 0)
+def class_support(totals: Declared) -> Floats:
+    """Weighted rows whose truth is each class: (rows, classes)."""
+    cells = totals[ClassCounts()]
+    return np.asarray(cells[:, 0] + cells[:, 1])
 
 
-def _matrix_counts(matrix: Array) -> Counts:
-    """Counts of every class from the confusion matrix of the whole."""
-    tp, truth, predicted = np.diagonal(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
-    parts = (tp, predicted - tp, truth - tp, matrix.sum() - truth - predicted + tp)
-    return Counts(*(part.astype(np.float64)[np.newaxis] for part in parts))
-
-
-def _entries(stats: Stats) -> Entries:
-    """An entry for each true and false positive and each false negative of a row: codes k, 2K + k and K + k."""
-    truth, predicted, classes = stats.events["truth"], stats.events["predicted"], len(stats.facts["classes"])
-    if stats.facts["several"]:
-        return _both_sides(stats, truth, predicted)
-    right = truth == predicted
-    pairs = np.empty((len(truth), 2), dtype=np.int64)
-    pairs[:, 0] = np.where(right, truth, truth + classes)
-    pairs[:, 1] = np.where(right | (predicted < 0), -1, predicted + 2 * classes)
-    flat = np.flatnonzero(pairs.ravel() >= 0)
-    return _at_rows(stats, flat // 2, pairs.ravel()[flat], 3 * classes)
-
-
-def _decisions(stats: Stats, threshold: float) -> Entries:
-    """The same where a row is decided to be of each class whose score reaches the threshold."""
-    places = range(len(stats.facts["classes"]))
-    if not len(places):
-        return _at_rows(stats, np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
-    truth = np.stack([is_class(stats, place) for place in places], axis=1)
-    predicted = np.stack([at_least(stats, place, threshold) for place in places], axis=1)
-    return _both_sides(stats, truth, predicted)
-
-
-def _both_sides(stats: Stats, truth: Array, predicted: Array) -> Entries:
-    """Entries of 0 and 1 by row and class."""
-    classes = truth.shape[1]
-    row, place = np.nonzero(truth | predicted)
-    is_true, is_predicted = truth[row, place] > 0, predicted[row, place] > 0
-    code = place + np.where(is_true & is_predicted, 0, np.where(is_true, classes, 2 * classes))
-    return _at_rows(stats, row, code, 3 * classes)
-
-
-def _at_rows(stats: Stats, row: Array, code: Array, size: int) -> Entries:
-    """One entry for each code, with the owner and the weight of its row."""
-    weight = stats.events.get("weight")
-    return Entries(
-        np.ascontiguousarray(stats.owner[row], dtype=np.int64),
-        np.ascontiguousarray(code, dtype=np.int32),
-        None if weight is None else np.ascontiguousarray(weight[row]),
-        size,
-    )
-
-
-def row_sums(stats: Stats, key: object, values: Callable[[], Array]) -> Array:
-    """A dense column: a value of each row, times its weight, summed into its unit. Made once."""
-
-    def make() -> Array:
-        weight = stats.events.get("weight")
-        each = np.asarray(values(), dtype=np.float64)
-        return stats.sum_events(each if weight is None else each * weight)
-
-    return stats.per_unit(key, make)
-
-
-def in_parts(stats: Stats, weights: Weights, value: Callable[[Weights], Floats]) -> Floats:
-    """The value for each row of weights, so many rows at a time that counts by class can be held."""
-    most = max(1, _HELD // max(1, 3 * len(stats.facts["classes"])))
-    parts = [value(part) for part in weights.parts(most)]
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def place_of(metric: Metric, label: str | int | None, stats: Stats) -> int:
+def place_of(metric: Metric, label: str | int | None, facts: Facts) -> int:
     """The class that a metric is asked of: the named one, or the positive one of two; -1 where there is none."""
-    classes: tuple[str, ...] = stats.facts["classes"]
     if label is None:
-        return int(stats.facts["positive"])
+        return positive(facts)
+    classes = classes_of(facts)
     if str(label) not in classes:
         raise InputError(f"metric '{metric}': there is no class '{label}'", remedy=nearest(str(label), classes))
     return classes.index(str(label))
 
 
-def undefined(weights: Weights) -> Floats:
-    """No number, for each row of weights."""
-    return np.full(weights.rows, np.nan)
-
-
-def which_class(metric: Metric, stats: Stats) -> str:
+def which_class(metric: Metric, facts: Facts) -> str:
     """The reason why a metric of one class has no number where none is named."""
-    classes = stats.facts["classes"]
-    number = "a row may have several labels" if stats.facts["several"] else f"there are {len(classes)} classes"
+    classes = classes_of(facts)
+    number = "a row may have several labels" if several(facts) else f"there are {len(classes)} classes"
     example = str(classes[0]) if classes else "CLASS"
     return f"{number}: name one, {metric.name}(label={example}), or wrap it, macro({metric.name})"
 
@@ -194,8 +140,8 @@ def which_class(metric: Metric, stats: Stats) -> str:
 class PerClass(Metric):
     """Base of the metrics that a class has: with `label` that class's, against all others.
 
-    Without it, the metric of all classes together where there is one (`overall`), else that of the positive class of
-    two. The wrappers `macro`, `weighted`, `micro` and `per_class` take any of these.
+    Without it, the metric of all classes together where there is one (`has_overall`), else that of the positive class
+    of two. The wrappers `macro`, `weighted`, `micro` and `per_class` take any of these.
     """
 
     only: str | int | None = field(default=None, metadata={"spec": "label"})
@@ -206,51 +152,66 @@ class PerClass(Metric):
         return self.title if self.only is None else f"{self.title} of '{self.only}'"
 
     @abstractmethod
-    def lacks(self, stats: Stats) -> str:
+    def class_needs(self) -> tuple[Wanted, ...]:
+        """What `each` reads."""
+
+    def pooled_needs(self) -> tuple[Wanted, ...]:
+        """What `pooled` reads."""
+        return ()
+
+    @abstractmethod
+    def lacks(self, facts: Facts) -> str:
         """What the data would have to hold; empty where they do."""
 
     @abstractmethod
-    def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
-        """The value of one class."""
+    def of(self, totals: Declared, place: int) -> Floats:
+        """The value of one class: the named or the positive one."""
 
-    def each(self, stats: Stats, weights: Weights) -> Floats:
+    @abstractmethod
+    def each(self, totals: Declared) -> Floats:
         """The values of all classes: (rows, classes)."""
-        values = [self.of(stats, weights, place) for place in range(len(stats.facts["classes"]))]
-        return np.stack(values, axis=1) if values else np.zeros((weights.rows, 0))
 
-    def pooled(self, stats: Stats, weights: Weights) -> Floats:
+    def pooled(self, totals: Declared) -> Floats:
         """The value of all classes' decisions in one."""
         raise InputError(f"metric '{self.name}' has no micro average", remedy=f"Use macro({self.name}).")
 
-    def overall(self, stats: Stats, weights: Weights) -> Floats | None:
-        """The value of all classes together, where the metric has such a form."""
-        return None
+    def has_overall(self, facts: Facts) -> bool:
+        """Whether there is a value of all classes together."""
+        return False
 
-    def reduce(self, stats: Stats, weights: Weights) -> Floats:
+    def overall(self, totals: Declared) -> Floats:
+        """The value of all classes together."""
+        raise TypeError(f"'{self.name}' is of one class")
+
+    def reduce(self, totals: Declared) -> Floats:
         """The value of the one class, or of all together."""
-        if self.lacks(stats):
-            return undefined(weights)
-        if self.only is None:
-            together = self.overall(stats, weights)
-            if together is not None:
-                return together
-        place = place_of(self, self.only, stats)
-        return undefined(weights) if place < 0 else self.of(stats, weights, place)
+        if self.lacks(totals.facts):
+            return self.undefined(totals)
+        if self.only is None and self.has_overall(totals.facts):
+            return self.overall(totals)
+        place = place_of(self, self.only, totals.facts)
+        return self.undefined(totals) if place < 0 else self.of(totals, place)
 
-    def why(self, stats: Stats, weights: Weights) -> str:
+    def undefined(self, totals: Declared) -> Floats:
+        """No number, for each row of weights."""
+        return np.full(totals.rows, np.nan)
+
+    def why(self, totals: Declared) -> str:
         """Say what lacks: labels, the name of a class, or rows of it."""
-        lacking = self.lacks(stats)
+        facts = totals.facts
+        lacking = self.lacks(facts)
         if lacking:
             return lacking
-        if place_of(self, self.only, stats) < 0 and self.overall(stats, weights) is None:
-            return which_class(self, stats)
-        return super().why(stats, weights)
+        if place_of(self, self.only, facts) < 0 and not self.has_overall(facts):
+            return which_class(self, facts)
+        return super().why(totals)
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """Say which class was taken for the positive one."""
-        if self.only is not None or stats.facts["positive"] < 0 or self.overall(stats, weights) is not None:
+        place = positive(totals.facts)
+        if self.only is not None or place < 0 or self.has_overall(totals.facts):
             return ()
-        return (f"The positive class is '{stats.facts['classes'][stats.facts['positive']]}'.",)
+        return (f"The positive class is '{classes_of(totals.facts)[place]}'.",)
 
 
 @frozen
@@ -259,6 +220,8 @@ class CountMetric(PerClass):
 
     With `threshold` labels are not looked at: a row is of the class whose score, or else probability, is at least that.
     """
+
+    negatives: ClassVar[bool] = False  # whether the formula has true negatives
 
     threshold: float | None = None
 
@@ -276,38 +239,41 @@ class CountMetric(PerClass):
         """Name the class, and the threshold."""
         return super().label if self.threshold is None else f"{super().label} at a score of {self.threshold:g}"
 
-    def lacks(self, stats: Stats) -> str:
+    @property
+    def limit(self) -> float | None:
+        """The threshold as a number."""
+        return None if self.threshold is None else float(self.threshold)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts by class."""
+        return count_needs(self.limit, negatives=self.negatives)
+
+    def class_needs(self) -> tuple[Wanted, ...]:
+        """Counts by class."""
+        return count_needs(self.limit, negatives=self.negatives)
+
+    def pooled_needs(self) -> tuple[Wanted, ...]:
+        """Counts by class."""
+        return self.class_needs()
+
+    def lacks(self, facts: Facts) -> str:
         """Labels are needed, or scores to decide by."""
         if self.threshold is not None:
-            return "" if has_scores(stats) else NO_SCORES
-        return "" if stats.facts["labelled"] else NO_LABELS
+            return "" if holds(facts, "ranked") else NO_SCORES
+        return "" if holds(facts, "labels") else NO_LABELS
 
-    def counts(self, stats: Stats, weights: Weights) -> Counts:
+    def counts(self, totals: Declared) -> Counts:
         """Counts of every class, by labels or by the threshold."""
-        return class_counts(stats, weights, None if self.threshold is None else float(self.threshold))
+        return class_counts(totals, self.limit)
 
-    def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
+    def of(self, totals: Declared, place: int) -> Floats:
         """The formula of one class's counts."""
-        return in_parts(stats, weights, lambda part: self.value(self.counts(stats, part).of(place)))
+        return self.value(self.counts(totals).of(place))
 
-    def each(self, stats: Stats, weights: Weights) -> Floats:
+    def each(self, totals: Declared) -> Floats:
         """The formula of every class's counts."""
-        return self.value(self.counts(stats, weights))
+        return self.value(self.counts(totals))
 
-    def pooled(self, stats: Stats, weights: Weights) -> Floats:
+    def pooled(self, totals: Declared) -> Floats:
         """The formula of the counts of all classes."""
-        return in_parts(stats, weights, lambda part: self.value(self.counts(stats, part).pooled()))
-
-
-def class_support(stats: Stats, weights: Weights) -> Floats:
-    """Weighted rows whose truth is each class: (rows, classes)."""
-    if stats.facts["labelled"]:
-        counts = class_counts(stats, weights)
-        return counts.tp + counts.fn
-    return weights.scatter(stats.derived("support", lambda: _support(stats)))
-
-
-def _support(stats: Stats) -> Entries:
-    truth = stats.events["truth"]
-    row, code = np.nonzero(truth) if stats.facts["several"] else (np.arange(len(truth)), truth)
-    return _at_rows(stats, row, code, len(stats.facts["classes"]))
+        return self.value(self.counts(totals).pooled())

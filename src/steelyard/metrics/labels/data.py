@@ -21,13 +21,25 @@ import numpy as np
 from steelyard.align.codes import codes
 from steelyard.align.join import check_policy, join_rows
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.kinds import KINDS_FROM, KindUnits
 from steelyard.core.options import Option, Options
-from steelyard.core.pairs import Array, Coverage
+from steelyard.core.pairs import Array, Countable, Coverage
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
 from steelyard.metrics.labels.alike import alike
-from steelyard.metrics.labels.codes import Coded, Scored, class_columns, code_several, code_single, scored
+from steelyard.metrics.labels.codes import (
+    Coded,
+    Counted,
+    Scored,
+    class_columns,
+    code_several,
+    code_single,
+    count_rows,
+    scored,
+)
+from steelyard.metrics.labels.needs import Confusion
 
 _LABEL = Column("label", "label", required=False, many="flag", meaning="the class: text or an integer")
 _LABELS = Column("labels", "labels", required=False, meaning="several classes: a list, or texts between |")
@@ -101,10 +113,11 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
 
 
 @frozen
-class LabelPairs:
+class LabelPairs(Countable):
     """Rows of truth with their predictions. `truth_row` and `prediction_row` are None where row i goes with row i.
 
-    `declared` are the classes of the whole, kept when a slice is taken.
+    `declared` are the classes of the whole, kept when a slice is taken. `among` is how many rows the whole has where
+    these are a part of it: many plain rows are counted, and not listed.
     """
 
     truth: Records
@@ -113,6 +126,7 @@ class LabelPairs:
     prediction_row: Array | None
     coverage: Coverage
     declared: tuple[str, ...] | None = None
+    among: int | None = None
 
     def __len__(self) -> int:
         return len(self.truth) if self.truth_row is None else len(self.truth_row)
@@ -174,9 +188,96 @@ class LabelPairs:
         return part
 
     @property
+    def plain(self) -> bool:
+        """Whether rows of the same two labels are alike: each is a unit, without weights and scores."""
+        bare = not self.grouped and not self.several and "weight" not in self.truth
+        return bare and list(self.prediction.columns.keys() - {"id"}) == ["label"]
+
+    @cached_property
+    def counted(self) -> Counted | None:
+        """How many rows there are of each pair of labels; None where they are few, or not plain: they are listed."""
+        many = (len(self) if self.among is None else self.among) >= KINDS_FROM
+        return count_rows(self) if many and self.plain else None
+
+    @property
+    def kinds(self) -> KindUnits | None:
+        """The pairs of labels, where rows are counted."""
+        return None if self.counted is None else KindUnits(self.counted.matrix)
+
+    @property
+    def kept(self) -> tuple[Confusion, ...]:
+        """The pair of labels of each plain row."""
+        return (Confusion(),) if self.plain else ()
+
+    @property
+    def own_units(self) -> bool:
+        """Whether each row is a unit."""
+        return not self.grouped
+
+    def listed(self) -> LabelPairs:
+        """The same rows, each a unit."""
+        return replace(self, among=0)
+
+    def part_of(self, facts: Facts, rows: int) -> LabelPairs:
+        """The same rows with the classes of the whole."""
+        return replace(self, declared=facts.axes["class"].ids, among=rows)
+
+    @cached_property
+    def weight(self) -> Array | None:
+        """1 for units with a weight, and 0 for others; None where rows have no weights."""
+        if "weight" not in self.truth:
+            return None
+        units, owner = self.owned
+        total = np.bincount(owner, weights=self.truth["weight"][self.rows], minlength=len(units))
+        return (total > 0).astype(np.float64)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """The classes, whether a row has several, and what the predictions hold.
+
+        "labels"; "ranked:..." where there is something to rank by, and "probability:...", both with the name of the
+        class and the number of classes where only one has a column; "positive:..." with the name of that class.
+        """
+        classes, holds = self.classes, set()
+        if self.counted is not None or self.predicted is not None:
+            holds.add("labels")
+        for kind, given in (("score", self.scores), ("probability", self.probabilities)):
+            if given is None:
+                continue
+            alone = len(given.classes) == 1
+            of = f"{classes[given.classes[0]]}:{len(classes)}" if alone else "all"
+            if kind == "probability":
+                holds.add(f"probability:{of}")
+            if kind == "score" or self.scores is None:
+                holds.add(f"ranked:{kind}:{of}")
+            if alone:
+                holds = {hold for hold in holds if not hold.startswith("positive:")}
+                holds.add(f"positive:{classes[given.classes[0]]}")
+        return Facts({"class": Axis(classes, whole=True)}, {"several labels": self.several}, frozenset(holds))
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """Names of the classes, in their order."""
-        return self.coded.classes
+        return self.coded.classes if self.counted is None else self.counted.classes
+
+    @cached_property
+    def predicted(self) -> Array | None:
+        """Labels as they are given; else from scores: the class with the highest (the first of equals), or a
+        probability of at least 0.5.
+        """
+        if self.coded.predicted is not None:
+            return self.coded.predicted
+        for kind, given in (("probability", self.probabilities), ("score", self.scores)):
+            if given is None:
+                continue
+            if self.several:
+                return np.asarray(given.values >= 0.5, dtype=np.uint8) if kind == "probability" else None
+            if len(given.classes) > 1:
+                return np.asarray(np.array(given.classes)[np.argmax(given.values, axis=1)], dtype=np.int64)
+            if kind == "probability" and len(self.classes) == 2:
+                place = given.classes[0]
+                return np.asarray(np.where(given.values[:, 0] >= 0.5, place, 1 - place))
+        return None
 
     @cached_property
     def coded(self) -> Coded:

@@ -9,15 +9,18 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.stats import Stats
+from steelyard.core.need import Work
+from steelyard.core.plan import POINT
+from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
 from steelyard.metrics.labels.averages import as_spec
-from steelyard.metrics.labels.counts import class_support
+from steelyard.metrics.labels.counts import classes_of, holds, positive, several
 from steelyard.metrics.labels.data import LabelPairs
 from steelyard.metrics.labels.hard import F1
-from steelyard.metrics.labels.ranked import ranking
-from steelyard.metrics.labels.scores import score_matrix
+from steelyard.metrics.labels.needs import ClassCounts
+from steelyard.metrics.labels.ranking import Scores
+from steelyard.metrics.labels.rows import LabelRows
 from steelyard.metrics.labels.tables import confused, confusion, reliability
 
 MOST_CURVES = 6
@@ -27,25 +30,25 @@ POINTS = 160
 BINS = 20
 
 
-def figures(pairs: LabelPairs, stats: Stats, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+def figures(pairs: LabelPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures that the data allow."""
-    facts = stats.facts
-    found: dict[str, Callable[[], Figure]] = {}
-    if facts["labelled"] and not facts["several"]:
-        few = len(facts["classes"]) <= MOST_CLASSES
-        found["confusion"] = lambda: confusion_figure(stats) if few else confused_figure(stats)
-    if "score" in facts or "probability" in facts:
-        found["precision_recall"] = lambda: precision_recall(stats)
-        found["roc"] = lambda: roc(stats)
-    if "probability" in facts and not facts["several"]:
-        found["reliability"] = lambda: reliability_figure(stats)
-        found["confidence"] = lambda: confidence_figure(stats)
-    return found
+    facts = state.facts
+    made: dict[str, Callable[[], Figure]] = {}
+    if holds(facts, "labels") and not several(facts):
+        few = facts.size("class") <= MOST_CLASSES
+        made["confusion"] = lambda: confusion_figure(pairs) if few else confused_figure(pairs)
+    if holds(facts, "ranked"):
+        made["precision_recall"] = lambda: precision_recall(pairs)
+        made["roc"] = lambda: roc(pairs)
+    if holds(facts, "probability") and not several(facts):
+        made["reliability"] = lambda: reliability_figure(pairs)
+        made["confidence"] = lambda: confidence_figure(pairs)
+    return made
 
 
-def confusion_figure(stats: Stats) -> Figure:
+def confusion_figure(pairs: LabelPairs) -> Figure:
     """The whole matrix, shaded by the share of each true class."""
-    table = confusion(stats)
+    table = confusion(pairs)
     return matrix_figure(
         table, "Confusion matrix", "Rows are true classes, columns what was predicted; shade is the share of the row."
     )
@@ -73,10 +76,10 @@ def matrix_figure(table: Table, title: str, caption: str) -> Figure:
     )
 
 
-def confused_figure(stats: Stats) -> Figure:
+def confused_figure(pairs: LabelPairs) -> Figure:
     """The pairs of classes that are confused most, where there are too many classes for a matrix."""
-    classes = stats.facts["classes"]
-    cells, counts = confused(stats)
+    classes = pairs.classes
+    cells, counts = confused(pairs)
     i, j = np.divmod(cells, len(classes))
     order = np.argsort(np.where(i == j, 0.0, -counts), kind="stable")[:MOST_PAIRS]
     order = order[(i[order] != j[order]) & (counts[order] > 0)]
@@ -91,24 +94,26 @@ def confused_figure(stats: Stats) -> Figure:
     )
 
 
-def _shown(stats: Stats) -> list[int]:
+def _shown(pairs: LabelPairs) -> list[int]:
     """The classes whose curves are drawn: the positive one of two, else those with the most rows."""
-    facts = stats.facts
-    if not facts["several"] and len(facts["classes"]) == 2:
-        return [facts["positive"] if facts["positive"] >= 0 else 1]
-    truth = stats.events["truth"]
-    support = truth.sum(axis=0) if facts["several"] else np.bincount(truth, minlength=len(facts["classes"]))
-    kind = "score" if "score" in facts else "probability"
-    scored = [place for place in range(len(facts["classes"])) if place in facts[kind]]
+    facts, classes = pairs.facts, len(pairs.classes)
+    if not pairs.several and classes == 2:
+        return [positive(facts) if positive(facts) >= 0 else 1]
+    truth = pairs.coded.truth
+    support = truth.sum(axis=0) if pairs.several else np.bincount(truth, minlength=classes)
+    given = pairs.scores if pairs.scores is not None else pairs.probabilities
+    scored = [] if given is None else [place for place in range(classes) if place in given.classes]
     return sorted(sorted(scored, key=lambda p: -support[p])[:MOST_CURVES])
 
 
-def _steps(stats: Stats, place: int) -> tuple[Array, Array, float, float]:
+def _steps(pairs: LabelPairs, place: int) -> tuple[Array, Array, float, float]:
     """Weighted true and false positives at each distinct score, highest first, and the totals of both."""
-    found = ranking(stats, place)
-    each = stats.plain[found.owner] * (found.value if len(found.value) else 1.0)
-    tp, fp = np.cumsum(each * found.positive), np.cumsum(each * (1 - found.positive.astype(float)))
-    ends = np.flatnonzero(found.last)
+    events = Scores("one", as_spec(pairs.classes[place])).measure(pairs, Work()).events
+    score, positives = events.columns["score"], events.columns["positive"].astype(float)
+    own = 1.0 if pairs.weight is None else pairs.weight[events.unit]
+    each = np.ones(len(score)) * own * events.columns.get("weight", 1.0)
+    tp, fp = np.cumsum(each * positives), np.cumsum(each * (1 - positives))
+    ends = np.flatnonzero(np.append(score[1:] != score[:-1], True)[: len(score)])
     total = (float(tp[-1]), float(fp[-1])) if len(tp) else (0.0, 0.0)
     return tp[ends], fp[ends], *total
 
@@ -119,10 +124,10 @@ def _thinned(*columns: Array) -> list[Array]:
     return [column[kept] for column in columns]
 
 
-def _curves(stats: Stats, name: str, title: str, x: str, y: str, caption: str, *, roc_kind: bool) -> Figure:
+def _curves(pairs: LabelPairs, name: str, title: str, x: str, y: str, caption: str, *, roc_kind: bool) -> Figure:
     columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
-    for place in _shown(stats):
-        tp, fp, positives, negatives = _steps(stats, place)
+    for place in _shown(pairs):
+        tp, fp, positives, negatives = _steps(pairs, place)
         if positives <= 0 or (roc_kind and negatives <= 0):
             continue
         if roc_kind:
@@ -130,7 +135,7 @@ def _curves(stats: Stats, name: str, title: str, x: str, y: str, caption: str, *
         else:
             xs, ys = np.append(0.0, tp / positives), np.append(1.0, tp / (tp + fp))
         xs, ys = _thinned(xs, ys)
-        columns["series"] += [stats.facts["classes"][place]] * len(xs)
+        columns["series"] += [pairs.classes[place]] * len(xs)
         columns["x"] += xs.tolist()
         columns["y"] += ys.tolist()
     columns["place"] = list(range(len(columns["x"])))
@@ -138,25 +143,25 @@ def _curves(stats: Stats, name: str, title: str, x: str, y: str, caption: str, *
     return Figure(name, "curves", title, columns, facts, caption)
 
 
-def precision_recall(stats: Stats) -> Figure:
+def precision_recall(pairs: LabelPairs) -> Figure:
     """Precision against recall, class by class."""
     return _curves(
-        stats, "precision_recall", "Precision and recall", "recall", "precision",
+        pairs, "precision_recall", "Precision and recall", "recall", "precision",
         "From the highest score down: each class against all others.", roc_kind=False,
     )  # fmt: skip
 
 
-def roc(stats: Stats) -> Figure:
+def roc(pairs: LabelPairs) -> Figure:
     """True against false positive rate, class by class."""
     return _curves(
-        stats, "roc", "ROC", "false positive rate", "true positive rate",
+        pairs, "roc", "ROC", "false positive rate", "true positive rate",
         "Each class against all others. The dashed line is what chance gives.", roc_kind=True,
     )  # fmt: skip
 
 
-def reliability_figure(stats: Stats) -> Figure:
+def reliability_figure(pairs: LabelPairs) -> Figure:
     """Confidence against how often the label was right."""
-    table = reliability(stats)
+    table = reliability(pairs)
     filled = table.values[:, 2] > 0
     values = table.values[filled]
     return Figure(
@@ -171,10 +176,11 @@ def reliability_figure(stats: Stats) -> Figure:
     )
 
 
-def confidence_figure(stats: Stats) -> Figure:
+def confidence_figure(pairs: LabelPairs) -> Figure:
     """How confidence is spread over rows that were right and that were wrong."""
-    matrix = score_matrix(stats, "probability")
-    sure, right = matrix.max(axis=1), matrix.argmax(axis=1) == stats.events["truth"]
+    rows = LabelRows(pairs)
+    matrix = rows.matrix("probability")
+    sure, right = matrix.max(axis=1), matrix.argmax(axis=1) == rows.truth
     edges = np.linspace(min(float(sure.min()), 1 / matrix.shape[1]), 1.0, BINS + 1) if len(sure) else np.zeros(1)
     columns: dict[str, list[Any]] = {"low": [], "high": [], "count": [], "series": []}
     for name, part in (("right", sure[right]), ("wrong", sure[~right])):
@@ -188,25 +194,26 @@ def confidence_figure(stats: Stats) -> Figure:
     )  # fmt: skip
 
 
-def class_metrics(stats: Stats) -> Mapping[str, Metric]:
-    """F1 of each class; of many, those with the most rows."""
-    if not stats.facts["labelled"]:
+def class_metrics(state: State) -> Mapping[str, Metric]:
+    """F1 of each class; of many, those with the most rows, as far as the state says how many there are."""
+    if not holds(state.facts, "labels"):
         return {}
-    support = class_support(stats, stats.whole())[0]
-    kept = np.sort(np.argsort(-support, kind="stable")[:MOST_CLASSES])
-    return {stats.facts["classes"][k]: F1(only=as_spec(stats.facts["classes"][k])) for k in kept.tolist()}
+    names, counted = classes_of(state.facts), ClassCounts()
+    rows = state.totals(POINT)[counted][0, :2].sum(axis=0) if counted in state.blocks else np.ones(len(names))
+    kept = np.sort(np.argsort(-rows, kind="stable")[:MOST_CLASSES])
+    return {names[k]: F1(only=as_spec(names[k])) for k in kept.tolist()}
 
 
-def listing(pairs: LabelPairs, stats: Stats) -> Listing:
+def listing(pairs: LabelPairs, state: State) -> Listing:
     """Every row: truth, prediction, and how sure."""
-    stats = stats.by_unit()
-    facts, classes = stats.facts, list(stats.facts["classes"])
+    pairs = pairs.listed()
+    rows, classes = LabelRows(pairs), list(pairs.classes)
     ids = pairs.truth["id"][pairs.rows].tolist() if "id" in pairs.truth else pairs.rows.tolist()
     columns: dict[str, Array | Texts] = {"id": Texts.of(ids)}
     if pairs.grouped:
         columns["group"] = Texts.of(pairs.truth["group"][pairs.rows].tolist())
-    truth, predicted = stats.events["truth"], stats.events.get("predicted")
-    if facts["several"]:
+    truth, predicted = rows.truth, pairs.predicted
+    if pairs.several:
         columns["true"] = Texts.of([_set(row, classes) for row in truth])
         if predicted is not None:
             columns["predicted"] = Texts.of([_set(row, classes) for row in predicted])
@@ -216,9 +223,9 @@ def listing(pairs: LabelPairs, stats: Stats) -> Listing:
     if predicted is not None:
         columns["predicted"] = Texts(np.where(predicted < 0, len(classes), predicted), [*classes, "(none)"])
         columns["result"] = Texts(np.where(predicted == truth, 0, 1), ["right", "wrong"])
-    kind = "probability" if "probability" in facts else "score" if "score" in facts else ""
+    kind = "probability" if pairs.probabilities is not None else rows.ranked_by
     if kind:
-        matrix = score_matrix(stats, kind)
+        matrix = rows.matrix(kind)
         columns["confidence" if kind == "probability" else "highest score"] = matrix.max(axis=1)
         columns[f"{kind} of the true class"] = matrix[np.arange(len(truth)), truth]
     numbers = [name for name, column in columns.items() if not isinstance(column, Texts)]

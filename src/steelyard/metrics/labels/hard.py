@@ -174,6 +174,7 @@ class Specificity(CountMetric):
     title = "Specificity"
     aliases = ("tnr",)
     reference = "sklearn.metrics.recall_score of the other class"
+    negatives = True
 
     def value(self, counts: Counts) -> Floats:
         """True negatives over actual negatives."""
@@ -199,6 +200,7 @@ class FalsePositiveRate(CountMetric):
     title = "False positive rate"
     better = "lower"
     reference = "sklearn.metrics.confusion_matrix"
+    negatives = True
 
     def value(self, counts: Counts) -> Floats:
         """False positives over actual negatives."""
@@ -248,6 +250,7 @@ class NegativePredictiveValue(CountMetric):
     name = "npv"
     title = "Negative predictive value"
     reference = "sklearn.metrics.precision_score of the other class"
+    negatives = True
 
     def value(self, counts: Counts) -> Floats:
         """True negatives over predicted negatives."""

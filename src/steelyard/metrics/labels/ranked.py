@@ -6,149 +6,79 @@ step. Sorting is done once; every row of weights is then one walk down the ranki
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-
-from steelyard import _native
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import StatsMetric as Metric
-from steelyard.core.metric import within_range
-from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
-from steelyard.core.weights import EachUnit, Floats, Plain, Weights
-from steelyard.metrics.labels.counts import PerClass
-from steelyard.metrics.labels.scores import NO_SCORES, class_scores, has_scores, is_class, score_matrix
-
-POOLED = "pooled ranking"  # its key in stats
-
-
-@frozen
-class Ranking:
-    """Events from the highest score to the lowest; `last` is 1 where a run of equal scores ends.
-
-    `even` says that the plain weights of all units are 1.
-    """
-
-    scores: Array  # as they came
-    order: Array
-    positive: Array
-    last: Array
-    value: Array
-    unit: Array | None  # as they came; None where event i is unit i's only one
-    even: bool
-
-    @staticmethod
-    def of(scores: Array, positive: Array, stats: Stats, owner: Array, weight: Array | None) -> Ranking:
-        """Sort events by score."""
-        scores = np.ascontiguousarray(scores, dtype=np.float64)
-        order, last, marked = _native.rank_order(scores, np.ascontiguousarray(positive, dtype=np.uint8))
-        value = np.zeros(0) if weight is None else np.ascontiguousarray(weight[order])
-        alone = len(owner) == len(stats) and bool((owner[1:] > owner[:-1]).all())
-        even = stats.unweighted and stats.copies is None
-        return Ranking(scores, order, marked, last, value, None if alone else owner, even)
-
-    @cached_property
-    def owner(self) -> Array:
-        """The unit of each event, in the order of the ranking."""
-        return np.ascontiguousarray(self.order if self.unit is None else self.unit[self.order], dtype=np.int64)
-
-    @cached_property
-    def score(self) -> Array:
-        """The scores, highest first."""
-        return self.scores[self.order]
-
-    def walk(self, weights: Weights, kind: int, limit: float = 0.0) -> Floats:
-        """One value for each row of weights."""
-        if isinstance(weights, EachUnit):
-            return self._alone(weights, kind, limit)
-        rest = (self.positive, self.last, self.value, kind, limit)
-        if self.even and isinstance(weights, Plain) and weights.whole:
-            plain: Floats = _native.ranked(np.ones((1, 1)), np.zeros(0, np.int64), *rest)
-            return plain
-        parts = [_native.ranked(np.ascontiguousarray(block), self.owner, *rest) for block in weights.blocks()]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
-    def thresholds(self, weights: Weights, kind: int) -> Floats:
-        """The score at the rank that a walk finds; nan where it finds none."""
-        if isinstance(weights, EachUnit):
-            order, starts, last, value = self._by_unit(weights)
-            ranks = _native.ranked_each(starts, self.positive[order], last, value, kind)
-            place = np.where(np.isnan(ranks), 0, ranks).astype(np.int64) + starts[:-1]
-            found = self.score[order][np.minimum(place, max(0, len(order) - 1))] if len(order) else ranks
-            return np.where(np.isnan(ranks), np.nan, found)
-        ranks = self.walk(weights, kind)
-        found = self.score[np.where(np.isnan(ranks), 0, ranks).astype(np.int64)] if len(self.score) else ranks
-        return np.where(np.isnan(ranks), np.nan, found)
-
-    def _by_unit(self, weights: EachUnit) -> tuple[Array, Array, Array, Array]:
-        order = np.argsort(self.owner, kind="stable")
-        owner = self.owner[order]
-        starts = np.searchsorted(owner, np.arange(weights.start, weights.stop + 1)).astype(np.int64)
-        score = self.score[order]
-        ends = np.ones(len(order), dtype=np.uint8)
-        ends[:-1] = (owner[1:] != owner[:-1]) | (score[1:] != score[:-1])
-        return order, starts, ends, self.value[order] if len(self.value) else self.value
-
-    def _alone(self, weights: EachUnit, kind: int, limit: float) -> Floats:
-        order, starts, last, value = self._by_unit(weights)
-        alone: Floats = _native.ranked_each(starts, self.positive[order], last, value, kind, limit)
-        return alone
-
-
-def ranking(stats: Stats, place: int) -> Ranking:
-    """The ranking of all rows by the score of one class, sorted once."""
-
-    def make() -> Ranking:
-        return Ranking.of(
-            class_scores(stats, place), is_class(stats, place), stats, stats.owner, stats.events.get("weight")
-        )
-
-    found: Ranking = stats.derived(("ranking", place), make)
-    return found
-
-
-def pooled_ranking(stats: Stats) -> Ranking:
-    """The ranking of every class's score of every row in one."""
-
-    def make() -> Ranking:
-        scores, classes = score_matrix(stats), len(stats.facts["classes"])
-        positive = np.stack([is_class(stats, place) for place in range(classes)], axis=1)
-        weight = stats.events.get("weight")
-        return Ranking.of(
-            scores.ravel(),
-            positive.ravel(),
-            stats,
-            np.repeat(stats.owner, classes),
-            None if weight is None else np.repeat(weight, classes),
-        )
-
-    found: Ranking = stats.derived(POOLED, make)
-    return found
+from steelyard.core.metric import Metric, within_range
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats
+from steelyard.metrics.labels.counts import NO_SCORES, PerClass, holds
+from steelyard.metrics.labels.ranking import Scores
+from steelyard.metrics.labels.walks import NotedWalk, PairWalk, Reading, Walk
 
 
 @frozen
 class RankedMetric(PerClass):
-    """Base of the metrics of a ranking; `kind` is what the walk down it gives."""
+    """Base of the metrics of a ranking; `reading` is what the walk down it gives."""
 
-    kind: ClassVar[int]
+    reading: ClassVar[Reading]
 
-    def lacks(self, stats: Stats) -> str:
+    @property
+    def limit(self) -> float:
+        """The highest rate of false alarms, where it matters."""
+        return 0.0
+
+    @property
+    def curve(self) -> Walk:
+        """The ranking of the one class."""
+        return Walk(Scores("one", self.only), self.reading, self.limit)
+
+    @property
+    def class_curves(self) -> Walk:
+        """The rankings of all classes."""
+        return Walk(Scores("each"), self.reading, self.limit)
+
+    @property
+    def pooled_curve(self) -> Walk:
+        """The ranking of all classes' scores."""
+        return Walk(Scores("pooled"), self.reading, self.limit)
+
+    @property
+    def pair_curves(self) -> PairWalk:
+        """The rankings of the rows of two classes."""
+        return PairWalk(Scores("pairs"), self.reading, self.limit)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """One ranking."""
+        return (self.curve,)
+
+    def class_needs(self) -> tuple[Wanted, ...]:
+        """A ranking for each class."""
+        return (self.class_curves,)
+
+    def pooled_needs(self) -> tuple[Wanted, ...]:
+        """One ranking of all."""
+        return (self.pooled_curve,)
+
+    def lacks(self, facts: Facts) -> str:
         """Scores are needed."""
-        return "" if has_scores(stats) else NO_SCORES
+        return "" if holds(facts, "ranked") else NO_SCORES
 
-    def walk(self, found: Ranking, weights: Weights) -> Floats:
-        """The value of a ranking."""
-        return found.walk(weights, self.kind)
-
-    def of(self, stats: Stats, weights: Weights, place: int) -> Floats:
+    def of(self, totals: Declared, place: int) -> Floats:
         """The value of one class's ranking."""
-        return self.walk(ranking(stats, place), weights)
+        value: Floats = totals[self.curve]
+        return value
 
-    def pooled(self, stats: Stats, weights: Weights) -> Floats:
+    def each(self, totals: Declared) -> Floats:
+        """The values of all classes' rankings."""
+        values: Floats = totals[self.class_curves]
+        return values
+
+    def pooled(self, totals: Declared) -> Floats:
         """The value of one ranking of all classes' scores."""
-        return self.walk(pooled_ranking(stats), weights)
+        value: Floats = totals[self.pooled_curve]
+        return value
 
 
 @frozen
@@ -171,7 +101,7 @@ class AveragePrecision(RankedMetric):
     name = "ap"
     title = "Average precision"
     reference = "sklearn.metrics.average_precision_score"
-    kind = 0
+    reading = "ap"
 
 
 @frozen
@@ -195,7 +125,7 @@ class RocAuc(RankedMetric):
     title = "ROC AUC"
     aliases = ("auroc",)
     reference = "sklearn.metrics.roc_auc_score"
-    kind = 1
+    reading = "auc"
 
 
 @frozen
@@ -218,12 +148,20 @@ class BestF1(RankedMetric):
     name = "best_f1"
     title = "Best F1"
     reference = "sklearn.metrics.precision_recall_curve"
-    kind = 2
+    reading = "best_f1"
 
-    def notes(self, stats: Stats, weights: Weights) -> tuple[str, ...]:
+    @property
+    def _best(self) -> NotedWalk:
+        return NotedWalk(Scores("one", self.only), "best_threshold")
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """One ranking, and where it is best."""
+        return (self.curve, self._best)
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
         """Say where the threshold is."""
-        value = BestThreshold(self.only).reduce(stats, weights)[0]
-        return (*super().notes(stats, weights), f"The best F1 is reached by scores from {value:.6g} up.")
+        value = totals[self._best][0]
+        return (*super().notes(totals), f"The best F1 is reached by scores from {value:.6g} up.")
 
 
 @frozen
@@ -248,11 +186,7 @@ class BestThreshold(RankedMetric):
     better = "none"
     range = (-float("inf"), float("inf"))
     reference = "sklearn.metrics.precision_recall_curve"
-    kind = 3
-
-    def walk(self, found: Ranking, weights: Weights) -> Floats:
-        """The score at the best rank."""
-        return found.thresholds(weights, self.kind)
+    reading = "best_threshold"
 
 
 @frozen
@@ -274,7 +208,7 @@ class TprAtFpr(RankedMetric):
     title = "TPR at FPR"
     at = "fpr"
     reference = "sklearn.metrics.roc_curve"
-    kind = 4
+    reading = "tpr"
 
     fpr: float = 0.01
 
@@ -287,9 +221,10 @@ class TprAtFpr(RankedMetric):
         """Name the rate, and the class."""
         return super().label.replace("FPR", f"FPR {self.fpr:g}", 1)
 
-    def walk(self, found: Ranking, weights: Weights) -> Floats:
-        """The highest TPR that the rate allows."""
-        return found.walk(weights, self.kind, float(self.fpr))
+    @property
+    def limit(self) -> float:
+        """The rate."""
+        return float(self.fpr)
 
 
 RANKED: tuple[type[Metric], ...] = (AveragePrecision, RocAuc, BestF1, BestThreshold, TprAtFpr)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.need import Curve, Need
 from steelyard.core.pairs import Array
-from steelyard.core.stats import Stats
+from steelyard.core.plan import POINT
+from steelyard.core.state import State
 from steelyard.core.table import Table
+from steelyard.core.totals import Totals, Wanted
 from steelyard.core.weights import ratio
-from steelyard.metrics.labels.calibration import binned
-from steelyard.metrics.labels.counts import MATRIX, class_counts
+from steelyard.metrics.labels.calibration import Bins
+from steelyard.metrics.labels.counts import class_counts, count_needs, holds, several
+from steelyard.metrics.labels.data import LabelPairs
 from steelyard.metrics.labels.hard import F1, Precision, Recall
+from steelyard.metrics.labels.needs import ConfidenceBins, Confusion
 
 BINS = 15
 MOST_CLASSES = 10_000  # of a confusion matrix: 800 MB
@@ -26,32 +32,37 @@ _TITLES = {
 }
 
 
-def tables(stats: Stats) -> Mapping[str, Callable[[], Table]]:
+def tables(pairs: LabelPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """The tables that the data allow, by name; each is made when it is asked for."""
-    found: dict[str, Callable[[], Table]] = {}
-    if stats.facts["labelled"]:
-        if not stats.facts["several"]:
-            found |= {name: _maker(stats, name) for name in _TITLES}
-        found["classes"] = lambda: class_table(stats)
-    if "probability" in stats.facts and not stats.facts["several"]:
-        found["reliability"] = lambda: reliability(stats)
-    return found
+    facts = state.facts
+    made: dict[str, Callable[[], Table]] = {}
+    if holds(facts, "labels"):
+        if not several(facts):
+            made |= {name: _maker(pairs, name) for name in _TITLES}
+        made["classes"] = lambda: class_table(pairs)
+    if holds(facts, "probability") and not several(facts):
+        made["reliability"] = lambda: reliability(pairs)
+    return made
 
 
-def _maker(stats: Stats, name: str) -> Callable[[], Table]:
-    return lambda: confusion(stats, name)
+def _maker(pairs: LabelPairs, name: str) -> Callable[[], Table]:
+    return lambda: confusion(pairs, name)
 
 
-def confusion(stats: Stats, name: str = "confusion") -> Table:
+def all_rows(pairs: LabelPairs, *needs: Need) -> Totals:
+    """The plain totals of some needs."""
+    return State.of(pairs, needs).totals(POINT)
+
+
+def confusion(pairs: LabelPairs, name: str = "confusion") -> Table:
     """The confusion matrix: truth by prediction, raw or as shares. A row that has no prediction is in none."""
-    classes: tuple[str, ...] = stats.facts["classes"]
+    classes = pairs.classes
     if len(classes) > MOST_CLASSES:
         raise InputError(
             f"the table '{name}' of {len(classes):,} classes has {len(classes) ** 2:.1e} cells",
             remedy=f"It is made of up to {MOST_CLASSES:,} classes; the scores, and the table 'classes', know no limit.",
         )
-    held = stats.held(MATRIX)
-    values: Array = _matrix(stats) if held is None else held.copy()
+    values: Array = _matrix(pairs) if pairs.counted is None else pairs.counted.matrix.copy()
     if name == "confusion_true":
         values = ratio(values, values.sum(axis=1, keepdims=True))
     elif name == "confusion_predicted":
@@ -61,26 +72,32 @@ def confusion(stats: Stats, name: str = "confusion") -> Table:
     return Table(name, _TITLES[name], "truth", classes, classes, values)
 
 
-def _matrix(stats: Stats) -> Array:
-    size = len(stats.facts["classes"])
-    cells, counts = confused(stats)
+def _kept(wanted: Sequence[Wanted]) -> list[Need]:
+    return list(dict.fromkeys(one.ranking if isinstance(one, Curve) else one for one in wanted))
+
+
+def _matrix(pairs: LabelPairs) -> Array:
+    size = len(pairs.classes)
+    cells, counts = confused(pairs)
     matrix = np.zeros(size * size)
     matrix[cells] = counts
     return matrix.reshape(size, size)
 
 
-def confused(stats: Stats) -> tuple[Array, Array]:
+def confused(pairs: LabelPairs) -> tuple[Array, Array]:
     """Cells of the confusion matrix that hold rows (truth times classes, plus prediction), and how many."""
-    truth, predicted = stats.events["truth"].astype(np.int64), stats.events["predicted"]
-    each = stats.plain[stats.owner] * stats.events.get("weight", 1.0)
-    kept = predicted >= 0
-    cells, place = np.unique(truth[kept] * len(stats.facts["classes"]) + predicted[kept], return_inverse=True)
+    state = State.of(pairs, [Confusion()])
+    block: Any = state.blocks[Confusion()]
+    each, code = block.entries.times(state.units.plain), block.entries.code.astype(np.int64)
+    kept = code < block.entries.size // 2
+    cells, place = np.unique(code[kept], return_inverse=True)
     return cells, np.bincount(place, weights=each[kept], minlength=len(cells))
 
 
-def class_table(stats: Stats) -> Table:
+def class_table(pairs: LabelPairs) -> Table:
     """Counts, precision, recall and F1 of every class."""
-    counts = class_counts(stats, stats.whole())
+    needs = count_needs(negatives=True)
+    counts = class_counts(State.of(pairs, _kept(needs)).totals(POINT).only(needs))
     columns = {
         "rows": counts.tp + counts.fn,
         "predicted": counts.tp + counts.fp,
@@ -93,16 +110,17 @@ def class_table(stats: Stats) -> Table:
         "F1": F1().value(counts),
     }
     values = np.stack([column[0] for column in columns.values()], axis=1)
-    return Table("classes", "Counts and scores by class", "class", stats.facts["classes"], tuple(columns), values)
+    return Table("classes", "Counts and scores by class", "class", pairs.classes, tuple(columns), values)
 
 
-def reliability(stats: Stats, bins: int = BINS) -> Table:
+def reliability(pairs: LabelPairs, bins: int = BINS) -> Table:
     """Confidence of the given label against how often it was right, bin by bin."""
-    found = binned(stats, stats.whole(), bins)
+    need = ConfidenceBins(bins)
+    binned = Bins.of(all_rows(pairs, need)[need])
     edges = np.linspace(0.0, 1.0, bins + 1)
-    rows = found.rows[0]
+    rows = binned.rows[0]
     values = np.stack(
-        [edges[:-1], edges[1:], rows, ratio(found.confidence[0], rows), ratio(found.right[0], rows)], axis=1
+        [edges[:-1], edges[1:], rows, ratio(binned.confidence[0], rows), ratio(binned.right[0], rows)], axis=1
     )
     names = tuple(f"{low:.3g}-{high:.3g}" for low, high in pairwise(edges))
     return Table(

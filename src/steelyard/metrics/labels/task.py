@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from steelyard.core.stats import Stats
+from steelyard.core.facts import Facts
 from steelyard.core.task import Task
 from steelyard.metrics.labels.agreement import AGREEMENT
 from steelyard.metrics.labels.averages import AVERAGES
-from steelyard.metrics.labels.by_class import BY_CLASS
 from steelyard.metrics.labels.calibration import CALIBRATION
+from steelyard.metrics.labels.counts import holds, several
 from steelyard.metrics.labels.data import OPTIONS, PREDICTION, TRUTH, join
 from steelyard.metrics.labels.hard import HARD
-from steelyard.metrics.labels.measure import measure, measure_part
 from steelyard.metrics.labels.ranked import RANKED
 
 _AVERAGED = (
@@ -18,20 +17,20 @@ _AVERAGED = (
 )  # fmt: skip
 
 
-def defaults_for(stats: Stats) -> tuple[str, ...]:
+def defaults_for(facts: Facts) -> tuple[str, ...]:
     """What a report shows, by what the data hold."""
-    facts = stats.facts
-    two = not facts["several"] and len(facts["classes"]) == 2
+    classes, many = facts.size("class"), several(facts)
+    two = not many and classes == 2
     shown: tuple[str, ...] = ()
-    if stats.facts["labelled"]:
-        shown = ("exact_match", "hamming", *_AVERAGED) if facts["several"] else ("accuracy", *_AVERAGED)
+    if holds(facts, "labels"):
+        shown = ("exact_match", "hamming", *_AVERAGED) if many else ("accuracy", *_AVERAGED)
         shown += ("precision", "recall", "f1") if two else ()
-        shown += () if facts["several"] else ("balanced_accuracy", "mcc", "kappa")
-    if "score" in facts or "probability" in facts:
+        shown += () if many else ("balanced_accuracy", "mcc", "kappa")
+    if holds(facts, "ranked"):
         shown += ("roc_auc", "ap", "best_f1") if two else ("macro(roc_auc)", "macro(ap)")
-        shown += ("topk@5",) if not facts["several"] and len(facts["classes"]) > 5 else ()
-    if "probability" in facts:
-        shown += () if facts["several"] else ("log_loss", "brier", "ece")
+        shown += ("topk@5",) if not many and classes > 5 else ()
+    if holds(facts, "probability"):
+        shown += () if many else ("log_loss", "brier", "ece")
     return shown
 
 
@@ -43,9 +42,6 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     join=join,
-    measure=measure,
-    measure_part=measure_part,
-    by_class=BY_CLASS,
     metrics=(*AGREEMENT, *HARD, *AVERAGES, *RANKED, *CALIBRATION),
     defaults=("accuracy", *_AVERAGED, "balanced_accuracy", "mcc", "kappa"),
     defaults_for=defaults_for,

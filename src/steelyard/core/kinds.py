@@ -1,0 +1,78 @@
+"""Kinds of units: where many units are alike, they are counted by kind, in a matrix, and not listed.
+
+Kinds are numbered by the cells of the matrix. What has a row per kind is made when something asks for it: the plain
+score often needs the matrix alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from steelyard.core.block import CellsBlock, shape_of
+from steelyard.core.facts import Facts
+from steelyard.core.units import Array, Units
+from steelyard.core.weights import Entries, Floats, Weights
+
+KINDS_FROM = 10_000  # units; below, each is listed
+
+
+class KindUnits(Units):
+    """The cells of a matrix that hold units, with their numbers as copies."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.__dict__["matrix"] = matrix
+
+    @cached_property
+    def ids(self) -> Array:
+        """The numbers of the cells."""
+        return np.flatnonzero(self.__dict__["matrix"].ravel())
+
+    @cached_property
+    def copies(self) -> Array:
+        """How many units there are of each kind."""
+        copies: Array = self.__dict__["matrix"].ravel()[self.ids]
+        return copies
+
+    @property
+    def alike(self) -> bool:
+        """They are."""
+        return True
+
+    @cached_property
+    def count(self) -> int:
+        """How many units there are."""
+        return int(self.__dict__["matrix"].sum())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Units, (self.ids, None, self.copies))
+
+
+class KindCells(CellsBlock):
+    """Cells of kinds. `make` gives the entries, and `all_units` the plain totals, from the matrix."""
+
+    kind: ClassVar[str] = "cells"
+
+    def __init__(
+        self, axes: tuple[str | int, ...], make: Callable[[], Entries], all_units: Callable[[], Floats]
+    ) -> None:
+        self.__dict__.update(axes=axes, make=make, all_units=all_units)
+
+    @cached_property
+    def entries(self) -> Entries:
+        """One or more for each kind."""
+        entries: Entries = self.__dict__["make"]()
+        return entries
+
+    def total(self, weights: Weights, facts: Facts) -> Floats:
+        """Weighted counts: (rows, *axes)."""
+        if not weights.whole:
+            return super().total(weights, facts)
+        counts: Floats = self.__dict__["all_units"]()
+        return counts.reshape(-1, *shape_of(self.axes, facts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (CellsBlock, (self.axes, self.entries))
