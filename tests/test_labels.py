@@ -562,6 +562,14 @@ def test_listed_rows_become_the_kinds_that_counting_gives() -> None:
             np.testing.assert_array_equal(kinds.totals(plan).of(metric), counted.totals(plan).of(metric))
 
 
+def test_counted_rows_are_listed_only_where_something_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, predicted = drawn(KINDS_FROM, 5, seed=8)
+    with monkeypatch.context() as patched:
+        patched.setattr(LabelPairs, "listed", None)
+        report = sy.evaluate("labels", {"label": truth}, {"label": predicted}, draws=100)
+    assert len(report.units().values["accuracy"]) == KINDS_FROM
+
+
 def test_a_row_without_a_prediction_is_of_no_kind() -> None:
     ids, labels = np.arange(KINDS_FROM), np.arange(KINDS_FROM) % 3
     truth, predicted = {"id": ids, "label": labels}, {"id": ids[1:], "label": labels[1:]}

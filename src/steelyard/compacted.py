@@ -90,6 +90,7 @@ class Compacted:
         return state_report(
             kind, asked, metrics, whole, counted, self.coverage, Sources(sides[0], sides[1]), self.notes,
             listed=None if self.state.units.alike else lambda: (self.state, slices),
+            kept=self.state,
         )  # fmt: skip
 
 

@@ -55,10 +55,11 @@ def state_report(
     sources: Sources,
     notes: Sequence[str] = (),
     listed: Listed | None = None,
+    kept: State | None = None,
 ) -> Report:
     """The report of states, in all and by slice. `request` is as it was applied.
 
-    `listed` gives the same states with every unit a row, where units are counted.
+    `listed` gives the same states with every unit a row, where units are counted; `kept` is the whole so, for evidence.
     """
 
     def each(name: Slice, value: Slice) -> Callable[[], State] | None:
@@ -76,7 +77,7 @@ def state_report(
         coverage=coverage,
         sources=sources,
         notes=(*notes, *notes_of(task, state, request, every)),
-        evidence=Live(task, None, listed()[0] if listed is not None and state.units.alike else state, tuple(chosen)),
+        evidence=Live(task, None, state if kept is None else kept, tuple(chosen)),
     )
 
 
