@@ -40,9 +40,9 @@ def _plain(text: str) -> str:
     "Spell each class in one way.",
 )  # fmt: skip
 def spelt_apart(data: Data) -> Found | None:
-    """Labels of both sides that are one to a reader."""
+    """Labels of both sides that are one to a reader. Whole numbers are spelt in one way."""
     sides = _labels(data)
-    if sides is None:
+    if sides is None or all(side["label"].dtype.kind == "i" for side in (data.pairs.truth, data.pairs.prediction)):
         return None
     names = Counter(sides[0]) + Counter(sides[1])
     groups: dict[str, set[str]] = {}
@@ -131,12 +131,11 @@ def exchanged(data: Data) -> Found | None:
     if sides is None or len(sides[0]) < FEW:
         return None
     right, given = sides
-    plain, cells = _share(right, given), Counter(zip(given, right, strict=True))
-    classes = len(set(right))
+    plain, classes = _share(right, given), len(set(right))
     if plain > 0.4 or classes < 2 or classes > 100 or len(set(given)) < 2:
         return None
     taken: dict[str, str] = {}
-    for (said, meant), _ in cells.most_common():
+    for (said, meant), _ in Counter(zip(given, right, strict=True)).most_common():
         if said not in taken and meant not in taken.values():
             taken[said] = meant
     share = _share(right, [taken.get(text, "") for text in given])
@@ -190,6 +189,8 @@ def _scores(data: Data) -> list[tuple[str, Array, Array]]:
     pairs = data.pairs
     rows, places = data.kept
     if pairs is None or "label" not in pairs.truth or len(rows) < FEW:
+        return []
+    if not any(column.partition(":")[0] in ("score", "probability") for column in pairs.prediction.columns):
         return []
     truth = np.array([str(v).strip() for v in pairs.truth["label"][rows].tolist()], dtype=object)
     classes = sorted(set(truth.tolist()), key=lambda t: (0, int(t), t) if t.isdigit() and len(t) < 18 else (1, 0, t))
