@@ -208,7 +208,7 @@ def test_report_and_command_line(steelyard: Callable[..., Any], tmp_path: Path) 
     assert "Did you mean 'pycocotools'?" in wrong.stderr
     other = steelyard("evaluate", "weights", "t.csv", "p.csv", "--explain", "pycocotools")
     assert other.returncode == 2
-    assert "Task 'boxes' has" in other.stderr
+    assert "Tasks that have: boxes" in other.stderr
 
 
 def test_every_difference_says_why() -> None:

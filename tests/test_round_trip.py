@@ -24,6 +24,7 @@ from test_view import Server, run_id
 
 import steelyard as sy
 from steelyard.cli.main import cli
+from steelyard.core import registry
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
@@ -298,11 +299,13 @@ def test_forms_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import metadata
 
     point = metadata.EntryPoint("report.shout", "json:dumps", "steelyard.renderers")
-    monkeypatch.setattr(metadata, "entry_points", lambda group: [point] if group == "steelyard.renderers" else [])
     report = kinds()["report"]
+    registry.brought.cache_clear()
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [point] if group == "steelyard.renderers" else [])
     with pytest.raises(TypeError, match="not JSON serializable"):
         report.render("shout")
     with pytest.raises(sy.InputError, match=r"a report has no form 'latex'.*text, markdown, html, shout, json"):
         report.render("latex")
     with pytest.raises(sy.InputError, match="a gate has no form 'figures'"):
         sy.gate(report, "mae > 1").write_figures("nowhere")
+    registry.brought.cache_clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
@@ -15,9 +15,11 @@ from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of
 from steelyard.engine.threads import use_threads
 from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison, Lineup
-from steelyard.results.gate import Gate
 from steelyard.results.report import Report
-from steelyard.results.vlm import VlmScore
+
+if TYPE_CHECKING:
+    from steelyard.results.gate import Gate
+    from steelyard.results.vlm import VlmScore
 
 __all__ = ["compare", "compare_all", "draw", "evaluate", "metrics", "read", "use_threads"]
 

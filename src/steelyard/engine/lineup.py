@@ -13,7 +13,7 @@ from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.compare import compare, judged_together
-from steelyard.engine.evidence import LivePair
+from steelyard.engine.compared import LivePair
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured

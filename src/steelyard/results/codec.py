@@ -50,9 +50,10 @@ def decode(data: Any, source: str = "result") -> Any:
         if data.get("details") is None:
             return result
         kept = form_of(Details).decode(data["details"], at.key("details"))
-        return with_stored(result, kept)
     except RecursionError:
         raise at.error("the JSON is nested too deeply") from None
+    try:
+        return with_stored(result, kept)
     except ValueError as error:
         raise at.error(f"'details' is broken: {error}") from None
 

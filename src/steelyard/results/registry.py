@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from steelyard.core import registry
 from steelyard.core.errors import InputError
 
 GROUP = "steelyard.renderers"
@@ -44,10 +45,10 @@ def renderer(kind: str, form: str) -> Callable[..., Any]:
     name = f"{kind}.{form}"
     if name in RENDERERS or form in EVERY:
         return load(RENDERERS.get(name) or EVERY[form])
-    others = _others()
-    if name in others:
-        return others[name]()
-    known = [one.partition(".") for one in (*RENDERERS, *others)]
+    if name in registry.brought(GROUP):
+        made: Any = registry.load(GROUP, name, object, "form")
+        return made  # type: ignore[no-any-return]
+    known = [one.partition(".") for one in (*RENDERERS, *registry.brought(GROUP))]
     forms = [name for owner, _, name in known if owner == kind and name != "figures"]
     raise InputError(f"a {kind} has no form '{form}'", remedy=f"It has: {', '.join([*forms, 'json'])}.")
 
@@ -57,10 +58,3 @@ def load(place: str) -> Callable[..., Any]:
     module, _, name = place.partition(":")
     made: Callable[..., Any] = getattr(import_module(module), name)
     return made
-
-
-def _others() -> dict[str, Callable[[], Callable[..., Any]]]:
-    """What other packages add."""
-    from importlib.metadata import entry_points
-
-    return {point.name: point.load for point in entry_points(group=GROUP)}
