@@ -174,7 +174,7 @@ def _joined(files: Sequence[File], parts: Sequence[trackrows.Rows], source: str,
     empty = any(not len(part) for part in parts)
     columns: dict[str, Array] = {"sequence": np.repeat(as_object([file.sequence for file in files]), lengths)}
     for key in keys:
-        columns[key] = _column(key, [part.columns.get(key) for part in parts], empty)
+        columns[key] = _column(key, [part.columns.pop(key, None) for part in parts], empty)
     if side == "truth":
         given = [file.facts.get("seqlength") or part.frames for file, part in zip(files, parts, strict=True)]
         if any(given):

@@ -33,7 +33,7 @@ class Rows:
     """Columns of one sequence, the line of each row, and how many frames it has where the file says so."""
 
     source: str
-    columns: Mapping[str, Array]
+    columns: dict[str, Array]
     lines: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     frames: int = 0
 
@@ -94,9 +94,9 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
     refuse(track != values[1], "track {} is not a whole number", 1, "Give every object a whole number.")
     columns: dict[str, Array] = {"frame": frame + (1 - first), "track": track}
     for place, name in enumerate(MOT_COLUMNS[2:6], start=2):
-        columns[name] = values[place]
+        columns[name] = values[place].copy()  # not a view of all of them
     if few >= 7 and reading.side == "truth":
-        flag = values[6]
+        flag = values[6].copy()
         refuse(
             (flag > 0) & (flag < 1), "column 7 of the truth is a flag (0 or not), not a score: {}", 6,
             "Write 1 for rows that are scored.",
@@ -105,13 +105,13 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
         columns["flag"] = flag
     elif few >= 7:
         refuse(np.isnan(values[6]), "{} where a score is needed", 6, "Write 1 where there is none.")
-        columns["score"] = values[6]
+        columns["score"] = values[6].copy()
     if few >= 8:
         label = values[7]
         refuse(~(label == np.floor(label)), "class {} is not a whole number", 7, "Column 8 is the class.")
         if reading.side == "truth" or (label > 0).any():
             columns["label"] = label.astype(np.int64)
-    return _tracked(Rows(source, columns, lines), track, reading)
+    return _tracked(Rows(source, columns, lines.copy()), track, reading)
 
 
 def _tracked(rows: Rows, track: Array, reading: Reading) -> Rows:

@@ -62,8 +62,14 @@ def _motmetrics(pairs: TrackPairs, work: Work) -> Explanation:
         (
             "It takes nothing out before scoring: these numbers are of the rows that are left here.",
             "IoU below 0.5 counts as no pair, as here.",
+            *_summed(pairs),
         ),
     )  # fmt: skip
+
+
+def _summed(pairs: TrackPairs) -> tuple[str, ...]:
+    """What a reader must know of the numbers where there are several classes."""
+    return ("Counts of all classes are summed here: mota(over=det).",) if pairs.facts.size("class") > 1 else ()
 
 
 def _at_least(pairs: TrackPairs, work: Work, ours: Tracked) -> float:
@@ -83,5 +89,6 @@ def _trackeval(pairs: TrackPairs, work: Work) -> Explanation:
         (
             "Undefined numbers are printed as 0, and LocA without a match as 1.",
             "Frames of a sequence that is empty on one side are not counted, so FP per frame is higher there.",
+            *_summed(pairs),
         ),
     )  # fmt: skip
