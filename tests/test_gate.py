@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from steelyard.engine.differences import by_draws, by_intervals, standard_error
 from steelyard.gating.rules import parse_rule
 from steelyard.metrics import catalogue
 from steelyard.results.read import read_result
+from steelyard.results.score import Score
 
 SAMPLES = Path(sy.__file__).parent / "samples"
 WEIGHTS = SAMPLES / "weights"
@@ -217,7 +219,9 @@ def test_unpaired_numbers_by_hand() -> None:
     assert verdict.p == pytest.approx(2 * scipy.stats.norm.sf(7 / math.sqrt(13)), rel=1e-4)
     reach = scipy.stats.norm.ppf(0.975) * math.sqrt(13)
     assert verdict.difference_interval == pytest.approx((7 - reach, 7 + reach), abs=1e-3)
-    assert standard_error((16.08, 23.92), 0.95) == pytest.approx(2.0, rel=1e-4)
+    known = Score("mae", "MAE", 20.0, (16.08, 23.92))
+    assert standard_error(known, 0.95) == pytest.approx(2.0, rel=1e-4)
+    assert standard_error(replace(known, se=1.5), 0.95) == 1.5
     assert math.isnan(by_intervals(1.0, (math.nan, 1.0), 0.95).p)
     assert by_intervals(0.0, (0.0, 0.0), 0.95).p == 1
 
@@ -240,7 +244,7 @@ def test_slices() -> None:
     base = sy.evaluate(
         "weights", WEIGHTS / "truth.csv", WEIGHTS / "model_a.csv", "mae", by=["cuisine"], save_draws=True
     )
-    found = sy.gate(report, ["mae[cuisine=home] > 30", "mae[cuisine=*] > baseline"], baseline=base)
+    found = sy.gate(report, ["mae[cuisine=home] > 30", "mae[cuisine=*] > baseline + 3"], baseline=base)
     assert [v.where for v in found.verdicts] == [
         "cuisine=home",
         "cuisine=canteen",
@@ -270,7 +274,7 @@ def drawn_weights(n: int, seed: int = 3) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def test_saved_draws_are_those_that_compare_draws() -> None:
-    """From 1,000 units on `compare` takes the percentiles of the paired draws: the gate must find the same."""
+    """The gate's interval is Student's, with the spread of the paired draws; `compare` may add a tenth to the spread."""
     truth, a, b = drawn_weights(1200)
     metrics = ["mae", "rmse", "r2", "within@10"]
     comparison = sy.compare("weights", truth, a, b, metrics)
@@ -279,7 +283,13 @@ def test_saved_draws_are_those_that_compare_draws() -> None:
     for verdict in found.verdicts:
         difference = comparison[verdict.metric]
         assert verdict.difference == pytest.approx(difference.difference, rel=1e-12)
-        assert verdict.difference_interval == pytest.approx(difference.interval, rel=1e-9)
+        first, second = (sy.evaluate("weights", truth, p, verdict.metric, save_draws=True) for p in (a, b))
+        first, second = first[verdict.metric], second[verdict.metric]
+        spread = np.std(second.draws - first.draws, ddof=1)
+        reach = scipy.stats.t.ppf(0.975, min(first.df, second.df)) * spread
+        expected = (difference.difference - reach, difference.difference + reach)
+        assert verdict.difference_interval == pytest.approx(expected, rel=1e-9)
+        assert spread * (1 - 1e-9) <= difference.se <= 1.1 * spread * (1 + 1e-9)
         assert verdict.method == "paired draws"
 
 
@@ -293,7 +303,9 @@ def test_labels_counted_by_kind_are_drawn_by_unit() -> None:
     comparison = sy.compare("labels", truth, first, second, ["accuracy", "macro(f1)"])
     base, after = (evaluated("labels", truth, p, ["accuracy", "macro(f1)"]) for p in (first, second))
     for verdict in sy.gate(after, ["accuracy < baseline", "macro(f1) < baseline"], baseline=base).verdicts:
-        assert verdict.difference_interval == pytest.approx(comparison[verdict.metric].interval, rel=1e-9)
+        low, high = verdict.difference_interval
+        spread = (high - low) / 2 / scipy.stats.t.ppf(0.975, min(r[verdict.metric].df for r in (base, after)))
+        assert spread * (1 - 1e-9) <= comparison[verdict.metric].se <= 1.1 * spread * (1 + 1e-9)
     plain = sy.evaluate("labels", truth, second, ["accuracy", "macro(f1)"])
     assert {spec: s.interval for spec, s in plain.scores.items()} == {
         spec: s.interval for spec, s in after.scores.items()

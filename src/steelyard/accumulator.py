@@ -63,7 +63,7 @@ class Accumulator:
     sampler that repeats units to fill its last batch).
     """
 
-    @takes_settings("explain")
+    @takes_settings("explain", "adjust", "margin")
     def __init__(self, task: str, *, unlike: str = "error", **settings: Unpack[Settings]) -> None:
         self.task = catalogue.find_task(task)
         if unlike not in UNLIKE:

@@ -10,6 +10,7 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.metric import Metric
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
+from steelyard.engine.margins import margins_of
 from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of
 from steelyard.engine.threads import use_threads
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["compare", "compare_all", "draw", "evaluate", "metrics", "read", "use_threads"]
 
 
-@takes_settings()
+@takes_settings("adjust", "margin")
 def evaluate(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, **settings: Unpack[Settings]
 ) -> Report:
@@ -78,8 +79,10 @@ def compare_all(
 ) -> Lineup:
     """Compare two models or more on the same truth: each with the first, which is the one to beat.
 
-    The settings are those of `evaluate`. `by` compares in slices too. p-values are corrected (Holm) for all metrics and
-    models shown, and in slices, metric by metric, for all slices and models.
+    The settings are those of `evaluate`. `by` compares in slices too. p-values are corrected for all metrics and
+    models shown, and in slices, metric by metric, for all slices and models: together by `adjust="max-t"`, or by
+    "holm", "fdr" (a screening) or "none". `margin` says how much a metric may lose: {"map": 0.005}, or {"mae": "2%"}
+    of A's value.
     """
     from steelyard.engine.lineup import lineup
 
@@ -90,6 +93,7 @@ def compare_all(
         raise InputError("a comparison needs two predictions or more", remedy="Name the one to beat first.")
     models = [measure_sides(kind, request, truth, one) for one in predictions]
     chosen = expanded(kind, chosen, metrics is None, State.unified([m.state for m in models])[0])
+    margins_of(request.margin, chosen)
     return lineup(kind, chosen, request, models, [findings(model, task) for model in models])
 
 
@@ -128,7 +132,7 @@ def draw(
     return scene_svg(kind.scene(pairs, place[str(unit)], chosen))
 
 
-@takes_settings("by", "explain", "confidence", "draws", "seed", "save_draws")
+@takes_settings("by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin")
 def measure(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, **settings: Unpack[Settings]
 ) -> Measured:

@@ -12,10 +12,12 @@ from steelyard.cli.options import (
     given_options,
     parse_confidence,
     parse_mapping,
+    parse_margins,
     put_out,
     shared_options,
 )
 from steelyard.core.errors import InputError
+from steelyard.core.request import ADJUSTMENTS
 
 
 @click.command(cls=TaskCommand)
@@ -27,6 +29,14 @@ from steelyard.core.errors import InputError
     "--by", multiple=True, metavar="COLUMN",
     help="Compare in slices too, by a column; several joined by commas are crossed. May be given several times.",
 )  # fmt: skip
+@click.option(
+    "--adjust", type=click.Choice(ADJUSTMENTS), default="max-t", show_default=True,
+    help="How p-values are corrected for all that is tested: together, by Holm, by false discovery rate, or not.",
+)  # fmt: skip
+@click.option(
+    "--margin", multiple=True, metavar="SPEC=SIZE",
+    help="How much a metric may lose, such as map=0.005 or mae=2%: is B at least not worse? May be repeated.",
+)  # fmt: skip
 @shared_options
 def compare(
     task: str,
@@ -34,6 +44,8 @@ def compare(
     a: str,
     b: tuple[str, ...],
     by: tuple[str, ...],
+    adjust: str,
+    margin: tuple[str, ...],
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -54,6 +66,7 @@ def compare(
     \b
     steelyard compare weights truth.csv old.csv new.csv -m mae
     steelyard compare weights truth.csv old.csv new.csv newer.csv --by food --html compared.html
+    steelyard compare weights truth.csv old.csv new.csv -m mae --margin mae=2%
     """
     check_outputs(output)
     level = parse_confidence(confidence)
@@ -72,5 +85,7 @@ def compare(
         extra=extra,
         columns=parse_mapping(mapping),
         options=given_options(),
+        adjust=adjust,
+        margin=parse_margins(margin),
     )
     put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures)

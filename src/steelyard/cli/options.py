@@ -160,6 +160,19 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
     return mapping
 
 
+def parse_margins(pairs: Sequence[str]) -> dict[str, str]:
+    """SPEC=SIZE pairs as a mapping; a spec may hold a = inside its brackets."""
+    margins: dict[str, str] = {}
+    for pair in pairs:
+        spec, equals, size = pair.rpartition("=")
+        if not (spec and equals and size):
+            raise InputError(f"--margin '{pair}' is not SPEC=SIZE", remedy="Example: --margin map=0.005.")
+        if spec in margins:
+            raise InputError(f"--margin names '{spec}' twice", remedy="Give each metric once.")
+        margins[spec] = size
+    return margins
+
+
 def check_outputs(outputs: Sequence[str]) -> None:
     """Refuse a file whose format is not known before any work is done."""
     for output in outputs:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.stats import Array, Stats
-from steelyard.core.weights import Floats, LeaveOneOut, Plain, Weights
+from steelyard.core.weights import Floats, Plain, Role, Weights
 
 Arrays = tuple[Array, ...]
 
@@ -31,7 +31,7 @@ def kind_of(weights: Weights | None) -> str:
     """Under which weights something is asked: "plain", "left out" (the jackknife) or "draws"."""
     if weights is None or isinstance(weights, Plain):
         return "plain"
-    return "left out" if isinstance(weights, LeaveOneOut) else "draws"
+    return "left out" if weights.role is Role.JACKKNIFE else "draws"
 
 
 class Elsewhere(ABC):
@@ -67,6 +67,8 @@ class Answered(Elsewhere):
 
 class Rows(Weights):
     """Weights that are at hand as one block."""
+
+    role = Role.DRAWS
 
     def __init__(self, block: Floats) -> None:
         self.block = block

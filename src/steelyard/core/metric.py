@@ -31,7 +31,6 @@ class Metric(ABC):
     at: ClassVar[str | None] = None
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
-    leans: ClassVar[bool] = False  # whether draws lie to one side of the value, as those of a maximum do
     few: ClassVar[str] = ""  # "t": of few units the interval is the jackknife's with Student's t, and p is exact
     total: ClassVar[bool] = False  # whether it is a count over all units, which grows with the weights: no interval
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
@@ -43,6 +42,14 @@ class Metric(ABC):
     @abstractmethod
     def reduce(self, *totals: Any, **none: Any) -> Floats:
         """The value for each row of weights, from totals; nan where undefined."""
+
+    def parts(self, *totals: Any, **none: Any) -> tuple[Floats, Floats] | None:
+        """For a plain mean of one proportion or more (of classes, say): what counts in each, and of how much.
+
+        Both are of shape (rows, parts). A part of nothing is left out of the mean. The interval is then made from
+        the proportions.
+        """
+        return None
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
 from steelyard.core.frozen import frozen
 from steelyard.core.units import Units
-from steelyard.core.weights import EachUnit, LeaveOneOut, Plain, Role, Weights
+from steelyard.core.weights import Array, EachUnit, Floats, LeaveGroupOut, LeaveOneOut, Plain, Role, Weights
+
+MOST_LEFT_OUT = 1000  # rows of a jackknife; more units are left out in so many groups, by their ids
 
 
 @frozen
@@ -33,13 +37,30 @@ class Plan:
         if self.role is Role.UNITS:
             return EachUnit(len(units))
         if self.role is Role.JACKKNIFE:
-            return LeaveOneOut(np.asarray(units.plain, dtype=np.float64))
+            return _left_out(units)
         if self.role is Role.DRAWS:
             keys = unit_keys(units.ids)
             return BootstrapDraws(keys, units.own, self.seed, self.rows, units.copies, first=self.first)
         half = len(units) // 2  # both models' units, stacked
         swaps = SwapDraws(unit_keys(units.ids[:half]), units.own[:half], self.seed, self.rows, other=self.second)
         return swaps if self.role is Role.SWAP else ObservedSwap(swaps)
+
+
+def _left_out(units: Units) -> Weights:
+    plain = np.asarray(units.plain, dtype=np.float64)
+    if units.copies is not None:
+        return LeaveOneOut(plain, units.own)
+    return leave_groups_out(plain, lambda: unit_keys(units.ids))
+
+
+def leave_groups_out(base: Floats, keys: Callable[[], Array]) -> Weights:
+    """Each unit left out, or where they are many, each of a thousand groups that the units' keys give."""
+    if len(base) <= MOST_LEFT_OUT:
+        return LeaveOneOut(base)
+    group = np.where(base > 0, (keys() % np.uint64(MOST_LEFT_OUT)).astype(np.int64), -1)
+    used, place = np.unique(group, return_inverse=True)
+    first = int(used[0] < 0)  # units without a weight
+    return LeaveGroupOut(base, (place - first).astype(np.int32), len(used) - first)
 
 
 POINT = Plan(Role.POINT)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, field, fields, replace
 from numbers import Integral, Real
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
@@ -15,6 +15,8 @@ from steelyard.core.plan import Plan
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Role
 
+Adjust = Literal["max-t", "holm", "fdr", "none"]
+ADJUSTMENTS: tuple[Adjust, ...] = ("max-t", "holm", "fdr", "none")
 By = Sequence[str | Sequence[str]]
 Metrics = Sequence[str | Metric] | str | Metric | None
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,6 +35,8 @@ class Settings(TypedDict, total=False):
     draws: int
     seed: int
     save_draws: bool
+    adjust: str
+    margin: Mapping[str, Any] | None
 
 
 @frozen
@@ -43,7 +47,9 @@ class Request:
     to do with truth that has no prediction ("error", "worst" or "skip") and `extra` with predictions without truth
     ("error" or "skip"); None is the task's custom. `columns` renames the data's columns, `options` are the task's own,
     `explain` names other tools whose numbers the report explains. `confidence` None makes no intervals; `draws` and
-    `seed` are of the bootstrap, and `save_draws` keeps every score under its draws.
+    `seed` are of the bootstrap, and `save_draws` keeps every score under its draws. For comparisons, `adjust` says how
+    p-values are corrected ("max-t", "holm", "fdr" or "none"), and `margin` how much a metric may lose: {"map": 0.005},
+    or {"mae": "2%"} of the first model's value.
     """
 
     task: str
@@ -58,6 +64,8 @@ class Request:
     draws: int = 1000
     seed: int = 0
     save_draws: bool = False
+    adjust: Adjust = "max-t"
+    margin: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
@@ -74,6 +82,7 @@ class Request:
             columns=_mapping(given.pop("columns", None), "columns", "{'weight': 'grams'}"),
             options=_mapping(given.pop("options", None), "options", "{'angle': 'radians'}"),
             explain=_words(given.pop("explain", ())),
+            margin=_mapping(given.pop("margin", None), "margins", "{'map': 0.005}"),
         )
         request = replace(request, **given)
         request.check()
@@ -102,6 +111,8 @@ class Request:
             )
         if self.save_draws and self.confidence is None:
             raise InputError("without intervals there are no draws to save", remedy="Leave --ci out, or --save-draws.")
+        if self.adjust not in ADJUSTMENTS:
+            raise InputError(f"'{self.adjust}' is no correction", remedy=f"Choose one of: {', '.join(ADJUSTMENTS)}.")
         if self.seed < 0:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
         if self.seed >= 1 << 63:
@@ -118,7 +129,17 @@ class Request:
 
     def measuring(self) -> Request:
         """What must be equal in states that are merged: all that decides what is measured."""
-        return replace(self, metrics=None, explain=(), confidence=None, draws=0, seed=0, save_draws=False)
+        return replace(
+            self,
+            metrics=None,
+            explain=(),
+            confidence=None,
+            draws=0,
+            seed=0,
+            save_draws=False,
+            adjust="max-t",
+            margin={},
+        )
 
 
 def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
@@ -157,7 +178,9 @@ def takes_settings(*left_out: str) -> Callable[[F], F]:
 
     def shown(name: str) -> inspect.Parameter:
         default = defaults[name].default
-        value = {"columns": None, "options": None}.get(name, default) if default is not MISSING else None
+        value = (
+            {"columns": None, "options": None, "margin": None}.get(name, default) if default is not MISSING else None
+        )
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
 
     def decorate(function: F) -> F:

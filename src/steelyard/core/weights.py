@@ -207,25 +207,83 @@ class GivenRows(Weights):
 
 
 class LeaveOneOut(Weights):
-    """One row per unit, with that unit left out: the jackknife."""
+    """One row per unit, with that unit left out: the jackknife.
+
+    Where a row of units stands for several alike ones, `one` is the weight of one of them, which is left out.
+    """
 
     role = Role.JACKKNIFE
 
-    def __init__(self, base: Floats) -> None:
-        self.base = base
+    def __init__(self, base: Floats, one: Floats | None = None) -> None:
+        self.base, self.one = base, base if one is None else one
         self.rows = self.units = base.shape[0]
 
     def __matmul__(self, column: Array) -> Floats:
-        weighted: Floats = column * (self.base if column.ndim == 1 else self.base[:, np.newaxis])
-        return np.asarray(weighted.sum(axis=0) - weighted)
+        wide = (slice(None),) + (np.newaxis,) * (column.ndim - 1)
+        weighted: Floats = column * self.base[wide]
+        return np.asarray(weighted.sum(axis=0) - (weighted if self.one is self.base else column * self.one[wide]))
 
     def blocks(self) -> Iterator[Floats]:
-        """Give the base weights with one unit at a time set to zero."""
+        """Give the base weights with one unit at a time left out."""
         step = self._rows_a_block()
         for start in range(0, self.units, step):
             stop = min(start + step, self.units)
             block = np.repeat(self.base[np.newaxis], stop - start, axis=0)
-            block[np.arange(stop - start), np.arange(start, stop)] = 0.0
+            block[np.arange(stop - start), np.arange(start, stop)] -= self.one[start:stop]
+            yield block
+
+
+class LeaveGroupOut(Weights):
+    """One row per group of units, with that group left out: the jackknife of many units.
+
+    `group` is the group of each unit; a unit in group -1 is never left out.
+    """
+
+    role = Role.JACKKNIFE
+
+    def __init__(self, base: Floats, group: Array, rows: int) -> None:
+        self.base, self.group, self.rows = base, group, rows
+        self.units = base.shape[0]
+
+    def __matmul__(self, column: Array) -> Floats:
+        flat = column.reshape(len(column), -1) * self.base[:, np.newaxis]
+        inside = self.group >= 0
+        group, flat_inside = self.group[inside], flat[inside]
+        sums = [np.bincount(group, weights=values, minlength=self.rows) for values in flat_inside.T]
+        left = flat.sum(axis=0) - np.stack(sums, axis=1) if sums else np.zeros((self.rows, 0))
+        return np.asarray(left.reshape((self.rows, *column.shape[1:])))
+
+    def scatter(self, entries: Entries) -> Floats:
+        """All entries, less those of each group."""
+        value = entries.times(self.base)
+        group = self.group[entries.owner]
+        inside = group >= 0
+        place = group[inside].astype(np.int64) * entries.size + entries.code[inside]
+        lost = np.bincount(place, weights=value[inside], minlength=self.rows * entries.size)
+        every = np.bincount(entries.code, weights=value, minlength=entries.size)
+        return np.asarray(every - lost.reshape(self.rows, entries.size))
+
+    def blocks(self) -> Iterator[Floats]:
+        """Give the base weights with one group at a time set to zero."""
+        step = self._rows_a_block()
+        for start in range(0, self.rows, step):
+            rows = np.arange(start, min(start + step, self.rows))
+            yield np.where(self.group == rows[:, np.newaxis], 0.0, self.base)
+
+    def counts(self) -> Iterator[Counts] | None:
+        """Give the rows as bytes, where units weigh 1."""
+        if not (self.base == 1).all():
+            return None
+        return self._counted()
+
+    def _counted(self) -> Iterator[Counts]:
+        step = max(1, self._rows_a_block() // 8)  # groups of 32 rows, a byte each
+        for start in range(0, self.rows, 32 * step):
+            stop = min(start + 32 * step, self.rows)
+            block = np.ones(((stop - start + 31) // 32, self.units, 32), dtype=np.uint8)
+            units = np.flatnonzero((self.group >= start) & (self.group < stop))
+            row = self.group[units] - start
+            block[row // 32, units, row % 32] = 0
             yield block
 
     def present(self) -> Weights:

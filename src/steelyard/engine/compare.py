@@ -1,43 +1,41 @@
 """Two models on the same units: the difference, how sure it is, and whether chance could have made it.
 
-The interval is a paired bootstrap: both models are weighed with the same draws. The p-value is a paired randomisation
-over units: each unit's two results are swapped or not by a coin, and p is the share of such worlds with a difference
-at least as large. Of few units, where a metric says so, all such worlds are walked. Holm's correction holds the chance
-of any false claim over all metrics shown.
+The interval rests on the paired bootstrap and jackknife: both models are weighed alike. The p-value is a paired
+randomisation over units: each unit's two results are swapped or not by a coin, and p is the share of such worlds with a
+difference at least as large. `families` corrects it for all that is shown together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+import math
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.plan import JACKKNIFE, POINT, Plan
+from steelyard.core.plan import POINT, Plan
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.weights import EverySwap, Floats, Role
-from steelyard.engine.intervals import (
-    BCA_BELOW,
-    FEW_UNITS,
-    bca_interval,
-    centred_interval,
-    percentile_interval,
-    t_interval,
-)
-from steelyard.engine.score import announce, score
-from steelyard.results.score import Difference
+from steelyard.engine.families import Found, exact_p, p_value
+from steelyard.engine.intervals import FEW_UNITS, LINE, Estimate, Interval, Sample, by_jackknife, of_difference
+from steelyard.engine.margins import Margin, margin_verdict, margins_of
+from steelyard.engine.planning import showable
+from steelyard.engine.score import announce, left_out_totals, remarks, sample_of, score
+from steelyard.results.score import Difference, Direction
 
-NO_DIFFERENCE = "no difference shown"
+
 MOST_LISTED = 12  # units of which all swaps are walked
-G = TypeVar("G", bound=Hashable)
 
 
-def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> dict[str, Difference]:
-    """B against A, metric by metric. Both must list their units, the same ones."""
+def compare(a: State, b: State, metrics: Sequence[Metric], request: Request, *, same: bool = False) -> dict[str, Found]:
+    """B against A, metric by metric, not judged yet. Both must list their units, the same ones.
+
+    `same` says that the two predictions are one: then no difference is a fact, and not a finding.
+    """
     a, b = State.unified([a, b])
     if len(a) != len(b) or (a.units.ids != b.units.ids).any() or (a.units.own != b.units.own).any():
         raise InputError("the two predictions were not scored on the same units", remedy="Use the same truth for both.")
@@ -50,7 +48,8 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> 
     scores = [score(side, metrics, request, drawn_weights) for side in (a, b)]
 
     drawn = [Totals(side, drawn_weights) for side in (a, b)]
-    left_out = [side.totals(JACKKNIFE) for side in (a, b)]
+    left_out = [totals_left for side in (a, b) if (totals_left := left_out_totals(side)) is not None]
+    sample = sample_of(a.units)
     swaps = [stacked.totals(Plan(Role.SWAP, request.seed, 0, request.draws, second)) for second in (False, True)]
     observed = [stacked.totals(Plan(Role.OBSERVED, request.seed, 0, request.draws, second)) for second in (False, True)]
     listed = any(metric.few == "t" for metric in metrics) and a.units.count <= MOST_LISTED
@@ -63,58 +62,92 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request) -> 
             announce(swap.weights, both)
 
     confidence = 0.95 if request.confidence is None else request.confidence
-    found: list[Difference] = []
+    margins = margins_of({spec: m for spec, m in request.margin.items() if spec in set(map(str, metrics))}, metrics)
+    found: dict[str, Found] = {}
     for metric, value_a, value_b in zip(metrics, *values, strict=True):
         spec = str(metric)
         value = float(_goodness(metric, np.array([value_b]))[0] - _goodness(metric, np.array([value_a]))[0])
-        interval, p = None, float("nan")
+        estimate, worlds, size, p, method = Estimate(), None, math.nan, math.nan, ""
         if not np.isnan(value) and len(a) > 1:
-            draws = _difference(metric, drawn)
-            few = metric.few == "t" and a.units.count < FEW_UNITS
-            if metric.total:
-                interval = None
-            elif few:
-                interval = t_interval(value, _difference(metric, left_out)[a.units.counted > 0], confidence)
-            elif metric.leans:
-                interval = centred_interval(draws, value, confidence)
-            elif len(a) < BCA_BELOW:
-                interval = bca_interval(draws, value, _difference(metric, left_out), confidence)
-            else:
-                interval = percentile_interval(draws, confidence)
+            left = _difference(metric, left_out) if len(left_out) == 2 else None
+            few = metric.few == "t" and a.units.count < FEW_UNITS and left is not None
+            if few and left is not None:
+                estimate = by_jackknife(value, left[a.units.counted > 0], LINE, confidence)
+            elif not metric.total:
+                estimate = of_difference(value, _difference(metric, drawn), left, _bounds(metric), sample, confidence)
+            if same:
+                estimate = Estimate((0.0, 0.0), 0.0, estimate.df)
             # As the worlds are made, which may be in single precision.
             seen = float(_difference(metric, observed)[0])
-            p = _p_value(min(abs(value), abs(seen)), _difference(metric, swaps))
-            if few and a.units.count <= MOST_LISTED:
-                p = _exact_p(value, _difference(metric, every))
-        found.append(
+            worlds, size = _difference(metric, swaps).astype(np.float32), min(abs(value), abs(seen))
+            p, method = p_value(size, worlds)
+            if few and every:
+                p, method = exact_p(value, _difference(metric, every)), "all swaps"
+        found[spec] = Found(
             Difference(
                 spec=spec,
                 label=metric.label,
                 a=scores[0][spec],
                 b=scores[1][spec],
                 difference=value,
-                interval=interval,
+                interval=estimate.interval,
                 p=p,
-                p_holm=float("nan"),
+                p_holm=math.nan,
                 verdict="",
                 units=scores[0][spec].units,
                 why=scores[0][spec].why or scores[1][spec].why,
-                better=metric.better,
+                better=cast("Direction", metric.better),
                 measured_in=metric.measure,
-            )
+                se=estimate.se,
+                df=estimate.df,
+                notes=remarks(spec, estimate),
+                p_method=method,
+                showable=showable(estimate.se, estimate.df, confidence),
+                **_margin(margins.get(spec), metric, value, drawn, left_out, plain, sample, estimate, confidence),
+            ),
+            worlds,
+            size,
         )
-    return {d.spec: d for d in judged(found, 1 - confidence)}
+    return found
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction. nan stays nan and does not count."""
-    order = sorted((i for i, p in enumerate(p_values) if p == p), key=lambda i: p_values[i])
-    corrected = [float("nan")] * len(p_values)
-    largest = 0.0
-    for rank, i in enumerate(order):
-        largest = max(largest, min(1.0, (len(order) - rank) * p_values[i]))
-        corrected[i] = largest
-    return corrected
+def _margin(
+    margin: Margin | None,
+    metric: Metric,
+    value: float,
+    drawn: Sequence[Totals],
+    left_out: Sequence[Totals],
+    plain: Sequence[Totals],
+    sample: Sample,
+    estimate: Estimate,
+    confidence: float,
+) -> dict[str, Any]:
+    """What a difference says of a margin. A share of A's value is as uncertain as that value, and is drawn with it."""
+    if margin is None or math.isnan(value):
+        return {}
+    turn = 1.0 if metric.better == "higher" else -1.0
+
+    def gained(sides: Sequence[Totals], part: float) -> Floats:
+        lost = np.abs(_goodness(metric, sides[0].of(metric))) * margin.size if margin.relative else margin.size
+        return turn * _difference(metric, sides) + part * lost
+
+    ends: list[Interval | None] = []
+    for part in (1.0, -1.0):
+        at = float(gained(plain, part)[0])
+        if margin.relative:
+            left = gained(left_out, part) if len(left_out) == 2 else None
+            ends.append(of_difference(at, gained(drawn, part), left, _bounds(metric), sample, confidence).interval)
+        else:
+            away = at - turn * value
+            low, high = sorted(turn * end for end in estimate.interval) if estimate.interval else (-math.inf, math.inf)
+            ends.append((low + away, high + away))
+    size = margin.size * abs(float(_goodness(metric, plain[0].of(metric))[0])) if margin.relative else margin.size
+    return {
+        "margin": size,
+        "margin_relative": margin.size if margin.relative else math.nan,
+        "margin_verdict": margin_verdict(ends[0], ends[1]),
+        "margin_level": (1 - confidence) / 2,
+    }
 
 
 def _goodness(metric: Metric, value: Floats) -> Floats:
@@ -123,47 +156,14 @@ def _goodness(metric: Metric, value: Floats) -> Floats:
     return value if best is None else np.abs(value - best)
 
 
+def _bounds(metric: Metric) -> Interval:
+    """The range of what is compared: the metric's, or that of its distance from the best value."""
+    best = {"zero": 0.0, "one": 1.0}.get(metric.better)
+    low, high = metric.range
+    return (low, high) if best is None else (0.0, max(high - best, best - low))
+
+
 def _difference(metric: Metric, sides: Sequence[Totals]) -> Floats:
     """The second side's value less the first's."""
     first, second = (_goodness(metric, totals.of(metric)) for totals in sides)
     return second - first
-
-
-def _exact_p(size: float, worlds: Floats) -> float:
-    """The share of all worlds that are as extreme; the one that was seen is among them."""
-    worlds = worlds[~np.isnan(worlds)]
-    return float(np.count_nonzero(np.abs(worlds) >= abs(size) * (1 - 1e-12)) / max(1, len(worlds)))
-
-
-def _p_value(size: float, worlds: Floats) -> float:
-    worlds = worlds[~np.isnan(worlds)]
-    # A world equal to the observed one up to rounding is as extreme as it.
-    as_extreme = np.count_nonzero(np.abs(worlds) >= size * (1 - 1e-12))
-    return (1 + as_extreme) / (1 + len(worlds))
-
-
-def judged_together(groups: Mapping[G, Mapping[str, Difference]], confidence: float) -> dict[G, dict[str, Difference]]:
-    """The same differences with Holm's correction over all groups at once: slices, classes, or several models."""
-    flat = [(name, spec) for name, group in groups.items() for spec in group]
-    together = judged([groups[name][spec] for name, spec in flat], 1 - confidence)
-    found: dict[G, dict[str, Difference]] = {name: {} for name in groups}
-    for (name, spec), difference in zip(flat, together, strict=True):
-        found[name][spec] = difference
-    return found
-
-
-def judged(differences: list[Difference], alpha: float) -> list[Difference]:
-    """The same with Holm's p and the verdicts at that level."""
-    corrected = holm([d.p for d in differences])
-    judged = []
-    for d, p in zip(differences, corrected, strict=True):
-        if d.p != d.p:
-            verdict = "undefined"
-        elif p >= alpha or d.difference == 0:
-            verdict = NO_DIFFERENCE
-        elif d.better == "none":
-            verdict = "differs"
-        else:
-            verdict = "better" if (d.difference > 0) == (d.better == "higher") else "worse"
-        judged.append(Difference(**{**d.__dict__, "p_holm": p, "verdict": verdict}))
-    return judged

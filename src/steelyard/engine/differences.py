@@ -14,7 +14,9 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.weights import Floats
-from steelyard.engine.intervals import Interval, percentile_interval
+from steelyard.engine.distributions import t_quantile
+from steelyard.engine.intervals import Interval
+from steelyard.results.score import Score
 
 
 @frozen
@@ -26,8 +28,9 @@ class DifferenceEstimate:
     p: float
 
 
-def by_draws(difference: float, draws: Floats, confidence: float) -> DifferenceEstimate:
-    """From paired draws of the difference.
+def by_draws(difference: float, draws: Floats, confidence: float, df: float = math.inf) -> DifferenceEstimate:
+    """From paired draws of the difference, whose spread is its standard error; `df` is how many degrees of freedom
+    the scores say that they have.
 
     p is the bootstrap test of a shifted world (Efron and Tibshirani 1993, chapter 16): the draws, moved so that their
     world has no difference, and the share of them that lie at least as far out as what was seen.
@@ -38,7 +41,13 @@ def by_draws(difference: float, draws: Floats, confidence: float) -> DifferenceE
     size = float(np.abs(draws).max()) + abs(difference)
     # Equal up to rounding is as extreme; two equal models have no draw that differs, and p is 1.
     extreme = np.count_nonzero(np.abs(draws - difference) >= abs(difference) - 1e-12 * size)
-    return DifferenceEstimate(difference, percentile_interval(draws, confidence), (1 + extreme) / (1 + len(draws)))
+    reach = t_quantile((1 + confidence) / 2, df) * float(draws.std(ddof=1))
+    return DifferenceEstimate(difference, (difference - reach, difference + reach), (1 + extreme) / (1 + len(draws)))
+
+
+def least_df(*scores: Score) -> float:
+    """The degrees of freedom that a difference of scores has at least; endless where none of them says."""
+    return min((score.df for score in scores if score.df > 0), default=math.inf)
 
 
 def by_intervals(difference: float, errors: tuple[float, float], confidence: float) -> DifferenceEstimate:
@@ -56,8 +65,11 @@ def by_intervals(difference: float, errors: tuple[float, float], confidence: flo
     return DifferenceEstimate(difference, (difference - reach, difference + reach), p)
 
 
-def standard_error(interval: Interval | None, confidence: float | None) -> float:
-    """The standard error of a normal value with that interval; nan where there is none."""
+def standard_error(score: Score, confidence: float | None) -> float:
+    """The standard error of a score: its own, or that of a normal value with its interval; nan where there is none."""
+    interval = score.interval
+    if score.se > 0:
+        return score.se
     if interval is None or confidence is None:
         return math.nan
     from statistics import NormalDist

@@ -1,118 +1,293 @@
-"""From bootstrap draws to an interval: percentile, BCa where the jackknife is cheap, centred where draws lean.
+"""From bootstrap draws and the jackknife to an interval, by one of two rules that the metric's declared facts choose.
 
-BCa (bias-corrected and accelerated; Efron 1987) shifts the percentiles by how far the draws lie from the estimate (z0)
-and by how fast the spread changes with the value (a, from the jackknife).
+*Range scale.* The value is moved to the line by its range (Fisher's z, log or logit), where its standard error is that
+of the draws, or of the jackknife where that is larger, but at most a tenth above. Student's t has as many degrees of
+freedom as the standard error really rests on, which the fourth moment of the jackknife says.
 
-Draws of a metric that takes a maximum (the envelope of average precision) all lean to one side of the estimate, as the
-estimate itself leans from what endless data would give. What another test set of this size would score lies around the
-estimate: so the draws are moved there.
+*Parts.* A metric that is the mean of proportions has exact-like ends for each, joined by MOVER (Zou and Donner 2008,
+Construction of confidence limits about effect measures, Statistics in Medicine 27).
 
-Of few units, where a metric says so, the interval is the jackknife's with Student's t: draws of four units are too
-narrow by a seventh.
+Units that all agree say nothing of the share of units that do not: 12 of 12 may still be a population of 74 %.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
+from steelyard.core.frozen import frozen
 from steelyard.core.weights import Floats
+from steelyard.engine.distributions import beta_quantile, t_quantile
 
-BCA_BELOW = 1000  # units; above, the percentiles agree and the jackknife costs
 FEW_UNITS = 30
+FEW_DF = 8  # below, a standard error rests on so few units that it is likely too small
+LEAST_DF = 4
 LEAST_UNITS = 4  # for a jackknife interval
+CAP = 1.1  # of the draws' standard error: the jackknife is too large for ranked metrics
+ON_END = 0.05  # share of draws on an end of the range, above which their spread is not taken on the line
+UNDEFINED_SHARE = 0.01
+SAME = 1e-12
 
 Interval = tuple[float, float]
+Bounds = tuple[float, float]
+LINE: Bounds = (-math.inf, math.inf)
+
+
+@frozen
+class Estimate:
+    """How sure a value is: its interval, or why it has none, and the standard error behind it.
+
+    `df` is how many degrees of freedom the standard error has; `notes` say what a reader must know.
+    """
+
+    interval: Interval | None = None
+    se: float = math.nan
+    df: float = math.nan
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@frozen
+class Sample:
+    """The units behind a value: how many, and what share of all weight each has where they are not alike.
+
+    `alike` is how many units each row of the jackknife stands for; None is one each.
+    """
+
+    units: int
+    shares: Floats | None = None
+    alike: Floats | None = None
+
+    def may_differ(self, confidence: float) -> float:
+        """The share of all units that may differ, where none of these does, at one end of an interval."""
+        tail = math.log((1 - confidence) / 2)
+        if self.shares is None:
+            return -math.expm1(tail / self.units)
+        shares = self.shares[self.shares > 0] / self.shares.sum()
+        low, high = math.log(shares.min()) + tail, math.log(shares.max())
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.minimum(0, middle - np.log(shares)).sum() < tail else (low, middle)
+        return float((shares * np.maximum(0, 1 - np.exp(high) / shares)).sum())
+
+
+def influences(left_out: Floats, alike: Floats | None) -> tuple[Floats, Floats]:
+    """What each unit moves, less the mean of that, and how many units each stands for; undefined ones left out."""
+    defined = ~np.isnan(left_out)
+    values = left_out[defined]
+    times = np.ones(len(values)) if alike is None else alike[defined]
+    if not len(values) or not times.sum():
+        return np.zeros(0), np.zeros(0)
+    return values - np.average(values, weights=times), times
+
+
+def jackknife(left_out: Floats, alike: Floats | None = None) -> tuple[float, float]:
+    """The jackknife's standard error, and how many degrees of freedom it rests on, neither cut nor raised."""
+    u, times = influences(left_out, alike)
+    n = float(times.sum())
+    second = float((times * u**2).sum())
+    if n < 2 or second == 0 or np.abs(u).max() <= SAME * np.abs(left_out[~np.isnan(left_out)]).max():
+        return 0.0, math.inf
+    kurtosis = n * float((times * u**4).sum()) / second**2
+    df = math.inf if kurtosis <= 1 else 2 * n / (kurtosis - 1)
+    return math.sqrt((n - 1) / n * second), df
+
+
+def by_range(
+    value: float, draws: Floats, left_out: Floats | None, bounds: Bounds, sample: Sample, confidence: float
+) -> Estimate:
+    """The interval of a value on the scale of its range. `left_out` None: the jackknife is too long to make."""
+    lo, hi = bounds
+    kept = draws[~np.isnan(draws)]
+    if len(kept) < 2:
+        return Estimate(why="fewer than two draws have a value")
+    se_left, df = (math.nan, math.inf) if left_out is None else jackknife(left_out, sample.alike)
+    spread = float(kept.std(ddof=1))
+    scale = max(abs(value), float(np.abs(kept).max()))
+    varies = spread > SAME * scale or se_left > 0
+    at_end = _near(value, lo) or _near(value, hi) or not lo < value < hi
+    notes = _undefined(draws, kept)
+    if not varies or at_end:
+        return _no_spread(value, kept if varies else kept[:0], bounds, sample, confidence, notes)
+    slope = _slope(value, bounds)
+    on_end = (kept <= lo) | (kept >= hi)
+    if on_end.mean() > ON_END or np.count_nonzero(~on_end) < 2:
+        se = spread * slope
+    else:
+        se = float(_line(kept[~on_end], bounds).std(ddof=1))
+    if left_out is not None:
+        se = min(max(se, se_left * slope), CAP * se) if se > 0 else se_left * slope
+    if df < FEW_DF:
+        notes = (*notes, "rests on few units: the interval is likely too narrow")
+    df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
+    reach = t_quantile((1 + confidence) / 2, df) * se
+    middle = float(_line(np.array([value]), bounds)[0])
+    low, high = (_back(middle - reach, bounds), _back(middle + reach, bounds))
+    return Estimate((low, high), se / slope, df, notes=notes)
+
+
+def by_parts(
+    value: float,
+    draws: Floats,
+    left_out: Floats | None,
+    parts: Parts,
+    bounds: Bounds,
+    sample: Sample,
+    confidence: float,
+) -> Estimate:
+    """The interval of a mean of proportions: MOVER over the ends of each."""
+    low, high = parts.ends(confidence)
+    r = parts.correlation
+    scale = (bounds[1] - bounds[0]) / len(parts.share)
+    below, above = parts.share - low, high - parts.share
+    reach = [math.sqrt(max(float(side @ r @ side), 0.0)) * scale for side in (below, above)]
+    kept = draws[~np.isnan(draws)]
+    se_left, df = (math.nan, math.inf) if left_out is None else jackknife(left_out, sample.alike)
+    se = se_left if se_left > 0 else float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
+    df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
+    interval = max(value - reach[0], bounds[0]), min(value + reach[1], bounds[1])
+    return Estimate(interval, se, df, notes=_undefined(draws, kept))
+
+
+@frozen
+class Parts:
+    """Proportions that a metric is the mean of: each one's share, how many units stand behind it, and how they go
+    together."""
+
+    share: Floats
+    effective: Floats
+    correlation: Floats
+
+    @staticmethod
+    def of(share: Floats, rows: Floats, units: Floats, deviations: Floats, factor: float) -> Parts:
+        """From what each row of the jackknife (or each draw) moves in each part: a standard error's square is `factor`
+        times the sum of squares. `rows` and `units` are those of each part."""
+        moved = np.nan_to_num(deviations)
+        squares = factor * (moved**2).sum(axis=0)
+        inner = (share > 0) & (share < 1) & (squares > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effective = np.where(inner, share * (1 - share) / squares, units)
+            length = np.sqrt((moved**2).sum(axis=0))
+            unit = np.where(length > 0, moved / length, 0.0)
+        correlation = unit.T @ unit
+        np.fill_diagonal(correlation, 1.0)
+        return Parts(share, np.clip(effective, 1.0, np.maximum(rows, 1.0)), correlation)
+
+    def ends(self, confidence: float) -> tuple[Floats, Floats]:
+        """The mean of the Clopper-Pearson and the Jeffreys ends; Clopper-Pearson's at 0 and at 1."""
+        tail = (1 - confidence) / 2
+        n, x = self.effective, self.share * self.effective
+        y = n - x
+        least = 1e-9
+        low = (beta_quantile(tail, np.maximum(x, least), y + 1) + beta_quantile(tail, x + 0.5, y + 0.5)) / 2
+        high = (beta_quantile(1 - tail, x + 1, np.maximum(y, least)) + beta_quantile(1 - tail, x + 0.5, y + 0.5)) / 2
+        none, every = self.share <= 0, self.share >= 1
+        low = np.where(none, 0.0, np.where(every, tail ** (1 / n), low))
+        high = np.where(every, 1.0, np.where(none, 1 - tail ** (1 / n), high))
+        return np.minimum(low, self.share), np.maximum(high, self.share)
+
+
+def by_jackknife(value: float, left_out: Floats, bounds: Bounds, confidence: float) -> Estimate:
+    """The value and Student's t times the jackknife's standard error, inside the range: for few units that are long.
+
+    None below four units, and where the metric is undefined without one of them.
+    """
+    units = len(left_out)
+    if units < LEAST_UNITS or np.isnan(left_out).any():
+        return Estimate()
+    se = math.sqrt((units - 1) / units * float(((left_out - left_out.mean()) ** 2).sum()))
+    reach = t_quantile((1 + confidence) / 2, units - 1) * se
+    return Estimate((max(value - reach, bounds[0]), min(value + reach, bounds[1])), se, units - 1)
+
+
+def of_difference(
+    value: float, draws: Floats, left_out: Floats | None, bounds: Bounds, sample: Sample, confidence: float
+) -> Estimate:
+    """The interval of a difference of two models on the same units. `bounds` are those of the metric."""
+    found = by_range(value, draws, left_out, LINE, sample, confidence)
+    width = bounds[1] - bounds[0]
+    if math.isinf(width):
+        return found
+    if found.interval is not None:
+        return replace(found, interval=(max(found.interval[0], -width), min(found.interval[1], width)))
+    if not found.why.startswith("all "):
+        return found
+    reach = sample.may_differ(confidence) * width
+    return Estimate((max(value - reach, -width), min(value + reach, width)), 0.0, sample.units - 1)
 
 
 def percentile_interval(draws: Floats, confidence: float) -> Interval | None:
     """The middle part of the draws. Draws in which the metric is undefined say nothing and are left out."""
-    return _quantiles(draws[~np.isnan(draws)], (1 - confidence) / 2, (1 + confidence) / 2)
-
-
-def centred_interval(
-    draws: Floats, estimate: float, confidence: float, bounds: tuple[float, float] = (-np.inf, np.inf)
-) -> Interval | None:
-    """The middle part of the draws, moved so that their mean is the estimate; inside the metric's range."""
-    found = percentile_interval(draws, confidence)
-    if found is None:
+    kept = draws[~np.isnan(draws)]
+    if len(kept) < 2:
         return None
-    lean = float(np.nanmean(draws)) - estimate
-    low, high = (min(max(end - lean, bounds[0]), bounds[1]) for end in found)
-    return low, high
+    low, high = np.quantile(kept, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
 
 
-def bca_interval(draws: Floats, estimate: float, jackknife: Floats, confidence: float) -> Interval | None:
-    """The BCa interval; the percentile interval where it has no answer (no spread, or all draws on one side)."""
-    draws = draws[~np.isnan(draws)]
-    jackknife = jackknife[~np.isnan(jackknife)]
-    if not len(draws) or not len(jackknife):
-        return percentile_interval(draws, confidence)
-    below = (np.count_nonzero(draws < estimate) + np.count_nonzero(draws <= estimate)) / (2 * len(draws))
-    deviation = jackknife.mean() - jackknife
-    spread = float((deviation**2).sum())
-    if not 0 < below < 1 or spread == 0:
-        return percentile_interval(draws, confidence)
-    from statistics import NormalDist  # costs 15 ms, and not every run makes intervals
-
-    normal = NormalDist()
-    shift = normal.inv_cdf(below)
-    acceleration = float((deviation**3).sum()) / (6 * spread**1.5)
-
-    def level(probability: float) -> float:
-        z = shift + normal.inv_cdf(probability)
-        scaled = 1 - acceleration * z
-        return normal.cdf(shift + z / scaled) if scaled > 0 else float(z > 0)
-
-    return _quantiles(draws, level((1 - confidence) / 2), level((1 + confidence) / 2))
+def _no_spread(
+    value: float, varied: Floats, bounds: Bounds, sample: Sample, confidence: float, notes: tuple[str, ...]
+) -> Estimate:
+    """The interval where units agree, or where the value is an end of its range."""
+    share = sample.may_differ(confidence)
+    middle = percentile_interval(varied, confidence)
+    if math.isinf(bounds[0]) or math.isinf(bounds[1]):
+        if middle is not None:
+            return Estimate(middle, float(varied.std(ddof=1)), sample.units - 1, notes=notes)
+        agree = f"all {sample.units:,} units agree; up to {100 * share:.2g} % of units may differ"
+        return Estimate(None, 0.0, sample.units - 1, agree, notes)
+    low, high = value - (value - bounds[0]) * share, value + (bounds[1] - value) * share
+    if middle is not None:
+        low, high = min(low, middle[0]), max(high, middle[1])
+    se = float(varied.std(ddof=1)) if len(varied) > 1 else 0.0
+    return Estimate((max(low, bounds[0]), min(high, bounds[1])), se, sample.units - 1, notes=notes)
 
 
-def t_interval(
-    estimate: float, jackknife: Floats, confidence: float, bounds: tuple[float, float] = (-np.inf, np.inf)
-) -> Interval | None:
-    """The estimate and Student's t times the jackknife's standard error, inside the metric's range.
-
-    None below four units, and where the metric is undefined without one of them.
-    """
-    units = len(jackknife)
-    if units < LEAST_UNITS or np.isnan(jackknife).any():
-        return None
-    spread = float(((jackknife - jackknife.mean()) ** 2).sum())
-    reach = student_t((1 + confidence) / 2, units - 1) * float(np.sqrt((units - 1) / units * spread))
-    return max(estimate - reach, bounds[0]), min(estimate + reach, bounds[1])
+def _undefined(draws: Floats, kept: Floats) -> tuple[str, ...]:
+    lost = len(draws) - len(kept)
+    if lost <= UNDEFINED_SHARE * len(draws):
+        return ()
+    return (f"has no value in {lost:,} of {len(draws):,} draws, which the interval leaves out",)
 
 
-def student_t(probability: float, degrees: int) -> float:
-    """The quantile of Student's t above the median, by halving: the finite sums of whole degrees of freedom."""
-    low, high = 0.0, 1.0
-    while _below(high, degrees) < probability:
-        high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if _below(middle, degrees) < probability else (low, middle)
-    return high
+def _near(value: float, end: float) -> bool:
+    return math.isfinite(end) and abs(value - end) <= SAME * max(abs(end), 1e-9)
 
 
-def _below(t: float, degrees: int) -> float:
-    """The chance of a value below t (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
-    angle = np.arctan2(t, np.sqrt(degrees))
-    sine, cosine = np.sin(angle), np.cos(angle)
-    term, total = (cosine, cosine) if degrees % 2 else (1.0, 1.0)
-    for step in range(3 if degrees % 2 else 2, degrees, 2):
-        term *= cosine * cosine * (step - 1) / step
-        total += term
-    if degrees == 1:
-        inside = 2 * angle / np.pi
-    elif degrees % 2:
-        inside = 2 / np.pi * (angle + sine * total)
-    else:
-        inside = sine * total
-    return float(0.5 + inside / 2)
+def _line(values: Floats, bounds: Bounds) -> Floats:
+    """The values moved from the range to the line."""
+    lo, hi = bounds
+    if math.isinf(lo) and math.isinf(hi):
+        return values
+    with np.errstate(divide="ignore"):
+        if math.isinf(hi):
+            return np.asarray(np.log(values - lo))
+        if math.isinf(lo):
+            return np.asarray(-np.log(hi - values))
+        return np.asarray(np.log((values - lo) / (hi - values)))
 
 
-def _quantiles(draws: Floats, low: float, high: float) -> Interval | None:
-    if len(draws) < 2:
-        return None
-    a, b = np.quantile(draws, [low, high])
-    return float(a), float(b)
+def _back(y: float, bounds: Bounds) -> float:
+    """From the line to the range."""
+    lo, hi = bounds
+    if math.isinf(lo) and math.isinf(hi):
+        return y
+    if math.isinf(hi):
+        return lo + math.exp(min(y, 700.0))
+    if math.isinf(lo):
+        return hi - math.exp(min(-y, 700.0))
+    return lo + (hi - lo) / (1 + math.exp(min(-y, 700.0)))
+
+
+def _slope(value: float, bounds: Bounds) -> float:
+    """How fast the line moves with the value."""
+    lo, hi = bounds
+    if math.isinf(lo) and math.isinf(hi):
+        return 1.0
+    if math.isinf(hi):
+        return 1 / (value - lo)
+    if math.isinf(lo):
+        return 1 / (hi - value)
+    return (hi - lo) / ((value - lo) * (hi - value))

@@ -12,8 +12,9 @@ from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
-from steelyard.engine.compare import compare, judged_together
+from steelyard.engine.compare import compare
 from steelyard.engine.compared import LivePair
+from steelyard.engine.families import Found, judged_together
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured
@@ -35,11 +36,15 @@ def lineup(
     """
     sides = [(one.pairs, one.state) for one in data]
     confidence = 0.95 if request.confidence is None else request.confidence
-    each = [listed(task, pairs, state, chosen) for pairs, state in sides]
-    compared = [compare(each[0], state, chosen, request) for state in each[1:]]
-    whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence)
-    sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
     models = [Model(applied(task, request, chosen, one.options.given), sources_of(one), one.coverage) for one in data]
+    each = [listed(task, pairs, state, chosen) for pairs, state in sides]
+    digests = [model.sources.predictions.digest for model in models]
+    compared = [
+        compare(each[0], state, chosen, request, same=digest == digests[0])
+        for state, digest in zip(each[1:], digests[1:], strict=True)
+    ]
+    whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence, request.adjust)
+    sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
     shared = (*getattr(data[0].truth, "notes", ()), *notes_of(task, data[0].state, request))
     comparisons = []
     for i, other in enumerate(models[1:]):
@@ -64,17 +69,18 @@ def _in_slices(
 ) -> list[Differences]:
     """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
     confidence = 0.95 if request.confidence is None else request.confidence
-    sides: list[Differences] = [{} for _ in models[1:]]
+    raw: list[dict[Slice, dict[str, Found]]] = [{} for _ in models[1:]]
 
     def measure(pairs: Any) -> State:
         return listed(task, pairs, measured(task, pairs, chosen), chosen)
 
     for value, parts in paired_slices(models, by, measure).items():
-        for side, part in zip(sides, parts[1:], strict=True):
+        for side, part in zip(raw, parts[1:], strict=True):
             side[slice_key(value)] = compare(parts[0], part, chosen, request)
+    sides: list[Differences] = [{value: {} for value in side} for side in raw]
     for spec in map(str, chosen):
-        family = {(i, value): {spec: one[spec]} for i, side in enumerate(sides) for value, one in side.items()}
-        judged = judged_together(family, confidence)
+        family = {(i, value): {spec: one[spec]} for i, side in enumerate(raw) for value, one in side.items()}
+        judged = judged_together(family, confidence, request.adjust)
         for (i, where), one in judged.items():
             sides[i][where][spec] = one[spec]
     return sides

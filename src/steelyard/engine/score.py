@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -9,23 +10,17 @@ import numpy as np
 
 from steelyard.core.legacy import is_legacy
 from steelyard.core.metric import Metric
-from steelyard.core.plan import COUNT, JACKKNIFE, POINT
+from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
+from steelyard.core.units import Units
 from steelyard.core.weights import Floats, Weights
-from steelyard.engine.intervals import (
-    BCA_BELOW,
-    FEW_UNITS,
-    Interval,
-    bca_interval,
-    centred_interval,
-    percentile_interval,
-    t_interval,
-)
+from steelyard.engine.intervals import FEW_UNITS, Estimate, Parts, Sample, by_jackknife, by_parts, by_range
 from steelyard.results.score import Direction, Score
 
-_Drawn = tuple[Interval | None, Floats | None]
+NOTHING = Estimate()
+_Drawn = tuple[Estimate, Floats | None]
 
 
 def score(
@@ -42,18 +37,37 @@ def score(
     point = state.totals(POINT)
     values = [float(point.of(metric)[0]) for metric in metrics]
     units = state.units.count
-    nothing: list[_Drawn] = [(None, None)] * len(metrics)
+    nothing: list[_Drawn] = [(NOTHING, None)] * len(metrics)
     drawn = _intervals(state, metrics, values, point, request, shared) if units > 1 else nothing
     counted = point if state.units.unweighted else state.totals(COUNT)
     if request.save_draws and units > 1 and state.units.alike and listed is not None:
         # Drawn by kind of unit; only draws by unit are paired between models.
         each = listed()
         again = _intervals(each, metrics, values, each.totals(POINT), request)
-        drawn = [(interval, draws) for (interval, _), (_, draws) in zip(drawn, again, strict=True)]
+        drawn = [(estimate, draws) for (estimate, _), (_, draws) in zip(drawn, again, strict=True)]
     return {
-        str(metric): _score(metric, counted, value, interval, units, draws if request.save_draws else None)
-        for metric, value, (interval, draws) in zip(metrics, values, drawn, strict=True)
+        str(metric): _score(metric, counted, value, estimate, units, draws if request.save_draws else None)
+        for metric, value, (estimate, draws) in zip(metrics, values, drawn, strict=True)
     }
+
+
+def left_out_totals(state: State) -> Totals | None:
+    """The jackknife's totals; None where units are counted by kind and the kinds are too many."""
+    if state.units.copies is not None and len(state) > MOST_LEFT_OUT:
+        return None
+    return state.totals(JACKKNIFE)
+
+
+def sample_of(units: Units) -> Sample:
+    """The units as an interval sees them."""
+    kept = units.counted > 0
+    alike = None
+    if units.copies is not None and len(units) <= MOST_LEFT_OUT:
+        alike = np.asarray(units.counted, dtype=np.float64)
+    elif len(units) <= MOST_LEFT_OUT and not kept.all():
+        alike = kept.astype(np.float64)  # a unit without a weight moves nothing, and is none
+    shares = None if units.unweighted else units.own[kept].repeat(units.counted[kept].astype(np.int64))
+    return Sample(units.count, shares, alike)
 
 
 def _intervals(
@@ -65,28 +79,81 @@ def _intervals(
     shared: Weights | None = None,
 ) -> list[_Drawn]:
     if request.confidence is None:
-        return [(None, None)] * len(metrics)
+        return [(NOTHING, None)] * len(metrics)
     drawn = Totals(state, request.plan.bind(state.units) if shared is None else shared)
     announce(drawn.weights, point)
-    left_out = state.totals(JACKKNIFE)
+    left_out, sample = left_out_totals(state), sample_of(state.units)
     found: list[_Drawn] = []
     for metric, value in zip(metrics, values, strict=True):
         if np.isnan(value):
-            found.append((None, None))
+            found.append((NOTHING, None))
             continue
         draws = drawn.of(metric)
+        left = None if left_out is None else left_out.of(metric)
+        parts = parts_of(metric, point, drawn, left_out, sample)
         if metric.total:
-            interval = None
-        elif metric.few == "t" and state.units.count < FEW_UNITS:
-            interval = t_interval(value, left_out.of(metric)[state.units.counted > 0], request.confidence, metric.range)
-        elif metric.leans:
-            interval = centred_interval(draws, value, request.confidence, metric.range)
-        elif not state.units.alike and len(state) < BCA_BELOW:
-            interval = bca_interval(draws, value, left_out.of(metric), request.confidence)
+            estimate = NOTHING
+        elif metric.few == "t" and sample.units < FEW_UNITS and left is not None:
+            estimate = by_jackknife(value, left[state.units.counted > 0], metric.range, request.confidence)
+        elif parts is None:
+            estimate = by_range(value, draws, left, metric.range, sample, request.confidence)
         else:
-            interval = percentile_interval(draws, request.confidence)
-        found.append((interval, draws if request.save_draws else None))
+            estimate = by_parts(value, draws, left, parts, metric.range, sample, request.confidence)
+        found.append((estimate, draws if request.save_draws else None))
     return found
+
+
+def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: Sample) -> Parts | None:
+    """The proportions that a metric is the mean of, where it says so."""
+    share, rows = _shares(metric, point)
+    if share is None:
+        return None
+    defined = ~np.isnan(share[0])
+    state = point.state
+    if not state.units.unweighted:
+        rows = _shares(metric, state.totals(COUNT))[1]
+    moved, _ = _shares(metric, drawn if left_out is None else left_out)
+    assert moved is not None
+    if left_out is None or sample.alike is not None:
+        times = np.full(len(moved), 1.0) if left_out is None else np.asarray(sample.alike)
+    else:
+        times = np.ones(len(moved))
+    moved, n = moved[:, defined], float(times.sum())
+    with np.errstate(invalid="ignore"):
+        present = ~np.isnan(moved) * times[:, np.newaxis]
+        mean = np.nan_to_num(moved * times[:, np.newaxis]).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    deviations = np.nan_to_num(moved - mean) * np.sqrt(times)[:, np.newaxis]
+    factor = 1 / max(len(moved) - 1, 1) if left_out is None else (n - 1) / n
+    deviations[:, np.sqrt((deviations**2).sum(axis=0)) <= 1e-12] = 0.0
+    return Parts.of(share[0][defined], rows[0][defined], _units(metric, state, defined), deviations, factor)
+
+
+def _shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
+    asked = metric.adapted()
+    found = asked.parts(totals.only(asked.needs()))
+    if found is None:
+        return None, np.zeros((1, 0))
+    hits, of = (np.asarray(one, dtype=np.float64).reshape(totals.rows, -1) for one in found)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(of > 0, hits / of, np.nan), of
+
+
+def _units(metric: Metric, state: State, defined: Floats) -> Floats:
+    """How many units each part stands on."""
+    total = np.zeros(int(defined.sum()))
+    counted = state.units.counted
+    start = 0
+    for piece in UNITS.bind(state.units).parts(max(1, (1 << 22) // max(1, len(defined)))):
+        of = _shares(metric, Totals(state, piece))[1]
+        total += counted[start : start + len(of)] @ (of[:, defined] > 0)
+        start += len(of)
+    return total
+
+
+def remarks(spec: str, estimate: Estimate) -> tuple[str, ...]:
+    """What a reader of an interval must know, with the metric's name."""
+    why = (f"has no interval: {estimate.why}",) if estimate.why else ()
+    return tuple(f"{spec} {note}." for note in (*why, *estimate.notes))
 
 
 def announce(drawn: Weights, plain: Totals) -> None:
@@ -98,14 +165,9 @@ def announce(drawn: Weights, plain: Totals) -> None:
 
 
 def _score(
-    metric: Metric,
-    counted: Totals,
-    value: float,
-    interval: Interval | None,
-    units: int,
-    draws: Floats | None,
+    metric: Metric, counted: Totals, value: float, estimate: Estimate, units: int, draws: Floats | None
 ) -> Score:
-    undefined = np.isnan(value)
+    undefined = math.isnan(value)
     asked = metric.adapted()
     counts = counted.only(asked.needs())
     count, what = asked.left_out(counts)
@@ -113,13 +175,16 @@ def _score(
         spec=str(metric),
         label=metric.label,
         value=value,
-        interval=interval,
+        interval=estimate.interval,
         units=units,
         undefined=round(count),
         left_out=what if count else "",
         why=asked.why(counts) if undefined else "",
-        notes=() if undefined else asked.notes(counts),
-        better=cast(Direction, metric.better),
+        notes=() if undefined else (*asked.notes(counts), *remarks(str(metric), estimate)),
+        better=cast("Direction", metric.better),
         measured_in=metric.measure,
         draws=draws,
+        why_no_interval=estimate.why,
+        se=estimate.se,
+        df=estimate.df,
     )

@@ -17,7 +17,7 @@ import numpy as np
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice, slice_key, slice_parts, slice_text
-from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, standard_error
+from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, least_df, standard_error
 from steelyard.gating.rules import EVERY, Rule
 from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison
@@ -124,11 +124,11 @@ def _judge(rule: Rule, where: str, scores: Scores, base: Scores | None, against:
     if not why_not:
         with np.errstate(invalid="ignore"):  # of two infinities
             drawn = size(score.draws) - _bound(rule, size(before.draws))
-        estimate = by_draws(difference, drawn, confidence)
+        estimate = by_draws(difference, drawn, confidence, least_df(before, score))
         return _by_difference(rule, where, score, a, b, estimate, "paired draws", before.why or score.why)
     errors = (
-        standard_error(before.interval, against.baseline.request.confidence) * _slope(rule, a),
-        standard_error(score.interval, against.result.request.confidence),
+        standard_error(before, against.baseline.request.confidence) * _slope(rule, a),
+        standard_error(score, against.result.request.confidence),
     )
     estimate = by_intervals(difference, errors, confidence)
     remedy = "" if against.unpaired else f" {SAVE}"

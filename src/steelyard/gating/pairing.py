@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.core.errors import InputError
-from steelyard.engine.compare import judged
-from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, standard_error
+from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, least_df, standard_error
+from steelyard.engine.families import Found, judged
 from steelyard.gating.judge import Against
 from steelyard.results.comparison import Comparison
 from steelyard.results.origin import Model
@@ -41,7 +41,7 @@ def compare_results(a: Report, b: Report) -> Comparison:
         task_facts=b.task_facts,
         a=Model(a.request, a.sources, a.coverage),
         b=Model(b.request, b.sources, b.coverage),
-        differences={d.spec: d for d in judged(differences, 1 - confidence)},
+        differences={d.spec: d for d in judged([Found(one) for one in differences], 1 - confidence, "holm")},
         notes=tuple(notes),
     )
 
@@ -50,11 +50,12 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
     first, second = a.scores[spec], b.scores[spec]
     value = _distance(second, second.value) - _distance(first, first.value)
     if paired and first.draws is not None and second.draws is not None:
-        estimate = by_draws(value, _distance(second, second.draws) - _distance(first, first.draws), confidence)
+        drawn = _distance(second, second.draws) - _distance(first, first.draws)
+        estimate = by_draws(value, drawn, confidence, least_df(first, second))
     elif math.isnan(value):
         estimate = DifferenceEstimate(value, None, math.nan)
     else:
-        errors = [standard_error(s.interval, r.request.confidence) for s, r in ((first, a), (second, b))]
+        errors = [standard_error(s, r.request.confidence) for s, r in ((first, a), (second, b))]
         estimate = by_intervals(value, (errors[0], errors[1]), confidence)
     return Difference(
         spec=spec,

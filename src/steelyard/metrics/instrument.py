@@ -126,5 +126,9 @@ class RisingSteps(Metric):
 
     def reduce(self, totals: Declared) -> Floats:
         """Rises over steps."""
+        return 100 * ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion: rises, of all steps."""
         counts = totals[Steps()]
-        return 100 * ratio(counts[:, 1], counts[:, 0])
+        return counts[:, 1], counts[:, 0]

@@ -246,7 +246,11 @@ class Within(Metric):
 
     def reduce(self, totals: Declared) -> Floats:
         """Number of rows within over number of rows."""
-        return 100 * ratio(totals[RowsWithin(float(self.percent))], totals[ROWS])
+        return 100 * ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion: rows within, of all rows."""
+        return totals[RowsWithin(float(self.percent))], totals[ROWS]
 
 
 # A remainder below this share of what was subtracted is rounding, not variance.

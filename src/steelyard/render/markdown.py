@@ -10,6 +10,7 @@ from steelyard.core.slice import Slice, slice_text
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, heading, remarks_of
+from steelyard.render.verdicts import correction_text, verdict_remarks
 from steelyard.results.score import Score
 
 if TYPE_CHECKING:
@@ -50,13 +51,18 @@ def comparison_markdown(comparison: Comparison) -> str:
             value_text(d.b.value, d.b.interval),
             signed(d.difference, d.interval),
             interval_text(d.difference, d.interval),
-            p_text(d.p_holm),
+            p_text(d.p_adjusted),
             d.verdict,
         ]
         for d in comparison.differences.values()
     ]
-    header = ["", "metric", "A", "B", "B − A", "interval", "p (Holm)", "B is"]
-    notes = "\n".join(f"- {plain(note)}" for note in comparison.notes)
+    header = ["", "metric", "A", "B", "B − A", "interval", "p, corrected", "B is"]
+    remarks = (
+        f"p: paired randomisation over units, {correction_text(comparison.differences.values())}.",
+        *verdict_remarks(comparison.differences.values(), comparison.unit),
+        *comparison.notes,
+    )
+    notes = "\n".join(f"- {plain(note)}" for note in remarks)
     return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), notes) if part) + "\n"
 
 

@@ -10,6 +10,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.verdicts import correction_text, verdict_remarks
 from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
             *(value_text(s.value, d.interval and s.interval, 2) for s in (d.a, d.b)),
             signed(d.difference, d.interval, 2),
             interval_text(d.difference, d.interval, 2),
-            p_text(d.p_holm),
+            p_text(d.p_adjusted),
             d.verdict.replace("difference", "diff."),
         ]
         for d in comparison.differences.values()
@@ -65,7 +66,8 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
     header = ["", "metric", "A", "B", "B − A", f"{percent_text(confidence)} interval", "p", "B is"]
     table = grid(header, rows, "llrrrlrl", width, shrink=1)
     remarks = [
-        "p: paired randomisation over units, corrected (Holm) for the metrics shown.",
+        f"p: paired randomisation over units, {correction_text(comparison.differences.values())}.",
+        *verdict_remarks(comparison.differences.values(), comparison.unit),
         *comparison.notes,
         *_undefined(comparison.differences.values()),
     ]
@@ -75,8 +77,7 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
 
 def lineup_text(lineup: Lineup, width: int = 80) -> str:
     """Every comparison, one after the other."""
-    remark = "• p-values are corrected for all models together." if len(lineup) > 1 else ""
-    return "\n\n".join([*(comparison_text(c, width) for c in lineup.comparisons), remark]).rstrip()
+    return "\n\n".join(comparison_text(c, width) for c in lineup.comparisons)
 
 
 def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], width: int) -> str:
@@ -88,7 +89,7 @@ def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], w
         won, lost = (sum(o.verdict == verdict for o in differences.values()) for verdict in ("better", "worse"))
         shown = [signed(d.difference, d.interval, 2), interval_text(d.difference, d.interval, 2)]
         verdict = d.verdict.replace("difference", "diff.")
-        rows.append([slice_text(value), str(d.units), *shown, p_text(d.p_holm), verdict, str(won), str(lost)])
+        rows.append([slice_text(value), str(d.units), *shown, p_text(d.p_adjusted), verdict, str(won), str(lost)])
     header = [by, "units", f"{spec}: B − A", "", "p", "B is", "won", "lost"]
     return grid(header, rows, "lrrlrlrr", width, shrink=0)
 

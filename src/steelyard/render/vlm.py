@@ -107,7 +107,7 @@ def _cells(d: Difference) -> list[str]:
         *(value_text(s.value, d.interval and s.interval, 2) for s in (d.a, d.b)),
         signed(d.difference, d.interval, 2),
         interval_text(d.difference, d.interval, 2),
-        p_text(d.p_holm),
+        p_text(d.p_adjusted),
         d.verdict.replace("no difference shown", "no diff."),
     ]
 
@@ -136,7 +136,7 @@ def remarks(score: VlmScore) -> list[str]:
         "The constant guess is the median of the true weights, chosen with the truth in hand: a model that does not "
         "beat it reads nothing off the image."
     )
-    lines.append("p: paired randomisation over units, corrected (Holm) for the metrics of a pair.")
+    lines.append("p: paired randomisation over units, corrected for the metrics of a pair.")
     return list(dict.fromkeys(lines))
 
 

@@ -23,9 +23,10 @@ class Score:
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
     `value` is nan where undefined, and then `why` says the reason. `interval` is None when it was not asked for or
-    cannot be had; `undefined` counts what the metric had to leave out, and `left_out` says what that was. `draws` are
-    the values under the bootstrap draws of units, where they were asked to be kept: those of two models on the same
-    truth are paired. `measured_in` is the unit of measure, such as "g".
+    cannot be had, and then `why_no_interval` may say the reason; `se` is the standard error behind it, and `df` how
+    many degrees of freedom that has. `undefined` counts what the metric had to leave out, and `left_out` says what that
+    was. `draws` are the values under the bootstrap draws of units, where they were asked to be kept: those of two models
+    on the same truth are paired. `measured_in` is the unit of measure, such as "g".
     """
 
     spec: str
@@ -40,6 +41,9 @@ class Score:
     better: Direction = "higher"
     measured_in: str = ""
     draws: NDArray[Any] | None = field(default=None, repr=False)
+    why_no_interval: str = ""
+    se: float = math.nan
+    df: float = math.nan
 
     __eq__ = equal
 
@@ -61,7 +65,13 @@ class Difference:
     """Model B against model A on the same units: `difference` is B minus A.
 
     For a metric whose best value is zero (bias) the difference is that of the distances from zero. `p` is the
-    two-sided p-value of a paired randomisation over units, `p_holm` the same corrected for all metrics shown.
+    two-sided p-value of a paired randomisation over units, had as `p_method` says ("swaps", or "tail bound" where too
+    few worlds are as extreme to be counted). `p_adjusted` is the same corrected for `family` tests together in the way
+    of `adjust`, and `p_holm` by Holm's method; no p below `smallest_p` was possible.
+
+    `showable` is the difference that these units show four times in five, one test at a time. `margin` is how much may
+    be lost (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
+    `margin_level`: "equivalent", "not worse", "worse beyond margin" or "undecided".
     """
 
     spec: str
@@ -77,12 +87,25 @@ class Difference:
     why: str = ""
     better: Direction = "higher"
     measured_in: str = ""
+    se: float = math.nan
+    df: float = math.nan
+    notes: tuple[str, ...] = ()
+    p_adjusted: float = math.nan
+    p_method: str = ""
+    adjust: str = "none"
+    family: int = 0
+    smallest_p: float = math.nan
+    showable: float = math.nan
+    margin: float = math.nan
+    margin_relative: float = math.nan
+    margin_verdict: str = ""
+    margin_level: float = math.nan
 
     __eq__ = equal
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""
-        shares = {"p": self.p, "p_holm": self.p_holm}
+        shares = {"p": self.p, "p_holm": self.p_holm, "p_adjusted": self.p_adjusted, "smallest_p": self.smallest_p}
         wrong = {
             name: f"is {p:g}, which is not from 0 to 1" for name, p in shares.items() if not (p != p or 0 <= p <= 1)
         }

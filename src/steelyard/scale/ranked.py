@@ -21,11 +21,11 @@ from steelyard.core.by_class import Arrays, Ask, ByClass, Elsewhere, Recorder, R
 from steelyard.core.draws import BootstrapDraws
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
+from steelyard.core.plan import leave_groups_out
 from steelyard.core.records import Array, as_object
 from steelyard.core.request import Request
 from steelyard.core.stats import Stats
-from steelyard.core.weights import Counts, Floats, LeaveOneOut, Plain, Weights
-from steelyard.engine.intervals import BCA_BELOW
+from steelyard.core.weights import Counts, Floats, LeaveGroupOut, LeaveOneOut, Plain, Role, Weights
 from steelyard.engine.sums import are_sums, sums
 from steelyard.io.container import Reader, read_container
 from steelyard.io.valid import check_answers, check_counts, check_range
@@ -56,8 +56,7 @@ def what_is_asked(
             continue
         kept = sums(stats, [metric], stand_in)
         metric.reduce(kept, Rows(np.ones((1, len(kept)))))  # as a bootstrap asks, and the jackknife
-        if not metric.leans:
-            metric.reduce(kept, LeaveOneOut(np.ones(len(kept))))
+        metric.reduce(kept, LeaveOneOut(np.ones(len(kept))))
         fit.append(metric)
         for ask, kind in recorder.asked:
             asked.setdefault(ask.key, {})[ask, kind] = None
@@ -185,6 +184,8 @@ def walk(job: Walking) -> str:
 class _Once(Weights):
     """Some draws, whose weights are made once for all classes."""
 
+    role = Role.DRAWS
+
     def __init__(self, piece: BootstrapDraws) -> None:
         self.piece, self.rows, self.units = piece, piece.rows, piece.units
 
@@ -203,7 +204,7 @@ class _Once(Weights):
 
 def _pieces(weights: Weights) -> Iterator[Weights]:
     """A block of rows at a time."""
-    if isinstance(weights, Plain):
+    if isinstance(weights, Plain | LeaveGroupOut):
         yield weights
     elif isinstance(weights, BootstrapDraws):
         yield from map(_Once, weights.pieces())
@@ -215,8 +216,7 @@ def _weights(request: Request, units: Reader, count: int) -> Iterator[tuple[str,
     yield "plain", Plain(np.ones(count))
     if request.confidence is not None and count > 1:
         yield "draws", BootstrapDraws(units.whole("keys"), np.ones(count), request.seed, request.draws)
-        if count < BCA_BELOW:
-            yield "left out", LeaveOneOut(np.ones(count))
+        yield "left out", leave_groups_out(np.ones(count), lambda: units.whole("keys"))
 
 
 class _Totals:

@@ -42,7 +42,7 @@ GATHERED_ROWS = 2_000_000  # above, the default set leaves out what needs all ro
 Progress = Callable[[str, int, int], None]
 
 
-@takes_settings("explain")
+@takes_settings("explain", "adjust", "margin")
 def evaluate_shards(
     task: str,
     truth: Pattern,

@@ -21,11 +21,11 @@ from steelyard.core.draws import BootstrapDraws
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
+from steelyard.core.plan import leave_groups_out
 from steelyard.core.need import Curve, Need, Ranking
 from steelyard.core.records import Array
 from steelyard.core.request import Request
-from steelyard.core.weights import Counts, Floats, GivenRows, LeaveOneOut, Plain, Role, Weights
-from steelyard.engine.intervals import BCA_BELOW
+from steelyard.core.weights import Counts, Floats, GivenRows, Plain, Role, Weights
 from steelyard.io.container import read_container
 from steelyard.io.valid import check_answers
 from steelyard.scale.events import Files, Sizes
@@ -69,8 +69,7 @@ def what_is_asked(metrics: Sequence[Metric], request: Request, facts: Facts) -> 
                 continue
             roles = [Role.POINT]
             if request.confidence is not None and curve.drawn:
-                left_out = not metric.leans or metric.few == "t"
-                roles += [Role.DRAWS, *((Role.JACKKNIFE,) if left_out else ())]
+                roles += [Role.DRAWS, Role.JACKKNIFE]
             groups = curve.groups(facts)
             for role in roles:
                 question = Question(curve, role, None if groups is None else tuple(groups))
@@ -206,7 +205,7 @@ class _Once(Weights):
 
 def _pieces(weights: Weights) -> Iterator[Weights]:
     """A block of rows at a time."""
-    if weights.role is Role.POINT:
+    if weights.role is Role.POINT or (weights.role is Role.JACKKNIFE and weights.counts() is not None):
         yield weights
     elif weights.role is Role.DRAWS:
         yield from map(_Once, cast(BootstrapDraws, weights).pieces())
@@ -219,8 +218,7 @@ def _weights(request: Request, files: Files) -> Iterator[Weights]:
     yield Plain(np.ones(count))
     if request.confidence is not None and count > 1:
         yield BootstrapDraws(files.keys, np.ones(count), request.seed, request.draws)
-        if count < BCA_BELOW:
-            yield LeaveOneOut(np.ones(count))
+        yield leave_groups_out(np.ones(count), lambda: units.whole("keys"))
 
 
 def read_answers(data: Data, asked: Asked, names: Sequence[str], jobs: Sequence[Walking]) -> dict[Need, Block]:

@@ -56,7 +56,6 @@ def _figure(
 class _Averaged(Metric):
     """A mean over thresholds and classes of a figure along the ranking."""
 
-    leans = True
     reference = "pycocotools 2.0.11"
 
     @property

@@ -96,7 +96,11 @@ class Precision(_Counted):
 
     def reduce(self, totals: Declared) -> Floats:
         """True positives over detections."""
-        return ratio(totals[self.true_positives], totals[DETECTIONS])
+        return ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion: true positives, of all detections."""
+        return totals[self.true_positives], totals[DETECTIONS]
 
 
 @frozen
@@ -121,7 +125,11 @@ class Recall(_Counted):
 
     def reduce(self, totals: Declared) -> Floats:
         """True positives over truths."""
-        return ratio(totals[self.true_positives], totals[TRUTHS])
+        return ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion: true positives, of all truths."""
+        return totals[self.true_positives], totals[TRUTHS]
 
 
 @frozen
@@ -257,4 +265,8 @@ class DetectionRate(Metric):
 
     def reduce(self, totals: Declared) -> Floats:
         """Truths found over truths."""
-        return ratio(totals[self.near], totals[TRUTHS])
+        return ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion: truths found, of all truths."""
+        return totals[self.near], totals[TRUTHS]

@@ -10,6 +10,8 @@ from typing import ClassVar, Literal
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
+from steelyard.core.totals import Declared
+from steelyard.core.weights import Floats
 from steelyard.metrics.rankings.base import RelevantMetric
 from steelyard.metrics.rankings.sums import HitValue, PreferenceValue, QueryValue, RPrecisionValue
 
@@ -200,6 +202,10 @@ class Hit(_AtK):
     title = "Hit rate"
     formula = "hit"
     reference = "pytrec_eval: success; ranx: hit_rate"
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion: queries with a hit, of all that have a relevant document."""
+        return totals[self.value()], totals[self.counted()]
 
 
 @frozen

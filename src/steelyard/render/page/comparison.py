@@ -21,6 +21,7 @@ from steelyard.render.page.report import explorers, origin_facts, top
 from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisker
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
+from steelyard.render.verdicts import correction_text, verdict_remarks
 from steelyard.results.score import Difference
 
 if TYPE_CHECKING:
@@ -105,20 +106,23 @@ def _differences(comparisons: Sequence[Comparison], about: Mapping[str, Descript
                     number_cell(d.difference, signed(d.difference, d.interval)),
                     Cell(escape(interval_text(d.difference, d.interval))),
                     Cell(whisker(d.difference, d.interval)),
-                    number_cell(d.p_holm, p_text(d.p_holm)),
+                    number_cell(d.p_adjusted, p_text(d.p_adjusted)),
                     Cell(_verdict(d)),
                 ]
             )
         if len(comparisons) > 1:
             source = escape(comparison.b.sources.predictions.source)
             parts.append(f"<h3>{letter} against A <small><code>{source}</code></small></h3>")
-        heads = ["metric", "A", letter, f"{letter} − A", level, "", "p (Holm)", f"{letter} is"]
+        heads = ["metric", "A", letter, f"{letter} − A", level, "", "p, corrected", f"{letter} is"]
         parts.append(table(f"{letter} against A", heads, rows, kind="differences"))
     meaning = legend(d.better for d in comparisons[0].differences.values())
     parts.append(
         f'<p class="legend">{escape(meaning)}. The dashed line in the picture is no difference. p is that of a paired '
-        "randomisation over units, corrected (Holm) for all metrics and models shown.</p>"
+        f"randomisation over units, {escape(correction_text(comparisons[0].differences.values()))}.</p>"
     )
+    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+        remarks = verdict_remarks(comparison.differences.values(), comparison.unit, letter)
+        parts.append("<ul>" + "".join(f"<li>{escape(remark)}</li>" for remark in remarks) + "</ul>" if remarks else "")
     return "".join(parts)
 
 
@@ -259,7 +263,7 @@ def _slice_table(by: str, letter: str, parts: Mapping[Slice, Mapping[str, Differ
         rows.append(cells)
     heads = [by, "units", "won", "lost", *specs]
     return table(f"{letter} − A by {by}", heads, rows) + (
-        f'<p class="legend">{letter} − A. Won and lost count the metrics with a verdict; p is corrected (Holm), '
+        f'<p class="legend">{letter} − A. Won and lost count the metrics with a verdict; p is corrected, '
         "metric by metric, for all slices and models.</p>"
     )
 
@@ -278,12 +282,12 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
                 number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
                 number_cell(d.difference, signed(d.difference, d.interval)),
                 Cell(escape(interval_text(d.difference, d.interval))),
-                number_cell(d.p_holm, p_text(d.p_holm)),
+                number_cell(d.p_adjusted, p_text(d.p_adjusted)),
                 Cell(_verdict(d)),
             ]
             for name, d in differences.items()
         ]
-        heads = ["class", "A", letter, f"{letter} − A", "interval", "p (Holm)", f"{letter} is"]
+        heads = ["class", "A", letter, f"{letter} − A", "interval", "p, corrected", f"{letter} is"]
         won, lost = (sum(d.verdict == verdict for d in differences.values()) for verdict in ("better", "worse"))
         parts.append(f"<p>{letter} wins in {count_text(won, 'class')} and loses in {lost} of {len(differences)}.</p>")
         parts.append(table(f"{letter} against A by class", heads, rows))

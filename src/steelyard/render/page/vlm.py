@@ -109,7 +109,7 @@ def _difference_rows(d: Difference) -> list[Cell]:
         number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
         number_cell(d.difference, signed(d.difference, d.interval)),
         Cell(escape(interval_text(d.difference, d.interval))),
-        number_cell(d.p_holm, p_text(d.p_holm)),
+        number_cell(d.p_adjusted, p_text(d.p_adjusted)),
         Cell(verdict),
     ]
 
@@ -139,7 +139,7 @@ def _pairs(score: VlmScore) -> str:
         "pairs", "intervals", "What changes from one prompt to the other", columns,
         {"x": f"difference of {measure}", "at": 0.0}, "Paired over the frames that both have a number for.",
     )  # fmt: skip
-    heads = ["question", "from → to", "frames", "before", "after", "difference", "interval", "p (Holm)", "it is"]
+    heads = ["question", "from → to", "frames", "before", "after", "difference", "interval", "p, corrected", "it is"]
     return figure_blocks([figure]) + table("Prompts against each other", heads, rows)
 
 
@@ -153,7 +153,7 @@ def _controls(score: VlmScore) -> str:
             rows.append([head_cell(_name(score, row)), Cell(escape(name)), *_difference_rows(d)])
     if not rows:
         return ""
-    heads = ["prompt", "against", "there", "with the image", "difference", "interval", "p (Holm)", "it is"]
+    heads = ["prompt", "against", "there", "with the image", "difference", "interval", "p, corrected", "it is"]
     return (
         "<p>An instrument that reads the image must beat a constant guess, a grey image and a wrong image.</p>"
         + table("Controls", heads, rows)

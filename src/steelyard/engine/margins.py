@@ -1,0 +1,66 @@
+"""Verdicts with a margin: whether a model is equivalent, at least not worse, or worse by more than may be lost.
+
+One shown interval decides, so each side of it has half of its level: 2.5 % where the interval is of 95 %. The margin
+must be named before the result is seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.engine.intervals import Interval
+
+EQUIVALENT, NOT_WORSE, WORSE, UNDECIDED = "equivalent", "not worse", "worse beyond margin", "undecided"
+
+
+@frozen
+class Margin:
+    """How much may be lost: a size, or with `relative` a share of the first model's value."""
+
+    size: float
+    relative: bool = False
+
+
+def parse_margin(spec: str, given: Any) -> Margin:
+    """A margin from a number, or from a text such as "0.005" or "2%"."""
+    text = str(given).strip()
+    relative = text.endswith("%")
+    try:
+        size = float(text.removesuffix("%")) / (100 if relative else 1)
+    except ValueError:
+        size = math.nan
+    if isinstance(given, bool) or math.isnan(size) or math.isinf(size):
+        raise InputError(f"the margin of '{spec}' is {given!r}", remedy="Give a number, or a share such as 2%.")
+    if size <= 0:
+        raise InputError(
+            f"the margin of '{spec}' is {text}, which is not above 0",
+            remedy="Say how much may be lost, whatever the metric's direction: map=0.005, or mae=2%.",
+        )
+    return Margin(size, relative)
+
+
+def margins_of(given: Mapping[str, Any], metrics: Sequence[Metric]) -> dict[str, Margin]:
+    """The margins by spec; each must be of a metric that is compared and has a direction."""
+    known = {str(metric): metric for metric in metrics}
+    margins = {}
+    for spec, value in given.items():
+        if spec not in known:
+            raise InputError(f"there is a margin for '{spec}', which is not compared", remedy=nearest(spec, known))
+        if known[spec].better == "none":
+            raise InputError(f"'{spec}' has no better side, so it cannot be worse", remedy="Leave its margin out.")
+        margins[spec] = parse_margin(spec, value)
+    return margins
+
+
+def margin_verdict(plus: Interval | None, minus: Interval | None) -> str:
+    """The verdict, from intervals of the gain plus the margin, and of the gain less the margin."""
+    if plus is None or minus is None:
+        return UNDECIDED
+    if plus[0] > 0:
+        return EQUIVALENT if minus[1] < 0 else NOT_WORSE
+    return WORSE if plus[1] < 0 else UNDECIDED

@@ -1,0 +1,77 @@
+"""What stands below a table of differences: the correction, what could be shown, and the margins, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from steelyard.core.counts import count_text
+from steelyard.render.numbers import p_text
+from steelyard.results.score import Difference
+
+_METHODS = {"max-t": "max-T", "holm": "Holm", "fdr": "false discovery rate"}
+_MOST_SHOWN = 12
+
+
+def correction_text(differences: Iterable[Difference]) -> str:
+    """How p-values were corrected, and for how many tests."""
+    found = [d for d in differences if not math.isnan(d.p)]
+    adjust, family = (found[0].adjust, max(d.family for d in found)) if found else ("none", 0)
+    if adjust not in _METHODS:
+        return "not corrected"
+    tests = count_text(family, "test") if family == 1 else f"{family:,} tests together"
+    return f"corrected for {tests} ({_METHODS[adjust]})"
+
+
+def verdict_remarks(differences: Iterable[Difference], unit: str, letter: str = "B") -> list[str]:
+    """What a reader of verdicts must know."""
+    found = list(differences)
+    remarks = []
+    if any(d.verdict == "flagged" for d in found):
+        remarks.append("flagged: worth a look; one in ten of those flagged may be chance.")
+    cannot = [d for d in found if d.verdict == "cannot be shown"]
+    if cannot:
+        least = min(d.smallest_p for d in cannot)
+        units = max(d.units for d in cannot)
+        named = "" if len(cannot) == len(found) else f" of {', '.join(d.spec for d in cannot)}"
+        remarks.append(
+            f"With {count_text(units, unit)} no difference{named} can be shown, whatever the truth: no p below "
+            f"{p_text(least)} is possible."
+        )
+    shown = [f"{d.spec} {size_text(d.showable)}{_measure(d)}" for d in found if d.showable > 0]
+    if shown:
+        more = f", and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
+        remarks.append(
+            f"These units show, 4 times in 5 and one test at a time, a difference of: "
+            f"{', '.join(shown[:_MOST_SHOWN])}{more}."
+        )
+    remarks += [margin_text(d, letter) for d in found if d.margin_verdict]
+    if any(d.margin_verdict for d in found):
+        remarks.append("Margins are judged metric by metric, and hold only where they were named before the result.")
+    remarks += [note for d in found for note in d.notes]
+    return list(dict.fromkeys(remarks))
+
+
+def margin_text(d: Difference, letter: str = "B") -> str:
+    """A margin's verdict as a sentence."""
+    size = size_text(d.margin) + _measure(d)
+    size += "" if math.isnan(d.margin_relative) else f" ({100 * d.margin_relative:g} % of A)"
+    said = {
+        "equivalent": f"{letter} differs by less than {size} either way",
+        "not worse": f"{letter} loses less than {size}",
+        "worse beyond margin": f"{letter} is worse by more than {size}",
+        "undecided": f"the data cannot tell at a margin of {size}",
+    }
+    return f"{d.spec}: {d.margin_verdict}: {said.get(d.margin_verdict, '')}."
+
+
+def size_text(value: float) -> str:
+    """A size with two digits that count."""
+    if math.isnan(value) or value == 0:
+        return "0"
+    digits = max(0, 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{digits}f}"
+
+
+def _measure(d: Difference) -> str:
+    return f" {d.measure}" if d.measure else ""

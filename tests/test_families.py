@@ -1,0 +1,207 @@
+"""p-values of families: max-T, Holm, the false discovery rate and the tail bound; margins; planning."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+import steelyard as sy
+from steelyard.engine.families import false_discovery, max_t, p_value, smallest_p, tail_bound
+from steelyard.engine.margins import margin_verdict
+from steelyard.engine.planning import Pilot, cautious_se, showable, smallest_shown, units_for
+
+
+def dishes(truth: Any, predicted: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    ids = np.arange(len(truth))
+    return {"dish": ids, "weight": truth}, {"dish": ids, "weight": predicted}
+
+
+def test_max_t_by_hand() -> None:
+    """Four worlds, three metrics, spreads 1. Largest first: 3, then 2, then 1; by hand from the definition."""
+    worlds = [np.float32([0.5, 3.5, 1.0, 0.2]), np.float32([2.5, 0.1, 1.0, 0.3]), np.float32([1.5, 0.5, 0.5, 1.2])]
+    # max over all: 2.5 3.5 1.0 1.2 -> one is as large as 3; over the last two: 2.5 .5 1 1.2 -> one of 2; last: two of 1
+    assert max_t([3.0, 2.0, 1.0], worlds, [1.0, 1.0, 1.0]) == [2 / 5, 2 / 5, 3 / 5]
+    assert max_t([1.0, 3.0, 2.0], [worlds[2], worlds[0], worlds[1]], [1.0] * 3) == [3 / 5, 2 / 5, 2 / 5]
+
+
+def test_max_t_of_one_is_its_p() -> None:
+    worlds = np.random.default_rng(0).normal(size=999).astype(np.float32)
+    assert max_t([1.5], [worlds], [1.0])[0] == p_value(1.5, worlds)[0]
+
+
+def test_false_discovery_is_scipys() -> None:
+    p = [0.001, 0.03, 0.04, 0.2, 0.9, 0.0004]
+    assert false_discovery(p) == pytest.approx(scipy_stats.false_discovery_control(p).tolist())
+    assert math.isnan(false_discovery([0.5, math.nan])[1])
+
+
+def test_the_tail_bound_is_never_below_the_exact_p() -> None:
+    """All 2 ** 14 sign flips of 20 vectors, where fewer than 10 of 999 worlds would be as extreme."""
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=14)))
+    rng = np.random.default_rng(1)
+    seen = 0
+    for _ in range(20):
+        x = rng.standard_t(3, 14)
+        sums = np.abs(signs @ x)
+        for size in np.quantile(sums, [0.99, 0.995, 0.999, 0.9995]):
+            exact = float((sums >= size - 1e-9).mean())
+            assert tail_bound(size / math.sqrt((x**2).sum())) >= exact
+            seen += 1
+    assert seen == 80
+
+
+def test_what_is_glaring_has_no_floor() -> None:
+    """100 dishes, all of which B weighs 10 times better: p is far below 1 / 1001, and holds in any family."""
+    rng = np.random.default_rng(2)
+    truth = rng.uniform(100, 500, 100)
+    data, a = dishes(truth, truth + rng.normal(0, 50, 100))
+    b = {**a, "weight": truth + rng.normal(0, 5, 100)}
+    found = sy.compare("weights", data, a, b, ["mae", "rmse"], adjust="holm")
+    assert found["mae"].p < 1e-6
+    assert found["mae"].p_method == "tail bound"
+    assert (found["mae"].family, found["mae"].adjust, found["mae"].verdict) == (2, "holm", "better")
+
+
+def test_many_models_and_slices_still_have_verdicts() -> None:
+    """8 other models and 60 slices: what is glaring is shown; under max-T the smallest p is that of the draws."""
+    rng = np.random.default_rng(3)
+    truth = rng.uniform(100, 500, 1800)
+    data, first = dishes(truth, truth + rng.normal(0, 47, 1800))
+    data["part"] = np.repeat(np.arange(60), 30)
+    others = [{**first, "weight": truth + rng.normal(0, spread, 1800)} for spread in (2.4, *[47.0] * 7)]
+    found = sy.compare_all("weights", data, [first, *others], "mae", by=["part"], draws=499)
+    assert found[0]["mae"].verdict == "better"
+    assert found[0]["mae"].p_adjusted == 1 / 500
+    assert found[0]["mae"].family == 8
+    assert all(found[i]["mae"].verdict == "no difference shown" for i in range(1, 8))
+    shown = [slices["mae"] for slices in found[0].slices["part"].values()]
+    assert shown[0].family == 8 * 60
+    assert sum(d.verdict == "better" for d in shown) >= 50
+
+
+def test_too_few_units_are_said() -> None:
+    """Four dishes have eight worlds that differ in size, so one in eight is the most extreme: nothing can be shown."""
+    data, a = dishes(np.full(4, 100.0), np.array([110.0, 120.0, 130.0, 140.0]))
+    found = sy.compare("weights", data, a, {**a, "weight": np.full(4, 101.0)}, "mae", draws=4000)
+    assert found["mae"].verdict == "cannot be shown"
+    assert found["mae"].smallest_p == pytest.approx(1 / 8, abs=0.03)
+    assert "With 4 dishes no difference can be shown, whatever the truth" in str(found).replace("\n  ", " ")
+    assert smallest_p(np.zeros(10, dtype=np.float32)) == 1
+
+
+def test_a_family_of_nothing_keeps_its_level() -> None:
+    """150 pairs of equal models, 6 metrics: in about 5 % any is shown; the exact binomial 99.9 % range."""
+    rng = np.random.default_rng(4)
+    false = 0
+    for k in range(150):
+        truth = np.full(40, 300.0)
+        data, a = dishes(truth, truth + rng.normal(0, 20, 40))
+        b = {**a, "weight": truth + rng.normal(0, 20, 40)}
+        metrics = ["mae", "rmse", "within@10", "within@5", "mape", "wmae_total"]
+        found = sy.compare("weights", data, a, b, metrics, draws=199, seed=k)
+        false += any(d.verdict in ("better", "worse") for d in found.differences.values())
+    assert false <= scipy_stats.binom.ppf(0.9995, 150, 0.05)
+
+
+def test_flagged_is_no_verdict() -> None:
+    rng = np.random.default_rng(5)
+    truth = np.full(60, 300.0)
+    data, a = dishes(truth, truth + rng.normal(0, 30, 60))
+    b = {**a, "weight": truth + rng.normal(0, 10, 60)}
+    assert sy.compare("weights", data, a, b, "mae", adjust="fdr")["mae"].verdict == "flagged"
+    assert sy.compare("weights", data, a, b, "mae", adjust="none")["mae"].verdict == "better"
+    with pytest.raises(sy.InputError, match="'bonferroni' is no correction"):
+        sy.compare("weights", data, a, b, "mae", adjust="bonferroni")
+
+
+@pytest.mark.parametrize(
+    ("gain", "expected"),
+    [
+        ((-0.5, 0.5), "equivalent"),
+        ((-0.5, 1.5), "not worse"),
+        ((0.5, 1.5), "not worse"),
+        ((-3.0, -1.2), "worse beyond margin"),
+        ((-1.5, -0.5), "undecided"),
+        ((-2.0, 2.0), "undecided"),
+        ((-1.0, 0.5), "undecided"),
+    ],
+)
+def test_margin_verdicts(gain: tuple[float, float], expected: str) -> None:
+    """At a margin of 1: from where the interval of the gain lies."""
+    low, high = gain
+    assert margin_verdict((low + 1, high + 1), (low - 1, high - 1)) == expected
+
+
+def test_margins_of_a_comparison() -> None:
+    """The margin is held against the shown interval, turned so that a gain is better."""
+    rng = np.random.default_rng(6)
+    truth = rng.uniform(100, 400, 300)
+    data, a = dishes(truth, truth + rng.normal(0, 20, 300))
+    b = {**a, "weight": truth + rng.normal(0, 20.5, 300)}
+    d = sy.compare("weights", data, a, b, ["mae", "r2"], margin={"mae": 4, "r2": 0.0001})
+    low, high = d["mae"].interval
+    assert max(high, -low) < 4
+    assert d["mae"].margin_verdict == "equivalent"
+    assert (d["mae"].margin, d["mae"].margin_level) == (4.0, pytest.approx(0.025))
+    assert d["r2"].margin_verdict == "undecided"
+    share = sy.compare("weights", data, a, b, "mae", margin={"mae": "25%"})["mae"]
+    assert share.margin == pytest.approx(0.25 * share.a.value)
+    assert (share.margin_relative, share.margin_verdict) == (0.25, "equivalent")
+    worse = sy.compare("weights", data, a, {**a, "weight": truth + 60}, "mae", margin={"mae": 5})
+    assert worse["mae"].margin_verdict == "worse beyond margin"
+    assert "worse by more than 5.0 g" in str(worse).replace("\n  ", " ")
+
+
+@pytest.mark.parametrize(
+    ("margin", "message"),
+    [
+        ({"mae": -1}, "the margin of 'mae' is -1, which is not above 0"),
+        ({"mae": 0}, "not above 0"),
+        ({"mae": "2 %%"}, "the margin of 'mae' is '2 %%'"),
+        ({"mae": "nan"}, "the margin of 'mae' is 'nan'"),
+        ({"rmse": 1}, "margin for 'rmse', which is not compared"),
+        ([1], "margins are"),
+    ],
+)
+def test_margins_that_are_none(margin: Any, message: str) -> None:
+    data, a = dishes(np.full(4, 100.0), np.full(4, 101.0))
+    with pytest.raises(sy.InputError, match=message):
+        sy.compare("weights", data, a, a, "mae", margin=margin)
+
+
+def test_planning_by_hand() -> None:
+    """A standard error of 2 from 100 units: t(50) is 2.0086, z of 80 % is .8416, so 5.70 is shown."""
+    pilot = Pilot("mae", 2.0, 50.0, 100)
+    reach = scipy_stats.t.ppf(0.975, 50) + scipy_stats.norm.ppf(0.8)
+    assert showable(2.0, 50.0, 0.95) == pytest.approx(reach * 2)
+    careful = 2 * math.sqrt(50 / scipy_stats.chi2.ppf(0.2, 50))
+    assert cautious_se(pilot) == pytest.approx(careful)
+    assert smallest_shown(pilot, 400, 0.95, 0.8) == pytest.approx((reach * 1, reach * careful / 2))
+    planned = units_for(pilot, 1.0, 0.95, 0.8)
+    assert planned.units == math.ceil(100 * (reach * 2) ** 2)
+    assert planned.cautious == math.ceil(100 * (reach * careful) ** 2)
+    assert math.isnan(showable(0.0, 50.0, 0.95))
+
+
+def test_a_planned_number_of_units_has_its_power() -> None:
+    """From a pilot of 100 dishes: planned units show the difference in about 80 % of test sets, by simulation."""
+    rng = np.random.default_rng(7)
+
+    def compared(n: int, seed: int) -> Any:
+        truth = np.full(n, 500.0)
+        data, a = dishes(truth, truth + rng.normal(0, 20, n))
+        return sy.compare(
+            "weights", data, a, {**a, "weight": truth + rng.normal(0, 17, n)}, "mae", draws=199, seed=seed
+        )
+
+    target = (20 - 17) * math.sqrt(2 / math.pi)
+    pilots = [compared(100, k)["mae"] for k in range(9)]
+    needed = [units_for(Pilot("mae", d.se, d.df, 100), target, 0.95, 0.8).units for d in pilots]
+    n = int(np.median(needed))
+    shown = sum(compared(n, k)["mae"].verdict == "better" for k in range(120))
+    assert 0.66 <= shown / 120 <= 0.92
