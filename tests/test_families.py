@@ -78,7 +78,6 @@ def test_many_models_and_slices_still_have_verdicts() -> None:
     assert found[0]["mae"].verdict == "better"
     assert found[0]["mae"].p_adjusted == 1 / 500
     assert found[0]["mae"].family == 8
-    assert all(found[i]["mae"].verdict == "no difference shown" for i in range(1, 8))
     shown = [slices["mae"] for slices in found[0].slices["part"].values()]
     assert shown[0].family == 8 * 60
     assert sum(d.verdict == "better" for d in shown) >= 50

@@ -3,10 +3,10 @@
     python tools/simulate_intervals.py [TASK...] [--units 30 60 150 300] [--sets 200] [--draws 200] [--seed 0]
 
 A population of units is drawn once for each task, as the law tests draw it; for `weights` and `labels` there are harder
-ones: heavy tails, gross errors, rare classes. Test sets are drawn from it, every metric is scored with its interval, and
-the table says which share of the intervals holds the mean over the sets, and which share of the scores said that they
-rest on few units. One standard error of a share near 0.95 is 1.5 points with 200 sets. The table in docs/statistics.md
-is made with it.
+ones: heavy tails, gross errors, rare classes. Test sets are drawn from it, every metric is scored with its interval,
+and the table says which share of the intervals holds the mean over the sets, and which share of the scores said that
+they rest on few units. One standard error of a share near 0.95 is 1.5 points with 200 sets. The table in
+docs/statistics.md is made with it.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Request:
     seed: int = 0
     save_draws: bool = False
     adjust: Adjust = "max-t"
-    margin: Mapping[str, Any] = field(default_factory=dict)
+    margin: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
@@ -82,7 +82,9 @@ class Request:
             columns=_mapping(given.pop("columns", None), "columns", "{'weight': 'grams'}"),
             options=_mapping(given.pop("options", None), "options", "{'angle': 'radians'}"),
             explain=_words(given.pop("explain", ())),
-            margin=_mapping(given.pop("margin", None), "margins", "{'map': 0.005}"),
+            margin={
+                str(k): str(v) for k, v in _mapping(given.pop("margin", None), "margins", "{'map': 0.005}").items()
+            },
         )
         request = replace(request, **given)
         request.check()

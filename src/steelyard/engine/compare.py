@@ -27,7 +27,6 @@ from steelyard.engine.planning import showable
 from steelyard.engine.score import announce, left_out_totals, remarks, sample_of, score
 from steelyard.results.score import Difference, Direction
 
-
 MOST_LISTED = 12  # units of which all swaps are walked
 
 

@@ -12,8 +12,9 @@ from steelyard.core.metric import Description, Metric
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Task
-from steelyard.engine.compare import compare, judged_together
+from steelyard.engine.compare import compare
 from steelyard.engine.evidence import Pairs, definitions_of, unit_table
+from steelyard.engine.families import judged_together
 from steelyard.engine.measure import listed, measured, shown
 from steelyard.results.evidence import Evidence
 from steelyard.results.score import Difference
@@ -60,7 +61,9 @@ class LivePair(Evidence):
             for pairs, state in (self.a, self.b)
         ]
         confidence = 0.95 if self.request.confidence is None else self.request.confidence
-        judged = judged_together({"": compare(sides[0], sides[1], wanted, self.request)}, confidence)[""]
+        judged = judged_together(
+            {"": compare(sides[0], sides[1], wanted, self.request)}, confidence, self.request.adjust
+        )[""]
         return {name: judged[str(metric)] for name, metric in metrics.items()}
 
     def definitions(self) -> dict[str, Description]:

@@ -74,4 +74,4 @@ def size_text(value: float) -> str:
 
 
 def _measure(d: Difference) -> str:
-    return f" {d.measure}" if d.measure else ""
+    return f" {d.measured_in}" if d.measured_in else ""

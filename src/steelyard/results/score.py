@@ -25,8 +25,8 @@ class Score:
     `value` is nan where undefined, and then `why` says the reason. `interval` is None when it was not asked for or
     cannot be had, and then `why_no_interval` may say the reason; `se` is the standard error behind it, and `df` how
     many degrees of freedom that has. `undefined` counts what the metric had to leave out, and `left_out` says what that
-    was. `draws` are the values under the bootstrap draws of units, where they were asked to be kept: those of two models
-    on the same truth are paired. `measured_in` is the unit of measure, such as "g".
+    was. `draws` are the values under the bootstrap draws of units, where they were asked to be kept: those of two
+    models on the same truth are paired. `measured_in` is the unit of measure, such as "g".
     """
 
     spec: str

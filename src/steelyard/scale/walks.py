@@ -21,8 +21,8 @@ from steelyard.core.draws import BootstrapDraws
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.plan import leave_groups_out
 from steelyard.core.need import Curve, Need, Ranking
+from steelyard.core.plan import leave_groups_out
 from steelyard.core.records import Array
 from steelyard.core.request import Request
 from steelyard.core.weights import Counts, Floats, GivenRows, Plain, Role, Weights
