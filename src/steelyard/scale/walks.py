@@ -218,7 +218,7 @@ def _weights(request: Request, files: Files) -> Iterator[Weights]:
     yield Plain(np.ones(count))
     if request.confidence is not None and count > 1:
         yield BootstrapDraws(files.keys, np.ones(count), request.seed, request.draws)
-        yield leave_groups_out(np.ones(count), lambda: units.whole("keys"))
+        yield leave_groups_out(np.ones(count), lambda: files.keys)
 
 
 def read_answers(data: Data, asked: Asked, names: Sequence[str], jobs: Sequence[Walking]) -> dict[Need, Block]:
