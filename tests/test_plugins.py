@@ -166,6 +166,12 @@ BROKEN = {
     "raises": ("raises = 'brought:TASK'", "raise RuntimeError('boom')", "raises", "RuntimeError: boom"),
     "no name": ("bare = 'brought:TASK'", "", "bare", "AttributeError"),
     "no task": ("seven = 'brought:TASK'", "TASK = 7", "seven", "is int, not Task"),
+    "a need of that name": (
+        "needs = 'brought:TASK'",
+        "from steelyard.metrics.weights import TASK\nfrom steelyard.extend import Sum\n"
+        "class Mine(Sum):\n    name = 'weights.dishes'\n",
+        "needs", "a need 'weights.dishes' is there already: steelyard.metrics.weights.DishSum",
+    ),
     "other name": (
         "other = 'brought:TASK'", "import dataclasses\nfrom steelyard.metrics.weights import TASK", "other",
         "calls itself 'weights'",

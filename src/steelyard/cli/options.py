@@ -75,7 +75,8 @@ class TaskCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take in the named task's options, then parse."""
-        named = next((arg for arg in args if arg in catalogue.TASKS), None)
+        words = [arg for arg in args if arg.replace("-", "_").isidentifier() and not arg.startswith("-")]
+        named = next((word for word in words if word in catalogue.TASKS), None)
         if named is not None:
             ctx.meta[_DECLARED] = [_option(option) for option in catalogue.TASKS[named].options]
         return super().parse_args(ctx, args)

@@ -53,6 +53,9 @@ class Need(ABC):
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         if "name" in cls.__dict__:
+            other = _BY_NAME.get(cls.name, cls)
+            if other.__module__ != cls.__module__:  # a module may define its own again, as a notebook does
+                raise TypeError(f"a need '{cls.name}' is there already: {other.__module__}.{other.__qualname__}")
             _BY_NAME[cls.name] = cls
 
     @abstractmethod
