@@ -22,11 +22,11 @@ from steelyard.view.folder import Folder
 def view(folder: str, port: int, open_it: bool) -> None:
     """Show the results in DIR: a list of runs, their reports, two compared, and single units with their images.
 
-    Results are the JSON files of 'evaluate' and 'compare'. Where truth and predictions lie in DIR too, images are shown
-    beside their boxes, ellipses and frames. The server listens on this machine only; its address holds a token that is
-    new at each start.
+    Results are the JSON files of 'evaluate', 'compare', 'gate --json' and 'vlm score'. Where truth and predictions lie
+    in DIR too, images are shown beside their boxes, ellipses and frames. The server listens on this machine only; its
+    address holds a token that is new at each start.
     """
-    found = Folder(folder)
+    shown = Folder(folder)
     try:
         from steelyard.view.connections import server
         from steelyard.view.server import make_app
@@ -42,8 +42,8 @@ def view(folder: str, port: int, open_it: bool) -> None:
     address = listening.getsockname()[1]
     place = f"http://127.0.0.1:{address}/{token}/"
     say(place)
-    say(f"Steelyard shows {found.root} there, to this machine alone. Ctrl-C ends.", err=True)
+    say(f"Steelyard shows {shown.root} there, to this machine alone. Ctrl-C ends.", err=True)
     if open_it:
         click.launch(place)
     with listening, contextlib.suppress(KeyboardInterrupt):
-        server(make_app(found, token, address)).run(sockets=[listening])
+        server(make_app(shown, token, address)).run(sockets=[listening])
