@@ -29,6 +29,12 @@ using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename T>
 using Out = nb::ndarray<nb::numpy, T, nb::c_contig>;
 
+// Results whose types the stub (src/steelyard/_native.pyi) shows: a tuple of these, or an object that is one of those.
+template <typename... Ts>
+using Tuple = nb::typed<nb::tuple, Ts...>;
+template <typename T>
+using Result = nb::typed<nb::object, T>;
+
 template <typename T>
 View<T> view(const In1<T>& array) {
   return {array.data(), array.shape(0)};

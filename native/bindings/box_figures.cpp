@@ -8,7 +8,7 @@ namespace {
 
 using Counted = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // groups, units, lanes
 
-nb::tuple curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
+Tuple<Out<double>, Out<double>, Out<double>> curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
                  In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
                  In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
                  In1<double> weights, In1<double> grid, long threads) {
@@ -27,7 +27,7 @@ nb::tuple curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_
   return nb::make_tuple(precision, recall, scores);
 }
 
-nb::tuple figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
+Tuple<Out<double>, Out<double>> figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
                   In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
                   In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
                   In2<double> weights, int kind, In1<double> grid, long threads) {
@@ -46,7 +46,7 @@ nb::tuple figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32
   return nb::make_tuple(value, recall);
 }
 
-nb::tuple draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
+Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
                 In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
                 In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
                 Counted weights, std::size_t rows, int kind, In1<double> grid, bool wide, long threads) {

@@ -3,7 +3,7 @@
 
 namespace steelyard {
 
-nb::tuple match_arrays(const ObjectArrays& arrays, const Similarity* similarity, const double* d_area) {
+MatchedArrays match_arrays(const ObjectArrays& arrays, const Similarity* similarity, const double* d_area) {
   const Objects objects = arrays.objects();
   check_objects(objects, d_area);
   const std::size_t truths = objects.t_image.size(), detections = objects.d_image.size(), labels = objects.labels;

@@ -5,6 +5,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <nanobind/stl/variant.h>
+
 #include "arrays.hpp"
 
 namespace steelyard {
@@ -70,7 +72,7 @@ void put_keypoints(nb::dict& out, std::vector<Part>& parts, bool truth) {
   if (truth) out["visible"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.visible; });
 }
 
-nb::object read(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes) {
+Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>, Tuple<std::size_t, nb::str, bool, nb::str, long long, nb::str>>> read(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes) {
   std::vector<Part> parts;
   Fault fault;
   bool failed = false;

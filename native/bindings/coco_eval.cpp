@@ -5,7 +5,7 @@
 namespace steelyard {
 namespace {
 
-nb::tuple match_cell_arrays(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In1<double> ious, In2<std::uint8_t> t_ignored,
+Tuple<Out<std::int32_t>, Out<std::int32_t>> match_cell_arrays(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In1<double> ious, In2<std::uint8_t> t_ignored,
                             In1<std::uint8_t> crowd, In1<std::uint8_t> takes, In1<double> thresholds, long threads) {
   const Cells cells{view(d_begin), view(t_begin), view(ious), view(t_ignored), view(crowd), view(takes), view(thresholds)};
   check_cells(cells);
@@ -20,7 +20,7 @@ nb::tuple match_cell_arrays(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin
   return nb::make_tuple(d_out, t_out);
 }
 
-nb::tuple reference_curve_arrays(In1<std::int64_t> order, In1<double> score, In2<std::uint8_t> hit, In2<std::uint8_t> ignored,
+Tuple<Out<double>, Out<double>, Out<double>> reference_curve_arrays(In1<std::int64_t> order, In1<double> score, In2<std::uint8_t> hit, In2<std::uint8_t> ignored,
                                  double positives, In1<double> recalls, long threads) {
   const ReferenceRanking in{view(order), view(score), view(hit), view(ignored), positives, view(recalls)};
   check_reference(in);

@@ -44,7 +44,7 @@ Out<double> overlap_area(In2<double> truth, In2<double> detected) {
   return result;
 }
 
-nb::tuple match(In2<double> truth, In2<double> detected, In1<std::int64_t> truth_ends, In1<std::int64_t> detected_ends,
+Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>> match(In2<double> truth, In2<double> detected, In1<std::int64_t> truth_ends, In1<std::int64_t> detected_ends,
                 int kind, In1<double> weights, bool optimal, long threads) {
   const EllipseSides sides{view(truth), view(detected), view(truth_ends), view(detected_ends)};
   check_sides(sides);

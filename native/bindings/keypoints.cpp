@@ -24,7 +24,7 @@ Out<double> similarities(In2<double> d_points, In2<double> t_points, In2<double>
   return result;
 }
 
-nb::tuple match(const ObjectArrays& objects, In2<double> t_points, In2<double> d_points, In1<double> d_area, In1<double> sigmas) {
+MatchedArrays match(const ObjectArrays& objects, In2<double> t_points, In2<double> d_points, In1<double> d_area, In1<double> sigmas) {
   check_sigmas(view(sigmas));
   check_points(view(t_points), view(sigmas), objects.t_image.shape(0), "a truth needs x, y and v for each sigma");
   check_points(view(d_points), view(sigmas), objects.d_image.shape(0), "a detection needs x, y and v for each sigma");

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nanobind/stl/optional.h>
+
 #include "arrays.hpp"
 #include "labels/distinct.hpp"
 #include "support/fingerprint.hpp"
@@ -12,7 +14,7 @@
 namespace steelyard {
 namespace {
 
-nb::tuple extent_of_values(In1<std::int64_t> values) {
+Tuple<std::int64_t, std::int64_t> extent_of_values(In1<std::int64_t> values) {
   require(values.shape(0) > 0, "there are no values");
   std::pair<std::int64_t, std::int64_t> ends;
   {
@@ -22,7 +24,7 @@ nb::tuple extent_of_values(In1<std::int64_t> values) {
   return nb::make_tuple(ends.first, ends.second);
 }
 
-nb::object confusion_of(In1<std::int64_t> truth, In1<std::int64_t> prediction, std::int64_t low, std::size_t size) {
+Result<std::optional<Out<std::int64_t>>> confusion_of(In1<std::int64_t> truth, In1<std::int64_t> prediction, std::int64_t low, std::size_t size) {
   require(prediction.shape(0) == truth.shape(0), "truth and prediction must be as many");
   require(size > 0 && size <= 8192 && size * size <= kMostCells, "too many classes to count in a table");
   std::int64_t* out;
@@ -42,7 +44,7 @@ Out<std::int64_t> places_of(const Distinct& distinct) {
   return places;
 }
 
-nb::tuple factor_rows(In2<std::uint32_t> rows) {
+Tuple<Out<std::int64_t>, Out<std::int64_t>> factor_rows(In2<std::uint32_t> rows) {
   require(rows.shape(0) < (std::size_t{1} << 31), "too many rows");
   std::int64_t* code;
   auto codes = make_array<std::int64_t>({rows.shape(0)}, code);
@@ -55,7 +57,7 @@ nb::tuple factor_rows(In2<std::uint32_t> rows) {
 }
 
 // The same of a list of Python strings; None where it holds anything else (or half a surrogate pair).
-nb::object factor_texts(nb::list texts) {
+Result<std::optional<Tuple<Out<std::int64_t>, Out<std::int64_t>>>> factor_texts(nb::list texts) {
   const std::size_t n = texts.size();
   require(n < (std::size_t{1} << 31), "too many rows");
   std::int64_t* code;

@@ -35,7 +35,7 @@ std::vector<std::string_view> texts_of(const nb::bytes& block, In1<std::int64_t>
 }
 
 // Texts as one block with their ends.
-nb::tuple block_of(const std::vector<std::string>& texts) {
+Tuple<nb::bytes, Out<std::int64_t>> block_of(const std::vector<std::string>& texts) {
   std::int64_t* end;
   auto ends = make_array<std::int64_t>({texts.size()}, end);
   std::string all;
@@ -94,7 +94,7 @@ std::string tuples_of_tree(const Lemmas& lemmas, std::string_view tree, bool des
   return out;
 }
 
-nb::tuple tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> ends, bool described) {
+Tuple<nb::bytes, Out<std::int64_t>> tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> ends, bool described) {
   const auto texts = texts_of(trees, ends);
   std::vector<std::string> out(texts.size());
   {
@@ -106,7 +106,7 @@ nb::tuple tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> e
 
 // What `make` gives for each text, made in parallel.
 template <typename Make>
-nb::tuple for_each_text(const nb::bytes& block, In1<std::int64_t> ends, long threads, Make make) {
+Tuple<nb::bytes, Out<std::int64_t>> for_each_text(const nb::bytes& block, In1<std::int64_t> ends, long threads, Make make) {
   const auto texts = texts_of(block, ends);
   std::vector<std::string> out(texts.size());
   {
@@ -121,7 +121,7 @@ nb::tuple for_each_text(const nb::bytes& block, In1<std::int64_t> ends, long thr
 
 // What `add` makes of the sentences of each text, made in parallel.
 template <typename Add>
-nb::tuple for_each_parsed(const ParserModel& model, const nb::bytes& block, In1<std::int64_t> ends, long threads, Add add) {
+Tuple<nb::bytes, Out<std::int64_t>> for_each_parsed(const ParserModel& model, const nb::bytes& block, In1<std::int64_t> ends, long threads, Add add) {
   const auto texts = texts_of(block, ends);
   std::vector<std::string> out(texts.size());
   {
@@ -136,14 +136,14 @@ nb::tuple for_each_parsed(const ParserModel& model, const nb::bytes& block, In1<
   return block_of(out);
 }
 
-nb::tuple caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts, In1<std::int64_t> ends, long threads,
+Tuple<nb::bytes, Out<std::int64_t>> caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts, In1<std::int64_t> ends, long threads,
                          bool described) {
   return for_each_parsed(model, texts, ends, threads, [&](std::span<const language::Word> words, std::string& out) {
     render(described ? language::described_tuples(words, lemmas) : language::scene_tuples(words, lemmas), out);
   });
 }
 
-nb::tuple caption_trees(const ParserModel& model, nb::bytes texts, In1<std::int64_t> ends, long threads) {
+Tuple<nb::bytes, Out<std::int64_t>> caption_trees(const ParserModel& model, nb::bytes texts, In1<std::int64_t> ends, long threads) {
   return for_each_parsed(model, texts, ends, threads, [&](std::span<const language::Word> words, std::string& out) {
     const auto before = out.empty() ? 0 : static_cast<std::int32_t>(std::count(out.begin(), out.end(), '\n')) + 1;
     for (const auto& word : words) {

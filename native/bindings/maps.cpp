@@ -20,6 +20,7 @@ constexpr std::size_t kMostPixels = std::size_t{1} << 31;
 
 // A map of any of the three types, with two or three axes.
 using AnyMap = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using AnyResult = Result<nb::ndarray<nb::numpy, nb::c_contig>>;  // of whole numbers as wide as they need
 
 std::size_t pixels_of(const AnyMap& map) {
   require(map.ndim() == 2 || map.ndim() == 3, "a map has two axes or three");
@@ -64,7 +65,7 @@ Shape3 shape_of(const AnyMap& map) {
   return {map.shape(0), map.shape(1), map.shape(2)};
 }
 
-nb::object png_map(nb::bytes inflated, std::size_t height, std::size_t width, std::size_t depth, std::size_t channels) {
+AnyResult png_map(nb::bytes inflated, std::size_t height, std::size_t width, std::size_t depth, std::size_t channels) {
   require(height > 0 && width > 0 && width <= kMostPixels && height <= kMostPixels / width, "the size is out of range");
   const bool grey = channels == 1 && (depth == 1 || depth == 2 || depth == 4 || depth == 8 || depth == 16);
   require(grey || ((channels == 3 || channels == 4) && depth == 8), "the kind of pixels is not known");
@@ -118,7 +119,7 @@ auto cells(AnyMap a, AnyMap b) {
   return std::make_tuple(array_of(found.a), array_of(found.b), array_of(found.count));
 }
 
-nb::object bands(AnyMap map, std::size_t distance, std::int64_t inside, std::int64_t kept) {
+AnyResult bands(AnyMap map, std::size_t distance, std::int64_t inside, std::int64_t kept) {
   pixels_of(map);
   require(map.ndim() == 2, "bands are of maps with two axes");
   require(distance >= 1 && distance < (std::size_t{1} << 30), "the distance is at least 1");
@@ -165,7 +166,7 @@ nb::bytes pack(AnyMap map) {
   return nb::bytes(out.data(), out.size());
 }
 
-nb::object unpack(nb::bytes packed) {
+AnyResult unpack(nb::bytes packed) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(packed.c_str());
   const std::size_t size = packed.size();
   require(size >= 2 && (bytes[1] == 2 || bytes[1] == 3) && size >= 2u + 4u * bytes[1], "no packed map");

@@ -17,7 +17,7 @@ std::vector<Runs> all_packed(nb::list list, bool counted) {
   return out;
 }
 
-nb::tuple masks_match(const ObjectArrays& objects, nb::list t_masks, nb::list d_masks, In1<double> d_area, double ratio) {
+MatchedArrays masks_match(const ObjectArrays& objects, nb::list t_masks, nb::list d_masks, In1<double> d_area, double ratio) {
   require(nb::len(t_masks) == objects.t_image.shape(0) && nb::len(d_masks) == objects.d_image.shape(0) &&
               d_area.shape(0) == objects.d_image.shape(0), "one mask for each object");
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");

@@ -28,7 +28,10 @@ struct ObjectArrays {
   }
 };
 
+// Begin and end of each class, rows, ranks, hits, ignored; begin of each class of truths, their rows; partners, overlaps.
+using MatchedArrays = Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int32_t>, Out<std::uint16_t>, Out<std::uint32_t>, Out<std::uint32_t>, Out<std::int64_t>, Out<std::int32_t>, Out<std::int32_t>, Out<double>>;
+
 // Checks, matches, and gives the arrays that boxes_match describes.
-nb::tuple match_arrays(const ObjectArrays& arrays, const Similarity* similarity, const double* d_area);
+MatchedArrays match_arrays(const ObjectArrays& arrays, const Similarity* similarity, const double* d_area);
 
 }  // namespace steelyard

@@ -11,7 +11,7 @@ namespace {
 
 using Counted = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // groups, units, lanes
 
-nb::tuple order_of(In1<double> scores, In1<std::uint8_t> positive) {
+Tuple<Out<std::uint32_t>, Out<std::uint8_t>, Out<std::uint8_t>> order_of(In1<double> scores, In1<std::uint8_t> positive) {
   const std::size_t n = scores.shape(0);
   require(n < (std::size_t{1} << 32), "too many scores");
   require(positive.shape(0) == n, "each score needs to be of the class or not");

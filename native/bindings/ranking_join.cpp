@@ -4,6 +4,8 @@
 // where it lies. The second never copies the ids: ten million of them would take longer to copy than to rank.
 #include "rankings/ranking_join.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include "arrays.hpp"
 #include "python_ids.hpp"
 
@@ -41,7 +43,7 @@ Out<std::int64_t> ranking_repeats(Bytes text, Words place, Words key, Doubles va
   return result;
 }
 
-nb::tuple join_columns(Bytes truth_text, Words truth_place, Words truth_key, Doubles relevance, Int64s truth_starts,
+Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>, Out<std::uint64_t>, Out<std::int64_t>> join_columns(Bytes truth_text, Words truth_place, Words truth_key, Doubles relevance, Int64s truth_starts,
                        Bytes run_text, Words run_place, Words run_key, Doubles score, Int64s run_starts, Int64s run_of,
                        Int64s run_order, long threads) {
   const Side truth = side_of(truth_text, truth_place, truth_key, relevance, truth_starts);
@@ -63,7 +65,7 @@ nb::tuple join_columns(Bytes truth_text, Words truth_place, Words truth_key, Dou
 // As join_rankings, with the run as {query: {document: score}}; adds each run query's number of rows and sum of row
 // hashes. None where a value needs a closer look: what is no string or number, or ids that repeat without the blanks
 // around them.
-nb::object join_nested(Bytes truth_text, Words truth_place, Words truth_key, Doubles relevance, Int64s truth_starts,
+Result<std::optional<Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>, Out<std::int64_t>, Out<std::uint64_t>>>> join_nested(Bytes truth_text, Words truth_place, Words truth_key, Doubles relevance, Int64s truth_starts,
                        nb::dict run, Int64s run_of) {
   const Side truth = side_of(truth_text, truth_place, truth_key, relevance, truth_starts);
   const std::size_t queries = nb::len(run);

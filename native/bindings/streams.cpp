@@ -1,6 +1,8 @@
 // Rankings that come in parts.
 #include "ap/streams.hpp"
 
+#include <nanobind/stl/variant.h>
+
 #include "arrays.hpp"
 
 namespace steelyard {
@@ -11,7 +13,7 @@ void feed_boxes(BoxStream& stream, In1<double> score, In1<std::uint16_t> rank, I
   stream.feed(view(score), view(rank), view(hit), view(ignored));
 }
 
-nb::tuple result_of(const BoxStream& stream) {
+Result<std::variant<Tuple<Out<double>, Out<double>>, Tuple<Out<double>, Out<double>, Out<double>>>> result_of(const BoxStream& stream) {
   const std::size_t T = stream.thresholds(), R = stream.points();
   double *a, *b, *c;
   auto recall = make_array<double>({T}, b);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <nanobind/stl/variant.h>
+
 #include "arrays.hpp"
 #include "support/memory.hpp"
 #include "python_ids.hpp"
@@ -57,7 +59,7 @@ class ObjectArray {
 };
 
 // (text, place, key), or the number of the first row that has no id.
-nb::object pack_objects(nb::handle array) {
+Result<std::variant<std::int64_t, Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>>>> pack_objects(nb::handle array) {
   ObjectArray objects(array);
   Column column;
   column.reserve(objects.size());
@@ -70,7 +72,7 @@ nb::object pack_objects(nb::handle array) {
 }
 
 // As pack_objects, with runs of equal ids stored once, and the row where each run begins.
-nb::object pack_runs(nb::handle array) {
+Result<std::variant<std::int64_t, Tuple<Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>>, Out<std::int64_t>>>> pack_runs(nb::handle array) {
   ObjectArray objects(array);
   Column column;
   Buffer<std::int64_t> rows;
@@ -88,7 +90,7 @@ nb::object pack_runs(nb::handle array) {
   return nb::make_tuple(column.arrays(), release(rows));
 }
 
-nb::tuple pack_integers(In1<std::int64_t> values) {
+Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>> pack_integers(In1<std::int64_t> values) {
   Column column;
   column.reserve(values.shape(0));
   char digits[24];
@@ -100,7 +102,7 @@ nb::tuple pack_integers(In1<std::int64_t> values) {
 }
 
 // {query: {document: number}} as (ids, numbers, starts), or (query, document) of what is neither id nor number.
-nb::tuple pack_nested(nb::dict nested) {
+Result<std::variant<Tuple<nb::object, nb::object>, Tuple<Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>>, Out<double>, Out<std::int64_t>>>> pack_nested(nb::dict nested) {
   Column column;
   Buffer<double> values;
   Buffer<std::int64_t> starts;
@@ -133,7 +135,7 @@ nb::tuple pack_nested(nb::dict nested) {
   return nb::make_tuple(column.arrays(), release(values), release(starts));
 }
 
-nb::object pack_offsets(In1<std::uint8_t> text, In1<std::int64_t> offsets) {
+Result<std::variant<std::int64_t, Tuple<Out<std::uint64_t>, Out<std::uint64_t>>>> pack_offsets(In1<std::uint8_t> text, In1<std::int64_t> offsets) {
   require(offsets.shape(0) >= 1, "the offsets must be one more than the ids");
   const std::size_t n = offsets.shape(0) - 1;
   Buffer<std::uint64_t> place(n), key(n);
@@ -152,7 +154,7 @@ Out<std::int64_t> runs_of(In1<std::uint8_t> text, In1<std::uint64_t> place, In1<
   return release(rows);
 }
 
-nb::tuple codes_of(In1<std::uint8_t> text, In1<std::uint64_t> place, In1<std::uint64_t> key) {
+Tuple<Out<std::int64_t>, Out<std::int64_t>> codes_of(In1<std::uint8_t> text, In1<std::uint64_t> place, In1<std::uint64_t> key) {
   Buffer<std::int64_t> code(place.shape(0)), first;
   text_codes(make_texts(view(text), view(place), view(key)), place.shape(0), code.data(), first);
   return nb::make_tuple(release(code), release(first));

@@ -91,7 +91,7 @@ struct Overlaps {
   }
 };
 
-nb::tuple overlaps_out(const std::vector<std::vector<Overlap>>& found, const Side& truths, const Side& predictions) {
+Tuple<Out<std::int32_t>, Out<std::int32_t>, Out<double>> overlaps_out(const std::vector<std::vector<Overlap>>& found, const Side& truths, const Side& predictions) {
   std::size_t count = 0;
   for (const auto& run : found) count += run.size();
   std::int32_t *truth, *prediction;
@@ -110,7 +110,7 @@ nb::tuple overlaps_out(const std::vector<std::vector<Overlap>>& found, const Sid
   return nb::make_tuple(truth_out, prediction_out, similarity_out);
 }
 
-nb::tuple box_overlaps(In2<double> truth, In1<std::int64_t> truth_frame, In1<std::int64_t> truth_ends,
+Tuple<Out<std::int32_t>, Out<std::int32_t>, Out<double>> box_overlaps(In2<double> truth, In1<std::int64_t> truth_frame, In1<std::int64_t> truth_ends,
                        In2<double> prediction, In1<std::int64_t> prediction_frame, In1<std::int64_t> prediction_ends,
                        long threads) {
   const Side truths(truth_frame, truth_ends), predictions(prediction_frame, prediction_ends);
@@ -156,7 +156,7 @@ Out<std::int64_t> matches(In1<std::int64_t> truth_frame, In1<std::int64_t> truth
   return result;
 }
 
-nb::tuple scores(In1<std::int64_t> truth_frame, In1<std::int32_t> truth_track, In1<std::int64_t> truth_ends,
+Tuple<Out<double>, Out<double>, Out<double>, Out<double>, Out<std::int64_t>, Out<std::uint8_t>> scores(In1<std::int64_t> truth_frame, In1<std::int32_t> truth_track, In1<std::int64_t> truth_ends,
                  In1<std::int64_t> prediction_frame, In1<std::int32_t> prediction_track,
                  In1<std::int64_t> prediction_ends, In1<std::int32_t> truth_row, In1<std::int32_t> prediction_row,
                  In1<double> similarity, double threshold, bool last_match, long threads) {
@@ -200,7 +200,7 @@ nb::tuple scores(In1<std::int64_t> truth_frame, In1<std::int32_t> truth_track, I
   return nb::make_tuple(hota_out, losses_out, clear_out, identity_out, partner_out, event_out);
 }
 
-nb::tuple codes(In1<std::int64_t> frame, In1<std::int64_t> track, In1<std::int64_t> ends, long threads) {
+Tuple<Out<std::int32_t>, std::int64_t> codes(In1<std::int64_t> frame, In1<std::int64_t> track, In1<std::int64_t> ends, long threads) {
   const Side side(frame, ends);
   require(track.shape(0) == side.rows, "every row needs a track");
   std::int32_t* code;
@@ -230,7 +230,7 @@ Out<std::int64_t> assign_scipy(In2<double> cost) {
   return result;
 }
 
-nb::tuple number_rows(nb::bytes text, std::size_t width) {
+Tuple<Out<double>, Out<std::uint8_t>, Out<std::int32_t>, std::int64_t, std::int64_t, nb::bytes> number_rows(nb::bytes text, std::size_t width) {
   require(width >= 1 && width <= 64, "a row has from 1 to 64 numbers");
   const std::string_view view(text.c_str(), text.size());
   const std::size_t most = count_lines(view);

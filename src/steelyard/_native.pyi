@@ -1,4 +1,478 @@
-# The compiled core. native/*.cpp describes its functions; here they are untyped, and what calls them says the type.
-from typing import Any
+# Written by tools/make_stub.py; not by hand.
+"""The compiled core of Steelyard: flat arrays in, flat arrays out."""
 
-def __getattr__(name: str) -> Any: ...
+import numpy
+from numpy.typing import NDArray
+
+
+def simd() -> str:
+    """
+    The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.
+    """
+
+def box_curves(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.float64], grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision) under one row of weights; nan for a class without truth.
+    """
+
+def box_figures(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.float64], kind: int, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    A figure and the recall, mean over the classes with truth, for each row of weights and threshold.
+    """
+
+def box_draws(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.uint8], rows: int, kind: int, grid: NDArray[numpy.float64], wide: bool = False, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four kinds. `wide` counts in 64 bits, as is done for large classes anyway, with the same results.
+    """
+
+def boxes_match(t_image: NDArray[numpy.int32], t_label: NDArray[numpy.int32], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], t_flags: NDArray[numpy.uint8], d_image: NDArray[numpy.int32], d_label: NDArray[numpy.int32], d_box: NDArray[numpy.float64], d_score: NDArray[numpy.float64], images: int, labels: int, ious: NDArray[numpy.float64], areas: NDArray[numpy.float64], most: int, voc: bool, partners: bool, threads: int = 0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    Match detections to truth. Gives, with detections by class and falling score: begin and end of each class, the detections' rows, their rank in their image, bits of hits and of ignored by area; begin of each class among the truths, the truths' rows; and each detection's partner and overlap at the first threshold.
+    """
+
+def coco_read(path: str, truth: bool, threads: int = 0, what: int = 0, ids: object | None = None, sizes: object | None = None) -> dict[str, object] | tuple[int, str, bool, str, int, str]:
+    """
+    Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong. `what`: 0 boxes, 1 masks, 2 keypoints; `ids` and `sizes` of images serve results with polygons.
+    """
+
+def coco_parse(text: bytes, truth: bool, threads: int = 0, what: int = 0, ids: object | None = None, sizes: object | None = None) -> dict[str, object] | tuple[int, str, bool, str, int, str]:
+    """The same from bytes in memory."""
+
+def match_cells(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], ious: NDArray[numpy.float64], t_ignored: NDArray[numpy.uint8], crowd: NDArray[numpy.uint8], takes: NDArray[numpy.uint8], thresholds: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
+    """
+    Rows of the matched truths (areas, thresholds, detections) and detections (areas, thresholds, truths); -1: none.
+    """
+
+def cell_box_ious(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], d_box: NDArray[numpy.float64], t_box: NDArray[numpy.float64], crowd: NDArray[numpy.uint8]) -> NDArray[numpy.float64]:
+    """IoU of all pairs in each cell, flat."""
+
+def reference_curves(order: NDArray[numpy.int64], score: NDArray[numpy.float64], hit: NDArray[numpy.uint8], ignored: NDArray[numpy.uint8], positives: float, recalls: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """Precision, last recall and scores as pycocotools accumulates them."""
+
+def set_threads(count: int) -> int:
+    """
+    Threads for calls that do not ask for a number, 0 for the machine's; gives what was set before.
+    """
+
+def unit_keys(text: bytes, ends: NDArray[numpy.int64]) -> NDArray[numpy.uint64]:
+    """
+    64-bit keys of unit ids, given as one UTF-8 text and where each id ends in it.
+    """
+
+def unit_keys_of_integers(ids: NDArray[numpy.int64]) -> NDArray[numpy.uint64]:
+    """64-bit keys of integer ids: those of their decimal texts."""
+
+def poisson_totals(keys: NDArray[numpy.uint64], columns: NDArray[numpy.float64], seed: int, first: int, count: int, threads: int = 0, copies: NDArray[numpy.int64] | None = None) -> NDArray[numpy.float64]:
+    """
+    Column totals, one row a draw, under Poisson(1) weights of the units; Poisson(n) for n copies.
+    """
+
+def flip_totals(keys: NDArray[numpy.uint64], columns: NDArray[numpy.float64], seed: int, first: int, count: int, threads: int = 0) -> NDArray[numpy.float64]:
+    """Column totals, one row a draw, under fair coin flips of the units."""
+
+def poisson_scatter(keys: NDArray[numpy.uint64], owner: NDArray[numpy.int64], code: NDArray[numpy.int32], value: NDArray[numpy.float64], size: int, seed: int, first: int, count: int, threads: int = 0, copies: NDArray[numpy.int64] | None = None) -> NDArray[numpy.float64]:
+    """
+    Totals of entries by their code, one row a draw, under the weights of poisson_totals.
+    """
+
+def flip_scatter(keys: NDArray[numpy.uint64], owner: NDArray[numpy.int64], code: NDArray[numpy.int32], value: NDArray[numpy.float64], size: int, seed: int, first: int, count: int, threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    Totals of entries by their code, one row a draw, under fair coin flips of the units.
+    """
+
+def poisson_weights(keys: NDArray[numpy.uint64], seed: int, first: int, count: int, copies: NDArray[numpy.int64] | None = None) -> NDArray[numpy.float64]:
+    """The weights that poisson_totals multiplies with, draws x units."""
+
+def poisson_counts(keys: NDArray[numpy.uint64], seed: int, first: int, count: int, threads: int = 0) -> NDArray[numpy.uint8]:
+    """The weights of poisson_weights as bytes, (groups, units, 32 draws)."""
+
+def flip_counts(keys: NDArray[numpy.uint64], seed: int, first: int, count: int, threads: int = 0) -> NDArray[numpy.uint8]:
+    """The flips of flip_weights as bytes, (groups, units, 32 draws)."""
+
+def flip_weights(keys: NDArray[numpy.uint64], seed: int, first: int, count: int) -> NDArray[numpy.float64]:
+    """The flips that flip_totals multiplies with, draws x units."""
+
+def ellipse_matrix(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], kind: int, weights: NDArray[numpy.float64], threads: int = 0) -> NDArray[numpy.float64]:
+    """Distances of every truth to every detection."""
+
+def ellipse_pairwise(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], kind: int, weights: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """The distance of each row of one side to the same row of the other."""
+
+def ellipse_overlap(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """
+    The area that each row of one side shares with the same row of the other.
+    """
+
+def ellipse_match(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], truth_ends: NDArray[numpy.int64], detected_ends: NDArray[numpy.int64], kind: int, weights: NDArray[numpy.float64], optimal: bool, threads: int = 0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """
+    Pair truths with detections image by image: for each pair its image, truth, detection and distance.
+    """
+
+def ellipse_match_by_score(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], truth_ends: NDArray[numpy.int64], detected_ends: NDArray[numpy.int64], scores: NDArray[numpy.float64], ious: NDArray[numpy.float64], threads: int = 0) -> NDArray[numpy.uint8]:
+    """
+    Which detections find a truth, highest score first: one row a detection, one column an IoU.
+    """
+
+def assign(cost: NDArray[numpy.float64], optimal: bool) -> NDArray[numpy.int64]:
+    """Pair rows with columns, each used once: the column of each row, or -1."""
+
+def oks(d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], sigmas: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """
+    Object keypoint similarity, detections by truths; points are x, y, v in turn.
+    """
+
+def keypoints_match(objects: Objects, t_points: NDArray[numpy.float64], d_points: NDArray[numpy.float64], d_area: NDArray[numpy.float64], sigmas: NDArray[numpy.float64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """As boxes_match, by object keypoint similarity."""
+
+def fingerprint(bytes: NDArray[numpy.uint8]) -> bytes:
+    """A 256-bit fingerprint of bytes."""
+
+def fingerprint_words(words: NDArray[numpy.uint64]) -> bytes:
+    """
+    The fingerprint of eight-byte values, as that of their little-endian bytes.
+    """
+
+def extent(values: NDArray[numpy.int64]) -> tuple[int, int]:
+    """The lowest and the highest value."""
+
+def confusion(truth: NDArray[numpy.int64], prediction: NDArray[numpy.int64], low: int, size: int) -> NDArray[numpy.int64] | None:
+    """
+    Counts of (truth, prediction) for values from `low` on; None where one lies outside.
+    """
+
+def factor_rows(rows: NDArray[numpy.uint32]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    Codes of fixed-width rows of characters, and the place where each distinct row stands first.
+    """
+
+def factor_texts(texts: list[object]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]] | None:
+    """The same of a list of strings; None where it holds anything else."""
+
+class WordNet:
+    """Synsets of words, from the table that tools/build_wordnet.py writes."""
+
+    def __init__(self, table: bytes) -> None: ...
+
+    def similar(self, word: bytes) -> NDArray[numpy.uint32]:
+        """Numbers of the synsets of a word and of its stem."""
+
+class Lemmas:
+    """Lemmas of words, from the table that tools/build_lemmas.py writes."""
+
+    def __init__(self, table: bytes) -> None: ...
+
+    def lemma(self, word: bytes, tag: bytes) -> bytes:
+        """The lemma of a lower-cased word with a Penn Treebank tag."""
+
+class ParserModel:
+    """
+    The trained tagger and parser, from the file that tools/train_parser.py writes.
+    """
+
+    def __init__(self, packed: bytes) -> None: ...
+
+def caption_tuples(model: ParserModel, lemmas: Lemmas, texts: bytes, ends: NDArray[numpy.int64], threads: int = 0, described: bool = False) -> tuple[bytes, NDArray[numpy.int64]]:
+    """
+    Scene-graph tuples of tokenised captions, by the original's rules or as they describe the scene.
+    """
+
+def caption_trees(model: ParserModel, texts: bytes, ends: NDArray[numpy.int64], threads: int = 0) -> tuple[bytes, NDArray[numpy.int64]]:
+    """
+    Dependency trees of tokenised captions, as lines of word, tag, head and relation.
+    """
+
+def ptb_tokens(texts: bytes, ends: NDArray[numpy.int64], keep_marks: bool = False, threads: int = 0) -> tuple[bytes, NDArray[numpy.int64]]:
+    """Penn Treebank tokens of texts, lower-cased and between blanks."""
+
+def ngram_overlap(candidates: bytes, candidate_ends: NDArray[numpy.int64], references: bytes, reference_ends: NDArray[numpy.int64], starts: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    Overlap of tokenised captions with their references, one row an image; columns as in ngrams.hpp.
+    """
+
+def meteor_counts(wordnet: WordNet, candidates: bytes, candidate_ends: NDArray[numpy.int64], references: bytes, reference_ends: NDArray[numpy.int64], starts: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    METEOR's counts of tokenised captions, one row an image; columns as in meteor.hpp.
+    """
+
+def snowball_stem(word: bytes) -> bytes:
+    """The Snowball stem of a lower-cased English word."""
+
+def tree_tuples(lemmas: Lemmas, trees: bytes, ends: NDArray[numpy.int64], described: bool = False) -> tuple[bytes, NDArray[numpy.int64]]:
+    """
+    Scene-graph tuples of dependency trees given as lines of word, tag, head and relation.
+    """
+
+def scene_scores(wordnet: WordNet, candidates: bytes, candidate_ends: NDArray[numpy.int64], references: bytes, reference_ends: NDArray[numpy.int64], synonyms: bool = True, threads: int = 0) -> NDArray[numpy.int32]:
+    """
+    Numbers of tuples and of matches, [image, category, (candidate, reference, matched, matched one to one)].
+    """
+
+def mask_encode(pixels: NDArray[numpy.uint8]) -> list[object]:
+    """Masks of pixels (height, width, masks)."""
+
+def mask_decode(masks: list[object]) -> NDArray[numpy.uint8]:
+    """Pixels (masks, width, height) of masks of one size."""
+
+def mask_merge(masks: list[object], intersect: bool = False) -> dict[str, object]:
+    """The union, or what all have in common."""
+
+def mask_area(masks: list[object]) -> NDArray[numpy.uint32]:
+    """Pixels that are set."""
+
+def mask_box(masks: list[object]) -> NDArray[numpy.float64]:
+    """The smallest box around what is set: x, y, width, height."""
+
+def mask_fingerprint(masks: list[object]) -> bytes:
+    """A 256-bit fingerprint of packed masks."""
+
+def mask_sizes(masks: list[object]) -> NDArray[numpy.int64]:
+    """Height and width of packed masks."""
+
+def mask_polygons(polygons: list[object], height: int, width: int) -> list[object]:
+    """The mask of each polygon."""
+
+def mask_united(polygons: list[object], height: int, width: int) -> dict[str, object]:
+    """The mask of all polygons together."""
+
+def mask_boxes(boxes: NDArray[numpy.float64], height: int, width: int) -> list[object]:
+    """The mask of each box."""
+
+def mask_copy(mask: object) -> dict[str, object]:
+    """The mask as COCO compresses it, from any form."""
+
+def mask_boundary(mask: object, ratio: float) -> dict[str, object]:
+    """What of a mask lies near where it ends."""
+
+def mask_pack(segmentation: object, height: int = -1, width: int = -1) -> bytes:
+    """The packed mask of polygons in an image of that size, or of a mask."""
+
+def thread_count() -> int:
+    """How many threads a kernel uses."""
+
+def png_map(inflated: bytes, height: int, width: int, depth: int, channels: int) -> NDArray[numpy.generic]:
+    """
+    The pixels of a PNG from its inflated data: whole numbers, colours as r + 256 g + 65536 b.
+    """
+
+def map_cells(a: NDArray[numpy.generic], b: NDArray[numpy.generic]) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64]]:
+    """
+    How often two values stand at the same place: values of a, of b, and counts, by a and then b.
+    """
+
+def map_bands(map: NDArray[numpy.generic], distance: int, inside: int, kept: int = -1) -> NDArray[numpy.generic]:
+    """
+    The map with `inside` wherever so many erosions leave a pixel; pixels of `kept` stay.
+    """
+
+def map_recode(map: NDArray[numpy.generic], values: NDArray[numpy.uint32], codes: NDArray[numpy.uint16], other: int) -> NDArray[numpy.uint16]:
+    """Codes in the place of values; `other` for those that are not listed."""
+
+def map_pack(map: NDArray[numpy.generic]) -> bytes:
+    """A map as runs, in bytes."""
+
+def map_unpack(packed: bytes) -> NDArray[numpy.generic]:
+    """The map that `map_pack` packed."""
+
+def map_boxes(map: NDArray[numpy.generic]) -> tuple[NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    The values of a map, the first and last place of each along every axis, and how many there are.
+    """
+
+def surface_distances(a: NDArray[numpy.generic], b: NDArray[numpy.generic], spacing: NDArray[numpy.float64], kind: str) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]:
+    """
+    Distances from the surface of a to that of b and back: distance, weight and count, twice.
+    """
+
+def squared_distances(mask: NDArray[numpy.generic], spacing: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """The squared distance of each place to the nearest one that is set."""
+
+def connected_parts(mask: NDArray[numpy.generic]) -> tuple[NDArray[numpy.int32], int]:
+    """Numbers of connected parts, and how many there are."""
+
+def dilate_mask(mask: NDArray[numpy.generic], times: int) -> NDArray[numpy.uint8]:
+    """The mask grown so many times."""
+
+def element_sizes(spacing: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """
+    Lengths or areas of a surface's elements, by the code of their neighbourhood.
+    """
+
+class Objects:
+    """What matching looks at, whatever the objects are."""
+
+    def __init__(self, t_image: NDArray[numpy.int32], t_label: NDArray[numpy.int32], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], t_flags: NDArray[numpy.uint8], d_image: NDArray[numpy.int32], d_label: NDArray[numpy.int32], d_box: NDArray[numpy.float64], d_score: NDArray[numpy.float64], images: int, labels: int, ious: NDArray[numpy.float64], areas: NDArray[numpy.float64], most: int, voc: bool, partners: bool, threads: int = 0) -> None: ...
+
+def masks_match(objects: Objects, t_masks: list[object], d_masks: list[object], d_area: NDArray[numpy.float64], boundary: float = 0.0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    As boxes_match, by the IoU of packed masks; with `boundary`, a share of the diagonal, also of their boundaries.
+    """
+
+def mask_iou(detections: list[object], truths: list[object], crowd: NDArray[numpy.uint8], boundary: float = 0.0) -> NDArray[numpy.float64]:
+    """IoU of masks, detections by truths; -1 where their sizes differ."""
+
+def cell_mask_ious(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], detections: list[object], truths: list[object], crowd: NDArray[numpy.uint8], boundary: float = 0.0, threads: int = 0) -> NDArray[numpy.float64]:
+    """IoU of all pairs in each cell, flat."""
+
+def boxes_iou(detections: NDArray[numpy.float64], truths: NDArray[numpy.float64], crowd: NDArray[numpy.uint8]) -> NDArray[numpy.float64]:
+    """IoU of boxes, detections by truths."""
+
+def places(ids: NDArray[numpy.int64], column: NDArray[numpy.int64]) -> NDArray[numpy.int32]:
+    """
+    Where each value of a column stands among distinct ids; -1 where it does not.
+    """
+
+def first_repeated(ids: NDArray[numpy.int64]) -> int:
+    """
+    The first row whose id stands in an earlier row; -1 where there is none.
+    """
+
+def rank_order(scores: NDArray[numpy.float64], positive: NDArray[numpy.uint8]) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint8], NDArray[numpy.uint8]]:
+    """
+    Places of the scores from the highest to the lowest, 1 where a run of equal scores ends, and what each is.
+    """
+
+def ranked(weights: NDArray[numpy.float64], owner: NDArray[numpy.int64], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], kind: int, limit: float = 0.0, threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    One value for each row of weights (without owners, of even weights); kind: 0 AP, 1 ROC AUC, 2 best F1, 3 its rank, 4 TPR at an FPR.
+    """
+
+def ranked_each(starts: NDArray[numpy.int64], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], kind: int, limit: float = 0.0) -> NDArray[numpy.float64]:
+    """The same for each unit alone, whose events stand together."""
+
+def ranked_ap(weights: NDArray[numpy.float64], truths: NDArray[numpy.float64], owner: NDArray[numpy.int64], hit: NDArray[numpy.uint8], closes: NDArray[numpy.uint8], rule: int, threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    Average precision, one a row of weights, of events sorted by falling score; `closes` ends equal scores.
+    """
+
+def ranked_ap_by_unit(truths: NDArray[numpy.float64], owner: NDArray[numpy.int64], hit: NDArray[numpy.uint8], closes: NDArray[numpy.uint8], rule: int) -> NDArray[numpy.float64]:
+    """
+    Average precision of each unit alone; events sorted by unit, then by falling score.
+    """
+
+def ranking_repeats(text: NDArray[numpy.uint8], place: NDArray[numpy.uint64], key: NDArray[numpy.uint64], value: NDArray[numpy.float64], starts: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.int64]:
+    """
+    The first id that stands twice in a query: (row, earlier row), or -1 twice.
+    """
+
+def join_rankings(truth_text: NDArray[numpy.uint8], truth_place: NDArray[numpy.uint64], truth_key: NDArray[numpy.uint64], relevance: NDArray[numpy.float64], truth_starts: NDArray[numpy.int64], run_text: NDArray[numpy.uint8], run_place: NDArray[numpy.uint64], run_key: NDArray[numpy.uint64], score: NDArray[numpy.float64], run_starts: NDArray[numpy.int64], run_of: NDArray[numpy.int64], run_order: NDArray[numpy.int64], threads: int = 0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.uint64], NDArray[numpy.int64]]:
+    """
+    Ranks of the truth's rows (0: not retrieved) by the rules id, input and single, rows in the order of rank, which queries had ties, a sum of row hashes for each query of the run, and the run's first repeated id.
+    """
+
+def join_nested(truth_text: NDArray[numpy.uint8], truth_place: NDArray[numpy.uint64], truth_key: NDArray[numpy.uint64], relevance: NDArray[numpy.float64], truth_starts: NDArray[numpy.int64], run: dict[str, object], run_of: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint64]] | None:
+    """
+    As join_rankings for {query: {document: score}}, with each run query's rows and sum of row hashes; or None.
+    """
+
+def ranking_sums(key: NDArray[numpy.uint64], value: NDArray[numpy.float64], starts: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.uint64]:
+    """A sum of row hashes for each query."""
+
+def ranking_hits(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], k: int, level: float) -> NDArray[numpy.float64]:
+    """
+    Number relevant, hits, sum of precisions at hits, rank of the first hit; one row a query.
+    """
+
+def ranking_r_hits(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], level: float) -> NDArray[numpy.float64]:
+    """Number relevant R, hits among the first R."""
+
+def ranking_gain(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], k: int, level: float, exponential: bool) -> NDArray[numpy.float64]:
+    """Discounted gain, and the ideal one."""
+
+def ranking_rbp(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], p: float, level: float, graded: bool) -> NDArray[numpy.float64]:
+    """Rank-biased precision."""
+
+def ranking_err(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], k: int, most: float) -> NDArray[numpy.float64]:
+    """Expected reciprocal rank."""
+
+def ranking_bpref(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], level: float) -> NDArray[numpy.float64]:
+    """Binary preference."""
+
+class BoxStream:
+    """
+    A class of detections that comes in parts by falling score; units weigh 1.
+    """
+
+    def __init__(self, thresholds: int, most: int, kind: int, grid: NDArray[numpy.float64], positives: float, images: float) -> None:
+        """`kind` as for box_figures, or 7: as box_curves."""
+
+    def feed(self, score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32]) -> None:
+        """The next part; equal scores in one."""
+
+    def result(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]] | tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """What all parts give."""
+
+class LabelStream:
+    """A ranking of rows that comes in parts by falling score; units weigh 1."""
+
+    def __init__(self, kind: int, limit: float, positives: float, negatives: float) -> None:
+        """`kind` as for ranked, but 3 gives the score and not its rank."""
+
+    def feed(self, score: NDArray[numpy.float64], positive: NDArray[numpy.uint8]) -> None:
+        """The next part; equal scores in one."""
+
+    def result(self) -> float:
+        """What all parts give."""
+
+def pack_objects(array: object) -> int | tuple[NDArray[numpy.uint8], NDArray[numpy.uint64], NDArray[numpy.uint64]]:
+    """
+    Ids of an object array of strings: (text, place, key), or the first row that holds none.
+    """
+
+def pack_runs(array: object) -> int | tuple[tuple[NDArray[numpy.uint8], NDArray[numpy.uint64], NDArray[numpy.uint64]], NDArray[numpy.int64]]:
+    """
+    As pack_objects, with runs of equal ids stored once, and the row where each run begins.
+    """
+
+def pack_integers(values: NDArray[numpy.int64]) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint64], NDArray[numpy.uint64]]:
+    """Integers as ids, in decimal digits."""
+
+def pack_nested(nested: dict[str, object]) -> tuple[object, object] | tuple[tuple[NDArray[numpy.uint8], NDArray[numpy.uint64], NDArray[numpy.uint64]], NDArray[numpy.float64], NDArray[numpy.int64]]:
+    """
+    Ids, numbers and starts of {query: {document: number}}; or (query, document) of what is wrong.
+    """
+
+def pack_offsets(text: NDArray[numpy.uint8], offsets: NDArray[numpy.int64]) -> int | tuple[NDArray[numpy.uint64], NDArray[numpy.uint64]]:
+    """
+    Places and keys of ids that lie one after the other in a text; or the first row that holds none.
+    """
+
+def text_runs(text: NDArray[numpy.uint8], place: NDArray[numpy.uint64], key: NDArray[numpy.uint64]) -> NDArray[numpy.int64]:
+    """Rows where the id differs from the one before."""
+
+def text_codes(text: NDArray[numpy.uint8], place: NDArray[numpy.uint64], key: NDArray[numpy.uint64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Codes of ids in order of first appearance, and the rows of those."""
+
+def tracking_overlaps(truth: NDArray[numpy.float64], truth_frame: NDArray[numpy.int64], truth_ends: NDArray[numpy.int64], prediction: NDArray[numpy.float64], prediction_frame: NDArray[numpy.int64], prediction_ends: NDArray[numpy.int64], threads: int = 0) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    Pairs of boxes (left, top, right, low) of one frame that overlap: their rows and IoU, run by run.
+    """
+
+def tracking_matches(truth_frame: NDArray[numpy.int64], truth_ends: NDArray[numpy.int64], prediction_frame: NDArray[numpy.int64], prediction_ends: NDArray[numpy.int64], truth_row: NDArray[numpy.int32], prediction_row: NDArray[numpy.int32], similarity: NDArray[numpy.float64], lift: float = 0.0, threads: int = 0) -> NDArray[numpy.int64]:
+    """
+    The truth row that each prediction is matched with in its frame, or -1.
+    """
+
+def tracking_scores(truth_frame: NDArray[numpy.int64], truth_track: NDArray[numpy.int32], truth_ends: NDArray[numpy.int64], prediction_frame: NDArray[numpy.int64], prediction_track: NDArray[numpy.int32], prediction_ends: NDArray[numpy.int64], truth_row: NDArray[numpy.int32], prediction_row: NDArray[numpy.int32], similarity: NDArray[numpy.float64], threshold: float = 0.5, last_match: bool = False, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint8]]:
+    """
+    Sums of HOTA, of what association loses, of CLEAR and of Identity by run; CLEAR's partner and event by truth row.
+    """
+
+def tracking_codes(frame: NDArray[numpy.int64], track: NDArray[numpy.int64], ends: NDArray[numpy.int64], threads: int = 0) -> tuple[NDArray[numpy.int32], int]:
+    """
+    Codes of the tracks of each run; then the first row whose track its frame has twice, or -1.
+    """
+
+def number_rows(text: bytes, width: int) -> tuple[NDArray[numpy.float64], NDArray[numpy.uint8], NDArray[numpy.int32], int, int, bytes]:
+    """
+    The first numbers of every line, how many each line has, its number; then line, field and text of what is none.
+    """
+
+def assign_scipy(cost: NDArray[numpy.float64]) -> NDArray[numpy.int64]:
+    """
+    Pair rows with columns at the lowest total, ties as scipy breaks them: the column of each row, or -1.
+    """
+
+def read_trec(file: NDArray[numpy.uint8], fields: int, value_field: int, threads: int = 0) -> tuple[NDArray[numpy.uint64], NDArray[numpy.uint64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint64], tuple[int, int, int]]:
+    """
+    Lines of a TREC file: documents (place, key), values, runs of equal queries (row, place), and (what is wrong, where, fields).
+    """

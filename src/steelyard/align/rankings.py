@@ -161,7 +161,7 @@ def _flat(side: Rankings) -> Rankings:
 def _unfold(side: Rankings) -> Rankings:
     nested = side.nested or {}
     plain: Any = nested if _is_plain(side) else _checked(nested, side.source)
-    packed = _native.pack_nested(plain)
+    packed: Any = _native.pack_nested(plain)
     if len(packed) == 2:
         packed = _native.pack_nested(_checked(nested, side.source))
     documents, values, starts = Ids(*packed[0]), packed[1], packed[2]
@@ -260,7 +260,8 @@ def _ranks(truth: Rankings, run: Rankings, run_of: Array) -> tuple[list[Array], 
     """Ranks by the three rules, rows of the truth in the order of rank, which queries had ties, rows a run query."""
     judged = (truth.documents.text, truth.documents.place, truth.documents.key, truth.values, truth.starts)
     if run.nested is not None:
-        found = _native.join_nested(*judged, run.nested, run_of) if _is_plain(run) else None
+        nested: Any = run.nested  # plain dicts, where it is plain
+        found = _native.join_nested(*judged, nested, run_of) if _is_plain(run) else None
         if found is not None:
             *ranks, rows, tied, counts, sums = found
             run.content.append(Content(counts, sums))

@@ -120,18 +120,19 @@ def from_coco(data: Any, name: str) -> Side:
     found = _native.coco_read(source, truth, 0) if text is None else _native.coco_parse(text, truth, 0)
     if isinstance(found, tuple):
         return _record_by_record(data, text, name, source, found)
-    side = Side(name, source, text_ids(found["image"]), text_ids(found["label"]), found["box"])
+    columns: dict[str, Any] = found
+    side = Side(name, source, text_ids(columns["image"]), text_ids(columns["label"]), columns["box"])
     side.place = lambda row: f"{source}, {'annotation' if truth else 'record'} {row}"
     if not truth:
-        side.score = found["score"]
+        side.score = columns["score"]
         return side
-    if found["federated"]:
+    if columns["federated"]:
         what = "The truth says which classes were looked for in each image, as LVIS does; COCO's rules do not heed it."
         remedy = "Score it with --format lvis."
         side.findings.append(Finding("federated", "note", name, what, 1, 1, (source,), remedy))
-    side.area, side.crowd, side.id = found["area"], found["crowd"].view(bool), found["id"]
-    side.images, side.sizes = text_ids(found["images"]), found["sizes"]
-    side.labels, side.names = text_ids(found["categories"]), tuple(found["names"])
+    side.area, side.crowd, side.id = columns["area"], columns["crowd"].view(bool), columns["id"]
+    side.images, side.sizes = text_ids(columns["images"]), columns["sizes"]
+    side.labels, side.names = text_ids(columns["categories"]), tuple(columns["names"])
     return side
 
 

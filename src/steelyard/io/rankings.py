@@ -135,9 +135,9 @@ def _json_object(path: Path, source: str) -> Any:
 def _ids(table: Table, name: str, frame: Any) -> Ids:
     lying = arrow_text(frame, name)
     if lying is not None:
-        packed = _native.pack_offsets(*lying)
-        if not isinstance(packed, int):
-            return Ids(lying[0], *packed)
+        places = _native.pack_offsets(*lying)
+        if not isinstance(places, int):
+            return Ids(lying[0], *places)
     values = table.columns[name]
     if values.dtype == object:
         packed = _native.pack_objects(np.ascontiguousarray(values))

@@ -200,7 +200,7 @@ def _values(objects: MatchInput, way: Way) -> dict[str, float]:
     return found
 
 
-def _ranked(m: Matches) -> tuple[Array, ...]:
+def _ranked(m: Matches) -> RankedColumns:
     """The arguments that the kernel of curves takes."""
     return m.begin, m.end, m.image, m.score, m.rank, m.hit, m.ignored, m.truth_begin, m.truth_image, m.counts
 

@@ -138,6 +138,11 @@ def mean_defined(values: Array) -> float:
     return float(np.mean(flat)) if len(flat) else float("nan")
 
 
+# What the kernels of curves and figures take first: ranges, units, scores, ranks, hits and ignored of detections, ranges, units
+# and counted of truths.
+RankedColumns = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array]
+
+
 @frozen
 class RankingFigure(GroupCurve):
     """A figure along the ranking of each class, and the recall: the mean over the classes that have truth.
@@ -210,7 +215,7 @@ class RankingFigure(GroupCurve):
             hit, ignored = (hit >> self.at) & 1, (ignored >> self.at) & 1
         return hit.astype(np.uint32), ignored.astype(np.uint32)
 
-    def columns(self, block: RankingBlock) -> tuple[Any, ...]:
+    def columns(self, block: RankingBlock) -> tuple[*RankedColumns, int, int]:
         """What the kernels of curves and figures take."""
         e, p = block.events, block.positives
         return (

@@ -69,18 +69,18 @@ def tracked(pairs: TrackPairs, work: Work, iou: float = 0.5, *, last_match: bool
 
 
 def _tracked(rows: Kept, iou: float, last_match: bool) -> Tracked:
-    both = []
-    for i, side in enumerate((rows.truth, rows.prediction)):
-        ends = rows.ends(i)
-        both += [side.frame, _native.tracking_codes(side.frame, side.track, ends)[0], ends]
+    truth, prediction = (
+        (side.frame, _native.tracking_codes(side.frame, side.track, rows.ends(i))[0], rows.ends(i))
+        for i, side in enumerate((rows.truth, rows.prediction))
+    )
     pairs = rows.overlaps
-    return Tracked(*_native.tracking_scores(*both, pairs.truth, pairs.prediction, pairs.similarity, iou, last_match))
+    return Tracked(*_native.tracking_scores(*truth, *prediction, pairs.truth, pairs.prediction, pairs.similarity, iou, last_match))
 
 
 def _kept(pairs: TrackPairs) -> Kept:
     truth, prediction = pairs.sides
     runs = np.union1d(distinct(truth.run), distinct(prediction.run))
-    frames = [truth.frame, run_ends(truth.run, runs), prediction.frame, run_ends(prediction.run, runs)]
+    frames = truth.frame, run_ends(truth.run, runs), prediction.frame, run_ends(prediction.run, runs)
     found = _overlaps(truth, prediction, frames)
     removed = np.zeros((len(pairs.units), len(REMOVED)))
     classes = max(1, pairs.facts.size("class"))
@@ -114,7 +114,7 @@ def _kept(pairs: TrackPairs) -> Kept:
     return Kept(*sides, runs, overlaps, removed)
 
 
-def _overlaps(truth: Side, prediction: Side, frames: list[Array]) -> Overlaps:
+def _overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, Array]) -> Overlaps:
     if truth.mask is None or prediction.mask is None:
         return Overlaps(*_native.tracking_overlaps(truth.box, *frames[:2], prediction.box, *frames[2:]))
     rows: list[Array] = [np.zeros(0, np.int32)]
