@@ -2,8 +2,9 @@
 
     python tools/make_stub.py [--check]
 
-nanobind's stub generator reads the signatures out of the module; here they become shorter (an array is `NDArray[type]`; shapes and order
-are checked by the bindings, and said in their messages). The file is committed; tests/test_stub.py compares it, `--check` does too.
+nanobind's stub generator reads the signatures out of the module; here they become shorter: an array is `NDArray[type]`,
+since shapes and order are checked by the bindings and said in their messages. The file is committed, and
+tests/test_stub.py compares it; `--check` does too.
 """
 
 from __future__ import annotations
@@ -27,8 +28,12 @@ def stub() -> str:
     text: str = generator.get()
     text = re.sub(r"Annotated\[(NDArray(?:\[numpy\.\w+\])?), dict\([^()]*(?:\([^()]*\)[^()]*)*\)\]", r"\1", text)
     text = re.sub(r"NDArray(?=[,)\]: |])(?!\[)", "NDArray[numpy.generic]", text)
-    text = text.replace("from typing import Annotated\n\n", "").replace("import NDArray[numpy.generic]", "import NDArray")
-    text = text.replace(": dict,", ": dict[str, dict[str, float]],").replace(": dict)", ": dict[str, dict[str, float]])")
+    text = text.replace("from typing import Annotated\n\n", "").replace(
+        "import NDArray[numpy.generic]", "import NDArray"
+    )
+    text = text.replace(": dict,", ": dict[str, dict[str, float]],").replace(
+        ": dict)", ": dict[str, dict[str, float]])"
+    )
     text = re.sub(r": list(?=[,)])", ": list[object]", text)
     text = text.replace("-> list:", "-> list[dict[str, object]]:").replace("-> dict:", "-> dict[str, object]:")
     lines = [line.rstrip() for line in text.splitlines()]

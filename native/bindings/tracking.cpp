@@ -230,7 +230,7 @@ Out<std::int64_t> assign_scipy(In2<double> cost) {
   return result;
 }
 
-Tuple<Out<double>, Out<std::uint8_t>, Out<std::int32_t>, std::int64_t, std::int64_t, nb::bytes> number_rows(nb::bytes text, std::size_t width) {
+Tuple<std::size_t, Out<double>, Out<std::uint8_t>, Out<std::int32_t>, std::int64_t, std::int64_t, nb::bytes> number_rows(nb::bytes text, std::size_t width) {
   require(width >= 1 && width <= 64, "a row has from 1 to 64 numbers");
   const std::string_view view(text.c_str(), text.size());
   const std::size_t most = count_lines(view);

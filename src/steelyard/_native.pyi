@@ -207,7 +207,7 @@ def scene_scores(wordnet: WordNet, candidates: bytes, candidate_ends: NDArray[nu
     Numbers of tuples and of matches, [image, category, (candidate, reference, matched, matched one to one)].
     """
 
-def mask_encode(pixels: NDArray[numpy.uint8]) -> list[object]:
+def mask_encode(pixels: NDArray[numpy.uint8]) -> list[dict[str, object]]:
     """Masks of pixels (height, width, masks)."""
 
 def mask_decode(masks: list[object]) -> NDArray[numpy.uint8]:
@@ -228,13 +228,13 @@ def mask_fingerprint(masks: list[object]) -> bytes:
 def mask_sizes(masks: list[object]) -> NDArray[numpy.int64]:
     """Height and width of packed masks."""
 
-def mask_polygons(polygons: list[object], height: int, width: int) -> list[object]:
+def mask_polygons(polygons: list[object], height: int, width: int) -> list[dict[str, object]]:
     """The mask of each polygon."""
 
 def mask_united(polygons: list[object], height: int, width: int) -> dict[str, object]:
     """The mask of all polygons together."""
 
-def mask_boxes(boxes: NDArray[numpy.float64], height: int, width: int) -> list[object]:
+def mask_boxes(boxes: NDArray[numpy.float64], height: int, width: int) -> list[dict[str, object]]:
     """The mask of each box."""
 
 def mask_copy(mask: object) -> dict[str, object]:
@@ -336,6 +336,11 @@ def ranked(weights: NDArray[numpy.float64], owner: NDArray[numpy.int64], positiv
     One value for each row of weights (without owners, of even weights); kind: 0 AP, 1 ROC AUC, 2 best F1, 3 its rank, 4 TPR at an FPR.
     """
 
+def ranked_draws(weights: NDArray[numpy.uint8], draws: int, unit: NDArray[numpy.int32], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], kind: int, threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    The same for rows of counts, which lie as (groups, units, 32 rows), to the bit; kind: 0 AP, 1 ROC AUC.
+    """
+
 def ranked_each(starts: NDArray[numpy.int64], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], kind: int, limit: float = 0.0) -> NDArray[numpy.float64]:
     """The same for each unit alone, whose events stand together."""
 
@@ -359,7 +364,7 @@ def join_rankings(truth_text: NDArray[numpy.uint8], truth_place: NDArray[numpy.u
     Ranks of the truth's rows (0: not retrieved) by the rules id, input and single, rows in the order of rank, which queries had ties, a sum of row hashes for each query of the run, and the run's first repeated id.
     """
 
-def join_nested(truth_text: NDArray[numpy.uint8], truth_place: NDArray[numpy.uint64], truth_key: NDArray[numpy.uint64], relevance: NDArray[numpy.float64], truth_starts: NDArray[numpy.int64], run: dict[str, object], run_of: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint64]] | None:
+def join_nested(truth_text: NDArray[numpy.uint8], truth_place: NDArray[numpy.uint64], truth_key: NDArray[numpy.uint64], relevance: NDArray[numpy.float64], truth_starts: NDArray[numpy.int64], run: dict[str, dict[str, float]], run_of: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint64]] | None:
     """
     As join_rankings for {query: {document: score}}, with each run query's rows and sum of row hashes; or None.
     """
@@ -426,7 +431,7 @@ def pack_runs(array: object) -> int | tuple[tuple[NDArray[numpy.uint8], NDArray[
 def pack_integers(values: NDArray[numpy.int64]) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint64], NDArray[numpy.uint64]]:
     """Integers as ids, in decimal digits."""
 
-def pack_nested(nested: dict[str, object]) -> tuple[object, object] | tuple[tuple[NDArray[numpy.uint8], NDArray[numpy.uint64], NDArray[numpy.uint64]], NDArray[numpy.float64], NDArray[numpy.int64]]:
+def pack_nested(nested: dict[str, dict[str, float]]) -> tuple[object, object] | tuple[tuple[NDArray[numpy.uint8], NDArray[numpy.uint64], NDArray[numpy.uint64]], NDArray[numpy.float64], NDArray[numpy.int64]]:
     """
     Ids, numbers and starts of {query: {document: number}}; or (query, document) of what is wrong.
     """
@@ -462,9 +467,9 @@ def tracking_codes(frame: NDArray[numpy.int64], track: NDArray[numpy.int64], end
     Codes of the tracks of each run; then the first row whose track its frame has twice, or -1.
     """
 
-def number_rows(text: bytes, width: int) -> tuple[NDArray[numpy.float64], NDArray[numpy.uint8], NDArray[numpy.int32], int, int, bytes]:
+def number_rows(text: bytes, width: int) -> tuple[int, NDArray[numpy.float64], NDArray[numpy.uint8], NDArray[numpy.int32], int, int, bytes]:
     """
-    The first numbers of every line, how many each line has, its number; then line, field and text of what is none.
+    How many rows there are, then their first numbers (columns, rows at most), how many each has and its line; then line, field and text of what is no number.
     """
 
 def assign_scipy(cost: NDArray[numpy.float64]) -> NDArray[numpy.int64]:

@@ -40,15 +40,15 @@ void plain_kernel(const std::int8_t* weights, std::size_t rows, std::size_t colu
 
 #if defined(STEELYARD_DOT_PRODUCT)
 #if defined(__ARM_FEATURE_DOTPROD)
-#define STEELYARD_TARGET
+#define STEELYARD_DOTPROD
 #else
-#define STEELYARD_TARGET __attribute__((target("arch=armv8.2-a+dotprod")))
+#define STEELYARD_DOTPROD __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
 
 // Adds to each of four sums the products of four bytes of a row and the four of `x` at kLane. By its name, since compilers
 // move registers about the intrinsic, which costs a tenth of the time.
 template <int kLane>
-STEELYARD_TARGET STEELYARD_INLINE void add_products(int32x4_t& sum, int8x16_t rows, int8x16_t x) {
+STEELYARD_DOTPROD STEELYARD_INLINE void add_products(int32x4_t& sum, int8x16_t rows, int8x16_t x) {
   static_assert(kLane >= 0 && kLane < 4);
   if constexpr (kLane == 0) asm("sdot %0.4s, %1.16b, %2.4b[0]" : "+w"(sum) : "w"(rows), "w"(x));
   if constexpr (kLane == 1) asm("sdot %0.4s, %1.16b, %2.4b[1]" : "+w"(sum) : "w"(rows), "w"(x));
@@ -58,7 +58,7 @@ STEELYARD_TARGET STEELYARD_INLINE void add_products(int32x4_t& sum, int8x16_t ro
 
 // Sixteen rows times `kVectors` vectors: four bytes of each row and vector.
 template <int kLane, std::size_t kVectors>
-STEELYARD_TARGET STEELYARD_INLINE void four_columns(const std::int8_t* weights, const int8x16_t* in, int32x4_t (*sum)[kVectors]) {
+STEELYARD_DOTPROD STEELYARD_INLINE void four_columns(const std::int8_t* weights, const int8x16_t* in, int32x4_t (*sum)[kVectors]) {
   for (int r = 0; r < 4; ++r) {
     const int8x16_t w = vld1q_s8(weights + 64 * kLane + 16 * r);
     for (std::size_t v = 0; v < kVectors; ++v) add_products<kLane>(sum[r][v], w, in[v]);
@@ -66,7 +66,7 @@ STEELYARD_TARGET STEELYARD_INLINE void four_columns(const std::int8_t* weights, 
 }
 
 template <std::size_t kVectors>
-STEELYARD_TARGET STEELYARD_INLINE void sixteen_rows(const std::int8_t* weights, std::size_t columns, const std::int8_t* x, std::size_t rows,
+STEELYARD_DOTPROD STEELYARD_INLINE void sixteen_rows(const std::int8_t* weights, std::size_t columns, const std::int8_t* x, std::size_t rows,
                                           float* out) {
   int32x4_t sum[4][kVectors];
   for (auto& four : sum) {
@@ -86,7 +86,7 @@ STEELYARD_TARGET STEELYARD_INLINE void sixteen_rows(const std::int8_t* weights, 
 }
 
 // Sixteen rows after the other, each with all vectors, so that weights come from far once.
-STEELYARD_TARGET void dot_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
+STEELYARD_DOTPROD void dot_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
                                  std::size_t vectors, float* out) {
   for (std::size_t r = 0; r < rows; r += 16, weights += 16 * columns, out += 16) {
     std::size_t v = 0;

@@ -10,6 +10,7 @@
 
 #include "language/parser_math.hpp"
 #include "language/trees.hpp"
+#include "wide/wide.hpp"
 
 namespace steelyard::language {
 namespace {
@@ -30,7 +31,8 @@ STEELYARD_INLINE void step_loop(std::size_t units, const float* STEELYARD_RESTRI
   }
   for (std::size_t u = 0; u < units; ++u) bytes[u] = static_cast<std::int8_t>(nearest(127.0f * state[u]));
 }
-#if !defined(STEELYARD_PLAIN) && defined(__x86_64__) && defined(__GNUC__)
+// The sums are fused by name on every machine; where an instruction does it, that is used. The bits are the same.
+#if defined(__x86_64__) && defined(__GNUC__)
 #define STEELYARD_FUSED __attribute__((target("avx2,fma")))
 STEELYARD_FUSED void fused_step(std::size_t units, const float* in, const float* sum, const float* scale, const float* bias,
                                 float* state, std::int8_t* bytes) {
@@ -40,7 +42,7 @@ STEELYARD_FUSED void fused_step(std::size_t units, const float* in, const float*
 void step(std::size_t units, const float* in, const float* sum, const float* scale, const float* bias, float* state,
           std::int8_t* bytes) {
 #if defined(STEELYARD_FUSED)
-  static const bool fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  static const bool fused = !baseline_only() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (fused) return fused_step(units, in, sum, scale, bias, state, bytes);
 #endif
   step_loop(units, in, sum, scale, bias, state, bytes);

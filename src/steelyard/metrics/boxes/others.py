@@ -30,6 +30,7 @@ from steelyard.metrics.boxes.matches import (
     match_objects,
 )
 from steelyard.metrics.boxes.pairs import BoxPairs
+from steelyard.metrics.boxes.ranking import RankedColumns
 from steelyard.metrics.boxes.single import THRESHOLDS, hits_in_single, linspace_single
 
 NAMES = ("map", "map50", "map75", "map_small", "map_medium", "map_large")

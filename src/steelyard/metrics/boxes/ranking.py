@@ -138,8 +138,8 @@ def mean_defined(values: Array) -> float:
     return float(np.mean(flat)) if len(flat) else float("nan")
 
 
-# What the kernels of curves and figures take first: ranges, units, scores, ranks, hits and ignored of detections, ranges, units
-# and counted of truths.
+# What the kernels of curves and figures take first: ranges, units, scores, ranks, hits and ignored of detections;
+# ranges, units and counted of truths.
 RankedColumns = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array]
 
 

@@ -74,7 +74,9 @@ def _tracked(rows: Kept, iou: float, last_match: bool) -> Tracked:
         for i, side in enumerate((rows.truth, rows.prediction))
     )
     pairs = rows.overlaps
-    return Tracked(*_native.tracking_scores(*truth, *prediction, pairs.truth, pairs.prediction, pairs.similarity, iou, last_match))
+    return Tracked(
+        *_native.tracking_scores(*truth, *prediction, pairs.truth, pairs.prediction, pairs.similarity, iou, last_match)
+    )
 
 
 def _kept(pairs: TrackPairs) -> Kept:
