@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,13 @@ import pytest
 from scipy import stats as scipy_stats
 
 import steelyard as sy
+from steelyard.api import measure
+from steelyard.core.plan import POINT
 from steelyard.engine.families import false_discovery, max_t, p_value, smallest_p, tail_bound
 from steelyard.engine.margins import margin_verdict
 from steelyard.engine.planning import Pilot, cautious_se, showable, smallest_shown, units_for
+from steelyard.gating.plan import plan
+from steelyard.render.plan import plan_text
 
 
 def dishes(truth: Any, predicted: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -204,3 +209,78 @@ def test_a_planned_number_of_units_has_its_power() -> None:
     n = int(np.median(needed))
     shown = sum(compared(n, k)["mae"].verdict == "better" for k in range(120))
     assert 0.66 <= shown / 120 <= 0.92
+
+
+def compared(tmp_path: Path, units: int = 80) -> Path:
+    rng = np.random.default_rng(8)
+    truth = rng.uniform(100, 400, units)
+    data, a = dishes(truth, truth + rng.normal(0, 20, units))
+    found = sy.compare("weights", data, a, {**a, "weight": truth + rng.normal(0, 18, units)}, ["mae", "r2"])
+    found.to_json(tmp_path / "pilot.json")
+    return tmp_path / "pilot.json"
+
+
+def test_a_plan_from_a_comparison(tmp_path: Path) -> None:
+    """The plan's numbers are those of the formulas, from the standard error that the comparison holds."""
+    path = compared(tmp_path)
+    d = sy.read(path)["mae"]
+    found = plan(path, targets={"mae": 1.0})
+    one = next(metric for metric in found.metrics if metric.spec == "mae")
+    reach = scipy_stats.t.ppf(0.975, d.df) + scipy_stats.norm.ppf(0.8)
+    assert one.needed.units == math.ceil(80 * (reach * d.se) ** 2)
+    assert one.curve[2][:2] == (160, pytest.approx(reach * d.se / math.sqrt(2)))
+    assert d.showable == pytest.approx(reach * d.se)
+    assert "mae of 1: about" in plan_text(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"targets": {"map": 1.0}}, "the pilot has no 'map'"),
+        ({"targets": {"mae": -1.0}}, "the target of 'mae' is -1"),
+        ({"power": 1.5}, "a power of 1.5"),
+        ({"baseline": "x.json"}, "holds its own baseline"),
+    ],
+)
+def test_plans_that_are_none(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(sy.InputError, match=message):
+        plan(compared(tmp_path), **given)
+
+
+def test_a_gate_of_not_worse(tmp_path: Path) -> None:
+    """It passes only where the interval of the loss lies below the margin, and fails where it lies above."""
+    path = compared(tmp_path)
+    low, high = sy.read(path)["mae"].interval
+    for margin, expected in ((high + 0.5, "pass"), ((low + high) / 2, "undecided")):
+        if margin > 0:
+            assert sy.gate(path, f"mae noninferior baseline + {margin:.6f}").outcome == expected
+    for rule, message in (
+        ("mae noninferior baseline - 1", "this margin lies on the wrong side"),
+        ("mae noninferior baseline", "a margin is expected"),
+        ("mae noninferior baseline + 1, p < 0.05", "judged by the interval"),
+    ):
+        with pytest.raises(sy.InputError, match=message):
+            sy.gate(path, rule)
+
+
+def test_parts_are_what_the_metric_is_the_mean_of() -> None:
+    """Accuracy, balanced accuracy and macro averages declare proportions whose plain mean is their value."""
+    rng = np.random.default_rng(9)
+    truth = rng.integers(0, 4, 90)
+    named = np.where(rng.random(90) < 0.7, truth, rng.integers(0, 4, 90))
+    specs = ["accuracy", "balanced_accuracy", "macro(f1)", "macro(recall)", "macro(precision)"]
+    data = measure("labels", {"id": np.arange(90), "label": truth}, {"id": np.arange(90), "label": named}, specs)
+    totals = data.state.totals(POINT)
+    for metric in data.metrics:
+        hits, of = (np.atleast_2d(part.T).T for part in metric.parts(totals.only(metric.needs())))
+        assert float((hits / of).mean()) == pytest.approx(float(totals.of(metric)[0])), str(metric)
+
+
+def test_balanced_accuracy_of_perfect_labels_is_not_sure() -> None:
+    """Two classes of 10 right rows each, by hand: each end is .025 ** (1 / 10), two independent parts over two."""
+    truth = np.repeat([0, 1], 10)
+    side = {"id": np.arange(20), "label": truth}
+    found = sy.evaluate("labels", side, side, ["balanced_accuracy", "accuracy"])
+    below = 1 - 0.025 ** (1 / 10)
+    assert found["balanced_accuracy"].interval == pytest.approx((1 - below / math.sqrt(2), 1.0))
+    assert found["accuracy"].interval == pytest.approx((0.025 ** (1 / 20), 1.0))

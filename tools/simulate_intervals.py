@@ -26,8 +26,8 @@ from drawn import DRAWN
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.engine.measure import listed
+from steelyard.engine.run import measure_sides
 from steelyard.engine.score import score
-from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 
 POPULATION = 12_000
@@ -65,15 +65,11 @@ def populations(task: str, rng: np.random.Generator) -> Iterator[tuple[str, Side
 
 
 def measured(task: str, sides: Sides) -> tuple[State, list[Any]]:
-    """What the task's metrics need, of all units."""
-    from steelyard import api
-
+    """What the task's metrics need, of all units, each a row of its own."""
     kind = catalogue.find_task(task)
-    request = Request.of(
-        task, [str(metric) for metric in catalogue.metrics(task)], {"missing": "worst", "extra": "skip"}
-    )
-    data = api.measure_records(kind, request, api.resolve_options(kind, {}), *read_sides(kind, sides[0], sides[1], {}))
-    return listed(data.state), list(data.metrics)
+    specs = [str(metric) for metric in catalogue.metrics(task)]
+    data = measure_sides(kind, Request.of(task, specs, {"missing": "worst", "extra": "skip"}), *sides)
+    return listed(kind, data.pairs, data.state, data.metrics), list(data.metrics)
 
 
 def coverage(

@@ -19,6 +19,7 @@ from steelyard.cli.evaluate import evaluate
 from steelyard.cli.gate import gate
 from steelyard.cli.metrics import metrics
 from steelyard.cli.parse import parse
+from steelyard.cli.plan import plan
 from steelyard.cli.report import report
 from steelyard.cli.say import say
 from steelyard.cli.streams import OutputLost, drop_output, open_streams, outcome
@@ -64,7 +65,7 @@ def cli() -> None:
 
 
 for command in (
-    evaluate, compare, report, check, convert, gate, view, metrics, draw, parse, vlm, demo, completion,
+    evaluate, compare, report, check, convert, gate, plan, view, metrics, draw, parse, vlm, demo, completion,
 ):  # fmt: skip
     cli.add_command(command)
 

@@ -161,15 +161,15 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
     return mapping
 
 
-def parse_margins(pairs: Sequence[str]) -> dict[str, str]:
+def parse_margins(pairs: Sequence[str], option: str = "--margin") -> dict[str, str]:
     """SPEC=SIZE pairs as a mapping; a spec may hold a = inside its brackets."""
     margins: dict[str, str] = {}
     for pair in pairs:
         spec, equals, size = pair.rpartition("=")
         if not (spec and equals and size):
-            raise InputError(f"--margin '{pair}' is not SPEC=SIZE", remedy="Example: --margin map=0.005.")
+            raise InputError(f"{option} '{pair}' is not SPEC=SIZE", remedy=f"Example: {option} map=0.005.")
         if spec in margins:
-            raise InputError(f"--margin names '{spec}' twice", remedy="Give each metric once.")
+            raise InputError(f"{option} names '{spec}' twice", remedy="Give each metric once.")
         margins[spec] = size
     return margins
 

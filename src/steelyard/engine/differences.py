@@ -26,6 +26,7 @@ class DifferenceEstimate:
     difference: float
     interval: Interval | None
     p: float
+    se: float = math.nan
 
 
 def by_draws(difference: float, draws: Floats, confidence: float, df: float = math.inf) -> DifferenceEstimate:
@@ -41,8 +42,12 @@ def by_draws(difference: float, draws: Floats, confidence: float, df: float = ma
     size = float(np.abs(draws).max()) + abs(difference)
     # Equal up to rounding is as extreme; two equal models have no draw that differs, and p is 1.
     extreme = np.count_nonzero(np.abs(draws - difference) >= abs(difference) - 1e-12 * size)
-    reach = t_quantile((1 + confidence) / 2, df) * float(draws.std(ddof=1))
-    return DifferenceEstimate(difference, (difference - reach, difference + reach), (1 + extreme) / (1 + len(draws)))
+    se = float(draws.std(ddof=1))
+    ends = (
+        difference - t_quantile((1 + confidence) / 2, df) * se,
+        difference + t_quantile((1 + confidence) / 2, df) * se,
+    )
+    return DifferenceEstimate(difference, ends, (1 + extreme) / (1 + len(draws)), se)
 
 
 def least_df(*scores: Score) -> float:
@@ -62,7 +67,7 @@ def by_intervals(difference: float, errors: tuple[float, float], confidence: flo
     if error == 0:
         return DifferenceEstimate(difference, (difference, difference), float(difference == 0))
     p = 2 * normal.cdf(-abs(difference) / error)
-    return DifferenceEstimate(difference, (difference - reach, difference + reach), p)
+    return DifferenceEstimate(difference, (difference - reach, difference + reach), p, error)
 
 
 def standard_error(score: Score, confidence: float | None) -> float:

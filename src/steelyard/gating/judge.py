@@ -248,6 +248,11 @@ def _size(interval: tuple[float, float] | None) -> tuple[float, float] | None:
 def _check_direction(rule: Rule, better: str) -> None:
     if better == "zero" and not rule.absolute:
         raise _wrong(rule, f"'{rule.metric}' is best at zero", f"Compare its size: |{rule.metric}| > baseline.")
+    if rule.noninferior and (rule.margin < 0) != (better == "higher"):
+        raise _wrong(
+            rule, f"'{rule.metric}' is better when {better}, so this margin lies on the wrong side",
+            f"Write 'baseline {'-' if better == 'higher' else '+'} {abs(rule.margin):g}': how much may be lost.",
+        )  # fmt: skip
     if better == "one":
         raise _wrong(rule, f"'{rule.metric}' is best at one", "Hold it against numbers, from both sides.")
 

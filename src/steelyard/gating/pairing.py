@@ -69,6 +69,9 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
         verdict="",
         units=second.units,
         why=first.why or second.why,
+        se=estimate.se,
+        df=least_df(first, second),
+        p_method="draws" if paired else "",
         better=second.better,
         measured_in=second.measured_in,
     )

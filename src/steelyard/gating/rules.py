@@ -5,6 +5,7 @@
     score    = metric [ "[" column "=" text { "," column "=" text } "]" ]
     operator = "<" | "<=" | ">" | ">="
     bound    = number | "baseline" [ ( "+" | "-" ) number [ "%" ] ]
+             | value "noninferior" "baseline" ( "+" | "-" ) number [ "%" ]
 
 `map < baseline, p < 0.05`, `mae > 30`, `mae[cuisine=home] > baseline + 2 %`, `|bias| > 5`. A metric is written as
 everywhere (`ap(kind=step, iou=0.5)`); a slice's text may be quoted, and `*` stands for every value. Nothing is guessed:
@@ -16,6 +17,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
@@ -42,6 +44,7 @@ class Rule:
     level: float | None = None  # of p
     slice: tuple[tuple[str, str], ...] = ()
     absolute: bool = False
+    noninferior: bool = False  # passes only where it is shown that no more than the margin is lost
 
     @property
     def on_baseline(self) -> bool:
@@ -75,7 +78,18 @@ class Rule:
 
 def parse_rule(text: str) -> Rule:
     """Read one rule."""
-    return _Parser(text).rule()
+    match = re.fullmatch(r"(.*\S)\s+noninferior\s+(baseline\b.*)", text.strip(), re.DOTALL)
+    if match is None:
+        return _Parser(text).rule()
+    sign = match[2].removeprefix("baseline").strip()[:1]
+    if sign not in ("+", "-"):
+        raise _Parser(text).wrong(
+            "a margin is expected behind 'baseline'", len(text), 'Example: "map noninferior baseline - 0.005".'
+        )
+    rule = _Parser(f"{match[1]} {'<' if sign == '-' else '>'} {match[2]}").rule()
+    if rule.level is not None:
+        raise _Parser(text).wrong("a margin is judged by the interval, not by p", text.rindex(","), "Leave p out.")
+    return replace(rule, text=" ".join(text.split()), noninferior=True)
 
 
 class _Parser:

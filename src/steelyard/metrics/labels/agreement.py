@@ -70,6 +70,10 @@ class Accuracy(CountMetric):
         """Right rows over all."""
         return ratio(totals[RIGHT], totals[ROWS])
 
+    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+        """One proportion, of all rows: those that are right."""
+        return (totals[RIGHT], totals[ROWS]) if self.only is None and self.threshold is None else None
+
 
 @frozen
 class LabelMetric(Metric):
@@ -197,6 +201,11 @@ class BalancedAccuracy(LabelMetric):
             return mean
         chance = ratio(np.ones(len(classes)), classes)
         return np.where(classes > 1, (mean - chance) / np.where(classes > 1, 1 - chance, 1.0), np.nan)
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+        """The recall of every class."""
+        counts = class_counts(totals)
+        return None if self.adjusted else (counts.tp, counts.tp + counts.fn)
 
 
 @frozen

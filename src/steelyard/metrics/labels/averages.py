@@ -157,6 +157,14 @@ class Macro(Average):
         values = self.values(totals)
         return ratio(np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1))
 
+    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+        """The proportion of every class, where the metric inside is one."""
+        if self.undefined != "skip" or not isinstance(self.of, CountMetric):
+            return None
+        counts = self.of.counts(totals)
+        found = self.of.fraction(counts)
+        return None if found is None else (found[0] * counts.present, found[1] * counts.present)
+
 
 @frozen
 class Weighted(Average):

@@ -262,6 +262,10 @@ class CountMetric(PerClass):
             return "" if holds(facts, "ranked") else NO_SCORES
         return "" if holds(facts, "labels") else NO_LABELS
 
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats] | None:
+        """What counts, and of how much, where the formula is one proportion."""
+        return None
+
     def counts(self, totals: Declared) -> Counts:
         """Counts of every class, by labels or by the threshold."""
         return class_counts(totals, self.limit)

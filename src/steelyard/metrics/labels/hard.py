@@ -32,7 +32,11 @@ class Precision(CountMetric):
 
     def value(self, counts: Counts) -> Floats:
         """True positives over predicted positives."""
-        return ratio(counts.tp, counts.tp + counts.fp)
+        return ratio(*self.fraction(counts))
+
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """True positives, of all predictions of the class."""
+        return counts.tp, counts.tp + counts.fp
 
 
 @frozen
@@ -59,7 +63,11 @@ class Recall(CountMetric):
 
     def value(self, counts: Counts) -> Floats:
         """True positives over actual positives."""
-        return ratio(counts.tp, counts.tp + counts.fn)
+        return ratio(*self.fraction(counts))
+
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """True positives, of all rows of the class."""
+        return counts.tp, counts.tp + counts.fn
 
 
 @frozen
@@ -86,7 +94,11 @@ class F1(CountMetric):
 
     def value(self, counts: Counts) -> Floats:
         """Twice the true positives over all positives of both sides."""
-        return ratio(2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn)
+        return ratio(*self.fraction(counts))
+
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """Twice the true positives, of the rows and the predictions of the class."""
+        return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
 
 
 @frozen

@@ -1,0 +1,46 @@
+"""`steelyard plan`: how many units a difference needs."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from steelyard.cli.options import parse_margins
+from steelyard.cli.say import say
+from steelyard.core.errors import InputError
+
+
+@click.command()
+@click.argument("pilot", type=click.Path())
+@click.option(
+    "--baseline", metavar="FILE", type=click.Path(), help="The other result, where PILOT is one of 'evaluate'."
+)
+@click.option("--target", multiple=True, metavar="SPEC=SIZE", help="A difference that would matter, such as map=0.02.")
+@click.option("--power", default=0.8, show_default=True, help="How often it shall be shown.")
+@click.option("--units", multiple=True, type=click.IntRange(min=2), metavar="N", help="A size of test set to look at.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+def plan(
+    pilot: str, baseline: str | None, target: tuple[str, ...], power: float, units: tuple[int, ...], as_json: bool
+) -> None:
+    """Say what difference test sets of other sizes show, and how many units a difference needs.
+
+    PILOT is the JSON of 'compare', or of 'evaluate' with --save-draws and --baseline. The standard error shrinks with
+    the square root of the number of units; the cautious numbers allow for a pilot that took it too small. Name a
+    difference that would matter, never the pilot's own.
+
+    \b
+    steelyard plan pilot.json --target map=0.02
+    steelyard plan new.json --baseline old.json --power 0.9
+    """
+    from steelyard.gating.plan import plan as make_plan
+    from steelyard.render.plan import plan_text
+
+    targets = {}
+    for spec, size in parse_margins(target, "--target").items():
+        try:
+            targets[spec] = float(size)
+        except ValueError:
+            raise InputError(f"--target '{spec}={size}' is not a size", remedy="Example: --target map=0.02.") from None
+    found = make_plan(pilot, baseline=baseline, targets=targets, units=units, power=power)
+    say(json.dumps(found.to_dict(), indent=2) + "\n" if as_json else plan_text(found), nl=not as_json)
