@@ -15,13 +15,14 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     "keypoints.kernels": ("keypoints_match", "oks"),
     "draws.totals": (
         "flip_counts", "flip_scatter", "flip_totals", "flip_weights", "poisson_counts", "poisson_scatter",
-        "poisson_totals", "poisson_weights", "set_threads", "simd", "unit_keys", "unit_keys_of_integers",
+        "poisson_totals", "poisson_weights", "set_threads", "simd", "thread_count", "unit_keys",
+        "unit_keys_of_integers",
     ),
     "labels.counts": (
         "confusion", "extent", "factor_rows", "factor_texts", "fingerprint", "fingerprint_words", "first_repeated",
         "places",
     ),
-    "labels.ranked": ("rank_order", "ranked", "ranked_ap", "ranked_ap_by_unit", "ranked_each"),
+    "labels.ranked": ("rank_order", "ranked", "ranked_ap", "ranked_ap_by_unit", "ranked_draws", "ranked_each"),
     "ellipses.kernels": (
         "ellipse_match", "ellipse_match_by_score", "ellipse_matrix", "ellipse_overlap", "ellipse_pairwise",
     ),
@@ -35,6 +36,11 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     "captions.entries": (
         "caption_trees", "caption_tuples", "meteor_counts", "ngram_overlap", "ptb_tokens", "scene_scores",
         "snowball_stem", "tree_tuples",
+    ),
+    "maps.cells": ("map_bands", "map_boxes", "map_cells", "map_pack", "map_recode", "map_unpack"),
+    "maps.pixels": ("png_map",),
+    "maps.surfaces": (
+        "connected_parts", "dilate_mask", "element_sizes", "squared_distances", "surface_distances",
     ),
     "tracking.kernels": (
         "assign_scipy", "tracking_codes", "tracking_matches", "tracking_overlaps", "tracking_scores",

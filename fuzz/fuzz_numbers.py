@@ -30,6 +30,7 @@ def fuzz_draws(rng: random.Random) -> None:
     draw.call(_native.unit_keys, text, draw.offsets(draw.size(), len(text))[1:])
     draw.call(_native.unit_keys_of_integers, draw.whole(1 << 62, n))
     draw.call(_native.set_threads, rng.choice([0, 1, 2]))
+    assert _native.thread_count() >= 1
     assert _native.simd() in ("baseline", "avx2")
 
 
@@ -59,6 +60,9 @@ def fuzz_ranked(rng: random.Random) -> None:
     weights = draw.whole(3, rows, units, kind=np.float64)
     owners = rng.choice([owner, np.zeros(0, np.int64)])
     draw.call(_native.ranked, weights, owners, positive, last, value, kind, 0.5, 2)
+    ending = np.append(last[:-1], np.ones(min(n, 1), np.uint8)).astype(np.uint8)
+    counts, units32 = draw.whole(4, (rows + 31) // 32, units, 32, kind=np.uint8), owner.astype(np.int32)
+    draw.call(_native.ranked_draws, counts, rows, units32, positive, ending, rng.randrange(2), 2)
     draw.call(_native.ranked_each, draw.offsets(units, n), positive, last, value, kind, 0.5)
     truths, rule = draw.whole(4, units, kind=np.float64), rng.randrange(4)
     draw.call(_native.ranked_ap, weights, truths, owner, positive, last, rule, 2)
