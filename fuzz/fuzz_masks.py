@@ -17,8 +17,9 @@ from harness import REFUSED, Draw, target
 import steelyard as sy
 from steelyard import _native
 from steelyard.compat.pycocotools import mask
+from steelyard.core.plan import POINT, UNITS
 from steelyard.core.task import Policy
-from steelyard.core.weights import EachUnit, Plain
+from steelyard.engine.measure import measured
 from steelyard.io.coco import parse_coco
 from steelyard.metrics import catalogue
 
@@ -109,15 +110,16 @@ def fuzz_evaluator(rng: random.Random) -> None:
     try:
         from steelyard.io.options import resolve_options
 
-        stats = task.measure(task.join(truth, found, Policy(extra="skip"), resolve_options(task, given)))
-        if len(stats) == 0:
+        pairs = task.join(truth, found, Policy(extra="skip"), resolve_options(task, given))
+        if len(pairs.units) == 0:
             return
-        for metric in sy.metrics(task.name):
-            if rng.random() < 0.2:
-                metric.reduce(stats, Plain(stats.weight))
-                metric.reduce(stats, EachUnit(len(stats)))
+        metrics = [metric for metric in sy.metrics(task.name) if rng.random() < 0.2]
+        state = measured(task, pairs, metrics)
+        for plan in (POINT, UNITS):
+            for metric in metrics:
+                state.totals(plan).of(metric)
         if task.tables is not None and rng.random() < 0.2:
-            for table in task.tables(stats).values():
+            for table in task.tables(pairs, state).values():
                 table()
     except sy.InputError:
         pass

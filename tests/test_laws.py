@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from drawn import DRAWN, VARIANTS
 
-from steelyard.core.legacy import is_legacy, state_of, stats_of
 from steelyard.core.state import State
 from steelyard.metrics import catalogue
 from steelyard.metrics.labels.data import LabelPairs
@@ -27,13 +25,7 @@ COUNTED = "labels:counted"  # a row stands for many units, which cannot be taken
 
 
 class BuiltIn(Case):
-    """A case of a task that may still measure stats."""
-
-    def merge(self, parts: Sequence[State]) -> State:
-        """Parts as one state."""
-        if is_legacy(parts[0]):
-            return state_of(type(stats_of(parts[0])).concat([stats_of(part) for part in parts]))
-        return super().merge(parts)
+    """A case of a built-in task."""
 
     rows: int | None = None
 
@@ -55,7 +47,6 @@ def cases() -> list[Any]:
     for name, task in catalogue.built_in().items():
         without = ["report_can_be_shown"]  # which test_pages looks at in a browser
         without += ["counts_agree_with_rows"] if name in SLOW else []
-        without += ["copies_are_listed_units"] if task.measure is not None else []
         every += [(name, law) for law in laws_of(BuiltIn(task, DRAWN[name]), without)]
     for name, (draw, specs) in VARIANTS.items():
         task = name.partition(":")[0]

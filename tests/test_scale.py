@@ -328,7 +328,6 @@ def test_the_command_line(steelyard: Run, tmp_path: Path) -> None:
 def test_nothing_of_boxes_is_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of much data too: what is sought over all classes, and rankings with errors repaired, are read by the workers."""
     sides = write_shards("boxes", tmp_path, 2, 2)
-    monkeypatch.setattr(run, "GATHERED_ROWS", 10)
     monkeypatch.setattr(run, "_gathered", None)
     found = evaluate_shards("boxes", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
     assert list(found.scores) == list(catalogue.find_task("boxes").defaults)

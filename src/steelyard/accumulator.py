@@ -18,19 +18,15 @@ from steelyard.align.rankings import unfolded
 from steelyard.align.unit_digest import total_digest
 from steelyard.api import findings
 from steelyard.compacted import Compacted, Seen, join_compacted, pack_compacted, unpack_compacted
-from steelyard.core.errors import InputError, nearest, some
-from steelyard.core.legacy import state_of, stats_of
-from steelyard.core.metric import Metric
+from steelyard.core.errors import InputError, nearest
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, Records, factorize
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
-from steelyard.core.stats import Stats
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, expanded, measure_records, metrics_of
 from steelyard.engine.slices import slices
-from steelyard.engine.sums import are_sums, sums
 from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
@@ -151,10 +147,9 @@ class Accumulator:
         return replace(report, notes=(*self._read_notes, *report.notes, *self._notes()))
 
     def compact(self, metrics: Metrics = None) -> None:
-        """Keep only the sums by unit that these metrics need, or the default set where it is one of sums.
+        """Keep only what these metrics need of each unit, or those of the default set.
 
-        The reports of these metrics, their intervals too, stay the same to the bit. A metric that is no function of
-        sums by unit (average precision, which needs every detection) is an error.
+        The reports of these metrics, their intervals too, stay the same to the bit.
         """
         if self.compacted is not None:
             raise InputError("the accumulator is compacted already")
@@ -162,10 +157,8 @@ class Accumulator:
         request = replace(self.request, metrics=Request.of(kind.name, metrics).metrics)
         data = measure_records(kind, request, self.options, found.truth, found.prediction)
         chosen = data.metrics
-        state = data.state if kind.measure is not None else listed(kind, data.pairs, data.state, chosen)
+        state = listed(kind, data.pairs, data.state, chosen)
         data = replace(data, state=state)
-        if kind.measure is not None:
-            state = self._sums(found, stats_of(state), chosen)
         totals = np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])
         self.compacted = Compacted(
             task=kind.name,
@@ -184,29 +177,7 @@ class Accumulator:
         self.batches = []
 
     def _sliced(self, data: Measured, by: tuple[str, ...]) -> dict[tuple[str, ...], State]:
-        parts = slices(data.pairs, data.state, by, lambda pairs: measured(self.task, pairs, data.metrics))
-        if self.task.measure is None:
-            return parts
-        return {value: state_of(sums(stats_of(part), data.metrics)) for value, part in parts.items()}
-
-    def _sums(self, found: Gathered, stats: Stats, chosen: Sequence[Metric]) -> State:
-        """The sums by unit of a task that measures stats, where its metrics are functions of those."""
-        kind = self.task
-        part = stats
-        if kind.measure is not None and len(found.units) > 1:
-            half = frozenset(map(str, found.units[::2].tolist()))
-            tried = gather(self.batches, kind.truth.key, drop=half)
-            part = kind.measure(kind.join(tried.truth, tried.prediction, self.request.policy(kind), self.options))
-            part = part if part.unify is None else part.unify([part, stats.take(np.zeros(0, np.int64))])[0]
-        unfit = [str(metric) for metric in chosen if not are_sums(stats, part, metric)]
-        if unfit:
-            raise InputError(
-                f"not functions of sums by {kind.unit}: {some(unfit)}",
-                remedy="Leave these out, or keep the accumulator as it is."
-                if len(stats) > 1
-                else "One unit says too little.",
-            )
-        return state_of(sums(stats, chosen))
+        return slices(data.pairs, data.state, by, lambda pairs: measured(self.task, pairs, data.metrics))
 
     def _report_sums(self, request: Request) -> Report:
         kept = self.compacted
@@ -216,7 +187,7 @@ class Accumulator:
         wanted = expanded(self.task, wanted, False, kept.state)
         for metric in wanted:
             if str(metric) not in kept.specs:
-                raise InputError(f"the sums for '{metric}' were not kept", remedy=nearest(str(metric), kept.specs))
+                raise InputError(f"what '{metric}' needs was not kept", remedy=nearest(str(metric), kept.specs))
         report = kept.report(wanted, request, ("gathered truth", "gathered predictions"))
         return replace(report, notes=(*report.notes, *self._notes()))
 

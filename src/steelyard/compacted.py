@@ -11,7 +11,6 @@ import numpy as np
 from steelyard.align.unit_digest import digest_text, total_digest
 from steelyard.core.errors import InputError, some
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import is_legacy, state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Coverage
 from steelyard.core.records import Array, as_object
@@ -20,13 +19,11 @@ from steelyard.core.rows import RowsBlock
 from steelyard.core.slice import slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Policy
-from steelyard.core.weights import Entries
 from steelyard.engine.report import applied, state_report
 from steelyard.engine.slices import among_all
-from steelyard.engine.sums import SumStats, join_sums, pack_sums, take_sums, unpack_sums
 from steelyard.io.container import Container, unfit
 from steelyard.io.measured import check_state, pack_state, unpack_state
-from steelyard.io.valid import check_numbers, check_range, check_sorted, check_weights
+from steelyard.io.valid import check_numbers, check_sorted
 from steelyard.metrics import catalogue
 from steelyard.results.origin import Side, Sources
 from steelyard.results.report import Report
@@ -82,11 +79,8 @@ class Compacted:
             slice_key(by): {slice_key(value): state for value, state in among_all(self.state, values).items()}
             for by, values in self.slices.items()
         }
-        counted = {
-            by: {value: state if is_legacy(state) else state.counted() for value, state in values.items()}
-            for by, values in slices.items()
-        }
-        whole = self.state if is_legacy(self.state) else self.state.counted()
+        counted = {by: {value: state.counted() for value, state in values.items()} for by, values in slices.items()}
+        whole = self.state.counted()
         return state_report(
             kind, asked, metrics, whole, counted, self.coverage, Sources(sides[0], sides[1]), self.notes,
             listed=None if self.state.units.alike else lambda: (self.state, slices),
@@ -107,10 +101,10 @@ def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Arr
     repeated: Array = np.zeros(0, object)
     if all(part.seen is not None for part in parts):
         parts, seen, repeated = _once(parts, key)
-    state = join_states([part.state for part in parts])
+    state = State.merge([part.state for part in parts])
     slices = {
         by: {
-            value: _under(state, join_states([part.slices[by][value] for part in parts if value in part.slices[by]]))
+            value: _under(state, State.merge([part.slices[by][value] for part in parts if value in part.slices[by]]))
             for value in sorted({value for part in parts for value in part.slices[by]})
         }
         for by in first.slices
@@ -137,37 +131,15 @@ def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Arr
     return joined, repeated
 
 
-def join_states(parts: Sequence[State]) -> State:
-    """States of different units as one."""
-    return state_of(join_sums([_sums(part) for part in parts])) if is_legacy(parts[0]) else State.merge(parts)
-
-
 def _under(whole: State, part: State) -> State:
     """A slice under the classes of the whole: parts that have none of it may have others."""
-    if is_legacy(whole):
-        return part
     return State.unified([part, State(part.units.take(np.zeros(0, np.int64)), whole.facts, {})])[0]
-
-
-def _sums(state: State) -> SumStats:
-    stats = stats_of(state)
-    if not isinstance(stats, SumStats):
-        raise TypeError("stats that are not sums")
-    return stats
-
-
-def _pack(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, Array]]:
-    return pack_sums(_sums(state), prefix) if is_legacy(state) else pack_state(state, prefix)
 
 
 def _own_rows(state: State) -> State:
     """A slice without the rows of other units, which the whole has."""
     blocks = {need: block.alone() if isinstance(block, RowsBlock) else block for need, block in state.blocks.items()}
-    return state if is_legacy(state) else replace(state, blocks=blocks)
-
-
-def _unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array], prefix: str = "") -> State:
-    return unpack_state(facts, arrays, prefix) if "blocks" in facts else state_of(unpack_sums(facts, arrays, prefix))
+    return replace(state, blocks=blocks)
 
 
 def _once(parts: Sequence[Compacted], key: str) -> tuple[list[Compacted], Seen, Array]:
@@ -206,7 +178,7 @@ def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
 
     def kept(state: State) -> State:
         index = np.flatnonzero([str(unit) not in gone for unit in state.units.ids.tolist()])
-        return state_of(take_sums(_sums(state), index)) if is_legacy(state) else state.take(index)
+        return state.take(index)
 
     whole, lost = part.rows, tuple(int(n) for n in seen.rows[~fresh].sum(axis=0))
     units = [int(np.count_nonzero(seen.rows[:, side])) for side in (0, 1)]
@@ -236,12 +208,12 @@ def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
 
 def pack_compacted(part: Compacted) -> tuple[dict[str, Any], dict[str, Array]]:
     """Facts and arrays of a container."""
-    about, arrays = _pack(part.state)
+    about, arrays = pack_state(part.state)
     slices: list[Any] = []
     for i, (by, values) in enumerate(part.slices.items()):
         entries = []
         for j, (value, one) in enumerate(values.items()):
-            about_slice, packed = _pack(_own_rows(one), f"slice.{i}.{j}.")
+            about_slice, packed = pack_state(_own_rows(one), f"slice.{i}.{j}.")
             entries.append((value, about_slice))
             arrays |= packed
         slices.append((by, entries))
@@ -279,7 +251,7 @@ def _unpacked(container: Container) -> Compacted:
     if "seen.units" in arrays:
         seen = Seen(arrays["seen.units"], arrays["seen.digests"], arrays["seen.rows"])
     slices = {
-        tuple(by): {tuple(value): _unpack(one, arrays, f"slice.{i}.{j}.") for j, (value, one) in enumerate(values)}
+        tuple(by): {tuple(value): unpack_state(one, arrays, f"slice.{i}.{j}.") for j, (value, one) in enumerate(values)}
         for i, (by, values) in enumerate(facts["slices"])
     }
     return Compacted(
@@ -288,7 +260,7 @@ def _unpacked(container: Container) -> Compacted:
         policy=Policy(*facts["policy"]),
         columns=facts["columns"],
         options=facts["options"],
-        state=_unpack(facts["state"], arrays),
+        state=unpack_state(facts["state"], arrays),
         slices=slices,
         coverage=Coverage(*facts["coverage"]),
         rows=facts["rows"],
@@ -301,10 +273,7 @@ def _unpacked(container: Container) -> Compacted:
 def _check(part: Compacted, source: str) -> None:
     """Contents that Steelyard could have written: sums of as many units, weights that are some, counts that count."""
     for state in (part.state, *(one for values in part.slices.values() for one in values.values())):
-        if is_legacy(state):
-            _check_sums(_sums(state), source)
-        else:
-            check_state(state, source)
+        check_state(state, source)
     check_numbers(part.totals, (2, None), "u", "totals", source)
     if part.seen is not None:
         check_sorted(part.seen.units, "seen.units", source)
@@ -316,26 +285,3 @@ def _check(part: Compacted, source: str) -> None:
     catalogue.find_task(part.task)
     if not all(type(spec) is str for spec in part.specs):
         raise unfit(source, "the metrics are no texts")
-
-
-def _check_sums(stats: SumStats, source: str) -> None:
-    units = len(stats)
-    check_sorted(stats.units, "units", source)
-    for name, column in stats.columns.items():
-        if len(column) != units or column.dtype.kind not in "iufb":
-            raise unfit(source, f"'{name}' is of type {column.dtype} and has {len(column)} rows for {units} units")
-    for name, value in stats.made.items():
-        if not isinstance(value, Entries):
-            if len(value) != units or value.dtype.kind not in "iufb":
-                raise unfit(source, f"'{name}' is of type {value.dtype} and has {len(value)} rows for {units} units")
-            continue
-        check_range(value.owner, units, f"owner.{name}", source)
-        check_range(value.code, value.size, f"code.{name}", source)
-        for column in (value.code, *(() if value.value is None else (value.value,))):
-            check_numbers(column, (len(value.owner),), "iuf", name, source)
-        if (np.diff(value.owner.astype(np.int64)) < 0).any():
-            raise unfit(source, f"the entries of '{name}' are not in the order of their units")
-    check_weights(stats.weight, units, "weight", source)
-    if stats.copies is not None:
-        check_numbers(stats.copies, (units,), "iu", "copies", source)
-        check_weights(stats.copies, units, "copies", source)

@@ -79,8 +79,6 @@ def _look(task: Task, truth: Records, prediction: Records | None, options: Optio
     if prediction is not None:
         try:
             pairs = task.join(truth, prediction, Policy("skip", "skip"), options)
-            if task.measure is not None:
-                task.measure(pairs)
         except InputError as error:
             refused.append(_unreadable("predictions", error, prediction.source, "refused"))
     data = Data(truth, prediction, pairs, options)

@@ -33,11 +33,6 @@ class Block(ABC):
     def stack(parts: Sequence[Any], sizes: Sequence[int]) -> Any:
         """Parts one after the other; `sizes` are their numbers of units."""
 
-    @staticmethod
-    def unified(parts: Sequence[Any]) -> list[Any] | None:
-        """Whole states made alike by a block that does so by itself; None where moving codes is enough."""
-        return None
-
     @abstractmethod
     def total(self, weights: Weights, facts: Facts) -> Any:
         """The weighted totals, for each row of weights."""

@@ -7,7 +7,7 @@ machines that see the same unit give it the same weight in the same draw.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 import numpy as np
@@ -34,36 +34,19 @@ def unit_keys(units: Array) -> Array:
 
 
 class _Drawn(Weights, ABC):
-    """Totals are computed for many columns at once where they are announced by `prefetch`."""
+    """Totals of drawn weights, made without holding the weights."""
 
     def __init__(self, keys: Array, seed: int, draws: int) -> None:
         self.keys, self.seed, self.rows = keys, seed & (2**64 - 1), draws
         self.units = len(keys)
-        self._totals: dict[int, tuple[Array | Entries, Floats]] = {}  # holds the column too: its id stays taken
 
     def __matmul__(self, column: Array) -> Floats:
-        if id(column) not in self._totals:
-            self.prefetch([column])
-        return self._totals[id(column)][1]
-
-    def prefetch(self, columns: Iterable[Array]) -> None:
-        """Compute the totals of these columns in one pass over the weights."""
-        new = [column for column in columns if id(column) not in self._totals]
-        if not new:
-            return
-        wide = [column.reshape(len(column), -1).astype(np.float64, copy=False) for column in new]
-        totals = self._pass(np.ascontiguousarray(np.concatenate(wide, axis=1)))
-        start = 0
-        for column, flat in zip(new, wide, strict=True):
-            part = totals[:, start : start + flat.shape[1]]
-            self._totals[id(column)] = (column, part.reshape((self.rows, *column.shape[1:])))
-            start += flat.shape[1]
+        flat = column.reshape(len(column), -1).astype(np.float64, copy=False)
+        return self._pass(np.ascontiguousarray(flat)).reshape((self.rows, *column.shape[1:]))
 
     def scatter(self, entries: Entries) -> Floats:
-        """Weighted totals of the columns that entries add up to, made once for all metrics that ask."""
-        if id(entries) not in self._totals:
-            self._totals[id(entries)] = (entries, self._scatter(entries))
-        return self._totals[id(entries)][1]
+        """Weighted totals of the columns that entries add up to."""
+        return self._scatter(entries)
 
     def _in_calls(self, width: int, make: Callable[[int, int], Floats]) -> Floats:
         """`make(first draw, draws)` for all draws, in calls of which none takes long. `width`: sums of a draw."""
@@ -162,7 +145,7 @@ class BootstrapDraws(_Drawn):
 class SwapDraws(_Drawn):
     """Coin flips over the rows of two models stacked: a unit's rows count for A, or for B.
 
-    For stats A and B of the same units, stacked, a row of weights takes each unit from A where its coin shows heads
+    For states A and B of the same units, stacked, a row of weights takes each unit from A where its coin shows heads
     and from B where tails; `other=True` is the complement. Under the hypothesis that the models do not differ, the
     two are exchangeable.
     """

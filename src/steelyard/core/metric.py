@@ -84,10 +84,6 @@ class Metric(ABC):
         """The metrics that this one stands for, where they depend on the data: one for each class, say."""
         return (self,)
 
-    def adapted(self) -> Metric:
-        """The metric as the engine asks it."""
-        return self
-
     def __str__(self) -> str:
         text = self.name
         parts = []

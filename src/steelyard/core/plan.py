@@ -31,7 +31,7 @@ class Plan:
     def bind(self, units: Units) -> Weights:
         """The rows for these units: a draw's weight depends on the seed, the unit's id and the draw alone."""
         if self.role is Role.POINT:
-            return Plain(lambda: units.plain, whole=True, even=units.unweighted and not units.alike)
+            return Plain(lambda: units.plain, even=units.unweighted and not units.alike)
         if self.role is Role.COUNT:
             return Plain(lambda: units.counted, role=Role.COUNT)
         if self.role is Role.UNITS:

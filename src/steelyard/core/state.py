@@ -85,10 +85,6 @@ class State:
         """The same states with one list of classes."""
         if all(part.facts == parts[0].facts for part in parts):
             return list(parts)
-        for block in parts[0].blocks.values():
-            alike = block.unified(parts)
-            if alike is not None:
-                return alike
         facts, codes = Facts.merge([part.facts for part in parts])
         return [
             State(

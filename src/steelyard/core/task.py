@@ -14,10 +14,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.records import Records, Schema
-from steelyard.core.stats import Stats
 
 if TYPE_CHECKING:
-    from steelyard.core.by_class import ByClass
     from steelyard.core.explanation import Explanation
     from steelyard.core.scene import Scene
     from steelyard.core.table import Table
@@ -61,10 +59,6 @@ class Task:
     policy: Policy = Policy()
     views: str = ""
     checks: str = ""
-    # What tasks have that still measure stats: they go when the last of them declares its needs.
-    measure: Callable[[Any], Stats] | None = None
-    measure_part: Callable[[Any, int], Stats] | None = None
-    by_class: ByClass | None = None
 
     def view(self, name: str) -> Any:
         """What the module `views` has under a name, or None.

@@ -64,8 +64,7 @@ class Totals:
 
     def of(self, metric: Metric) -> Floats:
         """A metric's value for each row of weights."""
-        asked = metric.adapted()
-        return asked.reduce(self.only(asked.needs()))
+        return metric.reduce(self.only(metric.needs()))
 
 
 class Declared:

@@ -108,24 +108,20 @@ class Weights(ABC):
 
 
 class Plain(Weights):
-    """One row of given weights: the plain score. Remembers which columns were asked for.
+    """One row of given weights: the plain score.
 
-    `whole` says that they are the stats' own, so that a metric may take what it knows of the whole; they may then be
-    given as a function, and are made when they are asked for.
+    They may be given as a function, and are then made when they are asked for.
     """
 
     def __init__(
         self,
         weights: Array | Callable[[], Array],
         *,
-        whole: bool = False,
         even: bool = False,
         role: Role = Role.POINT,
     ) -> None:
-        self._given, self.whole, self.even, self.role = weights, whole, even, role
+        self._given, self.even, self.role = weights, even, role
         self.rows = 1
-        self.seen: dict[int, Array] = {}
-        self._scattered: dict[int, tuple[Entries, Floats]] = {}
 
     @cached_property
     def array(self) -> Floats:
@@ -139,16 +135,13 @@ class Plain(Weights):
         return len(self.array)
 
     def __matmul__(self, column: Array) -> Floats:
-        self.seen[id(column)] = column
         total: Floats = np.asarray(self.array @ column, dtype=np.float64)
         return total[np.newaxis]
 
     def scatter(self, entries: Entries) -> Floats:
-        """Weighted totals, made once for all metrics that ask."""
-        if id(entries) not in self._scattered:
-            total: Array = np.bincount(entries.code, weights=entries.times(self.array), minlength=entries.size)
-            self._scattered[id(entries)] = (entries, total[np.newaxis])
-        return self._scattered[id(entries)][1]
+        """Weighted totals."""
+        total: Array = np.bincount(entries.code, weights=entries.times(self.array), minlength=entries.size)
+        return total[np.newaxis]
 
     def blocks(self) -> Iterator[Floats]:
         """Give the one row."""

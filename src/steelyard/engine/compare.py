@@ -24,7 +24,7 @@ from steelyard.engine.families import Found, exact_p, p_value
 from steelyard.engine.intervals import FEW_UNITS, LINE, Estimate, Interval, Sample, by_jackknife, of_difference
 from steelyard.engine.margins import Margin, margin_verdict, margins_of
 from steelyard.engine.planning import showable
-from steelyard.engine.score import announce, left_out_totals, remarks, sample_of, score
+from steelyard.engine.score import left_out_totals, remarks, sample_of, score
 from steelyard.results.score import Difference, Direction
 
 MOST_LISTED = 12  # units of which all swaps are walked
@@ -42,8 +42,6 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request, *, 
     plain = [side.totals(POINT) for side in (a, b)]
     values = [[float(totals.of(metric)[0]) for metric in metrics] for totals in plain]
     drawn_weights = request.plan.bind(a.units)
-    for totals in plain:
-        announce(drawn_weights, totals)
     scores = [score(side, metrics, request, drawn_weights) for side in (a, b)]
 
     drawn = [Totals(side, drawn_weights) for side in (a, b)]
@@ -53,12 +51,6 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request, *, 
     observed = [stacked.totals(Plan(Role.OBSERVED, request.seed, 0, request.draws, second)) for second in (False, True)]
     listed = any(metric.few == "t" for metric in metrics) and a.units.count <= MOST_LISTED
     every = [Totals(stacked, EverySwap(a.units.own, other=second)) for second in (False, True)] if listed else []
-    both = stacked.totals(POINT)
-    if any(metric.adapted() is not metric for metric in metrics):
-        for metric in metrics:
-            both.of(metric)
-        for swap in swaps:
-            announce(swap.weights, both)
 
     confidence = 0.95 if request.confidence is None else request.confidence
     margins = margins_of({spec: m for spec, m in request.margin.items() if spec in set(map(str, metrics))}, metrics)

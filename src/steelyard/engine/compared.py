@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import ClassVar
 
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import is_legacy
 from steelyard.core.metric import Description, Metric
 from steelyard.core.request import Request
 from steelyard.core.state import State
@@ -15,7 +14,7 @@ from steelyard.core.task import Task
 from steelyard.engine.compare import compare
 from steelyard.engine.evidence import Pairs, definitions_of, unit_table
 from steelyard.engine.families import judged_together
-from steelyard.engine.measure import listed, measured, shown
+from steelyard.engine.measure import listed, measured
 from steelyard.results.evidence import Evidence
 from steelyard.results.score import Difference
 from steelyard.results.unit_table import UnitTable
@@ -52,13 +51,13 @@ class LivePair(Evidence):
     @cached_property
     def _classes(self) -> dict[str, Difference]:
         metrics_of = self.task.view("class_metrics")
-        metrics = {} if metrics_of is None else metrics_of(shown(State.unified([self.a[1], self.b[1]])[0]))
+        metrics = {} if metrics_of is None else metrics_of(State.unified([self.a[1], self.b[1]])[0])
         if not metrics:
             return {}
         wanted = list(metrics.values())
         sides = [
-            listed(self.task, pairs, state if is_legacy(state) else measured(self.task, pairs, wanted), wanted)
-            for pairs, state in (self.a, self.b)
+            listed(self.task, pairs, measured(self.task, pairs, wanted), wanted)
+            for pairs, _ in (self.a, self.b)
         ]
         confidence = 0.95 if self.request.confidence is None else self.request.confidence
         judged = judged_together(

@@ -12,7 +12,7 @@ from steelyard.core.metric import Description, Metric, describe
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.task import Task
-from steelyard.engine.measure import listed, shown, unit_values
+from steelyard.engine.measure import listed, unit_values
 from steelyard.results.evidence import Evidence
 from steelyard.results.unit_table import UnitTable
 
@@ -36,7 +36,7 @@ class Live(Evidence):
     @cached_property
     def _figure_makers(self) -> Mapping[str, Callable[[], Figure]]:
         make = self.task.view("figures") if self.pairs is not None else None
-        return {} if make is None else make(self.pairs, shown(self.state), list(self.metrics))
+        return {} if make is None else make(self.pairs(self.state), list(self.metrics))
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class Live(Evidence):
     def listing(self) -> Listing | None:
         """The rows that a reader may look through."""
         make = self.task.view("listing") if self.pairs is not None else None
-        return None if make is None else make(self.pairs, shown(self.state))
+        return None if make is None else make(self.pairs(self.state))
 
     def definitions(self) -> dict[str, Description]:
         """What the metrics mean."""
@@ -72,9 +72,7 @@ class Live(Evidence):
 
 def tables_of(task: Task, pairs: Pairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """Makers of the tables by name."""
-    if task.tables is None:
-        return {}
-    return task.tables(pairs, state) if task.measure is None else task.tables(shown(state))
+    return {} if task.tables is None else task.tables(pairs, state)
 
 
 def definitions_of(metrics: Sequence[Metric]) -> dict[str, Description]:

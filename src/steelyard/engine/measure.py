@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.block import CellsBlock
-from steelyard.core.legacy import is_legacy, state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.need import Curve, Need, Work
 from steelyard.core.pairs import Countable
@@ -23,21 +22,17 @@ MOST_CELLS = 1 << 23  # numbers that the cells of some units may give at a time
 
 def needs_of(metrics: Iterable[Metric]) -> list[Need]:
     """What a state must keep for these metrics, each need once."""
-    declared = [wanted for metric in metrics for wanted in metric.adapted().needs()]
+    declared = [wanted for metric in metrics for wanted in metric.needs()]
     return list(dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in declared))
 
 
 def measured(kind: Task, pairs: Any, metrics: Sequence[Metric], work: Work | None = None) -> State:
     """The state that these metrics need."""
-    if kind.measure is not None:
-        return state_of(kind.measure(pairs))
     return State.of(pairs, needs_of(metrics), work)
 
 
 def listed(kind: Task, pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
     """The same state with every unit a row of its own: measured again where units were counted."""
-    if is_legacy(state):
-        return state_of(stats_of(state).by_unit())
     return measured(kind, pairs.listed(), metrics) if state.units.alike and isinstance(pairs, Countable) else state
 
 
@@ -49,8 +44,3 @@ def unit_values(state: State, metrics: Sequence[Metric]) -> dict[str, Floats]:
     if len(parts) < 2:
         parts = [state.totals(UNITS)]
     return {str(metric): np.concatenate([totals.of(metric) for totals in parts]) for metric in metrics}
-
-
-def shown(state: State) -> Any:
-    """What a task's tables and figures look at."""
-    return stats_of(state) if is_legacy(state) else state

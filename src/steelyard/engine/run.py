@@ -9,7 +9,6 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import is_legacy
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
@@ -18,7 +17,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.core.units import Units
-from steelyard.engine.measure import measured, shown
+from steelyard.engine.measure import measured
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
@@ -48,12 +47,8 @@ def measure_records(task: Task, request: Request, options: Options, truth: Recor
     """Join and measure what was read."""
     pairs = task.join(truth, prediction, request.policy(task), options)
     wanted, by_default = metrics_of(task, request.metrics), request.metrics is None
-    if task.measure is not None:
-        state = measured(task, pairs, wanted)
-        chosen = expanded(task, wanted, by_default, state)
-    else:
-        chosen = expanded(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), pairs.facts, {}))
-        state = measured(task, pairs, chosen)
+    chosen = expanded(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), pairs.facts, {}))
+    state = measured(task, pairs, chosen)
     return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen))
 
 
@@ -69,7 +64,6 @@ def metrics_of(task: Task, wanted: Sequence[str | Metric] | None) -> list[Metric
 
 def expanded(task: Task, chosen: Sequence[Metric], by_default: bool, state: State) -> list[Metric]:
     """What the choice comes to for these data."""
-    data = shown(state) if is_legacy(state) else state.facts
     if by_default and task.defaults_for is not None:
-        chosen = metrics_of(task, task.defaults_for(data))
-    return list(dict.fromkeys(metric for one in chosen for metric in one.expand(data)))
+        chosen = metrics_of(task, task.defaults_for(state.facts))
+    return list(dict.fromkeys(metric for one in chosen for metric in one.expand(state.facts)))

@@ -8,7 +8,6 @@ from typing import cast
 
 import numpy as np
 
-from steelyard.core.legacy import is_legacy
 from steelyard.core.metric import Metric
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS
 from steelyard.core.request import Request
@@ -81,7 +80,6 @@ def _intervals(
     if request.confidence is None:
         return [(NOTHING, None)] * len(metrics)
     drawn = Totals(state, request.plan.bind(state.units) if shared is None else shared)
-    announce(drawn.weights, point)
     left_out, sample = left_out_totals(state), sample_of(state.units)
     found: list[_Drawn] = []
     for metric, value in zip(metrics, values, strict=True):
@@ -129,8 +127,7 @@ def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | No
 
 
 def _shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
-    asked = metric.adapted()
-    found = asked.parts(totals.only(asked.needs()))
+    found = metric.parts(totals.only(metric.needs()))
     if found is None:
         return None, np.zeros((1, 0))
     hits, of = (np.asarray(one, dtype=np.float64).reshape(totals.rows, -1) for one in found)
@@ -156,21 +153,12 @@ def remarks(spec: str, estimate: Estimate) -> tuple[str, ...]:
     return tuple(f"{spec} {note}." for note in (*why, *estimate.notes))
 
 
-def announce(drawn: Weights, plain: Totals) -> None:
-    """Tell draws of the columns that metrics of stats asked for, so that one pass serves all. A state joins its own."""
-    seen = getattr(plain.weights, "seen", None)
-    prefetch = getattr(drawn, "prefetch", None)
-    if is_legacy(plain.state) and seen and prefetch is not None:
-        prefetch(seen.values())
-
-
 def _score(
     metric: Metric, counted: Totals, value: float, estimate: Estimate, units: int, draws: Floats | None
 ) -> Score:
     undefined = math.isnan(value)
-    asked = metric.adapted()
-    counts = counted.only(asked.needs())
-    count, what = asked.left_out(counts)
+    counts = counted.only(metric.needs())
+    count, what = metric.left_out(counts)
     return Score(
         spec=str(metric),
         label=metric.label,
@@ -179,8 +167,8 @@ def _score(
         units=units,
         undefined=round(count),
         left_out=what if count else "",
-        why=asked.why(counts) if undefined else "",
-        notes=() if undefined else (*asked.notes(counts), *remarks(str(metric), estimate)),
+        why=metric.why(counts) if undefined else "",
+        notes=() if undefined else (*metric.notes(counts), *remarks(str(metric), estimate)),
         better=cast("Direction", metric.better),
         measured_in=metric.measure,
         draws=draws,

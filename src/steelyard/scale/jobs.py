@@ -18,23 +18,18 @@ from steelyard.align.cut import cut, nothing_of
 from steelyard.align.gather import Gathered, Place, gather
 from steelyard.align.unit_digest import id_keys, total_digest
 from steelyard.compacted import Compacted, pack_compacted
-from steelyard.core.by_class import Recorder
 from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.need import Need
-from steelyard.core.pairs import Countable, Paired
-from steelyard.core.records import Array, Records, as_object
+from steelyard.core.pairs import Countable
+from steelyard.core.records import Array, Records
 from steelyard.core.request import Request
 from steelyard.core.state import State as Measured
-from steelyard.core.stats import Stats
 from steelyard.core.task import Policy, Task
-from steelyard.engine.measure import measured as engine_measured
-from steelyard.engine.measure import needs_of
+from steelyard.engine.measure import measured, needs_of
 from steelyard.engine.slices import slices
-from steelyard.engine.sums import sums
 from steelyard.io.container import (
     Container,
     container_bytes,
@@ -180,7 +175,6 @@ class Measuring:
 
     data: Data
     total_rows: int
-    facts: Container | None = None
     whole: Facts | None = None
 
     @property
@@ -217,12 +211,6 @@ def joined(state: State) -> tuple[Any, Gathered]:
     return pairs, found
 
 
-def measured(state: State) -> tuple[Stats, Paired, Gathered]:
-    """Join and measure a state's units, under the facts of the whole where they are known."""
-    pairs, found = joined(state)
-    return measure(state.how.data.kind, pairs, state.how), pairs, found
-
-
 def under_whole(part: Measured, how: Measuring) -> Measured:
     """What was measured of a shard, under the classes of all shards."""
     if how.whole is None:
@@ -239,70 +227,40 @@ def facts_of_pairs(state: State) -> tuple[Facts, bool, bool]:
     return pairs.facts, pairs.weight is None, not isinstance(pairs, Countable) or pairs.own_units
 
 
-def has_own_units(stats: Stats, found: Gathered) -> bool:
-    """Whether the units of the stats are those that shards keep whole; labels may have groups that are not."""
-    if stats.copies is not None:
-        return True
-    return set(map(str, stats.units.tolist())) <= set(map(str, found.units.tolist()))
-
-
-def measure(kind: Task, pairs: Any, how: Measuring) -> Stats:
-    """Measure a part as the whole would be, and give it the facts of the whole."""
-    if kind.measure is None:
-        raise TypeError("a task without stats")
-    stats = kind.measure(pairs) if kind.measure_part is None else kind.measure_part(pairs, how.total_rows)
-    if how.facts is None or stats.unify is None:
-        return stats
-    return stats.unify([stats, unpack_empty(how.facts)])[0]
-
-
-def facts_of(state: State) -> bytes:
-    """The facts of a state's stats, and stats without units: what `unify` needs to know of it."""
-    return container_bytes("facts", *pack_empty(measured(state)[0]))
-
-
 def measuring_name(how: Measuring) -> str:
     """What a measurement depends on beside the state, as a name."""
-    facts = None if how.facts is None else dict(how.facts.facts)
     said = {key: str(value) for key, value in how.options.items()}
     axes = {} if how.whole is None else {name: (axis.ids, axis.names) for name, axis in how.whole.axes.items()}
     by_unit = bool(how.data.request.by or how.data.request.save_draws)
-    measuring = (how.policy.missing, how.policy.extra), said, how.total_rows, facts, axes, by_unit
+    measuring = (how.policy.missing, how.policy.extra), said, how.total_rows, axes, by_unit
     return state_name("measuring", *measuring)
 
 
 @frozen
 class Summing:
-    """Make the sums by unit of some metrics, in all and by slice; of `ranked` ones, what they need beside rankings.
-
-    `without` names rankings that are read elsewhere.
-    """
+    """Measure what some metrics need, in all and by slice, `without` the rankings that are read elsewhere."""
 
     state: State
     metrics: tuple[Metric, ...]
     by: tuple[tuple[str, ...], ...]
     totals: Array
     rows: tuple[int, int]
-    ranked: bool = False
     without: tuple[Need, ...] = ()
 
 
 def make_sums(job: Summing) -> str:
-    """The sums of a state; gives the name under which they lie."""
+    """What a state keeps for the metrics; gives the name under which it lies."""
     how, metrics = job.state.how, list(job.metrics)
     specs = [str(metric) for metric in metrics]
     without = [str(need) for need in job.without]
-    name = state_name("sums", job.state.name, job.state.drop, specs, job.by, job.ranked, without, measuring_name(how))
+    name = state_name("sums", job.state.name, job.state.drop, specs, job.by, without, measuring_name(how))
     path = state_path(how.data.work, "sums", name)
     if there(path):
         return name
     kind = how.data.kind
-    if kind.measure is None:
-        pairs, _ = joined(job.state)
-        state = Measured.of(pairs, [need for need in needs_of(metrics) if need not in job.without])
-        parts = {names: slices(pairs, state, names, lambda p: engine_measured(kind, p, metrics)) for names in job.by}
-    else:
-        state, parts, pairs = _sums(job, metrics)
+    pairs, _ = joined(job.state)
+    state = Measured.of(pairs, [need for need in needs_of(metrics) if need not in job.without])
+    parts = {names: slices(pairs, state, names, lambda p: measured(kind, p, metrics)) for names in job.by}
     part = Compacted(
         task=kind.name,
         specs=tuple(specs),
@@ -318,24 +276,6 @@ def make_sums(job: Summing) -> str:
     )
     keep(path, *pack_compacted(part))
     return name
-
-
-def _sums(job: Summing, metrics: list[Metric]) -> tuple[Measured, Any, Paired]:
-    """The sums of a task that measures stats, and those of its slices."""
-    how, kind = job.state.how, job.state.how.data.kind
-    stats, pairs, _ = measured(job.state)
-    stand_in = None
-    if job.ranked and kind.by_class is not None:
-        by_class, recorder = kind.by_class, Recorder()
-        stand_in = lambda key: by_class.stand_in(key, stats.facts, recorder)  # noqa: E731
-    parts = {
-        names: {
-            value: state_of(sums(stats_of(one), metrics))
-            for value, one in slices(pairs, state_of(stats), names, lambda p: state_of(measure(kind, p, how))).items()
-        }
-        for names in job.by
-    }
-    return state_of(sums(stats, metrics, stand_in)), parts, pairs
 
 
 def load_shard(data: Data, name: str, drop: Sequence[str] = ()) -> Gathered:
@@ -358,40 +298,6 @@ def load_shard(data: Data, name: str, drop: Sequence[str] = ()) -> Gathered:
 def totals_of(found: Gathered) -> Array:
     """Sums over the digests of both sides."""
     return np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])
-
-
-def pack_empty(stats: Stats) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Facts, and columns and events without rows."""
-    none = stats.take(np.zeros(0, np.int64))
-    arrays = {f"column.{name}": column for name, column in none.columns.items()}
-    arrays |= {f"event.{name}": column for name, column in none.events.items()}
-    arrays["units"] = none.units
-    texts = [name for name, array in arrays.items() if array.dtype == object]
-    facts = {
-        "facts": stats.facts,
-        "texts": texts,
-        "weighted": not stats.unweighted,
-        "counted": stats.copies is not None,
-    }
-    return facts, {name: array for name, array in arrays.items() if array.dtype != object}
-
-
-def unpack_empty(container: Container) -> Stats:
-    """Stats without units, with the facts that were packed."""
-    arrays = dict(container.arrays) | {name: as_object([]) for name in container.facts["texts"]}
-
-    def under(part: str) -> dict[str, Array]:
-        return {name.removeprefix(part): array for name, array in arrays.items() if name.startswith(part)}
-
-    return Stats(
-        arrays["units"],
-        under("column."),
-        events=under("event."),
-        owner=np.zeros(0, np.int64),
-        facts=container.facts["facts"],
-        weight=np.zeros(0) if container.facts["weighted"] else None,
-        copies=np.zeros(0, np.int64) if container.facts["counted"] else None,
-    )
 
 
 def _kept(found: Gathered, path: str, name: str, notes: tuple[str, ...] = ()) -> Summary:

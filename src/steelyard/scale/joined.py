@@ -12,7 +12,6 @@ import numpy as np
 from steelyard.accumulator import Accumulator
 from steelyard.core.figure import Figure, Listing
 from steelyard.core.frozen import frozen
-from steelyard.core.legacy import state_of
 from steelyard.core.metric import Description, Metric
 from steelyard.core.pairs import Countable
 from steelyard.core.state import State
@@ -66,22 +65,15 @@ def gathered(states: Sequence[jobs.State]) -> Accumulator:
     return whole
 
 
-def with_evidence(
-    report: Report,
-    states: Sequence[jobs.State],
-    chosen: Sequence[Metric],
-    in_one_place: Sequence[Metric] = (),
-    *,
-    by_shard: bool = False,
-) -> Report:
+def with_evidence(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric], *, by_shard: bool) -> Report:
     """The report with its units, and with tables and figures where all rows fit in one place.
 
     They are made when they are asked for, from the states in the work folder. A report has its units from the merged
-    state, or `by_shard` where workers read its rankings; the metrics `in_one_place` have them from the report.
+    state, or `by_shard` where workers read its rankings.
     """
     rows = report.sources.truth.rows + report.sources.predictions.rows
     fits = rows <= GATHERED_ROWS
-    evidence = Gathered(report, tuple(states), tuple(chosen), tuple(in_one_place), fits, by_shard)
+    evidence = Gathered(report, tuple(states), tuple(chosen), fits, by_shard)
     note = f"{rows:,} rows are too many for tables and figures in one place: they are left out."
     return replace(report, evidence=evidence, notes=report.notes if fits else (*report.notes, note))
 
@@ -94,7 +86,6 @@ class Gathered(Evidence):
     report: Report
     states: tuple[jobs.State, ...]
     chosen: tuple[Metric, ...]
-    in_one_place: tuple[Metric, ...]
     fits: bool
     by_shard: bool
 
@@ -139,28 +130,18 @@ class Gathered(Evidence):
         pairs = jobs.joined(self.states[0])[0]
         if isinstance(pairs, Countable) and pairs.kinds is not None:
             return _listed_units(self.report, self.states, self.chosen)
-        if self.task.measure is None and not self.by_shard:
-            return self.report.units()
-        return _unit_table(self.report, self.states, self.chosen, self.in_one_place)
+        return _unit_table(self.report, self.states, self.chosen) if self.by_shard else self.report.units()
 
     def definitions(self) -> dict[str, Description]:
         """What the metrics mean."""
         return definitions_of(self.chosen)
 
 
-def _unit_table(
-    report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric], in_one_place: Sequence[Metric]
-) -> UnitTable:
-    """Every metric for each unit alone, shard by shard: no unit needs another, unless all rows had to be together."""
-    alone = [metric for metric in chosen if metric not in in_one_place]
+def _unit_table(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
+    """Every metric for each unit alone, shard by shard: no unit needs another."""
     kind = states[0].how.data.kind
-    if kind.measure is None:
-        parts = [jobs.under_whole(measured(kind, jobs.joined(state)[0], alone), state.how) for state in states]
-    else:
-        parts = [state_of(jobs.measured(state)[0].by_unit()) for state in states]
-    table = _side_by_side(report.unit, parts, alone)
-    values = {**table.values, **(report.units().values if in_one_place else {})}
-    return UnitTable(report.unit, table.units, {str(metric): values[str(metric)] for metric in chosen})
+    parts = [jobs.under_whole(measured(kind, jobs.joined(state)[0], chosen), state.how) for state in states]
+    return _side_by_side(report.unit, parts, chosen)
 
 
 def _listed_units(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:

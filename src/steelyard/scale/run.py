@@ -1,9 +1,9 @@
 """The driver: shards in, one report out.
 
-    read -> (measure the facts) -> sums by unit on the workers -> join in a fixed order -> report
+    read -> facts of all shards -> states measured on the workers -> merged in a fixed order -> report
 
-It holds 8 bytes a unit of every shard while it looks for units that came twice, then the sums by unit; never the rows,
-unless a metric is asked for that needs them all in one place.
+It holds 8 bytes per unit of every shard while it looks for units that came twice, then the merged state; never the
+rows, unless units lie in several shards.
 """
 
 from __future__ import annotations
@@ -16,29 +16,23 @@ from typing import Any, Unpack
 import numpy as np
 
 from steelyard.align.unit_digest import digest_text
-from steelyard.compacted import Compacted, join_compacted, unpack_compacted
-from steelyard.core.by_class import Answered, Elsewhere
 from steelyard.core.errors import InputError, some
 from steelyard.core.facts import Facts
-from steelyard.core.legacy import state_of, stats_of
 from steelyard.core.metric import Metric
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
-from steelyard.core.stats import Stats
 from steelyard.core.units import Units
 from steelyard.engine.run import expanded, metrics_of
-from steelyard.engine.sums import are_sums
-from steelyard.io.container import Container, parse_container, read_container
+from steelyard.io.container import read_container
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
 from steelyard.results.report import Report
-from steelyard.scale import jobs, ranked
+from steelyard.scale import jobs
 from steelyard.scale.engines import Engine, Failure, Remade, Started
-from steelyard.scale.joined import gathered, one_report, with_evidence
+from steelyard.scale.joined import gathered, one_report
 from steelyard.scale.reports import report_of_shards
 from steelyard.scale.shards import Pattern, damaged, find_shards, state_path, work_folder
 
-GATHERED_ROWS = 2_000_000  # above, the default set leaves out what needs all rows in one place
 Progress = Callable[[str, int, int], None]
 
 
@@ -94,56 +88,18 @@ def evaluate_shards(
         measuring = jobs.Measuring(run.data, sum(state.rows[0] for state in states))
         given = _states(states, measuring, run)
         run.read_notes = list(dict.fromkeys(note for state in states for note in state.notes))
-        if kind.measure is None:
-            every = run.every("facts", jobs.facts_of_pairs, given)
-            facts = Facts.merge([one for one, _, _ in every])[0]
-            nothing = State(Units(np.zeros(0, np.int64)), facts, {})
-            chosen = expanded(kind, chosen, metrics is None, nothing)
-            given = [replace(state, how=replace(measuring, whole=facts)) for state in given]
-            if not all(own for _, _, own in every):
-                return one_report([_gathered(run, given, chosen, sources)], chosen, run.notes())
-            return report_of_shards(
-                run, given, states, chosen, sources, facts,
-                by_group=not request.by and all(unweighted for _, unweighted, _ in every),
-                by_default=metrics is None, memory=memory, approximate=approximate,
-            )  # fmt: skip
-        biggest = given[int(np.argmax([len(state.keys) for state in states]))]
-        probe, _, found = jobs.measured(biggest)
-        if probe.unify is not None:
-            measuring = replace(measuring, facts=_facts(run, given, probe))
-            given = [replace(state, how=measuring) for state in given]
-            biggest = replace(biggest, how=measuring)
-            probe = jobs.measured(biggest)[0]
-        chosen = expanded(kind, chosen, metrics is None, state_of(probe))
-        if request.save_draws and probe.copies is not None:
-            raise InputError(
-                "'save_draws' is not to be had from shards whose rows are counted",
-                remedy="Evaluate them at once for it.",
-            )
-        half = tuple(map(str, found.units[::2].tolist()))
-        part = jobs.measured(replace(biggest, drop=(*biggest.drop, *half)))[0] if len(found.units) > 1 else probe
-        whole_units = jobs.has_own_units(probe, found)
-        summed = [metric for metric in chosen if whole_units and are_sums(probe, part, metric)]
-        rest = [metric for metric in chosen if metric not in summed]
-        reports = []
-        if summed:
-            reports.append(_summed(run, given, states, summed, sources))
-        if rest and kind.by_class is not None and whole_units and not request.by and (probe.weight == 1).all():
-            fit, asked = ranked.what_is_asked(kind.by_class, probe, part, rest)
-            rest = [metric for metric in rest if metric not in fit]
-            if fit and approximate is not None:
-                reports.append(_bounded(run, given, states, fit, asked, sources, approximate))
-            elif fit:
-                walked = _walked(run, given, states, asked, memory)
-                reports.append(_summed(run, given, states, fit, sources, walked))
-        total = sum(sum(state.rows) for state in states)
-        if rest and metrics is None and reports and total > GATHERED_ROWS:
-            chosen = [metric for metric in chosen if metric not in rest]
-            run.left_out, rest = [str(metric) for metric in rest], []
-        if rest:
-            reports.append(_gathered(run, given, rest, sources))
-    report = one_report(reports, chosen, run.notes())
-    return with_evidence(report, given, chosen, rest) if whole_units else report
+        every = run.every("facts", jobs.facts_of_pairs, given)
+        facts = Facts.merge([one for one, _, _ in every])[0]
+        nothing = State(Units(np.zeros(0, np.int64)), facts, {})
+        chosen = expanded(kind, chosen, metrics is None, nothing)
+        given = [replace(state, how=replace(measuring, whole=facts)) for state in given]
+        if not all(own for _, _, own in every):
+            return one_report([_gathered(run, given, chosen, sources)], chosen, run.notes())
+        return report_of_shards(
+            run, given, states, chosen, sources, facts,
+            by_group=not request.by and all(unweighted for _, unweighted, _ in every),
+            by_default=metrics is None, memory=memory, approximate=approximate,
+        )  # fmt: skip
 
 
 class _Run:
@@ -154,7 +110,6 @@ class _Run:
         self.bad: list[str] = []
         self.shards = 0
         self.repeated = 0
-        self.left_out: list[str] = []
         self.read_notes: list[str] = []
         self.remade: list[str] = []
 
@@ -192,11 +147,6 @@ class _Run:
     def notes(self) -> list[str]:
         """What the report must say of the run."""
         notes = list(self.read_notes)
-        if self.left_out:
-            notes.append(
-                "Left out of the default set, since all rows would have to be in one place: "
-                f"{', '.join(self.left_out)}. Ask for them by name."
-            )
         if self.repeated:
             notes.append(f"{self.repeated} units ({self.data.kind.unit}) came more than once and count once.")
         if self.bad:
@@ -282,99 +232,6 @@ def _states(summaries: Sequence[jobs.Summary], how: jobs.Measuring, run: _Run) -
             again.add(unit)
     run.repeated = len(again) + sum(summary.repeated for summary in summaries)
     return [jobs.State(how, one.name, tuple(sorted(drop.get(i, ())))) for i, one in enumerate(summaries)]
-
-
-def _facts(run: _Run, states: Sequence[jobs.State], probe: Stats) -> Container:
-    """The facts that hold for all shards together: the classes that any of them has."""
-    packed = run.every("facts", jobs.facts_of, states)
-    empty = [jobs.unpack_empty(parse_container(one, "facts")) for one in packed]
-    if probe.unify is None:
-        raise ValueError("facts that cannot be unified")
-    return Container("facts", *jobs.pack_empty(probe.unify(empty)[0]))
-
-
-def _summed(
-    run: _Run,
-    states: Sequence[jobs.State],
-    summaries: Sequence[jobs.Summary],
-    metrics: Sequence[Metric],
-    sources: tuple[str, str],
-    walked: Elsewhere | None = None,
-    request: Request | None = None,
-) -> Report:
-    """Sums by unit from the workers, joined in the order of the shards; `walked` answers for rankings."""
-    items = []
-    for state, summary in zip(states, summaries, strict=True):
-        totals, rows = summary.totals, summary.rows
-        if state.drop:
-            found = jobs.load_shard(run.data, state.name, state.drop)
-            totals, rows = jobs.totals_of(found), (len(found.truth), len(found.prediction))
-        by = run.data.request.by
-        items.append(jobs.Summing(state, tuple(metrics), by, totals, rows, walked is not None))
-    names = run.every("sums", jobs.make_sums, items)
-    paths = [state_path(run.data.work, "sums", name) for name in names]
-    parts = [unpack_compacted(read_container(path), path) for path in paths]
-    joined: Compacted = join_compacted(parts, run.data.kind.truth.key[0])[0]
-    by_class = run.data.kind.by_class
-    if walked is not None and by_class is not None:
-        kept: Any = stats_of(joined.state)
-        kept.stand_in = lambda key: by_class.stand_in(key, kept.facts, walked)
-    return joined.report(metrics, request or run.data.request, sources)
-
-
-def _walked(
-    run: _Run,
-    states: Sequence[jobs.State],
-    summaries: Sequence[jobs.Summary],
-    asked: ranked.Asked,
-    memory: int,
-) -> Answered:
-    """What rankings by class say, walked by the workers."""
-    by_class = run.data.kind.by_class
-    if by_class is None:
-        raise ValueError("a task without rankings")
-    keys = tuple(asked)
-    laid = run.every("match", ranked.make_events, [ranked.Eventing(state, keys) for state in states])
-    events = tuple(name for name, _ in laid)
-    units, _ = ranked.lay_units(run.data, states, summaries)
-    items = []
-    for number, key in enumerate(keys):
-        sizes = np.sum([counts for _, every in laid for counts in every[number]], axis=0)
-        most = min(memory // ranked.EVENT_BYTES, -(-int(sizes.sum()) // ranked.PIECES))
-        for group in ranked.in_groups(sizes, max(1, most)):
-            items.append(ranked.Walking(run.data, events, units, number, key, group, asked[key], memory))
-    names = run.every("walk", ranked.walk, items)
-    return Answered(ranked.read_answers(run.data, by_class, names, items))
-
-
-def _bounded(
-    run: _Run,
-    states: Sequence[jobs.State],
-    summaries: Sequence[jobs.Summary],
-    metrics: Sequence[Metric],
-    asked: ranked.Asked,
-    sources: tuple[str, str],
-    bins: int,
-) -> Report:
-    """Rankings from histograms: the middle of what they allow, and how far that may be off."""
-    by_class = run.data.kind.by_class
-    if by_class is None:
-        raise ValueError("a task without rankings")
-    asks = tuple(dict.fromkeys(ask for every in asked.values() for ask, kind in every if kind == "plain"))
-    names = run.every("bins", ranked.make_histograms, [ranked.Binning(state, asks, bins) for state in states])
-    counts = ranked.add_histograms(run.data, names)
-    plain = replace(run.data.request, confidence=None)
-    low, high = (
-        _summed(run, states, summaries, metrics, sources, ranked.Bounded(by_class, counts, upper), plain)
-        for upper in (False, True)
-    )
-    scores = {}
-    for spec, score in low.scores.items():
-        a, b = score.value, high.scores[spec].value
-        note = f"Approximate, from {bins:,} bins of scores: the exact value is from {a:.6g} to {b:.6g}."
-        scores[spec] = replace(score, value=(a + b) / 2, notes=(*score.notes, note))
-    whole = run.data.request
-    return replace(low, scores=scores, request=replace(low.request, confidence=whole.confidence, draws=whole.draws))
 
 
 def _gathered(

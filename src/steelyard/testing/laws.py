@@ -43,7 +43,7 @@ class GivenRows(Weights):
 def spec_round_trip(case: Case, metric: Metric) -> None:
     """The text of a metric is read as the metric, and so is that of each of its needs."""
     require(parse_for(str(metric), case.task) == metric, f"'{metric}' is read as {parse_for(str(metric), case.task)!r}")
-    for wanted in metric.adapted().needs():
+    for wanted in metric.needs():
         need = wanted.ranking if isinstance(wanted, Curve) else wanted
         if "." in need.name:
             require(Need.parse(str(need)) == need, f"the need '{need}' is not what its text is read as")
@@ -195,11 +195,10 @@ def counts_agree_with_rows(case: Case, metric: Metric) -> None:
 
 def reads_what_it_declares(case: Case, metric: Metric) -> None:
     """A need that is not declared cannot be read."""
-    asked = metric.adapted()
-    require(asked.needs(), f"'{metric}' declares no need")
+    require(metric.needs(), f"'{metric}' declares no need")
     nothing = Totals(case.state(1), Plain(np.ones(UNITS))).only(())
     try:
-        asked.reduce(nothing)
+        metric.reduce(nothing)
     except KeyError as error:
         require("was not declared" in str(error), f"'{metric}' raises {error!r} without its needs")
     else:
@@ -211,8 +210,7 @@ def nothing_is_undefined_with_a_reason(case: Case, metric: Metric) -> None:
     nothing = Totals(case.state(10), Plain(np.zeros(UNITS)))
     value = float(nothing.of(metric)[0])
     require(np.isnan(value), f"'{metric}' of nothing is {value}, not nan")
-    asked = metric.adapted()
-    require(asked.why(nothing.only(asked.needs())), f"'{metric}' does not say why it is undefined")
+    require(metric.why(nothing.only(metric.needs())), f"'{metric}' does not say why it is undefined")
 
 
 def perfect_is_best(case: Case, metric: Metric) -> None:
