@@ -78,7 +78,7 @@ def test_what_compacting_refuses() -> None:
     state.compact("mae")
     with pytest.raises(sy.InputError, match="takes no more batches"):
         state.update(truth, predictions)
-    with pytest.raises(sy.InputError, match="the sums for 'rmse' were not kept"):
+    with pytest.raises(sy.InputError, match="what 'rmse' needs was not kept"):
         state.report("rmse")
     with pytest.raises(sy.InputError, match="compacted already"):
         state.compact("mae")

@@ -157,6 +157,5 @@ def test_cells_are_kept(value: list[float] | None) -> None:
 
 def test_shapes() -> None:
     assert shape_of(("rater", 7, "class"), FACTS) == (3, 7, 2)
-    assert SumBlock.unified([]) is None
     block = SumBlock(np.ones(1))
     assert block.merged() is block

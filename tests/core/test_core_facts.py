@@ -37,7 +37,7 @@ def test_mixed_ids_unite_as_texts() -> None:
     ],
 )
 def test_whole_texts_are_ordered_as_numbers(ids: tuple[str, ...], order: tuple[str, ...]) -> None:
-    axis, _ = Axis.union([Axis(ids, whole=True)])
+    axis, _ = Axis.union([Axis(ids, whole=True), Axis((), whole=True)])
     assert (axis.ids, axis.whole) == (order, True)
 
 

@@ -83,12 +83,14 @@ def test_rankings_are_kept() -> None:
 
 
 def test_some_rows_of_a_group() -> None:
-    part = BLOCK.events.rows(np.array([3, 0]), np.array([5, 6]), np.array([0, 2]), 3)
+    part = BLOCK.events.kept(np.array([6, -1, -1, 5, -1]))
     assert (part.begin.tolist(), part.unit.tolist(), part.columns["score"].tolist()) == (
-        [0, 1, 1, 2],
-        [5, 6],
-        [0.7, 0.9],
+        [0, 1, 2],
+        [6, 5],
+        [0.9, 0.7],
     )
+    one = BLOCK.events.one(1)
+    assert (one.begin.tolist(), one.columns["score"].tolist()) == ([0, 2], BLOCK.events.columns["score"][3:].tolist())
     assert (len(BLOCK.events), BLOCK.events.group.tolist()) == (5, [0, 0, 0, 1, 1])
 
 

@@ -15,6 +15,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.need import Cells, Curve, Moments, Need, Ranking, Sum, Work, sum_by_unit
 from steelyard.core.plan import POINT, UNITS, Plan
+from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.state import State
 from steelyard.core.totals import Declared, Totals
 from steelyard.core.units import Units
@@ -265,7 +266,8 @@ def test_a_metric_sees_what_it_declares() -> None:
 
 
 def test_a_curve_reads_the_block_of_its_ranking() -> None:
-    block: Any = object()
+    nothing = Grouped(np.zeros(2, np.int64), np.zeros(0, np.int32), {})
+    block = RankingBlock("", nothing, nothing)
     measured = State(Units(np.arange(2)), Facts(flags={"x": 1}), {Ranked(): block})
     totals = Totals(measured, POINT.bind(measured.units))
     reading = totals[Reader(Ranked())]

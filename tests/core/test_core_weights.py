@@ -95,8 +95,8 @@ def test_plain_weights_are_made_when_asked_for() -> None:
         calls.append(1)
         return [1, 2]
 
-    plain = Plain(make, whole=True)  # type: ignore[arg-type]
-    assert (calls, plain.whole, Plain(np.ones(1)).whole) == ([], True, False)
+    plain = Plain(make)  # type: ignore[arg-type]
+    assert calls == []
     assert (plain.array.tolist(), plain.array.dtype, plain.units) == ([1, 2], np.float64, 2)
     assert calls == [1]
 
