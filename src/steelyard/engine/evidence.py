@@ -36,7 +36,7 @@ class Live(Evidence):
     @cached_property
     def _figure_makers(self) -> Mapping[str, Callable[[], Figure]]:
         make = self.task.view("figures") if self.pairs is not None else None
-        return {} if make is None else make(self.pairs(self.state), list(self.metrics))
+        return {} if make is None else make(self.pairs, self.state, list(self.metrics))
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class Live(Evidence):
     def listing(self) -> Listing | None:
         """The rows that a reader may look through."""
         make = self.task.view("listing") if self.pairs is not None else None
-        return None if make is None else make(self.pairs(self.state))
+        return None if make is None else make(self.pairs, self.state)
 
     def definitions(self) -> dict[str, Description]:
         """What the metrics mean."""
