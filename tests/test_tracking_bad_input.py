@@ -148,6 +148,9 @@ SEQUENCE = {"sequence": ["a"], "frame": [1], "track": [1], "x": [0], "y": [0], "
         (SEQUENCE, [{"sequence": "a", "frame": 1, "tracks": [1], "boxes": [[0, 0, 1]]}], "boxes are 1 × 3"),
         (SEQUENCE, [{"sequence": "a", "frame": 1, "tracks": [1, 2], "boxes": [[0, 0, 1, 1]]}], "2 tracks and 1 of 'x'"),
         (SEQUENCE, [{"sequence": "a", "frame": 1, "track": [1], "boxes": []}], "an unknown key 'track'"),
+        (SEQUENCE, [{"sequence": "a", "frame": 1, "tracks": 1, "boxes": []}], "int where a list is expected"),
+        (SEQUENCE, [{"sequence": "a", "frame": 1, "tracks": [1], "boxes": [[1, 2], [3]]}], "boxes cannot be read"),
+        ([], SEQUENCE, "there is no sequence"),
         (SEQUENCE, [{"sequence": "a", "frame": 1, "tracks": [1], "masks": [np.ones((4, 4), bool)]}], "has masks and"),
     ],
 )  # fmt: skip

@@ -88,7 +88,7 @@ void match_frames(const std::vector<Frame>& frames, const Overlap* overlaps, dou
 
 struct Scores {
   double hota[kHota][kAlphas];      // TP, FN, FP, similarity of TP, then c^2 over g + t - c, g and t
-  double losses[kLosses][kAlphas];  // what association loses: split, miss, merge, false
+  double losses[kLosses][kAlphas];  // what association loses: split, miss, merge, extra
   double clear[kClear];             // TP, FN, FP, similarity of TP, switches, fragments, MT, PT, ML
   double identity[kIdentity];       // IDTP, IDFN, IDFP
 };

@@ -62,7 +62,7 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request, *, 
         if not np.isnan(value) and len(a) > 1:
             left = _difference(metric, left_out) if len(left_out) == 2 else None
             few = metric.few == "t" and a.units.count < FEW_UNITS and left is not None
-            if few and left is not None:
+            if few and left is not None and not metric.total:
                 estimate = by_jackknife(value, left[a.units.counted > 0], LINE, confidence)
             elif not metric.total:
                 estimate = of_difference(value, _difference(metric, drawn), left, _bounds(metric), sample, confidence)

@@ -111,6 +111,8 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
     """One dict a frame: `sequence`, `frame`, `tracks`, and `boxes` (n × 4: x, y, width, height) or `masks`."""
     columns: dict[str, list[Any]] = {"sequence": [], "frame": [], "track": []}
     given: set[str] = set()
+    empty: dict[Any, Any] = {}
+    filled: set[Any] = set()
     for i, item in enumerate(data):
         where = f"{source}, item {i}"
         if not isinstance(item, Mapping):
@@ -125,10 +127,15 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
                 )
         if ("boxes" in item) == ("masks" in item):
             raise InputError("neither boxes nor masks, or both", where=where, remedy="Give one of them.")
-        tracks = _listed(item["tracks"])
+        tracks = _listed(item["tracks"], where)
         parts: dict[str, list[Any]] = {"track": tracks}
         if "boxes" in item:
-            boxes = np.asarray(to_numpy(item["boxes"]), dtype=np.float64)
+            try:
+                boxes = np.asarray(to_numpy(item["boxes"]), dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"boxes cannot be read: {error}", where=where, remedy="Give n × 4: x, y, width, height."
+                ) from None
             boxes = boxes if boxes.size else np.zeros((0, 4))
             if boxes.ndim != 2 or boxes.shape[1] != 4:
                 shape = " × ".join(map(str, boxes.shape))
@@ -136,7 +143,7 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
             parts |= {name: boxes[:, axis].tolist() for axis, name in enumerate("xywh")}
         for name, column in _COLUMN.items():
             if name in item and name != "tracks":
-                parts[column] = _listed(item[name])
+                parts[column] = _listed(item[name], where)
         for name, values in parts.items():
             if len(values) != len(tracks):
                 raise InputError(
@@ -149,15 +156,27 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
                 odd = min(given ^ set(names))
                 raise InputError(f"'{odd}' is given in some frames only", where=where, remedy="Give it in all or none.")
             given = set(names)
-        columns["sequence"] += [_plain(item["sequence"])] * max(1, count)
-        columns["frame"] += [_plain(item["frame"])] * count or [None]
-        for name in ("track", "x", "y", "w", "h", *[c for c in _COLUMN.values() if c != "track"]):
-            columns.setdefault(name, []).extend(names.get(name, [None] * max(1, count)))
-        if "sample_weight" in item:
-            columns.setdefault("sample_weight", []).extend([item["sample_weight"]] * max(1, count))
+        empty.setdefault(_plain(item["sequence"]), item.get("sample_weight"))
+        if count:
+            filled.add(_plain(item["sequence"]))
+        _extend(columns, item, names, count)
+    for sequence, weight in empty.items():
+        if sequence not in filled:  # a row that only names it
+            _extend(columns, {"sequence": sequence, "frame": None, "sample_weight": weight}, {}, 1)
+    if all(weight is None for weight in columns.setdefault("sample_weight", [])):
+        del columns["sample_weight"]
     kept = {"sequence", "frame", "track", "sample_weight", *(given or {"x", "y", "w", "h"})}
     rows = len(columns["sequence"])
     return {name: _array(values) for name, values in columns.items() if name in kept and len(values) == rows}
+
+
+def _extend(columns: dict[str, list[Any]], item: Mapping[str, Any], parts: Mapping[str, list[Any]], count: int) -> None:
+    """So many rows more."""
+    columns["sequence"] += [_plain(item["sequence"])] * count
+    columns["frame"] += [_plain(item["frame"])] * count
+    columns.setdefault("sample_weight", []).extend([item.get("sample_weight")] * count)
+    for name in ("track", "x", "y", "w", "h", *[column for column in _COLUMN.values() if column != "track"]):
+        columns.setdefault(name, []).extend(parts.get(name, [None] * count))
 
 
 def _array(values: list[Any]) -> Array:
@@ -169,8 +188,10 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _listed(values: Any) -> list[Any]:
+def _listed(values: Any, where: str) -> list[Any]:
     array = to_numpy(values)
+    if isinstance(array, str | bytes) or not hasattr(array, "__iter__") or getattr(array, "ndim", 1) == 0:
+        raise InputError(f"{type(values).__name__} where a list is expected", where=where, remedy="Give one for each.")
     return array.tolist() if isinstance(array, np.ndarray) and array.ndim == 1 else list(array)
 
 

@@ -328,7 +328,7 @@ class AssociationLoss(TrackMetric):
 
     Of the frames in which the tracks of a matched box are not matched with each other: split, where the true track is
     matched under other names; miss, where it is not found; merge, where the predicted track is on another object;
-    false, where it is on none. Thresholds without a match are left out.
+    extra, where it is on none. Thresholds without a match are left out.
 
     Undefined when nothing is matched at any threshold.
 
@@ -344,12 +344,12 @@ class AssociationLoss(TrackMetric):
     better = "lower"
     reaches_best = True
 
-    part: Literal["split", "miss", "merge", "false"] = "split"
+    part: Literal["split", "miss", "merge", "extra"] = "split"
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
         """All four kinds."""
-        return tuple(cls(part=part) for part in ("split", "miss", "merge", "false"))
+        return tuple(cls(part=part) for part in ("split", "miss", "merge", "extra"))
 
     def check(self) -> None:
         """Check the kind of mistake."""

@@ -15,7 +15,7 @@ from steelyard.metrics.tracking.pairs import Side, TrackPairs, distinct, run_end
 EPSILON = float(np.finfo(np.float64).eps)
 ALPHAS: Array = np.arange(0.05, 0.99, 0.05)
 HOTA = ("tp", "fn", "fp", "similarity", "assa", "assre", "asspr")
-LOSSES = ("split", "miss", "merge", "false")
+LOSSES = ("split", "miss", "merge", "extra")
 CLEAR = ("tp", "fn", "fp", "similarity", "idsw", "fragments", "mt", "pt", "ml")
 IDENTITY = ("idtp", "idfn", "idfp")
 REMOVED = ("distractor", "region", "small", "other", "truth")
@@ -229,7 +229,7 @@ class SequenceHota(Cells):
 
 @frozen
 class LossCells(Cells):
-    """By class and threshold: what association loses to splits, misses, merges and false boxes."""
+    """By class and threshold: what association loses to splits, misses, merges and extra boxes."""
 
     name = "tracking.losses"
 

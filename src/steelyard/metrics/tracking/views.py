@@ -136,7 +136,7 @@ def losses(state: State) -> Figure:
     """What association loses to which mistake."""
     totals = state.totals(POINT)
     values = [float(totals.of(AssociationLoss(part=part))[0]) for part in LOSSES]  # type: ignore[arg-type]
-    names = ["split: under other names", "miss: not found", "merge: on other objects", "false: on nothing"]
+    names = ["split: under other names", "miss: not found", "merge: on other objects", "extra: on nothing"]
     return Figure(
         "losses", "bars", "What association loses", {"name": names, "value": values}, {"x": "points of AssA"},
         "For a matched box, the frames in which its two tracks are not matched with each other: what happens instead.",
