@@ -71,36 +71,42 @@ AnyResult png_map(nb::bytes inflated, std::size_t height, std::size_t width, std
   require(grey || ((channels == 3 || channels == 4) && depth == 8), "the kind of pixels is not known");
   const std::size_t row_bytes = (width * depth * channels + 7) / 8;
   require(inflated.size() == height * (row_bytes + 1), "the data are not as long as the size says");
-  std::vector<std::uint8_t> raw(inflated.size());
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(inflated.c_str());
+  const auto* raw = reinterpret_cast<const std::uint8_t*>(inflated.c_str());
   const std::size_t step = std::max<std::size_t>(1, depth * channels / 8);
-  PngFault fault;
-  {
-    nb::gil_scoped_release release;
-    std::memcpy(raw.data(), bytes, raw.size());
-    fault = png_unfilter(raw.data(), height, row_bytes, step);
-  }
-  require(fault == PngFault::none, "a row has a filter that does not exist");
-  if (channels == 1 && depth <= 8) {
-    std::uint8_t* out;
-    auto result = make_raw<std::uint8_t>({height, width}, out);
+  auto unfiltered = [&](std::uint8_t* rows) {
+    PngFault fault;
     {
       nb::gil_scoped_release release;
-      png_values8(raw.data(), height, width, depth, out);
+      fault = png_unfilter(raw, height, row_bytes, step, rows);
     }
+    require(fault == PngFault::none, "a row has a filter that does not exist");
+  };
+  if (channels == 1 && depth == 8) {
+    std::uint8_t* out;
+    auto result = make_raw<std::uint8_t>({height, width}, out);
+    unfiltered(out);
+    return nb::cast(result);
+  }
+  std::vector<std::uint8_t> rows(height * row_bytes);
+  unfiltered(rows.data());
+  if (channels == 1 && depth < 8) {
+    std::uint8_t* out;
+    auto result = make_raw<std::uint8_t>({height, width}, out);
+    png_values8(rows.data(), height, width, depth, out);
     return nb::cast(result);
   }
   if (channels == 1) {
     std::uint16_t* out;
     auto result = make_raw<std::uint16_t>({height, width}, out);
-    png_values16(raw.data(), height, width, out);
+    png_values16(rows.data(), height, width, out);
     return nb::cast(result);
   }
   std::uint32_t* out;
   auto result = make_raw<std::uint32_t>({height, width}, out);
+  PngFault fault;
   {
     nb::gil_scoped_release release;
-    fault = png_values32(raw.data(), height, width, channels, out);
+    fault = png_values32(rows.data(), height, width, channels, out);
   }
   require(fault == PngFault::none, "a pixel is transparent");
   return nb::cast(result);

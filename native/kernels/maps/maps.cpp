@@ -70,19 +70,24 @@ void unfilter_sub(std::uint8_t* row, std::size_t n, std::size_t step) {
 
 }  // namespace
 
-PngFault png_unfilter(std::uint8_t* raw, std::size_t height, std::size_t row_bytes, std::size_t step) {
+PngFault png_unfilter(const std::uint8_t* raw, std::size_t height, std::size_t row_bytes, std::size_t step,
+                      std::uint8_t* out) {
   const std::vector<std::uint8_t> nothing(row_bytes, 0);
   const std::uint8_t* above = nothing.data();
   for (std::size_t y = 0; y < height; ++y) {
-    std::uint8_t* row = raw + y * (row_bytes + 1) + 1;
-    switch (row[-1]) {
+    const std::uint8_t* from = raw + y * (row_bytes + 1) + 1;
+    std::uint8_t* row = out + y * row_bytes;
+    if (from[-1] == 2) {
+      for (std::size_t i = 0; i < row_bytes; ++i) row[i] = static_cast<std::uint8_t>(from[i] + above[i]);
+      above = row;
+      continue;
+    }
+    std::memcpy(row, from, row_bytes);
+    switch (from[-1]) {
       case 0:
         break;
       case 1:
         unfilter_sub(row, row_bytes, step);
-        break;
-      case 2:
-        for (std::size_t i = 0; i < row_bytes; ++i) row[i] = static_cast<std::uint8_t>(row[i] + above[i]);
         break;
       case 3:
         for (std::size_t i = 0; i < std::min(step, row_bytes); ++i) {
@@ -109,15 +114,11 @@ PngFault png_unfilter(std::uint8_t* raw, std::size_t height, std::size_t row_byt
   return PngFault::none;
 }
 
-void png_values8(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t depth, std::uint8_t* out) {
+void png_values8(const std::uint8_t* rows, std::size_t height, std::size_t width, std::size_t depth, std::uint8_t* out) {
   const std::size_t row_bytes = (width * depth + 7) / 8;
   for (std::size_t y = 0; y < height; ++y) {
-    const std::uint8_t* row = raw + y * (row_bytes + 1) + 1;
+    const std::uint8_t* row = rows + y * row_bytes;
     std::uint8_t* to = out + y * width;
-    if (depth == 8) {
-      std::memcpy(to, row, width);
-      continue;
-    }
     const std::size_t each = 8 / depth;
     const std::uint8_t mask = static_cast<std::uint8_t>((1u << depth) - 1);
     for (std::size_t x = 0; x < width; ++x) {
@@ -126,25 +127,17 @@ void png_values8(const std::uint8_t* raw, std::size_t height, std::size_t width,
   }
 }
 
-void png_values16(const std::uint8_t* raw, std::size_t height, std::size_t width, std::uint16_t* out) {
-  for (std::size_t y = 0; y < height; ++y) {
-    const std::uint8_t* row = raw + y * (2 * width + 1) + 1;
-    for (std::size_t x = 0; x < width; ++x) {
-      out[y * width + x] = static_cast<std::uint16_t>(row[2 * x] << 8 | row[2 * x + 1]);
-    }
-  }
+void png_values16(const std::uint8_t* rows, std::size_t height, std::size_t width, std::uint16_t* out) {
+  for (std::size_t i = 0; i < height * width; ++i) out[i] = static_cast<std::uint16_t>(rows[2 * i] << 8 | rows[2 * i + 1]);
 }
 
-PngFault png_values32(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t channels,
+PngFault png_values32(const std::uint8_t* rows, std::size_t height, std::size_t width, std::size_t channels,
                       std::uint32_t* out) {
   std::uint8_t alpha = 255;
-  for (std::size_t y = 0; y < height; ++y) {
-    const std::uint8_t* p = raw + y * (channels * width + 1) + 1;
-    std::uint32_t* to = out + y * width;
-    for (std::size_t x = 0; x < width; ++x, p += channels) {
-      to[x] = p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16;
-      if (channels == 4) alpha &= p[3];
-    }
+  const std::uint8_t* p = rows;
+  for (std::size_t i = 0; i < height * width; ++i, p += channels) {
+    out[i] = p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16;
+    if (channels == 4) alpha &= p[3];
   }
   return alpha == 255 ? PngFault::none : PngFault::alpha;
 }
@@ -159,11 +152,7 @@ void for_runs(const A* a, const B* b, std::size_t n, Take take) {
     const A x = a[i];
     const B y = b[i];
     const std::size_t start = i++;
-    for (; i + 16 <= n; i += 16) {
-      unsigned other = 0;
-      for (std::size_t j = 0; j < 16; ++j) other |= static_cast<unsigned>((a[i + j] != x) | (b[i + j] != y));
-      if (other) break;
-    }
+    while (i + 16 <= n && sixteen_equal(a + i, x) && sixteen_equal(b + i, y)) i += 16;
     while (i < n && a[i] == x && b[i] == y) ++i;
     take(x, y, i - start);
   }

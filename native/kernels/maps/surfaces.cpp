@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "maps/maps.hpp"
+
 namespace steelyard {
 namespace {
 
@@ -324,11 +326,7 @@ ValueBoxes value_boxes(const T* map, const Shape3& shape) {
       for (std::size_t x = 0; x < n2;) {
         const T value = row[x];
         std::size_t end = x + 1;
-        for (; end + 16 <= n2; end += 16) {
-          unsigned other = 0;
-          for (std::size_t j = 0; j < 16; ++j) other |= static_cast<unsigned>(row[end + j] != value);
-          if (other) break;
-        }
+        while (end + 16 <= n2 && sixteen_equal(row + end, value)) end += 16;
         while (end < n2 && row[end] == value) ++end;
         const std::int64_t i = static_cast<std::int64_t>(z), j = static_cast<std::int64_t>(y);
         const std::int64_t low = static_cast<std::int64_t>(x), high = static_cast<std::int64_t>(end) - 1;
