@@ -2,8 +2,8 @@
 
 C: 40 pairs of 2048×1024 with 19 classes (a twelfth of Cityscapes val); A: 200 pairs of 683×512 with 150 classes (a
 tenth of ADE20K val); P: 200 pairs of 640×480 with 14 segments (a twenty-fifth of COCO val); V: one case of 155×240×240
-with three structures. Maps are drawn: curved regions, and predictions with moved edges. Each tool runs as a fresh process,
-imports included; the least CPU time counts.
+with three structures. Maps are drawn: curved regions, and predictions with moved edges. Each tool runs as a fresh
+process, imports included; the least CPU time counts.
 
     python benchmarks/bench_maps.py [C] [A] [P] [V] [--rounds 3] [--keep FOLDER]
 """
@@ -104,7 +104,7 @@ def semantic(folder: Path, classes: int) -> dict[str, str]:
         "steelyard, 1000 draws": f"{ours})\n_v = r['miou'].value",
         "steelyard, boundary IoU too": ours.replace('"accuracy"]', '"accuracy", "mbiou"]') + ", confidence=None)",
         "hotcoco": f"from hotcoco import semantic\ne = semantic.SemanticEval({classes}, ignore_index=None)\n"
-        f"e.update_folders({where})\ne.stats()",
+        f"e.update_folders({where})\n_v = e.results()",
         "Pillow and numpy.bincount": f"""
 import os
 import numpy as np

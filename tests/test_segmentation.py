@@ -43,6 +43,22 @@ def test_a_data_set_as_mmsegmentation_and_hotcoco_score_it() -> None:
     np.testing.assert_allclose(exact, example["outputs"]["hotcoco"]["stats"], rtol=1e-15)
 
 
+def test_what_mmsegmentation_prints_is_explained() -> None:
+    example = GOLDENS["semantic_dataset"]
+    sides = (np.array(example["truth"]), np.array(example["prediction"]))
+    report = sy.evaluate(
+        "segmentation",
+        *sides,
+        options={"classes": 5, "ignore": 255},
+        explain=("mmseg", "torchmetrics"),
+        confidence=None,
+    )
+    mean, (first, second) = example["outputs"]["mmseg"]["mean"], report.explanations
+    found = [first.theirs[name] for name in ("miou", "macc", "accuracy", "f1")]
+    np.testing.assert_allclose(found, [mean[name] for name in ("IoU", "Acc", "aAcc", "Fscore")], atol=1e-7)
+    assert second.theirs["miou"] == scores(*sides, ["miou(level=image)"], options={"classes": 5, "ignore": 255})[0]
+
+
 def test_the_confusion_matrix_is_that_of_hotcoco() -> None:
     example = GOLDENS["semantic_dataset"]
     report = sy.evaluate(

@@ -158,6 +158,24 @@ def test_regions_are_unions_of_labels() -> None:
     assert report["dice"].value == 3 / 7
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_others_print_is_explained(name: str) -> None:
+    example = GOLDENS[name]
+    sides = [
+        {"case": [1], "map": [np.array(example[s])], "spacing": [example["spacing"]]} for s in ("truth", "prediction")
+    ]
+    report = sy.evaluate("volumes", *sides, ["hd@95"], explain=("surface-distance", "monai", "medpy"), confidence=None)
+    first, second, third = report.explanations
+    assert first.theirs["hd@95"] == report["hd@95"].value == first.ours["hd@95"]
+    outputs = example["outputs"]
+    np.testing.assert_allclose(second.theirs["hd@95"], outputs["monai"]["hd95"], rtol=1e-6)
+    np.testing.assert_allclose(second.theirs["assd"], outputs["metrics-reloaded"]["assd"], rtol=1e-12)
+    np.testing.assert_allclose(third.theirs["hd@95"], outputs["medpy"]["hd95"], rtol=1e-12)
+    assert [step.setting for step in second.steps] == ["surface", "rule", "missed"]
+    with pytest.raises(InputError, match="'itk' cannot be explained"):
+        sy.evaluate("volumes", *sides, ["hd@95"], explain=("itk",), confidence=None)
+
+
 def test_means_by_structure_and_by_case_differ() -> None:
     """Structure 1 scores 1 and 0, structure 2 scores 1 in one case: (0.5 + 1) / 2, or (1 + 0) / 2."""
     truth, prediction = np.array([[[1, 2]], [[1, 0]]]), np.array([[[1, 2]], [[0, 1]]])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from steelyard.metrics.segmentation.explain import explain
 from steelyard.metrics.segmentation.figures import class_metrics, figures, listing
 from steelyard.metrics.segmentation.tables import tables
 
-__all__ = ["class_metrics", "figures", "listing", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "tables"]

@@ -16,6 +16,7 @@ from steelyard.core.weights import ratio
 from steelyard.metrics.segmentation.overlap import as_spec
 from steelyard.metrics.volumes.cases import COUNT, EMPTY, MISSED, VALUE, CaseScore, case_voxels
 from steelyard.metrics.volumes.data import VolumePairs
+from steelyard.metrics.volumes.explain import explain
 from steelyard.metrics.volumes.metrics import Dice
 
 MOST_STRUCTURES = 40
@@ -93,3 +94,6 @@ def listing(pairs: VolumePairs, state: State) -> Listing | None:
         columns[_title(need)] = ratio(cells[:, VALUE], cells[:, COUNT])
     columns["structures on one side only"] = totals[kept[0]].sum(axis=1)[:, MISSED]
     return Listing("cases", "Cases", columns, x=_title(kept[0]))
+
+
+__all__ = ["class_metrics", "explain", "figures", "listing", "tables"]
