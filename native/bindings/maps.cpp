@@ -72,44 +72,25 @@ AnyResult png_map(nb::bytes inflated, std::size_t height, std::size_t width, std
   const std::size_t row_bytes = (width * depth * channels + 7) / 8;
   require(inflated.size() == height * (row_bytes + 1), "the data are not as long as the size says");
   const auto* raw = reinterpret_cast<const std::uint8_t*>(inflated.c_str());
-  const std::size_t step = std::max<std::size_t>(1, depth * channels / 8);
-  auto unfiltered = [&](std::uint8_t* rows) {
+  auto made = [&]<typename T>(T, auto read) -> nb::object {
+    T* out;
+    auto result = make_raw<T>({height, width}, out);
     PngFault fault;
     {
       nb::gil_scoped_release release;
-      fault = png_unfilter(raw, height, row_bytes, step, rows);
+      fault = read(out);
     }
-    require(fault == PngFault::none, "a row has a filter that does not exist");
+    require(fault != PngFault::filter, "a row has a filter that does not exist");
+    require(fault != PngFault::alpha, "a pixel is transparent");
+    return nb::cast(result);
   };
-  if (channels == 1 && depth == 8) {
-    std::uint8_t* out;
-    auto result = make_raw<std::uint8_t>({height, width}, out);
-    unfiltered(out);
-    return nb::cast(result);
-  }
-  std::vector<std::uint8_t> rows(height * row_bytes);
-  unfiltered(rows.data());
-  if (channels == 1 && depth < 8) {
-    std::uint8_t* out;
-    auto result = make_raw<std::uint8_t>({height, width}, out);
-    png_values8(rows.data(), height, width, depth, out);
-    return nb::cast(result);
+  if (channels == 1 && depth <= 8) {
+    return made(std::uint8_t{}, [&](std::uint8_t* out) { return png_values8(raw, height, width, depth, out); });
   }
   if (channels == 1) {
-    std::uint16_t* out;
-    auto result = make_raw<std::uint16_t>({height, width}, out);
-    png_values16(rows.data(), height, width, out);
-    return nb::cast(result);
+    return made(std::uint16_t{}, [&](std::uint16_t* out) { return png_values16(raw, height, width, out); });
   }
-  std::uint32_t* out;
-  auto result = make_raw<std::uint32_t>({height, width}, out);
-  PngFault fault;
-  {
-    nb::gil_scoped_release release;
-    fault = png_values32(rows.data(), height, width, channels, out);
-  }
-  require(fault == PngFault::none, "a pixel is transparent");
-  return nb::cast(result);
+  return made(std::uint32_t{}, [&](std::uint32_t* out) { return png_values32(raw, height, width, channels, out); });
 }
 
 auto cells(AnyMap a, AnyMap b) {

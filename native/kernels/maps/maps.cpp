@@ -8,10 +8,9 @@ namespace steelyard {
 namespace {
 
 inline std::uint8_t paeth(int a, int b, int c) {
-  const int p = a + b - c;
-  const int da = p > a ? p - a : a - p, db = p > b ? p - b : b - p, dc = p > c ? p - c : c - p;
-  if (da <= db && da <= dc) return static_cast<std::uint8_t>(a);
-  return static_cast<std::uint8_t>(db <= dc ? b : c);
+  const int da = b > c ? b - c : c - b, db = a > c ? a - c : c - a, sum = a + b - 2 * c, dc = sum < 0 ? -sum : sum;
+  const int other = db <= dc ? b : c;
+  return static_cast<std::uint8_t>((da <= db) & (da <= dc) ? a : other);
 }
 
 inline bool all_zero(const std::uint8_t* p, std::size_t n) {
@@ -68,78 +67,90 @@ void unfilter_sub(std::uint8_t* row, std::size_t n, std::size_t step) {
   for (; i < n; ++i) row[i] = static_cast<std::uint8_t>(row[i] + row[i - step]);
 }
 
-}  // namespace
+// One row without its filter; `above` is the row before it. False where there is no such filter.
+bool unfilter(const std::uint8_t* from, const std::uint8_t* above, std::size_t n, std::size_t step, std::uint8_t* row) {
+  if (from[-1] == 2) {
+    for (std::size_t i = 0; i < n; ++i) row[i] = static_cast<std::uint8_t>(from[i] + above[i]);
+    return true;
+  }
+  std::memcpy(row, from, n);
+  switch (from[-1]) {
+    case 0:
+      return true;
+    case 1:
+      unfilter_sub(row, n, step);
+      return true;
+    case 3:
+      for (std::size_t i = 0; i < std::min(step, n); ++i) row[i] = static_cast<std::uint8_t>(row[i] + above[i] / 2);
+      for (std::size_t i = step; i < n; ++i) {
+        row[i] = static_cast<std::uint8_t>(row[i] + (row[i - step] + above[i]) / 2);
+      }
+      return true;
+    case 4:
+      if (step == 1) {
+        unfilter_paeth<1>(row, above, n);
+      } else if (step == 3) {
+        unfilter_paeth<3>(row, above, n);
+      } else {
+        unfilter_paeth_any(row, above, n, step);
+      }
+      return true;
+    default:
+      return false;
+  }
+}
 
-PngFault png_unfilter(const std::uint8_t* raw, std::size_t height, std::size_t row_bytes, std::size_t step,
-                      std::uint8_t* out) {
-  const std::vector<std::uint8_t> nothing(row_bytes, 0);
-  const std::uint8_t* above = nothing.data();
+// Calls take(row) for each row, unfiltered; two rows are held.
+template <typename Take>
+PngFault for_rows(const std::uint8_t* raw, std::size_t height, std::size_t row_bytes, std::size_t step, Take take) {
+  std::vector<std::uint8_t> above(row_bytes, 0), row(row_bytes);
   for (std::size_t y = 0; y < height; ++y) {
-    const std::uint8_t* from = raw + y * (row_bytes + 1) + 1;
-    std::uint8_t* row = out + y * row_bytes;
-    if (from[-1] == 2) {
-      for (std::size_t i = 0; i < row_bytes; ++i) row[i] = static_cast<std::uint8_t>(from[i] + above[i]);
-      above = row;
-      continue;
-    }
-    std::memcpy(row, from, row_bytes);
-    switch (from[-1]) {
-      case 0:
-        break;
-      case 1:
-        unfilter_sub(row, row_bytes, step);
-        break;
-      case 3:
-        for (std::size_t i = 0; i < std::min(step, row_bytes); ++i) {
-          row[i] = static_cast<std::uint8_t>(row[i] + above[i] / 2);
-        }
-        for (std::size_t i = step; i < row_bytes; ++i) {
-          row[i] = static_cast<std::uint8_t>(row[i] + (row[i - step] + above[i]) / 2);
-        }
-        break;
-      case 4:
-        if (step == 1) {
-          unfilter_paeth<1>(row, above, row_bytes);
-        } else if (step == 3) {
-          unfilter_paeth<3>(row, above, row_bytes);
-        } else {
-          unfilter_paeth_any(row, above, row_bytes, step);
-        }
-        break;
-      default:
-        return PngFault::filter;
-    }
-    above = row;
+    if (!unfilter(raw + y * (row_bytes + 1) + 1, above.data(), row_bytes, step, row.data())) return PngFault::filter;
+    take(row.data());
+    above.swap(row);
   }
   return PngFault::none;
 }
 
-void png_values8(const std::uint8_t* rows, std::size_t height, std::size_t width, std::size_t depth, std::uint8_t* out) {
-  const std::size_t row_bytes = (width * depth + 7) / 8;
-  for (std::size_t y = 0; y < height; ++y) {
-    const std::uint8_t* row = rows + y * row_bytes;
-    std::uint8_t* to = out + y * width;
-    const std::size_t each = 8 / depth;
-    const std::uint8_t mask = static_cast<std::uint8_t>((1u << depth) - 1);
-    for (std::size_t x = 0; x < width; ++x) {
-      to[x] = static_cast<std::uint8_t>(row[x / each] >> (8 - depth * (x % each + 1))) & mask;
+}  // namespace
+
+PngFault png_values8(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t depth, std::uint8_t* out) {
+  if (depth == 8) {
+    const std::vector<std::uint8_t> nothing(width, 0);
+    for (std::size_t y = 0; y < height; ++y) {
+      const std::uint8_t* above = y ? out + (y - 1) * width : nothing.data();
+      if (!unfilter(raw + y * (width + 1) + 1, above, width, 1, out + y * width)) return PngFault::filter;
     }
+    return PngFault::none;
   }
+  const std::size_t each = 8 / depth;
+  const std::uint8_t mask = static_cast<std::uint8_t>((1u << depth) - 1);
+  return for_rows(raw, height, (width * depth + 7) / 8, 1, [&](const std::uint8_t* row) {
+    for (std::size_t x = 0; x < width; ++x) {
+      out[x] = static_cast<std::uint8_t>(row[x / each] >> (8 - depth * (x % each + 1))) & mask;
+    }
+    out += width;
+  });
 }
 
-void png_values16(const std::uint8_t* rows, std::size_t height, std::size_t width, std::uint16_t* out) {
-  for (std::size_t i = 0; i < height * width; ++i) out[i] = static_cast<std::uint16_t>(rows[2 * i] << 8 | rows[2 * i + 1]);
+PngFault png_values16(const std::uint8_t* raw, std::size_t height, std::size_t width, std::uint16_t* out) {
+  return for_rows(raw, height, 2 * width, 2, [&](const std::uint8_t* row) {
+    for (std::size_t x = 0; x < width; ++x) out[x] = static_cast<std::uint16_t>(row[2 * x] << 8 | row[2 * x + 1]);
+    out += width;
+  });
 }
 
-PngFault png_values32(const std::uint8_t* rows, std::size_t height, std::size_t width, std::size_t channels,
+PngFault png_values32(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t channels,
                       std::uint32_t* out) {
   std::uint8_t alpha = 255;
-  const std::uint8_t* p = rows;
-  for (std::size_t i = 0; i < height * width; ++i, p += channels) {
-    out[i] = p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16;
-    if (channels == 4) alpha &= p[3];
-  }
-  return alpha == 255 ? PngFault::none : PngFault::alpha;
+  const PngFault fault = for_rows(raw, height, channels * width, channels, [&](const std::uint8_t* p) {
+    for (std::size_t x = 0; x < width; ++x, p += channels) {
+      out[x] = p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16;
+      if (channels == 4) alpha &= p[3];
+    }
+    out += width;
+  });
+  return fault != PngFault::none || alpha == 255 ? fault : PngFault::alpha;
 }
 
 namespace {

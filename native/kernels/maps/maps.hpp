@@ -29,16 +29,12 @@ inline bool sixteen_equal(const T* p, T value) {
 // What can be wrong with the rows of a PNG.
 enum class PngFault { none, filter, alpha };
 
-// The rows of a PNG after inflation, unfiltered: `raw` has height * (1 + row_bytes) bytes, `out` gets the rows without
-// their filter bytes. `step` is the number of bytes of a whole pixel, at least 1.
-PngFault png_unfilter(const std::uint8_t* raw, std::size_t height, std::size_t row_bytes, std::size_t step,
-                      std::uint8_t* out);
-
-// Unfiltered rows as values. Grey and palette of 1 to 8 bits: `out8`; 16 bits: `out16`; three or four channels of 8 bits:
-// `out32` as red + 256 green + 65536 blue. A transparent pixel is a fault.
-void png_values8(const std::uint8_t* rows, std::size_t height, std::size_t width, std::size_t depth, std::uint8_t* out);
-void png_values16(const std::uint8_t* rows, std::size_t height, std::size_t width, std::uint16_t* out);
-PngFault png_values32(const std::uint8_t* rows, std::size_t height, std::size_t width, std::size_t channels,
+// The pixels of a PNG from its rows after inflation: `raw` has height * (1 + bytes of a row) bytes. Grey and palette of 1
+// to 8 bits: `png_values8`; 16 bits: `png_values16`; three or four channels of 8 bits: `png_values32`, as red + 256 green +
+// 65536 blue. A transparent pixel is a fault.
+PngFault png_values8(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t depth, std::uint8_t* out);
+PngFault png_values16(const std::uint8_t* raw, std::size_t height, std::size_t width, std::uint16_t* out);
+PngFault png_values32(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t channels,
                       std::uint32_t* out);
 
 // How often each pair (value of a, value of b) stands at the same place, by a and then b.

@@ -47,7 +47,7 @@ def _explained(pairs: VolumePairs, name: str, tool: _Tool) -> Explanation:
     plain = _numbers(pairs)
     steps = [
         Step(
-            "surface", "elements", tool.surface, "The outermost voxels weigh 1 each; elements weigh their length or area.",
+            "surface", "elements", tool.surface, "Outermost voxels weigh 1 each; elements their length or area.",
             _numbers(pairs, surface=tool.surface),
         ),
         Step(
