@@ -1,0 +1,155 @@
+"""Readers and kernels of maps: PNG files as Pillow reads them, damage that is named, and arguments that are checked."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from steelyard import _native
+from steelyard.core.errors import InputError
+from steelyard.maps.png import png_map
+
+RGB = np.array([1, 256, 65536], dtype=np.uint32)
+
+
+def written(grid: Any, **how: Any) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(grid).save(buffer, "png", **how)
+    return buffer.getvalue()
+
+
+def filtered(grid: Any, kinds: list[int]) -> bytes:
+    """A grey PNG of 8 bits whose rows have the given filters, by the formulas of the standard."""
+    rows, above = [], np.zeros(grid.shape[1], dtype=int)
+    for y, row in enumerate(grid.astype(int)):
+        left, corner = np.concatenate([[0], row[:-1]]), np.concatenate([[0], above[:-1]])
+        p = left + above - corner
+        distance = [abs(p - left), abs(p - above), abs(p - corner)]
+        paeth = np.where((distance[0] <= distance[1]) & (distance[0] <= distance[2]), left,
+                         np.where(distance[1] <= distance[2], above, corner))  # fmt: skip
+        guess = [np.zeros_like(row), left, above, (left + above) // 2, paeth][kinds[y % len(kinds)]]
+        rows.append(bytes([kinds[y % len(kinds)]]) + ((row - guess) % 256).astype(np.uint8).tobytes())
+        above = row
+    return chunks(grid.shape, b"".join(rows))
+
+
+def chunks(shape: tuple[int, ...], raw: bytes, depth: int = 8, colour: int = 0) -> bytes:
+    parts = [
+        (b"IHDR", struct.pack(">IIBBBBB", shape[1], shape[0], depth, colour, 0, 0, 0)),
+        (b"IDAT", zlib.compress(raw)),
+        (b"IEND", b""),
+    ]
+    data = b"\x89PNG\r\n\x1a\n"
+    for name, body in parts:
+        data += struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+    return data
+
+
+def test_pixels_are_those_that_pillow_wrote() -> None:
+    rng = np.random.default_rng(0)
+    for height, width in ((1, 1), (3, 7), (37, 53), (64, 8)):
+        for smooth in (False, True):
+            shape = (height, width) if not smooth else (1, 1)
+            grid = np.broadcast_to(rng.integers(0, 256, shape), (height, width)).astype(np.uint8).copy()
+            grid[height // 2 :, : width // 2 + 1] = 7
+            assert (png_map(written(grid), "x") == grid).all()
+            assert (png_map(written(np.dstack([grid] * 3)), "x") == np.dstack([grid] * 3).astype(np.uint32) @ RGB).all()
+            assert (png_map(written(grid.astype(np.uint16) * 200), "x") == grid.astype(np.uint16) * 200).all()
+            for bits in (1, 2, 4):
+                few = Image.fromarray(grid % 2**bits)
+                few = few.convert("L")
+                palette = Image.fromarray(np.asarray(few)).convert("P")
+                palette.putdata((grid % 2**bits).ravel().tolist())
+                buffer = io.BytesIO()
+                palette.save(buffer, "png", bits=bits)
+                assert (png_map(buffer.getvalue(), "x") == grid % 2**bits).all()
+
+
+@pytest.mark.parametrize("kinds", [[0], [1], [2], [3], [4], [4, 2, 1, 3, 0]])
+def test_every_filter(kinds: list[int]) -> None:
+    rng = np.random.default_rng(1)
+    for grid in (rng.integers(0, 256, (9, 41)), np.kron(rng.integers(0, 3, (3, 4)), np.ones((5, 13), int))):
+        assert (png_map(filtered(grid, kinds), "x") == grid).all()
+
+
+def test_opaque_colours_are_read_and_transparent_ones_refused() -> None:
+    rgba = np.zeros((4, 5, 4), dtype=np.uint8)
+    rgba[..., 3] = 255
+    rgba[1, 2, 0] = 9
+    assert png_map(written(rgba), "x")[1, 2] == 9
+    rgba[0, 0, 3] = 254
+    with pytest.raises(InputError, match="a pixel is transparent"):
+        png_map(written(rgba), "x")
+
+
+def test_damage_is_named() -> None:
+    good = written(np.zeros((6, 5), dtype=np.uint8))
+    at = good.index(b"IDAT") + 6
+    with pytest.raises(InputError, match=r"x: the checksum of IDAT at byte \d+ is wrong"):
+        png_map(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :], "x")
+    with pytest.raises(InputError, match="the file ends at byte 40 before the picture does"):
+        png_map(good[:40], "x")
+    with pytest.raises(InputError, match="is no PNG file"):
+        png_map(b"GIF89a", "x")
+    with pytest.raises(InputError, match="the data are not those of 5×6 pixels"):
+        png_map(chunks((6, 5), bytes(6 * 6 - 1)), "x")
+    with pytest.raises(InputError, match="the data are not those of 5×6 pixels"):
+        png_map(chunks((6, 5), bytes(6 * 6 + 1)), "x")
+    with pytest.raises(InputError, match="a row has a filter that does not exist"):
+        png_map(chunks((6, 5), b"\x07" + bytes(35)), "x")
+    with pytest.raises(InputError, match="has 2,147,483,647×2,147,483,647 pixels"):
+        png_map(chunks((2**31 - 1, 2**31 - 1), b""), "x")
+    with pytest.raises(InputError, match="has 3 bits and colours of type 0"):
+        png_map(chunks((6, 5), bytes(36), depth=3), "x")
+    for end in range(0, len(good), 3):
+        with pytest.raises(InputError):
+            png_map(good[:end], "x")
+
+
+def test_bands_are_what_erosions_of_opencv_take() -> None:
+    rng = np.random.default_rng(2)
+    for distance in (1, 2, 5):
+        grid = np.kron(rng.integers(0, 3, (4, 5)), np.ones((9, 11), int)).astype(np.uint8)
+        found = _native.map_bands(grid, distance, 255)
+        for label in range(3):
+            mask = (grid == label).astype(np.uint8)
+            framed = cv2.copyMakeBorder(mask, 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
+            left = cv2.erode(framed, np.ones((3, 3), np.uint8), iterations=distance)[1:-1, 1:-1]
+            assert ((mask - left) == (found == label)).all()
+
+
+def test_cells_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(3)
+    for kinds in ((np.uint8, np.uint8), (np.uint16, np.uint8), (np.uint32, np.uint32), (np.uint8, np.uint32)):
+        a, b = (np.kron(rng.integers(0, 200, (5, 6)), np.ones((3, 19), int)).astype(kind) for kind in kinds)
+        values, count = np.unique(np.stack([a.ravel(), b.ravel()]).astype(np.int64), axis=1, return_counts=True)
+        found = _native.map_cells(a, b)
+        np.testing.assert_array_equal(np.stack(found), np.vstack([values, count]))
+
+
+def test_kernels_check_what_they_are_given() -> None:
+    grid = np.zeros((3, 4), dtype=np.uint8)
+    refused = [
+        lambda: _native.map_cells(grid, grid[:2].copy()),
+        lambda: _native.map_cells(grid, grid.astype(np.int64)),
+        lambda: _native.map_cells(np.zeros((0, 4), np.uint8), np.zeros((0, 4), np.uint8)),
+        lambda: _native.map_bands(grid, 0, 255),
+        lambda: _native.map_bands(grid, 1, 256),
+        lambda: _native.map_recode(grid, np.array([2, 1], np.uint32), np.array([0, 1], np.uint16), 9),
+        lambda: _native.surface_distances(grid, grid, np.array([1.0, 0.0]), "voxels"),
+        lambda: _native.surface_distances(grid, grid, np.array([1.0]), "voxels"),
+        lambda: _native.surface_distances(grid, grid, np.array([1.0, 1.0]), "edges"),
+        lambda: _native.png_map(bytes(10), 3, 4, 8, 1),
+        lambda: _native.png_map(bytes(15), 3, 4, 8, 2),
+        lambda: _native.dilate_mask(grid, 5000),
+    ]
+    for call in refused:
+        with pytest.raises((ValueError, TypeError)):
+            call()
