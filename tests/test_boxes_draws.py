@@ -144,9 +144,10 @@ def test_pieces_are_the_same_draws() -> None:
 def test_what_is_found_without_error_is_one_in_every_draw() -> None:
     truth, _ = draw_boxes(np.random.default_rng(1), 60)
     truth["crowd"] = np.zeros(len(truth["image"]), bool)
-    report = sy.evaluate("boxes", truth, perfect_boxes(truth), ["map", "map50", "ar@100"], draws=200)
+    report = sy.evaluate("boxes", truth, perfect_boxes(truth), ["map", "map50", "ar@100"], draws=200, save_draws=True)
     for name in ("map", "map50", "ar@100"):
-        assert report[name].interval == (1.0, 1.0)
+        assert (report[name].draws == 1).all()
+        assert report[name].interval == pytest.approx((0.025 ** (1 / 60), 1.0))  # 60 images that agree
 
 
 def test_weights_of_images_are_not_counted() -> None:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from PIL import Image
 
 import steelyard as sy
@@ -280,7 +281,7 @@ def test_new_and_changed_results_are_seen(tmp_path: Path) -> None:
 
 
 def test_comparing_results_without_data() -> None:
-    """With draws as `compare` would, but for p; from 1,000 units on the intervals are the same."""
+    """The interval is Student's, with the spread of the paired draws; `compare` may add a tenth to the spread."""
     rng = np.random.default_rng(2)
     truth = {"dish": np.arange(1100), "weight": rng.uniform(50, 300, 1100)}
     a, b = ({"dish": truth["dish"], "weight": truth["weight"] + rng.normal(1, s, 1100)} for s in (20, 18))
@@ -289,7 +290,12 @@ def test_comparing_results_without_data() -> None:
     made, real = compare_results(first, second), sy.compare("weights", truth, a, b, metrics)
     for spec in metrics:
         assert made[spec].difference == pytest.approx(real[spec].difference, rel=1e-12)
-        assert made[spec].interval == pytest.approx(real[spec].interval, rel=1e-9)
+        one, two = (np.abs(r[spec].draws) if spec == "bias" else r[spec].draws for r in (first, second))
+        spread = np.std(two - one, ddof=1)
+        reach = scipy.stats.t.ppf(0.975, min(first[spec].df, second[spec].df)) * spread
+        middle = real[spec].difference
+        assert made[spec].interval == pytest.approx((middle - reach, middle + reach), rel=1e-9)
+        assert spread * (1 - 1e-9) <= real[spec].se <= 1.1 * spread * (1 + 1e-9)
         assert made[spec].verdict == real[spec].verdict
         assert made[spec].p == pytest.approx(real[spec].p, abs=0.05)
     assert "paired bootstrap draws" in made.notes[0]
