@@ -187,7 +187,19 @@ def test_settings_are_shown_in_a_signature() -> None:
     def function(task: str, seed: int = 7, **settings: Any) -> None: ...
 
     shown = inspect.signature(function).parameters
-    assert list(shown) == ["task", "seed", "by", "missing", "extra", "columns", "options", "confidence", "draws"]
+    assert list(shown) == [
+        "task",
+        "seed",
+        "by",
+        "missing",
+        "extra",
+        "columns",
+        "options",
+        "confidence",
+        "draws",
+        "adjust",
+        "margin",
+    ]
     defaults = [shown[name].default for name in ("seed", "by", "missing", "columns", "options", "confidence", "draws")]
     assert defaults == [7, (), None, None, None, 0.95, 1000]
     assert {shown[name].kind for name in list(shown)[2:]} == {inspect.Parameter.KEYWORD_ONLY}
