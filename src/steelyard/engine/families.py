@@ -189,7 +189,9 @@ def _judged(one: Found, p: float, p_holm: float, adjust: Adjust, family: int, le
             least = min(least, tail_bound(float(known.max()) / one.spread)) * max(family, 1)
         least = min(1.0, least)
     verdict = _verdict(d, p, level, adjust)
-    if verdict == NO_DIFFERENCE and least >= level and d.difference != 0:
+    # Of two distances from the best value the difference cannot grow beyond their sum, in any number of units.
+    few = least >= level and d.difference != 0 and d.better not in ("zero", "one")
+    if verdict == NO_DIFFERENCE and few:
         verdict = CANNOT_SHOW
     return replace(d, p_adjusted=p, p_holm=p_holm, adjust=adjust, family=family, smallest_p=least, verdict=verdict)
 
