@@ -20,7 +20,7 @@ truth = [[caption() for _ in range(references)] for _ in range(images)]
 """
 
 table(
-    "20,000 different captions, tokens to tuples, one thread (goal: 20,000 a second; the original does 12.6)",
+    "20,000 different captions, tokens to tuples, one thread (goal: 20,000 per second; the original does 12.6)",
     "steelyard",
     {
         "steelyard": measure(

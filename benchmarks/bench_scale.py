@@ -229,7 +229,7 @@ def overhead(place: Path) -> None:
 
 
 def sizes() -> None:
-    """Bytes a unit of states and of sums, by task, for the drawn data of the tests."""
+    """Bytes per unit of states and of sums, by task, for the drawn data of the tests."""
     sys.path.insert(0, str(TESTS))
     from drawn import DRAW
 
@@ -237,7 +237,7 @@ def sizes() -> None:
     from steelyard.core.errors import InputError
     from steelyard.metrics import catalogue
 
-    print(f"{'task':<12} {'rows a unit':>12} {'state, B':>10} {'sums, B':>10}   metrics kept as sums")
+    print(f"{'task':<12} {'rows per unit':>12} {'state, B':>10} {'sums, B':>10}   metrics kept as sums")
     for task in catalogue.TASKS:
         units = 300
         truth, predictions = DRAW[task](np.random.default_rng(0), units)

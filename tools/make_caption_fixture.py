@@ -5,7 +5,7 @@
 FOLDER holds coco_1000.jsonl.gz (candidates, references, tokens and scores of the original SPICE 1.0 with CoreNLP
 3.6.0), tuples_coco_1000.jsonl.gz, parses_24000.conll.gz and tuples_24000.jsonl.gz (the original's tuples and
 dependency trees). Takes 250 images and 1,000 trees of them. BLEU, ROUGE-L and CIDEr of the 250 images are computed
-anew by pycocoevalcap 1.2, since CIDEr depends on all references. Writes tests/data/captions/.
+again by pycocoevalcap 1.2, since CIDEr depends on all references. Writes tests/data/captions/.
 """
 
 from __future__ import annotations

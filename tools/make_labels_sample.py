@@ -10,7 +10,7 @@ import make_samples
 import numpy as np
 
 FOODS = ("bread", "pasta", "rice", "salad", "soup")
-LIKENESS = np.array(
+SIMILARITY = np.array(
     [
         [3.0, 0.8, 0.3, 0.1, 0.0],
         [0.8, 3.0, 1.4, 0.1, 0.3],
@@ -23,7 +23,7 @@ LIKENESS = np.array(
 
 def probabilities(rng: np.random.Generator, food: int, meal: np.ndarray, skill: float, heat: float) -> list[str]:
     """Softmax of how alike the foods look in this photograph, rounded so that they add up to 1."""
-    seen = skill * LIKENESS[food] + meal + rng.normal(0, 1.0, len(FOODS))
+    seen = skill * SIMILARITY[food] + meal + rng.normal(0, 1.0, len(FOODS))
     p = np.exp(heat * (seen - seen.max()))
     thousandths = np.floor(1000 * p / p.sum()).astype(int)
     thousandths[np.argmax(p)] += 1000 - thousandths.sum()

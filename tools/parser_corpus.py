@@ -1,7 +1,7 @@
 """Analysed and plain captions, as the programs that train the parser read them.
 
 PARSES is a CoNLL file, plain or .gz: number, word, tag, head and relation between tabs, an empty line behind a
-sentence. CAPTIONS is a text, plain or .gz: one tokenised caption a line. SILVER is a folder of .npz files that
+sentence. CAPTIONS is a text, plain or .gz: one tokenised caption per line. SILVER is a folder of .npz files that
 tools/teach_parser.py writes: for every token of every caption the heads, tags and relations that the teachers think
 likeliest, with their chances in 255ths.
 """

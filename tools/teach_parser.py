@@ -4,7 +4,7 @@
 
 The forms of the files stand in tools/parser_corpus.py. Two Transformers learn to fill gaps in CAPTIONS; three copies
 of each then learn tags, heads and relations from PARSES, all but the last --held-out different sentences, on which
-they are measured; their chances are averaged. Captions whose text stands in TEXTS, one a line, are left out of all of
+they are measured; their chances are averaged. Captions whose text stands in TEXTS, one per line, are left out of all of
 it: give it the captions that will be tested with. Needs PyTorch and a GPU (about eight minutes on a large one).
 tools/train_parser.py is the next step.
 """

@@ -95,13 +95,13 @@ void bind_draws(nb::module_& m) {
       },
       nb::arg("keys").noconvert(), nb::arg("columns").noconvert(), nb::arg("seed"), nb::arg("first"),
       nb::arg("count"), nb::arg("threads") = 0, nb::arg("copies").noconvert() = nb::none(),
-      "Column totals, one row a draw, under Poisson(1) weights of the units; Poisson(n) for n copies.");
+      "Column totals, one row per draw, under Poisson(1) weights of the units; Poisson(n) for n copies.");
   m.def(
       "flip_totals",
       [](In1<std::uint64_t> keys, In2<double> columns, std::uint64_t seed, std::uint64_t first, std::size_t count,
          long threads) { return totals(Flips{}, {view(keys), seed, first, count, threads}, columns); },
       nb::arg("keys").noconvert(), nb::arg("columns").noconvert(), nb::arg("seed"), nb::arg("first"),
-      nb::arg("count"), nb::arg("threads") = 0, "Column totals, one row a draw, under fair coin flips of the units.");
+      nb::arg("count"), nb::arg("threads") = 0, "Column totals, one row per draw, under fair coin flips of the units.");
   m.def(
       "poisson_scatter",
       [](In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value,
@@ -112,7 +112,7 @@ void bind_draws(nb::module_& m) {
       nb::arg("keys").noconvert(), nb::arg("owner").noconvert(), nb::arg("code").noconvert(),
       nb::arg("value").noconvert(), nb::arg("size"), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
       nb::arg("threads") = 0, nb::arg("copies").noconvert() = nb::none(),
-      "Totals of entries by their code, one row a draw, under the weights of poisson_totals.");
+      "Totals of entries by their code, one row per draw, under the weights of poisson_totals.");
   m.def(
       "flip_scatter",
       [](In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value,
@@ -121,7 +121,7 @@ void bind_draws(nb::module_& m) {
       },
       nb::arg("keys").noconvert(), nb::arg("owner").noconvert(), nb::arg("code").noconvert(),
       nb::arg("value").noconvert(), nb::arg("size"), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
-      nb::arg("threads") = 0, "Totals of entries by their code, one row a draw, under fair coin flips of the units.");
+      nb::arg("threads") = 0, "Totals of entries by their code, one row per draw, under fair coin flips of the units.");
   m.def(
       "poisson_weights",
       [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count,

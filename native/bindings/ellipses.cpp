@@ -103,7 +103,7 @@ void bind_ellipses(nb::module_& m) {
   m.def("ellipse_match_by_score", &match_scored, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),
         nb::arg("truth_ends").noconvert(), nb::arg("detected_ends").noconvert(), nb::arg("scores").noconvert(),
         nb::arg("ious").noconvert(), nb::arg("threads") = 0,
-        "Which detections find a truth, highest score first: one row a detection, one column an IoU.");
+        "Which detections find a truth, highest score first: one row per detection, one column per IoU.");
   m.def("assign", &assign_matrix, nb::arg("cost").noconvert(), nb::arg("optimal"),
         "Pair rows with columns, each used once: the column of each row, or -1.");
 }

@@ -221,10 +221,10 @@ void bind_language(nb::module_& m) {
         "Penn Treebank tokens of texts, lower-cased and between blanks.");
   m.def("ngram_overlap", &ngram_overlap, nb::arg("candidates"), nb::arg("candidate_ends").noconvert(), nb::arg("references"),
         nb::arg("reference_ends").noconvert(), nb::arg("starts").noconvert(), nb::arg("threads") = 0,
-        "Overlap of tokenised captions with their references, one row an image; columns as in ngrams.hpp.");
+        "Overlap of tokenised captions with their references, one row per image; columns as in ngrams.hpp.");
   m.def("meteor_counts", &meteor_counts, nb::arg("wordnet"), nb::arg("candidates"), nb::arg("candidate_ends").noconvert(),
         nb::arg("references"), nb::arg("reference_ends").noconvert(), nb::arg("starts").noconvert(), nb::arg("threads") = 0,
-        "METEOR's counts of tokenised captions, one row an image; columns as in meteor.hpp.");
+        "METEOR's counts of tokenised captions, one row per image; columns as in meteor.hpp.");
   m.def("snowball_stem", [](nb::bytes word) {
     const std::string stem = language::snowball_stem(view(word));
     return nb::bytes(stem.data(), stem.size());

@@ -38,7 +38,7 @@ Out<std::uint8_t> mask_decode(nb::list list) {
   return Out<std::uint8_t>(memory, {masks.size(), w, h}, owner);
 }
 
-// A list of polygons, each a list of numbers: every one a mask of its own, or all united.
+// A list of polygons, each a list of numbers: every one is a mask of its own, or all united.
 std::vector<Rle> polygons_of(nb::list polygons, long long height, long long width, bool united) {
   check_size(height, width);
   const auto h = static_cast<std::uint32_t>(height), w = static_cast<std::uint32_t>(width);

@@ -36,7 +36,7 @@ void bind_ranked_ap(nb::module_& m) {
   m.def("ranked_ap", &under_weights, nb::arg("weights").noconvert(), nb::arg("truths").noconvert(),
         nb::arg("owner").noconvert(), nb::arg("hit").noconvert(), nb::arg("closes").noconvert(), nb::arg("rule"),
         nb::arg("threads") = 0,
-        "Average precision, one a row of weights, of events sorted by falling score; `closes` ends equal scores.");
+        "Average precision, one per row of weights, of events sorted by falling score; `closes` ends equal scores.");
   m.def("ranked_ap_by_unit", &by_unit, nb::arg("truths").noconvert(), nb::arg("owner").noconvert(),
         nb::arg("hit").noconvert(), nb::arg("closes").noconvert(), nb::arg("rule"),
         "Average precision of each unit alone; events sorted by unit, then by falling score.");

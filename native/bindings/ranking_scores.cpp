@@ -62,7 +62,7 @@ Out<double> bpref_by_query(Ranks rank, Relevances relevance, Ranks starts, doubl
 void bind_ranking_scores(nb::module_& m) {
   m.def("ranking_hits", &hits_by_query, nb::arg("rank").noconvert(), nb::arg("relevance").noconvert(),
         nb::arg("starts").noconvert(), nb::arg("k"), nb::arg("level"),
-        "Number relevant, hits, sum of precisions at hits, rank of the first hit; one row a query.");
+        "Number relevant, hits, sum of precisions at hits, rank of the first hit; one row per query.");
   m.def("ranking_r_hits", &r_hits_by_query, nb::arg("rank").noconvert(), nb::arg("relevance").noconvert(),
         nb::arg("starts").noconvert(), nb::arg("level"), "Number relevant R, hits among the first R.");
   m.def("ranking_gain", &gain_by_query, nb::arg("rank").noconvert(), nb::arg("relevance").noconvert(),

@@ -1,4 +1,4 @@
-// Average precision and its kin of rankings that are small enough for paper and pencil.
+// Average precision and its relatives of rankings that are small enough for paper and pencil.
 #include <algorithm>
 #include <cmath>
 #include <vector>

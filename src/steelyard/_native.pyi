@@ -64,20 +64,20 @@ def unit_keys_of_integers(ids: NDArray[numpy.int64]) -> NDArray[numpy.uint64]:
 
 def poisson_totals(keys: NDArray[numpy.uint64], columns: NDArray[numpy.float64], seed: int, first: int, count: int, threads: int = 0, copies: NDArray[numpy.int64] | None = None) -> NDArray[numpy.float64]:
     """
-    Column totals, one row a draw, under Poisson(1) weights of the units; Poisson(n) for n copies.
+    Column totals, one row per draw, under Poisson(1) weights of the units; Poisson(n) for n copies.
     """
 
 def flip_totals(keys: NDArray[numpy.uint64], columns: NDArray[numpy.float64], seed: int, first: int, count: int, threads: int = 0) -> NDArray[numpy.float64]:
-    """Column totals, one row a draw, under fair coin flips of the units."""
+    """Column totals, one row per draw, under fair coin flips of the units."""
 
 def poisson_scatter(keys: NDArray[numpy.uint64], owner: NDArray[numpy.int64], code: NDArray[numpy.int32], value: NDArray[numpy.float64], size: int, seed: int, first: int, count: int, threads: int = 0, copies: NDArray[numpy.int64] | None = None) -> NDArray[numpy.float64]:
     """
-    Totals of entries by their code, one row a draw, under the weights of poisson_totals.
+    Totals of entries by their code, one row per draw, under the weights of poisson_totals.
     """
 
 def flip_scatter(keys: NDArray[numpy.uint64], owner: NDArray[numpy.int64], code: NDArray[numpy.int32], value: NDArray[numpy.float64], size: int, seed: int, first: int, count: int, threads: int = 0) -> NDArray[numpy.float64]:
     """
-    Totals of entries by their code, one row a draw, under fair coin flips of the units.
+    Totals of entries by their code, one row per draw, under fair coin flips of the units.
     """
 
 def poisson_weights(keys: NDArray[numpy.uint64], seed: int, first: int, count: int, copies: NDArray[numpy.int64] | None = None) -> NDArray[numpy.float64]:
@@ -110,7 +110,7 @@ def ellipse_match(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64
 
 def ellipse_match_by_score(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], truth_ends: NDArray[numpy.int64], detected_ends: NDArray[numpy.int64], scores: NDArray[numpy.float64], ious: NDArray[numpy.float64], threads: int = 0) -> NDArray[numpy.uint8]:
     """
-    Which detections find a truth, highest score first: one row a detection, one column an IoU.
+    Which detections find a truth, highest score first: one row per detection, one column per IoU.
     """
 
 def assign(cost: NDArray[numpy.float64], optimal: bool) -> NDArray[numpy.int64]:
@@ -186,12 +186,12 @@ def ptb_tokens(texts: bytes, ends: NDArray[numpy.int64], keep_marks: bool = Fals
 
 def ngram_overlap(candidates: bytes, candidate_ends: NDArray[numpy.int64], references: bytes, reference_ends: NDArray[numpy.int64], starts: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.float64]:
     """
-    Overlap of tokenised captions with their references, one row an image; columns as in ngrams.hpp.
+    Overlap of tokenised captions with their references, one row per image; columns as in ngrams.hpp.
     """
 
 def meteor_counts(wordnet: WordNet, candidates: bytes, candidate_ends: NDArray[numpy.int64], references: bytes, reference_ends: NDArray[numpy.int64], starts: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.float64]:
     """
-    METEOR's counts of tokenised captions, one row an image; columns as in meteor.hpp.
+    METEOR's counts of tokenised captions, one row per image; columns as in meteor.hpp.
     """
 
 def snowball_stem(word: bytes) -> bytes:
@@ -346,7 +346,7 @@ def ranked_each(starts: NDArray[numpy.int64], positive: NDArray[numpy.uint8], la
 
 def ranked_ap(weights: NDArray[numpy.float64], truths: NDArray[numpy.float64], owner: NDArray[numpy.int64], hit: NDArray[numpy.uint8], closes: NDArray[numpy.uint8], rule: int, threads: int = 0) -> NDArray[numpy.float64]:
     """
-    Average precision, one a row of weights, of events sorted by falling score; `closes` ends equal scores.
+    Average precision, one per row of weights, of events sorted by falling score; `closes` ends equal scores.
     """
 
 def ranked_ap_by_unit(truths: NDArray[numpy.float64], owner: NDArray[numpy.int64], hit: NDArray[numpy.uint8], closes: NDArray[numpy.uint8], rule: int) -> NDArray[numpy.float64]:
@@ -374,7 +374,7 @@ def ranking_sums(key: NDArray[numpy.uint64], value: NDArray[numpy.float64], star
 
 def ranking_hits(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], k: int, level: float) -> NDArray[numpy.float64]:
     """
-    Number relevant, hits, sum of precisions at hits, rank of the first hit; one row a query.
+    Number relevant, hits, sum of precisions at hits, rank of the first hit; one row per query.
     """
 
 def ranking_r_hits(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], level: float) -> NDArray[numpy.float64]:

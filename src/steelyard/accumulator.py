@@ -38,7 +38,7 @@ from steelyard.version import __version__
 
 
 class Resampling(TypedDict, total=False):
-    """What may be said anew for each report."""
+    """What may be chosen again for each report."""
 
     confidence: float | None
     draws: int
@@ -55,7 +55,7 @@ class Accumulator:
     `update` takes what `evaluate` takes, for some of the units, each whole; `merge` takes over another accumulator,
     which may come from another process (`save` and `load`, `to_bytes` and `from_bytes`, or pickle); `report` evaluates
     all that was gathered. A unit that came twice counts once; where its two copies differ, that is an error, unless
-    `unlike="keep"` says that one of them shall be kept by its contents (a model that is not deterministic, behind a
+    `unlike="keep"` says that one of them is kept by its contents (a model that is not deterministic, behind a
     sampler that repeats units to fill its last batch).
     """
 
@@ -272,7 +272,7 @@ class Accumulator:
             if "sums" in facts:
                 state.compacted = unpack_compacted(Container(KIND, facts["sums"], arrays), source)
         except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"the state lacks {error}", where=source, remedy="Make it anew.") from None
+            raise InputError(f"the state lacks {error}", where=source, remedy="Make it again.") from None
         for name, kept in (("repeated", state._repeated), ("unlike", state._unlike)):
             if name in arrays:
                 check_sorted(arrays[name], name, source)

@@ -173,7 +173,7 @@ def _once(parts: Sequence[Compacted], key: str) -> tuple[list[Compacted], Seen, 
 
 
 def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
-    """The part without the units that are not fresh. What it covered is counted anew from the rows of those left."""
+    """The part without the units that are not fresh. What it covered is counted again from the rows of those left."""
     gone = set(map(str, seen.units[~fresh].tolist()))
 
     def kept(state: State) -> State:
@@ -183,16 +183,16 @@ def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
     whole, lost = part.rows, tuple(int(n) for n in seen.rows[~fresh].sum(axis=0))
     units = [int(np.count_nonzero(seen.rows[:, side])) for side in (0, 1)]
     gone_units = [int(np.count_nonzero(seen.rows[~fresh, side])) for side in (0, 1)]
-    told = (part.coverage.truth, part.coverage.predictions)
+    covered = (part.coverage.truth, part.coverage.predictions)
     left = []
     for side in (0, 1):
-        if told[side] == whole[side]:  # covers rows
-            left.append(told[side] - lost[side])
-        elif told[side] == units[side]:  # covers units
-            left.append(told[side] - gone_units[side])
+        if covered[side] == whole[side]:  # covers rows
+            left.append(covered[side] - lost[side])
+        elif covered[side] == units[side]:  # covers units
+            left.append(covered[side] - gone_units[side])
     if part.state.units.copies is not None or part.coverage.missing or part.coverage.extra or len(left) < 2:
         raise InputError(
-            f"{len(gone)} units stand in more than one compacted accumulator, and their share cannot be told: "
+            f"{len(gone)} units stand in more than one compacted accumulator, and their share cannot be known: "
             f"{some(sorted(gone))}",
             remedy="Merge the accumulators first, then compact.",
         )

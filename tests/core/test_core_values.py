@@ -23,7 +23,7 @@ from steelyard.core.records import (
     as_object,
     constant_in_unit,
     factorize,
-    with_likeness,
+    with_similarity,
 )
 from steelyard.core.slice import slice_key, slice_parts, slice_text
 from steelyard.core.table import Table
@@ -168,12 +168,17 @@ def test_records() -> None:
 
 def test_records_with_a_likeness() -> None:
     other = {"id": np.array([9])}
-    plain = with_likeness(RECORDS, other, ("oks",))
-    assert (plain.columns, plain.likeness, plain.source, plain.names) == (other, ("oks",), "t.csv", {"grams": "weight"})
+    plain = with_similarity(RECORDS, other, ("oks",))
+    assert (plain.columns, plain.similarity, plain.source, plain.names) == (
+        other,
+        ("oks",),
+        "t.csv",
+        {"grams": "weight"},
+    )
     assert (plain.place(0), list(plain.other)) == ("t.csv, line 2", ["food"])
     boxes = BoxRecords("b", {}, images=np.array([1]), notes=("n",))
-    kept = with_likeness(boxes, other, ("mask",))
-    assert (kept.columns, kept.likeness, kept.notes, kept.images) == (other, ("mask",), ("n",), boxes.images)
+    kept = with_similarity(boxes, other, ("mask",))
+    assert (kept.columns, kept.similarity, kept.notes, kept.images) == (other, ("mask",), ("n",), boxes.images)
 
 
 def codes(*columns: Any) -> tuple[list[Any], list[list[int]]]:

@@ -1,4 +1,4 @@
-// Average precision and its kin under many rows of image weights: the bootstrap's draws, and what has weights of its own.
+// Average precision and its relatives under many rows of image weights: the bootstrap's draws, and what has weights of its own.
 //
 // A class becomes a stream of events once, and every row of weights is a walk over it, many rows side by side. The order
 // of the detections and their matches do not depend on the weights. Every number is a function of its own row of weights;

@@ -1,4 +1,4 @@
-// Average precision and its kin of matched detections, under rows of image weights.
+// Average precision and its relatives of matched detections, under rows of image weights.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ namespace steelyard {
 constexpr std::uint32_t kEvent = 1u << 31;
 
 struct Events {
-  const std::uint32_t* stream;      // one entry a detection: its unit; the top bit marks an event
+  const std::uint32_t* stream;      // one entry per detection: its unit; the top bit marks an event
   const std::uint8_t* last_of_tie;  // by entry: the next one has another score
   std::size_t entries;
   const Bits *hit, *ignored;    // by event

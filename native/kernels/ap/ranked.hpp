@@ -18,7 +18,7 @@ struct RankedRows {
 };
 void check_ranked_rows(const RankedRows& rows, std::size_t units);
 
-// One value a row of weights. `limit` is the highest false alarm rate.
+// One value per row of weights. `limit` is the highest false alarm rate.
 void ranked(const RankedRows& rows, Matrix<double> weights, RowFigure figure, double limit, long threads, double* out);
 // The same for each unit alone, its rows standing together: those of unit u from starts[u] to starts[u + 1].
 void ranked_each(const RankedRows& rows, View<std::int64_t> starts, RowFigure figure, double limit, double* out);

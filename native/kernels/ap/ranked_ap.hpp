@@ -17,9 +17,9 @@ struct OwnedEvents {
   View<std::uint8_t> hit, closes;
 };
 ApRule check_owned_events(const OwnedEvents& events, int rule);
-// One value a row of weights.
+// One value per row of weights.
 void ranked_ap(const OwnedEvents& events, Matrix<double> weights, ApRule rule, long threads, double* out);
-// One value a unit; events by unit, then by falling score.
+// One value per unit; events by unit, then by falling score.
 void ranked_ap_by_unit(const OwnedEvents& events, ApRule rule, double* out);
 
 }  // namespace steelyard

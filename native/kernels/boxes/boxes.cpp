@@ -79,7 +79,7 @@ void check_objects(const Objects& objects, const double* d_area) {
               d_box.columns == 4, "columns of the detections differ in length");
   require(ious.size() >= 1 && ious.size() <= kMostThresholds, "from 1 to 32 IoU thresholds");
   require(areas.rows >= 1 && areas.columns == 2, "area ranges are pairs");
-  require(most >= 1 && most <= 65535, "from 1 to 65535 detections an image and class");
+  require(most >= 1 && most <= 65535, "from 1 to 65535 detections per image and class");
   check_rows(t_image, images, "an image of the truth is out of range");
   check_rows(d_image, images, "an image of the detections is out of range");
   check_rows(t_label, labels, "a class of the truth is out of range");

@@ -31,7 +31,7 @@ struct MatchInput {
   std::array<double, kMostThresholds> iou;  // as the reference compares: at most 1 - 1e-10
   double least_iou;
   const double* area;  // [areas][2]
-  std::size_t most;    // detections an image and class
+  std::size_t most;    // detections per image and class
   bool voc;
   const Similarity* similarity;  // null: the IoU of the boxes
   const double* d_area;      // null: of the boxes

@@ -35,7 +35,7 @@ class PoissonTables {
 
   // Weights of `count` draws (an even number) from `first` (even) on, for one unit.
   //
-  // 32 bits a draw: times the table's width, the upper half is the slot and the lower half the place inside it.
+  // 32 bits per draw: times the table's width, the upper half is the slot and the lower half the place inside it.
   void draw(std::size_t unit, std::uint64_t stream, std::size_t first, double* out, std::size_t count) const {
     const Table& table = tables_[table_of_[unit]];
     const auto width = static_cast<std::uint32_t>(table.slots.size());

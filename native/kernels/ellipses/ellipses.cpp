@@ -1,5 +1,5 @@
 // An image is a task of its own: its distance matrix lives as long as its pairing and is never handed to Python, so a
-// hundred thousand small images cost no allocation there, and memory holds one image a thread. Large matrices are
+// hundred thousand small images cost no allocation there, and memory holds one image per thread. Large matrices are
 // filled by rows in parallel.
 #include "ellipses/ellipses.hpp"
 

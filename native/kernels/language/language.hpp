@@ -96,7 +96,7 @@ std::vector<Tuple> scene_tuples(std::span<const Word> sentence, const Lemmas& le
 // The tuples of what the sentence describes: see scene_described.cpp.
 std::vector<Tuple> described_tuples(std::span<const Word> sentence, const Lemmas& lemmas);
 
-// A copy of the sentence in which a verb that was read as a noun is a verb again: see scene_mended.cpp.
-std::vector<Word> mended(std::span<const Word> sentence);
+// A copy of the sentence in which a verb that was read as a noun is a verb again: see scene_repaired.cpp.
+std::vector<Word> repaired(std::span<const Word> sentence);
 
 }  // namespace steelyard::language

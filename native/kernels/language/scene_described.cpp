@@ -321,7 +321,7 @@ class Described {
 
 std::vector<Tuple> described_tuples(std::span<const Word> sentence, const Lemmas& lemmas) {
   if (sentence.empty()) return {};
-  const std::vector<Word> words = mended(sentence);
+  const std::vector<Word> words = repaired(sentence);
   return Described(SceneGraph(words), lemmas).tuples();
 }
 

@@ -3,7 +3,7 @@
 // The parser hangs "on the beach" of "a man riding a horse on the beach" on the man, the riding or the horse, as it happens. Two
 // captions that say the same must give the same graph: a place behind a verb and its object belongs to the verb, "of" to the noun
 // before it, a place behind "a vase of flowers" to the vase, and what only a living being does to the nearest such being.
-#include "language/scene_mended.hpp"
+#include "language/scene_repaired.hpp"
 #include "language/scene_words.hpp"
 
 namespace steelyard::language {

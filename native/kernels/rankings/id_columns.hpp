@@ -1,4 +1,4 @@
-// Columns of ids: found in a text, told apart, and coded.
+// Columns of ids: found in a text, distinguished, and coded.
 #pragma once
 
 #include <cstddef>

@@ -146,7 +146,7 @@ struct Ranks {
 class Ranker {
  public:
   // Ranks of the judged documents of one query, rows [from, from + n). `order` (or null) is where a row stood in the
-  // input. Gives whether equal scores had to be told apart.
+  // input. Gives whether equal scores had to be distinguished.
   template <typename Ids>
   bool rank(const Ids& ids, const double* score, const std::int64_t* order, std::size_t from, std::size_t n,
             std::vector<Judged>& judged, const Ranks& out) {

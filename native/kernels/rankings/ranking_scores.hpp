@@ -1,4 +1,4 @@
-// Scores of single queries from where their judged documents stand; one row a query.
+// Scores of single queries from where their judged documents stand; one row per query.
 #pragma once
 
 #include <cstddef>

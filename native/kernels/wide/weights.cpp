@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto kThresholds = poisson_thresholds();
 
-// The random words of two draws that share them, one pair a unit.
+// The random words of two draws that share them, one pair per unit.
 void words(const std::uint64_t* STEELYARD_RESTRICT streams, std::size_t units, std::size_t draw, std::uint32_t* STEELYARD_RESTRICT even,
            std::uint32_t* STEELYARD_RESTRICT odd) {
   const std::uint64_t counter = kGolden * (draw / 2 + 1);

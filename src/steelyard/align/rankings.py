@@ -198,7 +198,7 @@ def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, floa
             where = f"{source}, query '{name}', document '{document}'"
             text = _id(document, where)
             if text in row:
-                raise InputError(f"document '{text}' stands twice", where=where, remedy="Each may stand once a query.")
+                raise InputError(f"document '{text}' stands twice", where=where, remedy="Name each once per query.")
             row[text] = _number(value, where)
         result[name] = row
     return result
@@ -257,7 +257,7 @@ def _refuse_repeated(side: Rankings, second: int, first: int) -> None:
 
 
 def _ranks(truth: Rankings, run: Rankings, run_of: Array) -> tuple[list[Array], Array, Array, Array]:
-    """Ranks by the three rules, rows of the truth in the order of rank, which queries had ties, rows a run query."""
+    """Ranks by the three rules, rows of the truth in the order of rank, which queries had ties, rows per run query."""
     judged = (truth.documents.text, truth.documents.place, truth.documents.key, truth.values, truth.starts)
     if run.nested is not None:
         nested: Any = run.nested  # plain dicts, where it is plain

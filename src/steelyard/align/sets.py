@@ -43,7 +43,7 @@ class SetPairs:
         return Facts()
 
     def by(self, name: str) -> tuple[Array, Array]:
-        """A column, one value a row of either side: truth first.
+        """A column, one value per row of either side: truth first.
 
         A truth column that is the same in all rows of a unit holds for its predictions too; else they need it as well.
         """

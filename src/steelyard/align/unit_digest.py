@@ -41,7 +41,7 @@ def unit_digests(columns: Mapping[str, Array], starts: Array) -> Array:
 
 
 def _keys_of(column: Array) -> list[Array]:
-    """The keys of a column; of one with several values a row, of each in turn."""
+    """The keys of a column; of one with several values per row, of each in turn."""
     if column.ndim == 1:
         return [column_keys(column)]
     return [column_keys(part) for part in column.reshape(len(column), -1).T]

@@ -171,7 +171,7 @@ def _outside(side: Side, sizes: Array) -> None:
     off &= (w > 0) & (h > 0)
     truth = side.name == "truth"
     side.report(
-        "off-image", "error" if truth else "warning", "Boxes that lie wholly outside their image.", np.flatnonzero(off),
+        "off-image", "error" if truth else "warning", "Boxes that lie fully outside their image.", np.flatnonzero(off),
         "Is it the right image, and is its size the one that was annotated?",
         shown=lambda row: f"{side.place(row)}: {side.box_text(row)} in {width[row]:g} × {height[row]:g}",
     )  # fmt: skip

@@ -47,7 +47,7 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-def _likeness(words: set[str], references: list[set[str]]) -> float:
+def _similarity(words: set[str], references: list[set[str]]) -> float:
     return max((len(words & own) / max(1, len(words | own)) for own in references), default=0.0)
 
 
@@ -61,11 +61,11 @@ def shifted(data: Data) -> Found | None:
     if texts is None or len(texts[0]) < FEW:
         return None
     words, count = [_words(text) for text in texts[0]], len(texts[0])
-    own = np.array([_likeness(w, r) for w, r in zip(words, texts[1], strict=True)])
-    far = float(np.mean([_likeness(words[i], texts[1][(i + count // 2) % count]) for i in range(count)]))
+    own = np.array([_similarity(w, r) for w, r in zip(words, texts[1], strict=True)])
+    far = float(np.mean([_similarity(words[i], texts[1][(i + count // 2) % count]) for i in range(count)]))
     for step in (1, -1) if data.quick else (1, -1, 2, -2):
         rows = np.arange(max(0, -step), count - max(0, step))
-        moved = np.array([_likeness(words[i], texts[1][i + step]) for i in rows.tolist()])
+        moved = np.array([_similarity(words[i], texts[1][i + step]) for i in rows.tolist()])
         gain = moved - own[rows]
         sure = gain.mean() > max(0.04, 4 * gain.std() / np.sqrt(len(rows)))
         if sure and moved.mean() - far > 2 * max(0.0, float(own.mean()) - far):
@@ -84,13 +84,13 @@ def shifted(data: Data) -> Found | None:
     quick=False,
 )  # fmt: skip
 def nothing_fits(data: Data) -> Found | None:
-    """Likeness to references of the own image and of images far away."""
+    """Similarity to references of the own image and of images far away."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < 50 or len(set(texts[0])) < 10:
         return None
     words, count = [_words(text) for text in texts[0]], len(texts[0])
-    own = np.array([_likeness(w, r) for w, r in zip(words, texts[1], strict=True)])
-    far = np.array([_likeness(words[i], texts[1][(i + count // 2) % count]) for i in range(count)])
+    own = np.array([_similarity(w, r) for w, r in zip(words, texts[1], strict=True)])
+    far = np.array([_similarity(words[i], texts[1][(i + count // 2) % count]) for i in range(count)])
     gain = own - far
     if gain.mean() > 2 * gain.std() / np.sqrt(count) and gain.mean() > 0.02:
         return None

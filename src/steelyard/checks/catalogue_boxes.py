@@ -37,7 +37,7 @@ CHECKS = _rows(
     duplicate-box-id | error | one stands for two
     corners-as-size | error | x1, y1, x2, y2 where x, y, width, height are expected, by statistics
     fractions | error | coordinates between 0 and 1 where pixels are expected
-    off-image | error | boxes wholly outside their image
+    off-image | error | boxes fully outside their image
     image-size | error | images of size 0
     outside-image | warning | boxes that reach out of their image by more than 2 %
     zero-area | warning | objects that nothing can match: sure misses

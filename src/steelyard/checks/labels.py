@@ -15,7 +15,7 @@ CHECKS = with_ids(Checks())
 
 
 def _labels(data: Data) -> tuple[list[str], list[str]] | None:
-    """One label a row of both sides, as texts."""
+    """One label per row of both sides, as texts."""
     if "labels" not in data.read:
         pairs = data.pairs
         data.read["labels"] = None

@@ -127,7 +127,7 @@ def from_coco(data: Any, name: str) -> Side:
         side.score = columns["score"]
         return side
     if columns["federated"]:
-        what = "The truth says which classes were looked for in each image, as LVIS does; COCO's rules do not heed it."
+        what = "The truth says which classes were looked for in each image, as LVIS does; COCO's rules ignore it."
         remedy = "Score it with --format lvis."
         side.findings.append(Finding("federated", "note", name, what, 1, 1, (source,), remedy))
     side.area, side.crowd, side.id = columns["area"], columns["crowd"].view(bool), columns["id"]

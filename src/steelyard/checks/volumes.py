@@ -16,7 +16,7 @@ def refused(data: Data) -> Found | None:
     """What evaluation would refuse."""
     try:
         if data.pairs is not None:
-            data.pairs.cells  # noqa: B018 - volumes are read and laid upon each other there
+            data.pairs.cells  # noqa: B018 - volumes are read and laid on each other there
     except InputError as error:
         data.read["refused"] = True
         return Found("Evaluation refuses these volumes.", 1, 1, (str(error),))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--names",
     metavar="FILE",
     type=click.Path(),
-    help="The names of the classes in their order: data.yaml, or a text file with one a line.",
+    help="The names of the classes in their order: data.yaml, or a text file with one per line.",
 )
 @click.option(
     "--like",

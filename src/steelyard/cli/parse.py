@@ -22,13 +22,13 @@ from steelyard.render import scene as drawing
     show_default=True,
     help="How to read: by the rules of the original SPICE, or what the caption describes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one object a caption.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one object per caption.")
 @click.option("--svg", "svg", type=click.Path(dir_okay=False), help="Draw the graph into this SVG file.")
 @click.option("--tree", is_flag=True, help="Print the dependency tree too.")
 def parse(captions: tuple[str, ...], graph: scene.Graph, as_json: bool, svg: str | None, tree: bool) -> None:
     """Print the scene graph of a caption: objects, attributes and relations.
 
-    Without CAPTION, captions are read from standard input, one a line.
+    Without CAPTION, captions are read from standard input, one per line.
 
     steelyard parse "a red car beside a white house"
     """

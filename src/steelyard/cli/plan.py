@@ -17,7 +17,7 @@ from steelyard.core.errors import InputError
     "--baseline", metavar="FILE", type=click.Path(), help="The other result, where PILOT is one of 'evaluate'."
 )
 @click.option("--target", multiple=True, metavar="SPEC=SIZE", help="A difference that would matter, such as map=0.02.")
-@click.option("--power", default=0.8, show_default=True, help="How often it shall be shown.")
+@click.option("--power", default=0.8, show_default=True, help="How often it must be shown.")
 @click.option("--units", multiple=True, type=click.IntRange(min=2), metavar="N", help="A size of test set to look at.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 def plan(

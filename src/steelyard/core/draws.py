@@ -57,11 +57,11 @@ class _Drawn(Weights, ABC):
 
     @abstractmethod
     def _pass(self, matrix: Floats) -> Floats:
-        """Totals of the matrix's columns, one row a draw."""
+        """Totals of the matrix's columns, one row per draw."""
 
     @abstractmethod
     def _scatter(self, entries: Entries) -> Floats:
-        """Totals of the entries' columns, one row a draw."""
+        """Totals of the entries' columns, one row per draw."""
 
 
 def _width(matrix: Floats) -> int:

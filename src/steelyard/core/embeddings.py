@@ -11,7 +11,7 @@ class Embeddings(Records):
     """One side of a retrieval by vectors.
 
     Predictions have the columns `query` and, unless the queries search among themselves, `gallery`: matrices with a
-    vector a row. Truth has `query_label` and likewise `gallery_label`. Either may have `query_id` and `gallery_id`.
+    vector per row. Truth has `query_label` and likewise `gallery_label`. Either may have `query_id` and `gallery_id`.
     """
 
     def __len__(self) -> int:

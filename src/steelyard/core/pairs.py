@@ -104,18 +104,18 @@ class Pairs:
         return Facts()
 
     def truth_column(self, name: str) -> Array:
-        """A truth column, one value a pair."""
+        """A truth column, one value per pair."""
         return self.truth[name][self.truth_row]
 
     def prediction_column(self, name: str, missing: float) -> Array:
-        """A prediction column, one value a pair; `missing` stands where there is no prediction."""
+        """A prediction column, one value per pair; `missing` stands where there is no prediction."""
         if len(self.prediction) == 0:
             return np.full(len(self.prediction_row), missing)
         values = self.prediction[name][self.prediction_row]
         return np.where(self.prediction_row >= 0, values, missing)
 
     def by(self, name: str) -> tuple[Array, Array]:
-        """A column of the truth, or else of the predictions, one value a pair."""
+        """A column of the truth, or else of the predictions, one value per pair."""
         for records, rows in ((self.truth, self.truth_row), (self.prediction, self.prediction_row)):
             values = records.find(name)
             if values is not None and (len(rows) == 0 or rows.min() >= 0):

@@ -114,7 +114,7 @@ class BoxRecords(Records):
     `images` and `labels` are None where the source does not list them; then those that stand in rows are all there
     are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `notes` are what a reader of
     the scores must know of the source. `sizes` are height and width of the images, -1 where they are not known.
-    `likeness` says how objects are compared, where not by their boxes.
+    `similarity` says how objects are compared, where not by their boxes.
     """
 
     images: Array | None = None
@@ -123,14 +123,14 @@ class BoxRecords(Records):
     zero_id: int = -1
     notes: tuple[str, ...] = ()
     sizes: Array | None = None
-    likeness: tuple[Any, ...] | None = None
+    similarity: tuple[Any, ...] | None = None
 
 
-def with_likeness(records: Records, columns: Mapping[str, Array], likeness: tuple[Any, ...]) -> BoxRecords:
+def with_similarity(records: Records, columns: Mapping[str, Array], similarity: tuple[Any, ...]) -> BoxRecords:
     """The same records with other columns, and how their objects are compared."""
     if isinstance(records, BoxRecords):
-        return replace(records, columns=columns, likeness=likeness)
-    return BoxRecords(records.source, columns, records.other, records.place, records.names, likeness=likeness)
+        return replace(records, columns=columns, similarity=similarity)
+    return BoxRecords(records.source, columns, records.other, records.place, records.names, similarity=similarity)
 
 
 def factorize(*columns: Array) -> tuple[Array, list[Array]]:

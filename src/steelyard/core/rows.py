@@ -31,7 +31,7 @@ class RowTable:
 
     @cached_property
     def values(self) -> Array:
-        """What the need makes of the rows: one value a unit, or more."""
+        """What the need makes of the rows: one value per unit, or more."""
         values: Array = self.need.finish(self).values if self.done is None else self.done
         return values
 

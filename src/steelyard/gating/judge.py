@@ -49,7 +49,7 @@ class Against:
 
 
 def judge_report(rule: Rule, against: Against) -> list[Verdict]:
-    """The verdicts of a rule: one, or one a slice."""
+    """The verdicts of a rule: one, or one per slice."""
     return [_judge(rule, where, scores, base, against) for where, scores, base in _places(rule, against)]
 
 

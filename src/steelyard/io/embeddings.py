@@ -86,7 +86,7 @@ def _matrix(array: Array, name: str, source: str) -> Array:
         raise InputError(
             f"array '{name}' has shape {array.shape} and type {array.dtype}",
             where=source,
-            remedy="Vectors are a matrix of numbers, one a row.",
+            remedy="Vectors are a matrix of numbers, one per row.",
         )
     matrix = np.ascontiguousarray(array, dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(matrix).all(axis=1))

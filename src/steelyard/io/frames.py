@@ -52,7 +52,7 @@ def from_arrow(data: Any, source: str) -> Table:
 
 
 def _wide(name: str, values: Any) -> list[tuple[str, Any]]:
-    """A matrix is one column a class, `name:0` on; a mapping inside the mapping is one a class by its key."""
+    """A matrix is one column per class, `name:0` on; a mapping inside the mapping is one per class by its key."""
     if isinstance(values, Mapping):
         return [(f"{name}:{key}", to_numpy(part)) for key, part in values.items()]
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "__array__"):
@@ -76,13 +76,13 @@ def _array(values: Any, name: str, source: str) -> Array:
     elif hasattr(values, "__array__"):
         array = np.asarray(values)
     elif isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise InputError(f"column '{name}' is not an array", where=source, remedy="Give one value a row.")
+        raise InputError(f"column '{name}' is not an array", where=source, remedy="Give one value per row.")
     elif len(values) and set(map(type, values)) <= {int, float}:
         array = np.asarray(values)
     else:
         array = as_object(list(values))
     if array.ndim != 1:
-        raise InputError(f"column '{name}' has {array.ndim} dimensions", where=source, remedy="Give one value a row.")
+        raise InputError(f"column '{name}' has {array.ndim} dimensions", where=source, remedy="Give one value per row.")
     return array
 
 

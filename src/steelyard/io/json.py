@@ -21,7 +21,7 @@ def json_text(data: Any) -> str:
 
 
 def read_json_lines(path: Path, source: str) -> Table:
-    """Read one object a line; a key that a line lacks is an empty cell."""
+    """Read one object per line; a key that a line lacks is an empty cell."""
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     with open_text(path, source) as file:
@@ -31,7 +31,7 @@ def read_json_lines(path: Path, source: str) -> Table:
             rows.append(_object(parse_json(line, f"{source}, line {number}"), f"{source}, line {number}"))
             lines.append(number)
     if not rows:
-        raise InputError("the file is empty", where=source, remedy="It needs one JSON object a line.")
+        raise InputError("the file is empty", where=source, remedy="It needs one JSON object per line.")
     return Table(source, _columns(rows), np.array(lines, dtype=np.int64))
 
 

@@ -38,7 +38,7 @@ def resolve_options(task: Task, given: Mapping[str, Any]) -> Options:
 
 
 def read_ids(option: Option, value: Any) -> Records:
-    """A list of ids: in memory, a text file with one a line, or a table with a column of them."""
+    """A list of ids: in memory, a text file with one per line, or a table with a column of them."""
     from steelyard.io.read import read_table, to_records  # few evaluations name a list: the others need no reader yet
     from steelyard.io.table import Table
 

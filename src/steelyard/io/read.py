@@ -125,7 +125,7 @@ def _name_of(table: Table, name: str, mapping: Mapping[str, str], side: str) -> 
 
 def _missing(table: Table, name: str) -> InputError:
     if f"{name}:0" in table.columns:
-        return InputError(f"column '{name}' has 2 dimensions", where=table.source, remedy="Give one value a row.")
+        return InputError(f"column '{name}' has 2 dimensions", where=table.source, remedy="Give one value per row.")
     has = ", ".join(f"'{c}'" for c in table.columns) or "none"
     return InputError(
         f"column '{name}' is missing; the columns are {has}",
@@ -230,7 +230,7 @@ def _labels(table: Table, name: str, values: Array, column: Column) -> Array:
             raise _problem(table, name, row, "the label is empty", "Give every row a label.")
         if isinstance(value, list | tuple | set | dict | np.ndarray):
             raise _problem(
-                table, name, row, f"{_shown(value)} is not one label", "Several labels a row go in a column 'labels'."
+                table, name, row, f"{_shown(value)} is not one label", "Several labels per row go in a column 'labels'."
             )
     return as_object(["" if _is_empty(v) else _label_text(v) for v in raw])
 

@@ -21,7 +21,7 @@ _COLUMN = {"masks": "mask", "keypoints": "keypoints"}
 
 
 def rows_of(values: Any) -> Any:
-    """An array of several dimensions as one object a row; all else as it is."""
+    """An array of several dimensions as one object per row; all else as it is."""
     if not isinstance(values, np.ndarray) or values.ndim < 2:
         return values
     return as_object(list(values))

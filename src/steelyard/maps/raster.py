@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 MOST_SIDE = 480  # pixels of a picture's longer side
-# Colours by class, told apart by hue and lightness; more classes than colours begin again.
+# Colours by class, which differ in hue and lightness; more classes than colours begin again.
 PALETTE = (
     "4e79a7", "f28e2b", "59a14f", "e15759", "76b7b2", "edc948", "b07aa1", "ff9da7", "9c755f", "86bcb6",
     "d37295", "a0cbe8", "8cd17d", "b6992d", "499894", "d7b5a6", "79706e", "fabfd2", "ffbe7d", "d4a6c8",

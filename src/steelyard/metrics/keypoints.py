@@ -22,7 +22,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
-from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_likeness
+from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
 from steelyard.metrics.boxes.counts import (
     F1,
@@ -134,7 +134,7 @@ def _measured(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRe
     visible = columns.pop("visible", None)
     count = seen.sum(axis=1)
     columns["ignored"] = count == 0 if visible is None else np.where(visible < 0, count, visible) == 0
-    return with_likeness(records, columns, ("keypoints", sigmas))
+    return with_similarity(records, columns, ("keypoints", sigmas))
 
 
 def _extent(points: Array, kept: Array) -> dict[str, Array]:

@@ -3,7 +3,7 @@
 Conventions
     The unit is the image: images are drawn independently, the anchors of one are not.
     A row of class has `target` in the truth, 0 or 1 or between, and `logit` in the predictions: one row for each anchor
-    and class. A row of box has `value` on both sides: one row for each coordinate that is to be learnt. Where a row is
+    and class. A row of box has `value` on both sides: one row for each coordinate that is to be learned. Where a row is
     of one kind only, the cell of the other is empty. `item` names a row inside its image.
     `ignore` (truth, optional) is true where a row does not count.
     The losses are those of `steelyard.losses`, in float64. Over many images the "+ 1" by which training guards against

@@ -19,7 +19,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option, Options
-from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_likeness
+from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
 from steelyard.metrics.boxes.pairs import BoxPairs, pair
@@ -85,7 +85,7 @@ def _measured(records: Records, ratio: float) -> BoxRecords:
         columns.update({name: box[:, i] for i, name in enumerate("xywh")})
     if "area" not in columns:
         columns["area"] = _native.mask_area(masks.tolist()).astype(np.float64)
-    return with_likeness(records, columns, ("masks", ratio))
+    return with_similarity(records, columns, ("masks", ratio))
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> BoxPairs:

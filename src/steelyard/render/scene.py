@@ -11,7 +11,7 @@ Tuples = Sequence[Sequence[str]]
 
 
 def as_text(tuples: Tuples) -> str:
-    """Objects with their attributes, then relations, one a line."""
+    """Objects with their attributes, then relations, one per line."""
     objects, attributes, relations = _sorted(tuples)
     lines = [f"{name} ({', '.join(attributes[name])})" if attributes[name] else name for name in objects]
     lines += [f"{a} -- {relation} -> {b}" for a, relation, b in relations]

@@ -77,7 +77,7 @@ class Data:
 
 @frozen
 class Summary:
-    """What the driver must know of a state: 8 bytes a unit, and some numbers."""
+    """What the driver must know of a state: 8 bytes per unit, and some numbers."""
 
     name: str
     keys: Array  # of the units

@@ -66,7 +66,7 @@ def evaluate_shards(
     `approximate` takes rankings from a histogram of scores with so many bins: faster, with bounds that hold for certain
     and without intervals; off by default.
     `skip_bad_shards` leaves out shards that cannot be read, and says so in the report. `progress(stage, done, all)` is
-    told how far the run is.
+    called as the run goes on.
     """
     kind = catalogue.find_task(task)
     request = Request.of(task, metrics, settings)

@@ -80,7 +80,7 @@ def _jpeg(data: bytes) -> ImageKind | None:
 
 
 def _lies(exif: bytes) -> bool:
-    """Whether the orientation exchanges width and height, which browsers heed."""
+    """Whether the orientation exchanges width and height, which browsers apply."""
     order = {b"II": "<", b"MM": ">"}.get(exif[:2])
     if order is None:
         return False

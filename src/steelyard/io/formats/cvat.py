@@ -32,7 +32,7 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
         raise InputError(f"<{root.name}> where <annotations> is expected", where=source, remedy="Is it a CVAT file?")
     if root.find("track") is not None:
         raise InputError(
-            "tracks of a video", where=source, remedy="Export it as 'CVAT for images 1.1', which has one image a frame."
+            "tracks of a video", where=source, remedy="Export it as 'CVAT for images 1.1', with one image per frame."
         )  # fmt: skip
     gathered = Gatherer()
     left_out: Counter[str] = Counter()

@@ -67,7 +67,7 @@ def _categories(dataset: Dataset, like: Dataset) -> tuple[list[Category], Array]
         raise InputError(
             "classes are numbers whose names are not known",
             where=dataset.source,
-            remedy="Give the list of names in their order (names=FILE), a data.yaml or a text file with one a line.",
+            remedy="Give the list of names in their order (names=FILE), a data.yaml or a text file with one per line.",
         )
     names = _unique((c.name, i) for i, c in enumerate(like.categories) if c.name)
     ids = {str(c.id): i for i, c in enumerate(like.categories)}

@@ -117,7 +117,7 @@ def _boxes(dataset: Dataset, target: str, manner: Manner) -> Iterator[Loss]:
             "lost", "difficult flags", _count(dataset.difficult), f"{target} has none: they become ordinary objects"
         )
     if target in ("coco", "lvis") and _count(dataset.difficult):
-        why = "kept under the key 'difficult', which evaluators of COCO do not heed"
+        why = "kept under the key 'difficult', which evaluators of COCO ignore"
         yield Loss("changed", "difficult flags", _count(dataset.difficult), why)
     yield from _segmentations(dataset, target, manner)
     held = _BOX_KEYS[target]

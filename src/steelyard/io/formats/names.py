@@ -1,4 +1,4 @@
-"""Lists of class names: a text file with one a line, or the `names` of a YAML file as YOLO has it.
+"""Lists of class names: a text file with one per line, or the `names` of a YAML file as YOLO has it.
 
 Only that part of YAML is read: a list or a mapping from 0 up, in block or in one line, with or without quotes.
 """

@@ -1,4 +1,4 @@
-"""Tables of boxes (CSV, TSV, JSON lines, Parquet): one row a box, with as many columns as there are things to say.
+"""Tables of boxes (CSV, TSV, JSON lines, Parquet): one row per box, with as many columns as there are things to say.
 
 `image`, `label`, `x`, `y`, `w`, `h`, and `score`, `area`, `crowd`, `difficult` are the columns that `evaluate` knows;
 `id`, `name` (of the class), `file`, `width`, `height` (of the image) and `segmentation` (as JSON) are read and written

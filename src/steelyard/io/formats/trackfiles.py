@@ -1,4 +1,4 @@
-"""Files of tracks: folders, archives or single files of MOTChallenge, KITTI, MOTS and CVAT, one a sequence."""
+"""Files of tracks: folders, archives or single files of MOTChallenge, KITTI, MOTS and CVAT, one per sequence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pascal VOC: one XML file an image, in a folder.
+"""Pascal VOC: one XML file per image, in a folder.
 
 VOC counts pixels from 1 and names the first and the last pixel of a box, so a box over the whole of a 500 x 375 image
 is 1, 1, 500, 375. Many tools write the edges instead (0, 0, 500, 375) into the same elements. A file cannot say which

@@ -1,4 +1,4 @@
-"""YOLO: a text file an image, one line a box: class, centre, size as fractions of the image, and a prediction's score.
+"""YOLO: a text file per image, one line per box: class, centre, size as fractions of the image, and perhaps a score.
 
 Lines of more than six numbers are polygons, as Ultralytics takes them. Sizes come from the headers of the pictures, or
 from `image_sizes.csv` beside the labels, which is written here since the format has no place for them.

@@ -248,7 +248,7 @@ class MeanIou(WorkingPoint):
 
 @frozen
 class LogAverageMissRate(Metric):
-    r"""Log-average miss rate: the share of objects missed, over false positives from 0.01 to 1 an image.
+    r"""Log-average miss rate: the share of objects missed, over false positives from 0.01 to 1 per image.
 
     $\mathrm{LAMR} = \exp\!\Big( \frac{1}{9} \sum_{j=0}^{8} \ln \mathrm{MR}(10^{-2 + j/4}) \Big)$
 

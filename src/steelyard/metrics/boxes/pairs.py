@@ -76,7 +76,7 @@ class BoxPairs:
     @property
     def similarity(self) -> tuple[Any, ...] | None:
         """How objects are compared, where not by their boxes."""
-        return self.truth.likeness if isinstance(self.truth, BoxRecords) else None
+        return self.truth.similarity if isinstance(self.truth, BoxRecords) else None
 
     def by(self, name: str) -> tuple[Array, Array]:
         """The class of every box of both sides, or a column of the truth that is constant in each image."""

@@ -280,7 +280,7 @@ class MeanAveragePrecision75(_AtThreshold):
 
 @frozen
 class AverageRecall(Metric):
-    r"""Average recall with at most k detections an image and class: how much is found at all.
+    r"""Average recall with at most k detections per image and class: how much is found at all.
 
     $\mathrm{AR}_k = \frac{1}{10} \sum_{t = 0.5}^{0.95} \frac{1}{K} \sum_c \mathrm{TP}_c(t, k) \;/\; \mathrm{P}_c$
 
@@ -304,7 +304,7 @@ class AverageRecall(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """Those of COCO that a perfect model brings to 1 whatever the data: `ar@1` finds one object an image."""
+        """Those of COCO that a perfect model brings to 1 whatever the data: `ar@1` finds one object per image."""
         sizes = tuple(cls(100, area) for area in ("small", "medium", "large"))
         return (cls(10), cls(100), *sizes)
 

@@ -38,7 +38,7 @@ OPTIONS = (
         group="steelyard.formats",
     ),
     Option("images", "path", "The folder of the pictures, for YOLO's sizes.", metavar="FOLDER", reads=True),
-    Option("names", "path", "Names of the classes in order: data.yaml, or one a line.", metavar="FILE", reads=True),
+    Option("names", "path", "Names of the classes in order: data.yaml, or one per line.", metavar="FILE", reads=True),
     Option(
         "pixels",
         "choice",

@@ -65,7 +65,7 @@ class CaptionPairs:
         return Facts()
 
     def by(self, name: str) -> tuple[Array, Array]:
-        """A column of the truth, one value a reference, or else of the predictions, one value an image."""
+        """A column of the truth, one value a reference, or else of the predictions, one value per image."""
         values = self.truth.find(name)
         if values is not None:
             return values[self.truth_row], self.owner
@@ -102,7 +102,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         raise InputError(
             f"image '{units[of_prediction[second]]}' has two candidates, the first at {prediction.place(first)}",
             where=prediction.place(second),
-            remedy="Give one caption an image.",
+            remedy="Give one caption per image.",
         )
     row_of = np.full(len(units), -1, dtype=np.int64)
     row_of[of_prediction] = np.arange(len(prediction))

@@ -58,7 +58,7 @@ def _candidates(records: Records) -> Records:
             raise InputError(
                 f"the caption is a list of {len(texts)}",
                 where=records.where(row, "caption"),
-                remedy="Give one caption an image.",
+                remedy="Give one caption per image.",
             )
         captions[row] = texts[0]
     return replace(records, columns={**records.columns, "caption": as_object(captions)})

@@ -1,8 +1,8 @@
-"""Task `captions`: one caption an image against the captions that people wrote.
+"""Task `captions`: one caption per image against the captions that people wrote.
 
 Conventions
-    The unit is the image. Columns: `image`, `caption`; several rows an image in the truth, one in the predictions.
-    Instead of a caption a row may give its scene graph as `tuples`, [["car"], ["car", "red"]]: SPICE parses nothing.
+    The unit is the image. Columns: `image`, `caption`; several rows per image in the truth, one in the predictions.
+    Instead of a caption, a row may give its scene graph as `tuples`, [["car"], ["car", "red"]]: SPICE parses nothing.
     References of an image are taken in the order in which they stand: merging synonyms depends on it, as in the
     original. An empty candidate is scored (and is 0 everywhere); an empty reference is an error.
 

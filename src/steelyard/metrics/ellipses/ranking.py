@@ -53,7 +53,7 @@ class Areas(Curve):
     rule: int
 
     def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
-        """One value a row of weights."""
+        """One value per row of weights."""
         score, hit = block.events.columns["score"], block.events.columns["hit"]
         if np.isnan(score).any():
             return np.full(weights.rows, np.nan)

@@ -147,7 +147,7 @@ class _PairValues(_OfPairs):
 
     @abstractmethod
     def values(self, found: Matches) -> Array:
-        """One value a pair, nan where it has none."""
+        """One value per pair, nan where it has none."""
 
     def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
         """Three columns."""

@@ -1,4 +1,4 @@
-"""Task `labels`: which class each row has; one label a row, or several."""
+"""Task `labels`: which class each row has; one label per row, or several."""
 
 from steelyard.metrics.labels.task import TASK
 

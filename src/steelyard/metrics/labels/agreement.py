@@ -101,7 +101,7 @@ class ExactMatch(LabelMetric):
 
     $\mathrm{EM} = \sum_i w_i\,[\hat Y_i = Y_i] \;/\; \sum_i w_i$
 
-    For one label a row it is accuracy.
+    For one label per row it is accuracy.
 
     Undefined when there is no row.
 
@@ -131,7 +131,7 @@ class HammingLoss(LabelMetric):
 
     $\mathrm{HL} = \sum_i w_i\,|\hat Y_i \,\triangle\, Y_i| \;/\; (K \sum_i w_i)$
 
-    Where a row has several labels, every class of every row is a decision; for one label a row it is 1 - accuracy.
+    Where a row has several labels, every class of every row is a decision; for one label per row it is 1 - accuracy.
 
     Undefined when there is no row.
 

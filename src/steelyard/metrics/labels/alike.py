@@ -32,7 +32,7 @@ def alike(truth: Records, prediction: Records) -> tuple[Records, Records]:
 
 
 def _words(column: Array) -> bool:
-    """Whether labels are the words True and False; most columns are told by their first row."""
+    """Whether labels are the words True and False; most columns show it in their first row."""
     if column.dtype.kind not in "OU" or not len(column) or str(column[0]).strip().lower() not in WORDS:
         return False
     return {str(value).strip().lower() for value in column.tolist()} <= WORDS.keys()

@@ -1,4 +1,4 @@
-"""Wrappers: one number, or one a class, from a metric that every class has.
+"""Wrappers: one number, or one per class, from a metric that every class has.
 
 `macro(f1)`, `weighted(f1)`, `micro(f1)` and `per_class(f1)` take any metric that has a `label`; `ovo(roc_auc)` takes a
 metric of a ranking.
@@ -137,7 +137,7 @@ class Macro(Average):
 
     Of a metric of counts, a class that stands neither in the truth nor in the prediction is out of it. So is a class
     whose value is undefined (the precision of a class that was never predicted), which is counted; `undefined=zero`
-    takes it for 0, as scikit-learn does unless told. A metric of probabilities has a value for every class.
+    takes it for 0, as scikit-learn does by default. A metric of probabilities has a value for every class.
 
     Undefined when no class has a value.
 
@@ -204,8 +204,8 @@ class Micro(Wrapper):
 
     $\mathrm{micro}(m) = m(\sum_k TP_k, \sum_k FP_k, \sum_k FN_k, \sum_k TN_k)$
 
-    Every class of every row is one decision; a metric of scores ranks them all in one. For one label a row, micro
-    precision, recall and F1 are accuracy. `undefined=zero` takes 0 / 0 for 0, as scikit-learn does unless told.
+    Every class of every row is one decision; a metric of scores ranks them all in one. For one label per row, micro
+    precision, recall and F1 are accuracy. `undefined=zero` takes 0 / 0 for 0, as scikit-learn does by default.
 
     Undefined when there is no row, or the metric has no value for all decisions together.
 
@@ -213,7 +213,7 @@ class Micro(Wrapper):
     - Every decision counts the same; useful where a row has several labels.
 
     Cons:
-    - Frequent classes dominate. For one label a row, micro F1 says what accuracy says.
+    - Frequent classes dominate. For one label per row, micro F1 says what accuracy says.
     """
 
     name = "micro"

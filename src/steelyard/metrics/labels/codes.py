@@ -61,7 +61,7 @@ def ordered(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def declared_by_columns(pairs: LabelPairs) -> tuple[str, ...] | None:
-    """The classes that columns of one a class name, which then are all there are."""
+    """The classes that columns of one per class name, which then are all there are."""
     found: list[str] | None = None
     sides = [(pairs.truth, "label"), *((pairs.prediction, name) for name in ("label", "score", "probability"))]
     for side, name in sides:
@@ -73,14 +73,14 @@ def declared_by_columns(pairs: LabelPairs) -> tuple[str, ...] | None:
             raise InputError(
                 f"columns of '{name}' and others are not of the same classes: {some(odd)} is missing in one",
                 where=side.source,
-                remedy="Give one column for each class wherever there is one a class.",
+                remedy="Give one column for each class wherever there is one per class.",
             )
         found = columns
     return None if found is None else ordered(found)
 
 
 def code_single(pairs: LabelPairs) -> Coded:
-    """Codes of one label a row; a missing prediction is -1."""
+    """Codes of one label per row; a missing prediction is -1."""
     hard = pairs.prediction.find("label")
     columns = [pairs.truth["label"]] + ([] if hard is None else [hard])
     found, given = codes(*columns)

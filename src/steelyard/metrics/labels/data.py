@@ -1,13 +1,13 @@
 """The two sides of `labels`, and how they become codes of classes.
 
 Conventions
-    A row is one thing that was labelled. Truth: `id`, and `label` (one a row), or `labels` (a set), or `label:cat`,
-    `label:dog`, ... (0 or 1, one column a class). `group` is the unit where rows belong together (the images of a
+    A row is one thing that was labelled. Truth: `id`, and `label` (one per row), or `labels` (a set), or `label:cat`,
+    `label:dog`, ... (0 or 1, one column per class). `group` is the unit where rows belong together (the images of a
     patient); without it every row is a unit. `weight` is the weight of a row.
-    Predictions: `id`, and labels in any of those forms, or `score:cat`, ... or `probability:cat`, ... (one column a
+    Predictions: `id`, and labels in any of those forms, or `score:cat`, ... or `probability:cat`, ... (one column per
     class), or one column `score` or `probability` for the positive class of two.
     Without an `id` on both sides rows are joined by position, and both must have as many.
-    Classes are the labels that occur on either side, or the columns where there is one a class. They are ordered as
+    Classes are the labels that occur on either side, or the columns where there is one per class. They are ordered as
     integers where all are integers, else as texts; the positive class of two is the last.
 """
 
@@ -133,12 +133,12 @@ class LabelPairs(Countable):
 
     @cached_property
     def rows(self) -> Array:
-        """Places in the truth, one a pair."""
+        """Places in the truth, one per pair."""
         return np.arange(len(self.truth)) if self.truth_row is None else self.truth_row
 
     @cached_property
     def prediction_rows(self) -> Array:
-        """Places in the predictions, one a pair; -1 where there is none."""
+        """Places in the predictions, one per pair; -1 where there is none."""
         return np.arange(len(self.truth)) if self.prediction_row is None else self.prediction_row
 
     @property
@@ -169,7 +169,7 @@ class LabelPairs(Countable):
         return units, code[self.rows]
 
     def by(self, name: str) -> tuple[Array, Array]:
-        """A column of the truth, or else of the predictions, one value a pair."""
+        """A column of the truth, or else of the predictions, one value per pair."""
         for records, rows in ((self.truth, self.rows), (self.prediction, self.prediction_rows)):
             values = records.find(name)
             if values is not None and (len(rows) == 0 or rows.min() >= 0):
@@ -335,21 +335,21 @@ def _require_labels(truth: Records, prediction: Records) -> None:
             )
         if "labels" in records and ("label" in records or class_columns(records, "label")):
             raise InputError(
-                "there are both 'label' and 'labels'", where=records.source, remedy="Keep 'labels' for several a row."
+                "there are both 'label' and 'labels'", where=records.source, remedy="Keep 'labels' for several per row."
             )
         if "label" in records and class_columns(records, "label"):
             raise InputError(
-                "there are both 'label' and a column a class", where=records.source, remedy="Keep one of them."
+                "there are both 'label' and a column per class", where=records.source, remedy="Keep one of them."
             )
     if "label" in truth and ("labels" in prediction or class_columns(prediction, "label")):
         raise InputError(
-            "the predictions hold several labels a row and the truth one",
+            "the predictions hold several labels per row and the truth one",
             where=prediction.source,
             remedy="Give the truth in a column 'labels' too.",
         )
     if "label" not in truth and "label" in prediction:
         raise InputError(
-            "the predictions hold one label a row and the truth several",
+            "the predictions hold one label per row and the truth several",
             where=prediction.source,
             remedy="Give the predictions in a column 'labels' too.",
         )

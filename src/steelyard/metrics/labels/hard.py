@@ -1,4 +1,4 @@
-"""Metrics of one class's counts: precision, recall, F1 and their kin. `label` names the class; wrappers average."""
+"""Metrics of one class's counts: precision, recall, F1 and related ones. `label` names the class; wrappers average."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class LabelRows:
     def at_least(self, place: int, threshold: float) -> Array:
         """Whether the class's score (or probability) reaches the threshold, as 0 and 1.
 
-        Of two classes with one column a row that does not reach it is of the other class.
+        Of two classes with one column, a row that does not reach it is of the other class.
         """
         given = self.pairs.scores if self.ranked_by == "score" else self.pairs.probabilities
         if place in given.classes:

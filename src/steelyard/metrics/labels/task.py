@@ -36,7 +36,7 @@ def defaults_for(facts: Facts) -> tuple[str, ...]:
 
 TASK = Task(
     name="labels",
-    title="Labels, one or several a row",
+    title="Labels, one or several per row",
     unit="unit",
     item="row",
     truth=TRUTH,

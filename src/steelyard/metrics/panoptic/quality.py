@@ -176,7 +176,7 @@ class SegmentationQuality(Quality):
     - Says how well outlines fit, apart from what is missed.
 
     Cons:
-    - Says nothing of what is missed, but for classes that are missed wholly.
+    - Says nothing of what is missed, but for classes that are missed completely.
     """
 
     name: ClassVar[str] = "sq"

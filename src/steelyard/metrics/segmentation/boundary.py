@@ -1,4 +1,4 @@
-"""Metrics of outlines: how well the edges of classes lie upon each other."""
+"""Metrics of outlines: how well the edges of classes lie on each other."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classe
             f"track {records['track'][again]} stands twice in frame {looked.frame[twice]} of sequence "
             f"'{records['sequence'][again]}', also at {records.place(before)}",
             where=records.where(again, "track"),
-            remedy="A track has one box a frame. Are ids given by class? Then name the label.",
+            remedy="A track has one box per frame. Are ids given by class? Then name the label.",
         )
     return side
 

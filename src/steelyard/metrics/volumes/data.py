@@ -22,7 +22,7 @@ from steelyard.maps.each import for_each
 from steelyard.maps.load import load_volume
 from steelyard.metrics.segmentation.data import kept_units
 
-NEAR = 1e-3  # of spacings and affines of two files that lie upon each other
+NEAR = 1e-3  # of spacings and affines of two files that lie on each other
 _COLUMNS = (
     Column("case", "id", meaning="the case, which is the unit; in a folder the file's path without its ending"),
     Column("map", "volume", meaning="the label of each voxel, 0 for none: a NIfTI, .npy or .npz file, or an array"),
@@ -199,7 +199,7 @@ def _same_place(a: Array | None, b: Array | None, where: str) -> None:
                 f"the prediction is mirrored along axis {axis} (affine)", where=where, remedy="Write it like the truth."
             )
     raise InputError(
-        f"the volumes do not lie upon each other: their affines differ by {np.abs(a - b).max():.3g}",
+        f"the volumes do not lie on each other: their affines differ by {np.abs(a - b).max():.3g}",
         where=where,
         remedy="Resample the predictions to the truth.",
     )

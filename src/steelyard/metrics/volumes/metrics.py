@@ -87,7 +87,7 @@ class PositivePredictiveValue(CaseMetric):
 
     $\frac{|A \cap B|}{|B|}$
 
-    A case whose structure is missed wholly scores 0, so that finding nothing does not look precise.
+    A case whose structure is missed completely scores 0, so that finding nothing does not look precise.
 
     Undefined when no case has the structure on either side.
 

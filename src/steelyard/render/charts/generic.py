@@ -159,7 +159,7 @@ def series_colour(series: Sequence[Any], *, legend: bool = True) -> Any:
 
 
 def intervals(figure: Figure) -> Any:
-    """Values with their intervals, one a row: slices, differences, prompts. `at` draws the line to compare with."""
+    """Values with their intervals, one per row: slices, differences, prompts. `at` draws the line to compare with."""
     alt, c = altair(), figure.columns
     rows = len(figure)
     base = alt.Chart(data(c)).properties(width=WIDTH - 60, height=max(60, min(24 * rows, 1200)))
@@ -172,7 +172,7 @@ def intervals(figure: Figure) -> Any:
     if figure.facts.get("at") is not None:
         at = alt.Chart(data({"value": [figure.facts["at"]]}))
         layers.append(at.mark_rule(color=SOFT, strokeDash=[5, 4], strokeWidth=1.2).encode(x="value:Q"))
-    twice = "series" in c and len(set(c["name"])) < rows  # several points a name: beside each other
+    twice = "series" in c and len(set(c["name"])) < rows  # several points per name: beside each other
     offset = {"yOffset": alt.YOffset("series:N", sort=None)} if twice else {}
     layers.append(base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, **offset))
     layers.append(base.mark_circle(size=70, opacity=1).encode(x=x, y=y, color=colour, **offset))

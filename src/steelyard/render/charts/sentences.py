@@ -11,7 +11,7 @@ from steelyard.render.numbers import value_text
 
 
 def sentences(figure: Figure) -> str:
-    """One block a caption."""
+    """One block per caption."""
     blocks = []
     for image, spice, said in zip(
         figure.columns["image"], figure.columns["spice"], figure.facts["sentences"], strict=True

@@ -141,7 +141,7 @@ def _cards(comparison: Comparison, about: Mapping[str, Description], level: str)
 
 
 def _board(comparisons: Sequence[Comparison], about: Mapping[str, Description]) -> str:
-    """All models in one table: a row a metric, a column a model, marked where it surely differs from A."""
+    """All models in one table: a row per metric, a column per model, marked where it surely differs from A."""
     rows = []
     for i, (spec, d) in enumerate(comparisons[0].differences.items()):
         cells = [Cell(term(spec, spec, about, f"board-{i}", code=True), head=True)]
@@ -245,7 +245,7 @@ def _slices(comparisons: Sequence[Comparison]) -> str:
 
 
 def _slice_table(by: str, letter: str, parts: Mapping[Slice, Mapping[str, Difference]]) -> str:
-    """A row a slice: how many metrics are won and lost, then each difference."""
+    """A row per slice: how many metrics are won and lost, then each difference."""
     specs = list(next(iter(parts.values()), {}))
     rows = []
     for value, differences in parts.items():

@@ -99,7 +99,7 @@ def _slices(report: Report) -> str:
 
 
 def slice_table(by: Slice, values: Mapping[Slice, Mapping[str, Score]]) -> str:
-    """A row a slice, a column a score."""
+    """A row per slice, a column per score."""
     specs = list(next(iter(values.values()), {}))
     rows = []
     for value, scores in values.items():

@@ -1,19 +1,19 @@
-// The tree of a caption with the readings that cost a relation mended.
+// The tree of a caption with the readings that cost a relation repaired.
 //
 // The original's parser, and ours with it, takes "a woman holding an umbrella" for a holding of the kind "woman", beside which
 // an umbrella stands. First verbs and nouns that were taken for each other get their own tags and places back; then what stands
 // behind a verb or a container is hung where it belongs (scene_placed.cpp). Each rule is one pass over the words.
 #include <algorithm>
 
-#include "language/scene_mended.hpp"
+#include "language/scene_repaired.hpp"
 #include "language/scene_words.hpp"
 
 namespace steelyard::language {
 namespace {
 
-class Mending : Tree {
+class Repair : Tree {
  public:
-  explicit Mending(std::span<const Word> sentence) : Tree(sentence) {}
+  explicit Repair(std::span<const Word> sentence) : Tree(sentence) {}
 
   std::vector<Word> words() {
     for (int i = 1; i < n_; ++i) {
@@ -231,6 +231,6 @@ class Mending : Tree {
 
 }  // namespace
 
-std::vector<Word> mended(std::span<const Word> sentence) { return placed(Mending(sentence).words()); }
+std::vector<Word> repaired(std::span<const Word> sentence) { return placed(Repair(sentence).words()); }
 
 }  // namespace steelyard::language

@@ -1,4 +1,4 @@
-// A sentence's tree that can be changed: what the passes of scene_mended.cpp and scene_placed.cpp share.
+// A sentence's tree that can be changed: what the passes of scene_repaired.cpp and scene_placed.cpp share.
 #pragma once
 
 #include <span>
