@@ -77,7 +77,7 @@ def test_unlike_copies_are_an_error_or_kept_by_their_contents() -> None:
     other = image(8, 0.5)
     values = []
     for order in ([first, again, other], [other, again, first]):
-        gathered, kept = sy.Accumulator("boxes"), sy.Accumulator("boxes", unlike="keep")
+        gathered, kept = sy.Accumulator("boxes"), sy.Accumulator("boxes", on_conflict="keep")
         for truth, prediction in order:
             gathered.update([truth], [prediction])
             kept.update([truth], [prediction])
@@ -87,8 +87,8 @@ def test_unlike_copies_are_an_error_or_kept_by_their_contents() -> None:
         assert any("1 of them came with other predictions" in note for note in report.notes)
         values.append(report["map50"].value)
     assert values[0] == values[1]
-    with pytest.raises(sy.InputError, match=r"unlike='kepe' is no choice\. Did you mean 'keep'"):
-        sy.Accumulator("boxes", unlike="kepe")
+    with pytest.raises(sy.InputError, match=r"on_conflict='kepe' is no choice\. Did you mean 'keep'"):
+        sy.Accumulator("boxes", on_conflict="kepe")
 
 
 def test_a_copy_without_detections_is_unlike() -> None:

@@ -13,7 +13,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from steelyard.align.gather import UNLIKE, Batch, Gathered, Place, gather
+from steelyard.align.gather import ON_CONFLICT, Batch, Gathered, RowLocation, gather
 from steelyard.align.rankings import unfolded
 from steelyard.align.unit_digest import total_digest
 from steelyard.api import findings
@@ -55,16 +55,16 @@ class Accumulator:
     `update` takes what `evaluate` takes, for some of the units, each whole; `merge` takes over another accumulator,
     which may come from another process (`save` and `load`, `to_bytes` and `from_bytes`, or pickle); `report` evaluates
     all that was gathered. A unit that came twice counts once; where its two copies differ, that is an error, unless
-    `unlike="keep"` says that one of them is kept by its contents (a model that is not deterministic, behind a
+    `on_conflict="keep"` says that one of them is kept by its contents (a model that is not deterministic, behind a
     sampler that repeats units to fill its last batch).
     """
 
     @takes_settings("explain", "adjust", "margin")
-    def __init__(self, task: str, *, unlike: str = "error", **settings: Unpack[Settings]) -> None:
+    def __init__(self, task: str, *, on_conflict: str = "error", **settings: Unpack[Settings]) -> None:
         self.task = catalogue.find_task(task)
-        if unlike not in UNLIKE:
-            raise InputError(f"unlike='{unlike}' is no choice", remedy=nearest(unlike, UNLIKE))
-        self.request, self.unlike = Request.of(task, None, settings), unlike
+        if on_conflict not in ON_CONFLICT:
+            raise InputError(f"on_conflict='{on_conflict}' is no choice", remedy=nearest(on_conflict, ON_CONFLICT))
+        self.request, self.on_conflict = Request.of(task, None, settings), on_conflict
         self.options = resolve_options(self.task, self.request.options)
         self.batches: list[Batch] = []
         self._seen = 0
@@ -108,7 +108,7 @@ class Accumulator:
 
     def empty(self) -> Accumulator:
         """An accumulator with the same settings and nothing in it."""
-        made = Accumulator(self.task.name, unlike=self.unlike)
+        made = Accumulator(self.task.name, on_conflict=self.on_conflict)
         made.request, made.options = self.request, self.options
         return made
 
@@ -120,7 +120,7 @@ class Accumulator:
         """All batches as one, every unit once, in the order of their ids; later calls start from there."""
         if not self.batches:
             raise InputError("nothing was gathered", remedy="Call update() first.")
-        found = gather(self.batches, self.task.truth.key, self.unlike)
+        found = gather(self.batches, self.task.truth.key, self.on_conflict)
         self.batches = [(found.truth, found.prediction)]
         self._repeated = _once([*self._repeated, found.repeated])
         self._unlike = _once([*self._unlike, found.unlike])
@@ -223,7 +223,7 @@ class Accumulator:
             "task": self.task.name,
             "steelyard": __version__,
             "request": self._saved_request(),
-            "unlike": self.unlike,
+            "unlike": self.on_conflict,
             "notes": tuple(self._read_notes),
         }
         arrays: dict[str, Array] = {}
@@ -260,12 +260,12 @@ class Accumulator:
         try:
             if facts["task"] not in catalogue.TASKS:
                 raise InputError(f"the state is of task '{facts['task']}', which is unknown", where=source)
-            state = Accumulator(facts["task"], unlike=facts["unlike"], **facts["request"])
+            state = Accumulator(facts["task"], on_conflict=facts["unlike"], **facts["request"])
             state._read_notes = dict.fromkeys(facts["notes"])
             schemas = (state.task.truth, state.task.prediction)
             if SIDES[0] in facts:
                 sides = [
-                    unpack_records(container, side, schema, Place(f"{source}, {side}"), f"{source}, {side}")
+                    unpack_records(container, side, schema, RowLocation(f"{source}, {side}"), f"{source}, {side}")
                     for side, schema in zip(SIDES, schemas, strict=True)
                 ]
                 state.batches, state._seen = [(sides[0], sides[1])], 1
@@ -290,10 +290,10 @@ def _own(records: Records, named: str) -> Records:
     """The same records, over memory that nobody else writes to."""
     if isinstance(records, Rankings):
         rows = unfolded(records)
-        return replace(rows, values=rows.values.copy(), place=Place(named), source=named, content=[])
+        return replace(rows, values=rows.values.copy(), place=RowLocation(named), source=named, content=[])
     columns = {name: np.array(column) for name, column in records.columns.items()}
     other = {name: np.array(column) for name, column in records.other.items()}
-    return replace(records, columns=columns, other=other, place=Place(named), source=named)
+    return replace(records, columns=columns, other=other, place=RowLocation(named), source=named)
 
 
 def _once(ids: Sequence[Array]) -> list[Array]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.unit_digest import digest_text, total_digest
-from steelyard.core.errors import InputError, some
+from steelyard.core.errors import InputError, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Coverage
@@ -193,7 +193,7 @@ def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
     if part.state.units.copies is not None or part.coverage.missing or part.coverage.extra or len(left) < 2:
         raise InputError(
             f"{len(gone)} units stand in more than one compacted accumulator, and their share cannot be known: "
-            f"{some(sorted(gone))}",
+            f"{first_few(sorted(gone))}",
             remedy="Merge the accumulators first, then compact.",
         )
     return replace(

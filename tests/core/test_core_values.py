@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.core import figure as figures
 from steelyard.core.embeddings import Embeddings
-from steelyard.core.errors import InputError, MissingExtra, MissingPackage, nearest, some
+from steelyard.core.errors import InputError, MissingExtra, MissingPackage, first_few, nearest
 from steelyard.core.figure import Figure, Listing, Texts, are_near, points_or_cells, wide_range
 from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
 from steelyard.core.options import Option, Options, find_option
@@ -130,9 +130,9 @@ def test_errors_say_what_where_and_the_remedy() -> None:
     assert nearest("mea", ["mae", "rmse"]) == "Did you mean 'mae'?"
     assert nearest("zzz", ["rmse", "mae"]) == "Known: mae, rmse."
     assert nearest("zzz", []) == ""
-    assert some([1, 2, 3]) == "'1', '2', '3'"
-    assert some([1, 2, 3, 4, 5]) == "'1', '2', '3' and 2 more"
-    assert some("abc", limit=1) == "'a' and 2 more"
+    assert first_few([1, 2, 3]) == "'1', '2', '3'"
+    assert first_few([1, 2, 3, 4, 5]) == "'1', '2', '3' and 2 more"
+    assert first_few("abc", limit=1) == "'a' and 2 more"
 
 
 def test_visible() -> None:
@@ -226,17 +226,17 @@ def test_coverage_and_pairs() -> None:
     )  # fmt: skip
     assert pairs.truth_column("grams").tolist() == [1, 3, 2]
     assert pairs.prediction_column("weight", -1.0).tolist() == [9, -1, 7]
-    assert [column.tolist() for column in pairs.by("food")] == [["a", "c", "b"], [0, 1, 1]]
+    assert [column.tolist() for column in pairs.slice_values("food")] == [["a", "c", "b"], [0, 1, 1]]
     with pytest.raises(InputError) as caught:
-        pairs.by("fod")
+        pairs.slice_values("fod")
     assert said(caught) == "t.csv: column 'fod' is missing, which the slices are by. Did you mean 'food'?"
     with pytest.raises(InputError):  # a prediction is missing, and with it its camera
-        pairs.by("camera")
-    kept = pairs.where(np.array([True, False, True]))
+        pairs.slice_values("camera")
+    kept = pairs.select(np.array([True, False, True]))
     assert (kept.owner.tolist(), kept.truth_row.tolist(), kept.prediction_row.tolist()) == ([0, 1], [0, 1], [1, 0])
     assert (kept.partial.tolist(), kept.units.tolist()) == ([False, True], [1, 2])
-    assert [column.tolist() for column in kept.by("camera")] == [["y", "x"], [0, 1]]
-    again = kept.where(np.array([False, True]))
+    assert [column.tolist() for column in kept.slice_values("camera")] == [["y", "x"], [0, 1]]
+    again = kept.select(np.array([False, True]))
     assert again.partial.tolist() == [True, True]
     nobody = Records("p", {"weight": np.zeros(0)})
     alone = Pairs(

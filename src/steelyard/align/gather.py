@@ -2,7 +2,7 @@
 
 A unit comes whole in a batch. It may come several times, since samplers of distributed training pad their last batch by
 repeating some: copies of the same data count once, and copies that differ are an error, or, where the user chose
-`unlike="keep"`, one of them is kept by its contents. So neither the order nor the split of the batches matters.
+`on_conflict="keep"`, one of them is kept by its contents. So neither the order nor the split of the batches matters.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
 
 Batch = tuple[Records, Records]
-UNLIKE = ("error", "keep")
+ON_CONFLICT = ("error", "keep")
 
 
 @frozen
-class Place:
+class RowLocation:
     """Where a row of a batch stands; unlike a function it can be pickled."""
 
     source: str
@@ -52,7 +52,7 @@ class Gathered:
 
 
 def gather(
-    batches: Sequence[Batch], key: tuple[str, ...], unlike: str = "error", drop: frozenset[str] = frozenset()
+    batches: Sequence[Batch], key: tuple[str, ...], on_conflict: str = "error", drop: frozenset[str] = frozenset()
 ) -> Gathered:
     """Join the batches, each unit from one of them. `key` are the columns that identify a row, the unit's first.
 
@@ -69,7 +69,7 @@ def gather(
     place = iter(found)
     code = [next(place) if len(ids) else np.zeros(0, np.int64) for ids in named]
     entries = [side.entries(code[i], code[i + 2], len(batches)) for i, side in enumerate(sides)]
-    chosen, repeated, differ = _choose(entries, units, len(batches), unit, unlike, sides)
+    chosen, repeated, differ = _choose(entries, units, len(batches), unit, on_conflict, sides)
     kept = np.ones(len(units), dtype=bool)
     if drop:
         kept = np.array([str(one) not in drop for one in units.tolist()], dtype=bool)
@@ -204,7 +204,7 @@ def _classes(parts: Sequence[Records]) -> tuple[Array | None, tuple[str, ...]]:
 
 
 def _choose(
-    entries: Sequence[_Entries], units: Array, batches: int, key: str, unlike: str, sides: Sequence[_Side]
+    entries: Sequence[_Entries], units: Array, batches: int, key: str, on_conflict: str, sides: Sequence[_Side]
 ) -> tuple[list[Array], Array, Array]:
     """The batch that each unit is taken from on each side, the units that came more than once, and the unlike ones."""
     truth, prediction = entries
@@ -215,7 +215,7 @@ def _choose(
     if len(prediction.code):
         same = (prediction.code[inside] == truth.code) & (prediction.batch[inside] == truth.batch)
         with_truth[same] = prediction.digest[inside[same]]
-    if unlike == "error":
+    if on_conflict == "error":
         _refuse_unlike(truth, with_truth, units, key, "predictions", sides[1])
         _refuse_unlike(prediction, prediction.digest, units, key, "predictions", sides[1])
     chosen = []
@@ -225,7 +225,7 @@ def _choose(
         chosen.append(first)
     repeated = np.unique(np.concatenate([truth.code[truth.twice()], prediction.code[prediction.twice()]]))
     differ: list[int] = []
-    if unlike == "keep":
+    if on_conflict == "keep":
         for code in repeated.tolist():
             came = next(entry for entry in (truth, prediction) if np.count_nonzero(entry.code == code) > 1)
             rows = np.flatnonzero(came.code == code)
@@ -245,7 +245,7 @@ def _refuse_unlike(entry: _Entries, digest: Array, units: Array, key: str, what:
     at = int(bad[0])
     remedy = "Give every unit its own id"
     if what == "predictions":
-        remedy += ", or choose unlike='keep' where a model gave one unit two answers"
+        remedy += ", or choose on_conflict='keep' where a model gave one unit two answers"
     raise InputError(
         f"{key} '{units[entry.code[at]]}' came twice with different {what}, in {side.where(int(entry.batch[at - 1]))} "
         f"and in {side.where(int(entry.batch[at]))}" + (f" ({many} units did)" if many > 1 else ""),

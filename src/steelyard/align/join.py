@@ -72,7 +72,7 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
         np.zeros(len(kept), dtype=bool),
         Coverage(len(truth), len(prediction), int(found.sum()), len(missing), len(extra), policy.missing),
     )
-    return _weighted(pairs.where(found) if policy.missing == "skip" else pairs, weight)
+    return _weighted(pairs.select(found) if policy.missing == "skip" else pairs, weight)
 
 
 def _weighted(pairs: Pairs, column: str) -> Pairs:

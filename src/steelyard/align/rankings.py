@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy
-from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.errors import InputError, first_few, nearest
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Coverage
@@ -48,7 +48,7 @@ class RankedPairs:
         """Rankings have no classes."""
         return Facts()
 
-    def by(self, name: str) -> tuple[Array, Array]:
+    def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column of the truth, one value a judged document."""
         values = self.truth.find(name)
         if values is None:
@@ -64,7 +64,7 @@ class RankedPairs:
         """The row in the source of each judged document."""
         return self.row if self.truth.order is None else self.truth.order[self.row]
 
-    def where(self, keep: Array) -> RankedPairs:
+    def select(self, keep: Array) -> RankedPairs:
         """The judged documents that a mask keeps; the others are taken for unjudged. All units stay."""
         parts = ("owner", "row", "rank", "rank_input", "rank_single", "relevance")
         return replace(self, **{name: getattr(self, name)[keep] for name in parts})
@@ -234,7 +234,8 @@ def _refuse_one_sided(truth: Rankings, run: Rankings, missing: Array, extra: Arr
             continue
         choice = "--missing worst or skip" if side is truth else "--extra skip"
         raise InputError(
-            f"{mask.sum()} of {len(mask)} queries {words} {other.source}: {some(sorted(side.queries[mask].tolist()))}",
+            f"{mask.sum()} of {len(mask)} queries {words} {other.source}: "
+            f"{first_few(sorted(side.queries[mask].tolist()))}",
             where=side.source,
             remedy=f"Add them, or choose {choice}.",
         )

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.join import check_policy
-from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.errors import InputError, first_few, nearest
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Coverage
@@ -42,7 +42,7 @@ class SetPairs:
         """Sets of objects have no classes."""
         return Facts()
 
-    def by(self, name: str) -> tuple[Array, Array]:
+    def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column, one value per row of either side: truth first.
 
         A truth column that is the same in all rows of a unit holds for its predictions too; else they need it as well.
@@ -72,7 +72,7 @@ class SetPairs:
             theirs = as_object(other[self.prediction_row].tolist())
         return np.concatenate([mine, theirs]), np.concatenate([self.truth_owner, self.prediction_owner])
 
-    def where(self, keep: Array) -> SetPairs:
+    def select(self, keep: Array) -> SetPairs:
         """The rows that a mask over both sides keeps. All units stay."""
         mine, theirs = keep[: len(self.truth_row)], keep[len(self.truth_row) :]
         return replace(
@@ -86,7 +86,7 @@ class SetPairs:
     def alone(self, unit: int) -> SetPairs:
         """The rows of one unit, which is the only one."""
         mine, theirs = self.truth_owner == unit, self.prediction_owner == unit
-        one = replace(self.where(np.concatenate([mine, theirs])), units=self.units[unit : unit + 1])
+        one = replace(self.select(np.concatenate([mine, theirs])), units=self.units[unit : unit + 1])
         return replace(
             one,
             truth_owner=np.zeros_like(one.truth_owner),
@@ -158,4 +158,4 @@ def _ordered(unit: Array, kept: Array, place: Array) -> tuple[Array, Array]:
 
 
 def _how_many(ids: Array, key: str) -> str:
-    return f" ({len(ids)} {key}s are so: {some(ids.tolist())})" if len(ids) > 1 else ""
+    return f" ({len(ids)} {key}s are so: {first_few(ids.tolist())})" if len(ids) > 1 else ""

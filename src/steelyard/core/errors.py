@@ -55,7 +55,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"Known: {', '.join(known)}." if known else ""
 
 
-def some(values: Iterable[object], limit: int = 3) -> str:
+def first_few(values: Iterable[object], limit: int = 3) -> str:
     """The first few values, quoted, and how many more there are."""
     values = list(values)
     text = ", ".join(f"'{v}'" for v in values[:limit])

@@ -45,11 +45,11 @@ class Paired(Protocol):
     def coverage(self) -> Coverage:
         """What joined and what did not."""
 
-    def by(self, name: str) -> tuple[Array, Array]:
+    def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column to slice by: its values, and the unit that each belongs to. Raises where there is none."""
 
-    def where(self, keep: Array) -> Self:
-        """The part whose values (as `by` gives them) a mask keeps. All units stay."""
+    def select(self, keep: Array) -> Self:
+        """The part whose values (as `slice_values` gives them) a mask keeps. All units stay."""
 
 
 class Countable:
@@ -114,7 +114,7 @@ class Pairs:
         values = self.prediction[name][self.prediction_row]
         return np.where(self.prediction_row >= 0, values, missing)
 
-    def by(self, name: str) -> tuple[Array, Array]:
+    def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column of the truth, or else of the predictions, one value per pair."""
         for records, rows in ((self.truth, self.truth_row), (self.prediction, self.prediction_row)):
             values = records.find(name)
@@ -127,7 +127,7 @@ class Pairs:
             remedy=nearest(name, known),
         )
 
-    def where(self, keep: Array) -> Self:
+    def select(self, keep: Array) -> Self:
         """The pairs that a mask keeps. All units stay; those that lose rows are partial."""
         lost = np.zeros(len(self.units), dtype=bool)
         lost[self.owner[~keep]] = True

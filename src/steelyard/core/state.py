@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
-from steelyard.core.errors import InputError, some
+from steelyard.core.errors import InputError, first_few
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.kinds import KINDS_FROM
@@ -147,7 +147,7 @@ class State:
         ordered = stacked.units.ids[order]
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
-            raise InputError(f"{len(twice)} units stand in more than one part: {some(twice)}")
+            raise InputError(f"{len(twice)} units stand in more than one part: {first_few(twice)}")
         blocks = {need: block.merged() for need, block in stacked.blocks.items()}
         return replace(stacked, blocks=blocks).take(order)
 

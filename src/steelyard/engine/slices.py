@@ -73,7 +73,7 @@ def slices(pairs: Paired, state: State, by: Sequence[str], measure: Callable[[An
     for code, name in enumerate(split.names):
         rows = split.codes == code
         if split.varies or state.units.alike:
-            part = measure(pairs.where(rows))
+            part = measure(pairs.select(rows))
             found[name] = part if part.units.alike else part.take(np.unique(split.owner[rows]))
         else:
             found[name] = state.take(np.flatnonzero(split.first == code))
@@ -95,7 +95,7 @@ def paired_slices(
             rows = split.codes == split.place(name)
             kept[split.owner[rows]] = True
             whole = not state.units.alike and not any(s.varies for s in splits)
-            parts.append(state if whole else measure(pairs.where(rows)))
+            parts.append(state if whole else measure(pairs.select(rows)))
         if any(len(part) != len(kept) for part in parts):  # units that were counted, not listed: rows of the slice
             found[name] = parts
         else:
@@ -104,7 +104,7 @@ def paired_slices(
 
 
 def _split(pairs: Paired, by: Sequence[str]) -> _Split:
-    columns = [pairs.by(name) for name in by]
+    columns = [pairs.slice_values(name) for name in by]
     owner = columns[0][1]
     codes: Array = np.zeros(len(owner), dtype=np.int64)
     names: list[Values] = [()]

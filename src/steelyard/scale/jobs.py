@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.cut import cut, nothing_of
-from steelyard.align.gather import Gathered, Place, gather
+from steelyard.align.gather import Gathered, RowLocation, gather
 from steelyard.align.unit_digest import id_keys, total_digest
 from steelyard.compacted import Compacted, pack_compacted
 from steelyard.core.errors import InputError
@@ -285,7 +285,7 @@ def load_shard(data: Data, name: str, drop: Sequence[str] = ()) -> Gathered:
     key = data.kind.truth.key
     schemas = (data.kind.truth, data.kind.prediction)
     sides = [
-        unpack_records(container, side, schema, Place(f"{path}, {side}"), side)
+        unpack_records(container, side, schema, RowLocation(f"{path}, {side}"), side)
         for side, schema in zip(SIDES, schemas, strict=True)
     ]
     units, digests, rows, _ = _units(container, path)
@@ -385,4 +385,4 @@ def _bucket(data: Data, name: str, bucket: int, side: str) -> Records:
     except (KeyError, TypeError, ValueError) as error:
         raise unfit(path, f"the index lacks {error}") from None
     schema = kind.truth if side == "truth" else kind.prediction
-    return unpack_records(parse_container(part, path), side, schema, Place(f"{path}, {side}"), side)
+    return unpack_records(parse_container(part, path), side, schema, RowLocation(f"{path}, {side}"), side)

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from steelyard.align.unit_digest import digest_text
-from steelyard.core.errors import InputError, some
+from steelyard.core.errors import InputError, first_few
 from steelyard.core.facts import Facts
 from steelyard.core.metric import Metric
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
@@ -154,7 +154,9 @@ class _Run:
             notes.append(f"{len(self.bad)} of {self.shards} files could not be read and are left out: {left}")
         remade = sorted({*self.remade, *damaged()})
         if remade:
-            notes.append(f"{len(remade)} states in the work folder were damaged and are made again: {some(remade)}.")
+            notes.append(
+                f"{len(remade)} states in the work folder were damaged and are made again: {first_few(remade)}."
+            )
         return notes
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.compat.pycocotools import mask as masks
-from steelyard.core.errors import InputError, some
+from steelyard.core.errors import InputError, first_few
 
 Ann = dict[str, Any]
 
@@ -164,7 +164,8 @@ class COCO:
         unknown = {ann["image_id"] for ann in anns} - set(self.getImgIds())
         if unknown:
             raise ResultsError(
-                f"Results do not correspond to current coco set: {len(unknown)} images are unknown, {some(unknown)}",
+                f"Results do not correspond to current coco set: {len(unknown)} images are unknown, "
+                f"{first_few(unknown)}",
                 remedy="Every image_id must be one of the data set's images.",
             )
         if anns and "caption" in anns[0]:

@@ -104,7 +104,7 @@ def errors(pairs: BoxPairs, work: Work) -> Figure:
     said = ""
     if len(detections) > MOST_LOOKED_AT:
         step = int(np.ceil(len(detections) / MOST_LOOKED_AT))
-        pairs, work = pairs.where(np.concatenate([pairs.truth_image, pairs.prediction_image]) % step == 0), Work()
+        pairs, work = pairs.select(np.concatenate([pairs.truth_image, pairs.prediction_image]) % step == 0), Work()
         said = f" From every {step}th image: {-(-units // step):,} of {units:,}."
     kinds = [kind for kind in KINDS if kind not in ("fp", "fn")]
     costs_of = [ErrorCost(error=kind) for kind in kinds]  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy
-from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.errors import InputError, first_few, nearest
 from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Options
@@ -78,7 +78,7 @@ class BoxPairs:
         """How objects are compared, where not by their boxes."""
         return self.truth.similarity if isinstance(self.truth, BoxRecords) else None
 
-    def by(self, name: str) -> tuple[Array, Array]:
+    def slice_values(self, name: str) -> tuple[Array, Array]:
         """The class of every box of both sides, or a column of the truth that is constant in each image."""
         if name == "label":
             shown = np.array(self.label_names or [str(v) for v in self.labels.tolist()], dtype=object)
@@ -102,13 +102,13 @@ class BoxPairs:
             )
         return values, self.truth_image.astype(np.int64)
 
-    def where(self, keep: Array) -> BoxPairs:
+    def select(self, keep: Array) -> BoxPairs:
         """The boxes that a mask over truth and then predictions keeps. All images stay."""
         return replace(self, kept=keep)
 
     def alone(self, unit: int) -> BoxPairs:
         """The boxes of one image. All images stay."""
-        return self.where(np.concatenate([self.truth_image, self.prediction_image]) == unit)
+        return self.select(np.concatenate([self.truth_image, self.prediction_image]) == unit)
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> BoxPairs:
@@ -171,7 +171,7 @@ def _refuse_unknown(records: Records, column: str, codes: Array, truth: str) -> 
         return
     what = {"image": "image", "label": "class"}[column]
     ids = list(dict.fromkeys(records[column][rows].tolist()))
-    more = f"; {len(rows)} rows name {len(ids)} unknown: {some(ids)}" if len(rows) > 1 else ""
+    more = f"; {len(rows)} rows name {len(ids)} unknown: {first_few(ids)}" if len(rows) > 1 else ""
     remedy = {
         "image": "List every image in the truth, also those without objects, or choose --extra skip.",
         "label": "List every class in the truth, or choose --extra skip.",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.join import check_policy
-from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.errors import InputError, first_few, nearest
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Work
@@ -64,7 +64,7 @@ class CaptionPairs:
         """Captions have no classes."""
         return Facts()
 
-    def by(self, name: str) -> tuple[Array, Array]:
+    def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column of the truth, one value a reference, or else of the predictions, one value per image."""
         values = self.truth.find(name)
         if values is not None:
@@ -77,7 +77,7 @@ class CaptionPairs:
             f"column '{name}' is missing, which the slices are by", where=self.truth.source, remedy=nearest(name, known)
         )
 
-    def where(self, keep: Array) -> CaptionPairs:
+    def select(self, keep: Array) -> CaptionPairs:
         """The part whose references a mask keeps. All units stay."""
         return replace(self, owner=self.owner[keep], truth_row=self.truth_row[keep])
 
@@ -111,13 +111,13 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     missing, extra = np.flatnonzero(referenced & (row_of < 0)), np.flatnonzero(~referenced)
     if len(missing) and policy.missing == "error":
         raise InputError(
-            f"{len(missing)} of {int(referenced.sum())} images have no candidate: {some(units[missing])}",
+            f"{len(missing)} of {int(referenced.sum())} images have no candidate: {first_few(units[missing])}",
             where=prediction.source,
             remedy="Add them, or choose --missing worst or skip.",
         )
     if len(extra) and policy.extra == "error":
         raise InputError(
-            f"{len(extra)} images have a candidate and no reference: {some(units[extra])}",
+            f"{len(extra)} images have a candidate and no reference: {first_few(units[extra])}",
             where=truth.source,
             remedy="Add references, or choose --extra skip.",
         )

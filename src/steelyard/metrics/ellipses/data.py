@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.sets import SetPairs, join_sets
-from steelyard.core.errors import InputError, some
+from steelyard.core.errors import InputError, first_few
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Column, Records, Schema, as_object, factorize
@@ -183,7 +183,7 @@ def _with_images(records: Records, images: Records) -> Records:
         unknown = distinct[has & ~known]
         raise InputError(
             f"image '{records['image'][row]}' is not in the list {images.source}"
-            + (f" ({len(unknown)} images are so: {some(unknown.tolist())})" if len(unknown) > 1 else ""),
+            + (f" ({len(unknown)} images are so: {first_few(unknown.tolist())})" if len(unknown) > 1 else ""),
             where=records.where(row, "image"),
             remedy="The list must name every image.",
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.codes import codes
-from steelyard.core.errors import InputError, nearest, some
+from steelyard.core.errors import InputError, first_few, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
@@ -71,7 +71,7 @@ def declared_by_columns(pairs: LabelPairs) -> tuple[str, ...] | None:
         if found is not None and set(found) != set(columns):
             odd = sorted(set(found) ^ set(columns))
             raise InputError(
-                f"columns of '{name}' and others are not of the same classes: {some(odd)} is missing in one",
+                f"columns of '{name}' and others are not of the same classes: {first_few(odd)} is missing in one",
                 where=side.source,
                 remedy="Give one column for each class wherever there is one per class.",
             )
@@ -133,7 +133,7 @@ def _refuse_undeclared(
     if len(wrong):
         label = names[int(code[wrong[0]])]
         raise InputError(
-            f"label '{label}' was never declared; the classes are {some(classes, 5)}",
+            f"label '{label}' was never declared; the classes are {first_few(classes, 5)}",
             where=side.where(int(wrong[0]), "label"),
             remedy=nearest(label, classes),
         )
@@ -168,7 +168,7 @@ def _indicators(side: Records, classes: tuple[str, ...]) -> Array | None:
         for name in labels:
             if name not in place:
                 raise InputError(
-                    f"label '{name}' was never declared; the classes are {some(classes, 5)}",
+                    f"label '{name}' was never declared; the classes are {first_few(classes, 5)}",
                     where=side.where(row, "labels"),
                     remedy=nearest(name, classes),
                 )
@@ -187,7 +187,7 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
     if kind in side:
         if pairs.several or len(classes) > 2:
             raise InputError(
-                f"one column '{kind}' is for two classes, and there are {len(classes)}: {some(classes, 5)}",
+                f"one column '{kind}' is for two classes, and there are {len(classes)}: {first_few(classes, 5)}",
                 where=side.source,
                 remedy=f"Give a column for each class: {kind}:CLASS.",
             )
@@ -205,7 +205,7 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
             columns = list(classes)
         elif len(classes) > 2:
             raise InputError(
-                f"there is one column of {kind} and {len(classes)} classes: {some(classes, 5)}",
+                f"there is one column of {kind} and {len(classes)} classes: {first_few(classes, 5)}",
                 where=side.source,
                 remedy=f"Give a column for each class: {kind}:CLASS.",
             )

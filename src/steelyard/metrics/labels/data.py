@@ -168,7 +168,7 @@ class LabelPairs(Countable):
         units, (code,) = codes(ids)
         return units, code[self.rows]
 
-    def by(self, name: str) -> tuple[Array, Array]:
+    def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column of the truth, or else of the predictions, one value per pair."""
         for records, rows in ((self.truth, self.rows), (self.prediction, self.prediction_rows)):
             values = records.find(name)
@@ -179,7 +179,7 @@ class LabelPairs(Countable):
             f"column '{name}' is missing, which the slices are by", where=self.truth.source, remedy=nearest(name, known)
         )
 
-    def where(self, keep: Array) -> LabelPairs:
+    def select(self, keep: Array) -> LabelPairs:
         """The pairs that a mask keeps. All units and all classes stay."""
         part = replace(
             self, truth_row=self.rows[keep], prediction_row=self.prediction_rows[keep], declared=self.classes

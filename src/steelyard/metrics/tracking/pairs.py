@@ -59,7 +59,7 @@ class TrackPairs:
     joined: SetPairs
     out: Array
 
-    def by(self, name: str) -> tuple[Array, Array]:
+    def slice_values(self, name: str) -> tuple[Array, Array]:
         """The class of every row of both sides, or a column of the truth that is constant in each sequence."""
         if name == "label" and "label" in self.facts.holds:
             shown = np.array(self.facts.axes["class"].shown, dtype=object)
@@ -94,8 +94,8 @@ class TrackPairs:
             )
         return values[first], np.arange(len(self.units))
 
-    def where(self, keep: Array) -> TrackPairs:
-        """The rows that a mask over both sides keeps, as `by` gives them. All units stay."""
+    def select(self, keep: Array) -> TrackPairs:
+        """The rows that a mask over both sides keeps, as `slice_values` gives them. All units stay."""
         if len(keep) == len(self.units) and len(keep) != sum(len(side.run) for side in self.sides):
             kept = [np.flatnonzero(keep[side.run // max(1, self.facts.size("class"))]) for side in self.sides]
         else:
