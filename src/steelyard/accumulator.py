@@ -120,11 +120,11 @@ class Accumulator:
         """All batches as one, every unit once, in the order of their ids; later calls start from there."""
         if not self.batches:
             raise InputError("nothing was gathered", remedy="Call update() first.")
-        found = gather(self.batches, self.task.truth.key, self.on_conflict)
-        self.batches = [(found.truth, found.prediction)]
-        self._repeated = _once([*self._repeated, found.repeated])
-        self._unlike = _once([*self._unlike, found.unlike])
-        return found
+        gathered = gather(self.batches, self.task.truth.key, self.on_conflict)
+        self.batches = [(gathered.truth, gathered.prediction)]
+        self._repeated = _once([*self._repeated, gathered.repeated])
+        self._unlike = _once([*self._unlike, gathered.unlike])
+        return gathered
 
     def report(self, metrics: Metrics = None, **settings: Unpack[Resampling]) -> Report:
         """Evaluate all batches as one.
@@ -139,9 +139,9 @@ class Accumulator:
         request.check()
         if self.compacted is not None:
             return self._report_sums(request)
-        found = self.gathered()
-        truth = replace(found.truth, source="gathered truth")
-        prediction = replace(found.prediction, source="gathered predictions")
+        gathered = self.gathered()
+        truth = replace(gathered.truth, source="gathered truth")
+        prediction = replace(gathered.prediction, source="gathered predictions")
         data = measure_records(self.task, request, self.options, truth, prediction)
         report = report_of(self.task, request, data, findings(data, self.task.name))
         return replace(report, notes=(*self._read_notes, *report.notes, *self._notes()))
@@ -153,13 +153,13 @@ class Accumulator:
         """
         if self.compacted is not None:
             raise InputError("the accumulator is compacted already")
-        kind, found = self.task, self.gathered()
+        kind, gathered = self.task, self.gathered()
         request = replace(self.request, metrics=Request.of(kind.name, metrics).metrics)
-        data = measure_records(kind, request, self.options, found.truth, found.prediction)
+        data = measure_records(kind, request, self.options, gathered.truth, gathered.prediction)
         chosen = data.metrics
         state = listed(kind, data.pairs, data.state, chosen)
         data = replace(data, state=state)
-        totals = np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])
+        totals = np.stack([total_digest(gathered.units, gathered.digests[:, side]) for side in (0, 1)])
         self.compacted = Compacted(
             task=kind.name,
             specs=tuple(str(metric) for metric in chosen),
@@ -169,9 +169,9 @@ class Accumulator:
             state=state,
             slices={names: self._sliced(data, names) for names in request.by},
             coverage=data.coverage,
-            rows=(len(found.truth), len(found.prediction)),
+            rows=(len(gathered.truth), len(gathered.prediction)),
             totals=totals,
-            seen=Seen(found.units, found.digests, found.rows),
+            seen=Seen(gathered.units, gathered.digests, gathered.rows),
             notes=tuple(self._read_notes),
         )
         self.batches = []
@@ -230,8 +230,8 @@ class Accumulator:
         if self.compacted is not None:
             facts["sums"], arrays = pack_compacted(self.compacted)
         if self.batches:
-            found = self.gathered()
-            for side, records in zip(SIDES, (found.truth, found.prediction), strict=True):
+            gathered = self.gathered()
+            for side, records in zip(SIDES, (gathered.truth, gathered.prediction), strict=True):
                 facts[side], packed = pack_records(replace(records, source=side), side)
                 arrays |= packed
         for name, ids in (("repeated", self._repeated), ("unlike", self._unlike)):

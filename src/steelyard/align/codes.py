@@ -14,7 +14,7 @@ def codes(*columns: Array) -> tuple[Array, list[Array]]:
 
     Of texts only the distinct ones are compared and sorted as Python strings.
     """
-    found, local = [], []
+    distinct, local = [], []
     for column in columns:
         part = _native.factor_texts(column.tolist()) if column.dtype == object else None
         if column.dtype.kind == "U":
@@ -23,7 +23,7 @@ def codes(*columns: Array) -> tuple[Array, list[Array]]:
         if part is None:
             return factorize(*columns)
         code, first = part
-        found.append(as_object(column[first].tolist()))
+        distinct.append(as_object(column[first].tolist()))
         local.append(code)
-    names, places = factorize(*found)
+    names, places = factorize(*distinct)
     return names, [place[code] for place, code in zip(places, local, strict=True)]

@@ -18,7 +18,7 @@ def cut(records: Records, key: tuple[str, ...], part: Callable[[Array], Array], 
     of_row = part(rows[key[0]])
     images = records.images if isinstance(records, BoxRecords) else None
     of_image = None if images is None else part(images)
-    found: list[Records] = []
+    pieces: list[Records] = []
     for number in range(parts):
         mine = np.flatnonzero(of_row == number)
         one = rows.take(mine)
@@ -32,8 +32,8 @@ def cut(records: Records, key: tuple[str, ...], part: Callable[[Array], Array], 
                 images=None if images is None or of_image is None else images[of_image == number],
                 zero_id=int(lost[0]) if records.zero_id >= 0 and len(lost) else -1,
             )
-        found.append(ranked_again(one, key) if ranked else one)
-    return found
+        pieces.append(ranked_again(one, key) if ranked else one)
+    return pieces
 
 
 def nothing_of(records: Records, key: tuple[str, ...]) -> Records:

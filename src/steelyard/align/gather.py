@@ -65,8 +65,8 @@ def gather(
     sides = [_Side.of([batch[side] for batch in batches], unit) for side in (0, 1)]
     named = [side.ids for side in sides] + [side.images for side in sides]
     filled = [ids for ids in named if len(ids)]
-    units, found = codes(*filled) if filled else (named[0], [])
-    place = iter(found)
+    units, coded = codes(*filled) if filled else (named[0], [])
+    place = iter(coded)
     code = [next(place) if len(ids) else np.zeros(0, np.int64) for ids in named]
     entries = [side.entries(code[i], code[i + 2], len(batches)) for i, side in enumerate(sides)]
     chosen, repeated, differ = _choose(entries, units, len(batches), unit, on_conflict, sides)

@@ -45,15 +45,15 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
 
     sorted_predictions = prediction_code[prediction_order]
     place = np.searchsorted(sorted_predictions, truth_code[truth_order])
-    found = np.zeros(len(truth_order), dtype=bool)
+    matched = np.zeros(len(truth_order), dtype=bool)
     inside = place < len(sorted_predictions)
-    found[inside] = sorted_predictions[place[inside]] == truth_code[truth_order][inside]
+    matched[inside] = sorted_predictions[place[inside]] == truth_code[truth_order][inside]
     prediction_row = np.full(len(truth_order), -1, dtype=np.int64)
-    prediction_row[found] = prediction_order[place[found]]
+    prediction_row[matched] = prediction_order[place[matched]]
 
     used = np.zeros(len(prediction), dtype=bool)
-    used[prediction_row[found]] = True
-    missing, extra = truth_order[~found], np.flatnonzero(~used)
+    used[prediction_row[matched]] = True
+    missing, extra = truth_order[~matched], np.flatnonzero(~used)
     if len(missing) and policy.missing == "error":
         raise _one_sided(truth, key, missing, "truth", "prediction", prediction.source, "missing", "worst or skip")
     if len(extra) and policy.extra == "error":
@@ -70,9 +70,9 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
         truth_order,
         prediction_row,
         np.zeros(len(kept), dtype=bool),
-        Coverage(len(truth), len(prediction), int(found.sum()), len(missing), len(extra), policy.missing),
+        Coverage(len(truth), len(prediction), int(matched.sum()), len(missing), len(extra), policy.missing),
     )
-    return _weighted(pairs.select(found) if policy.missing == "skip" else pairs, weight)
+    return _weighted(pairs.select(matched) if policy.missing == "skip" else pairs, weight)
 
 
 def _weighted(pairs: Pairs, column: str) -> Pairs:

@@ -243,8 +243,8 @@ def _refuse_one_sided(truth: Rankings, run: Rankings, missing: Array, extra: Arr
 
 def _refuse_repeats(side: Rankings) -> None:
     documents = side.documents
-    found = _native.ranking_repeats(documents.text, documents.place, documents.key, side.values, side.starts)
-    _refuse_repeated(side, *found.tolist())
+    repeats = _native.ranking_repeats(documents.text, documents.place, documents.key, side.values, side.starts)
+    _refuse_repeated(side, *repeats.tolist())
 
 
 def _refuse_repeated(side: Rankings, second: int, first: int) -> None:
@@ -262,9 +262,9 @@ def _ranks(truth: Rankings, run: Rankings, run_of: Array) -> tuple[list[Array], 
     judged = (truth.documents.text, truth.documents.place, truth.documents.key, truth.values, truth.starts)
     if run.nested is not None:
         nested: Any = run.nested  # plain dicts, where it is plain
-        found = _native.join_nested(*judged, nested, run_of) if _is_plain(run) else None
-        if found is not None:
-            *ranks, rows, tied, counts, sums = found
+        joined = _native.join_nested(*judged, nested, run_of) if _is_plain(run) else None
+        if joined is not None:
+            *ranks, rows, tied, counts, sums = joined
             run.content.append(Content(counts, sums))
             return ranks, rows, tied, counts
         run = _unfold(run)

@@ -125,14 +125,14 @@ def join_sets(truth: Records, prediction: Records, key: str, value: str, policy:
     place = np.cumsum(kept) - 1
     truth_row, truth_owner = _ordered(truth_unit, kept, place)
     prediction_row, prediction_owner = _ordered(prediction_unit, kept, place)
-    objects, found = ~np.isnan(truth[value]), ~np.isnan(prediction[value])
+    objects, predicted = ~np.isnan(truth[value]), ~np.isnan(prediction[value])
     without = int(np.count_nonzero(objects & missing[truth_unit]))
     coverage = Coverage(
         int(objects.sum()),
-        int(found.sum()),
+        int(predicted.sum()),
         int(objects.sum()) - without,
         without,
-        int(np.count_nonzero(found & extra[prediction_unit])),
+        int(np.count_nonzero(predicted & extra[prediction_unit])),
         policy.missing,
     )
     own = _weights(truth, weight, truth_row, truth_owner, int(kept.sum()))

@@ -116,18 +116,18 @@ def run_checks(checks: Iterable[Check], data: Data) -> list[Finding]:
         if data.prediction is None and check.side != "truth":
             continue
         with np.errstate(all="ignore"):
-            found = check.test(data)
-        if found is not None:
+            result = check.test(data)
+        if result is not None:
             findings.append(
                 Finding(
                     check.name,
-                    found.severity or check.severity,
+                    result.severity or check.severity,
                     check.side,
-                    found.what,
-                    found.count,
-                    found.total,
-                    tuple(filter(None, found.examples[:EXAMPLES])),
-                    found.remedy or check.remedy,
+                    result.what,
+                    result.count,
+                    result.total,
+                    tuple(filter(None, result.examples[:EXAMPLES])),
+                    result.remedy or check.remedy,
                 )
             )
     return findings

@@ -21,7 +21,7 @@ class Nearest:
     """True ellipses with the found one whose centre lies nearest, inside the larger of their axes."""
 
     truth: Array  # (n, 5): xc, yc, theta, a, b as the task takes them, in degrees
-    found: Array
+    predicted: Array
     row: Array  # rows of the predictions, as read
     truth_row: Array
     total: int  # true ellipses that were looked at
@@ -38,8 +38,8 @@ def nearest(data: Data) -> Nearest | None:
     """Ellipses that belong together by place alone."""
     if "nearest" not in data.read:
         data.read["nearest"] = _nearest(data)
-    found: Nearest | None = data.read["nearest"]
-    return found
+    nearest: Nearest | None = data.read["nearest"]
+    return nearest
 
 
 def _nearest(data: Data, swap: bool = False) -> Nearest | None:
@@ -51,23 +51,23 @@ def _nearest(data: Data, swap: bool = False) -> Nearest | None:
     chosen[units] = True
     mine, theirs = np.flatnonzero(chosen[pairs.truth_owner]), np.flatnonzero(chosen[pairs.prediction_owner])
     truth = _side(pairs.truth, pairs.truth_row[mine])
-    found = _side(pairs.prediction, pairs.prediction_row[theirs])
+    predicted = _side(pairs.prediction, pairs.prediction_row[theirs])
     if swap:
-        found[:, :2] = found[:, 1::-1]
-    there, seen = ~np.isnan(truth[:, 0]), ~np.isnan(found[:, 0])
+        predicted[:, :2] = predicted[:, 1::-1]
+    there, seen = ~np.isnan(truth[:, 0]), ~np.isnan(predicted[:, 0])
     truth, owner, own = truth[there], pairs.truth_owner[mine][there], pairs.truth_row[mine][there]
-    found, other, row = found[seen], pairs.prediction_owner[theirs][seen], pairs.prediction_row[theirs][seen]
-    if not len(truth) or not len(found):
+    predicted, other, row = predicted[seen], pairs.prediction_owner[theirs][seen], pairs.prediction_row[theirs][seen]
+    if not len(truth) or not len(predicted):
         return None
     begin, end = np.searchsorted(other, owner), np.searchsorted(other, owner, side="right")
     many = end - begin
     left = np.repeat(np.arange(len(truth)), many)
     right = np.repeat(begin, many) + np.arange(len(left)) - np.repeat(np.cumsum(many) - many, many)
-    distance = np.hypot(*(truth[left, :2] - found[right, :2]).T)
+    distance = np.hypot(*(truth[left, :2] - predicted[right, :2]).T)
     order = np.lexsort((distance, left))
     first = order[np.flatnonzero(np.diff(left[order], prepend=-1))] if len(order) else order
     close = first[distance[first] <= np.maximum(truth[left[first], 3:].max(axis=1), 1e-9)]
-    return Nearest(truth[left[close]], found[right[close]], row[right[close]], own[left[close]], len(truth))
+    return Nearest(truth[left[close]], predicted[right[close]], row[right[close]], own[left[close]], len(truth))
 
 
 def _turn(a: Array, b: Array) -> Array:
@@ -77,14 +77,14 @@ def _turn(a: Array, b: Array) -> Array:
 
 
 def _long(near: Nearest) -> Array:
-    found: Array = np.minimum(near.truth[:, 3] / near.truth[:, 4], near.found[:, 3] / near.found[:, 4]) >= LONG
-    return found
+    long: Array = np.minimum(near.truth[:, 3] / near.truth[:, 4], near.predicted[:, 3] / near.predicted[:, 4]) >= LONG
+    return long
 
 
 def _fits(near: Nearest) -> Array:
     """Where centres and axes are nearly those of the truth."""
-    away = np.hypot(*(near.found[:, :2] - near.truth[:, :2]).T) <= 0.3 * near.truth[:, 3]
-    sizes: Array = away & (np.abs(np.log(near.found[:, 3:] / near.truth[:, 3:])) < 0.25).all(axis=1)
+    away = np.hypot(*(near.predicted[:, :2] - near.truth[:, :2]).T) <= 0.3 * near.truth[:, 3]
+    sizes: Array = away & (np.abs(np.log(near.predicted[:, 3:] / near.truth[:, 3:])) < 0.25).all(axis=1)
     return sizes
 
 
@@ -105,7 +105,7 @@ def radians(data: Data) -> Found | None:
     said = data.options
     for side, records, rows, other in (
         ("prediction", data.prediction, near.row, near.truth[:, 2]),
-        ("truth", data.truth, near.truth_row, near.found[:, 2]),
+        ("truth", data.truth, near.truth_row, near.predicted[:, 2]),
     ):
         if records is None or "theta" not in records or said.of("angle", side) == "radians" or said.of("y_up", side):
             continue
@@ -166,7 +166,7 @@ def full_axes(data: Data) -> Found | None:
     near = nearest(data)
     if near is None or len(near) < FEW:
         return None
-    ratio = np.log2(near.found[:, 3:] / near.truth[:, 3:]).mean(axis=1)
+    ratio = np.log2(near.predicted[:, 3:] / near.truth[:, 3:]).mean(axis=1)
     middle = float(np.median(ratio))
     spread = float(np.median(np.abs(ratio - middle)))
     if abs(abs(middle) - 1) > 0.2 or spread > 0.35:
@@ -190,7 +190,7 @@ def axes_exchanged(data: Data) -> Found | None:
     use = _long(near)
     if use.sum() < FEW:
         return None
-    plain = _turn(near.found[use, 2], near.truth[use, 2])
+    plain = _turn(near.predicted[use, 2], near.truth[use, 2])
     return _turned(data, near, use, plain, 90 - plain, "with a quarter turn more")
 
 
@@ -208,8 +208,8 @@ def angle_reversed(data: Data) -> Found | None:
     use = _long(near)
     if use.sum() < FEW:
         return None
-    plain = _turn(near.found[use, 2], near.truth[use, 2])
-    return _turned(data, near, use, plain, _turn(-near.found[use, 2], near.truth[use, 2]), "with the other sign")
+    plain = _turn(near.predicted[use, 2], near.truth[use, 2])
+    return _turned(data, near, use, plain, _turn(-near.predicted[use, 2], near.truth[use, 2]), "with the other sign")
 
 
 def _turned(data: Data, near: Nearest, use: Array, plain: Array, other: Array, how: str) -> Found | None:
@@ -268,7 +268,7 @@ def copies(data: Data) -> Found | None:
     near = nearest(data)
     if near is None or len(near) < FEW:
         return None
-    same = (near.truth == near.found).all(axis=1)
+    same = (near.truth == near.predicted).all(axis=1)
     if same.sum() < 0.95 * near.total:
         return None
     return Found(

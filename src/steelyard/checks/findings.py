@@ -136,13 +136,13 @@ class CheckReport:
         return "\n".join(lines)
 
     def _verdict(self) -> str:
-        found = Counter(finding.severity for finding in self.findings)
+        count = Counter(finding.severity for finding in self.findings)
         if not self.findings:
             return "Nothing was found that would make numbers wrong."
-        counts = ", ".join(count_text(found[s], s) for s in SEVERITIES if found[s])
-        if found["error"]:
+        counts = ", ".join(count_text(count[s], s) for s in SEVERITIES if count[s])
+        if count["error"]:
             return f"{counts}. Do not believe a number from these data before the errors are corrected."
-        if found["warning"]:
+        if count["warning"]:
             return f"{counts}. Nothing is surely wrong; read the warnings before you believe a number."
         return f"{counts}. Nothing was found that would make numbers wrong."
 

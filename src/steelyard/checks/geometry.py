@@ -14,8 +14,8 @@ def overlap(a: Array, b: Array) -> Array:
     inner = np.clip(low - np.maximum(a[:, :2], b[:, :2]), 0, None)
     shared = inner[:, 0] * inner[:, 1]
     whole = a[:, 2] * a[:, 3] + b[:, 2] * b[:, 3] - shared
-    found: Array = np.divide(shared, whole, out=np.zeros(len(a)), where=whole > 0)
-    return found
+    iou: Array = np.divide(shared, whole, out=np.zeros(len(a)), where=whole > 0)
+    return iou
 
 
 def twins(cell: Array, box: Array, least: float) -> tuple[Array, Array]:
@@ -55,19 +55,19 @@ class Sample:
         """For each truth of the sample the best overlap, and the prediction that has it (-1: none)."""
         value, partner = np.zeros(len(self.truths)), np.full(len(self.truths), -1, dtype=np.int64)
         if len(self.truth):
-            found, starts, highest = self._highest(truth_box, prediction_box)
+            overlaps, starts, highest = self._highest(truth_box, prediction_box)
             place = np.searchsorted(self.truths, self.truth[starts])
-            each = np.diff(starts, append=len(found))
-            rows = np.flatnonzero(found == np.repeat(highest, each))
+            each = np.diff(starts, append=len(overlaps))
+            rows = np.flatnonzero(overlaps == np.repeat(highest, each))
             value[place] = highest
             partner[np.repeat(place, each)[rows]] = self.prediction[rows]  # of equals the last
         return value, partner
 
     def _highest(self, truth_box: Array, prediction_box: Array) -> tuple[Array, Array, Array]:
         """Every overlap, where those of a truth begin, and the highest of each truth."""
-        found = overlap(truth_box[self.truth], prediction_box[self.prediction])
+        overlaps = overlap(truth_box[self.truth], prediction_box[self.prediction])
         starts = np.flatnonzero(np.diff(self.truth, prepend=-1))
-        return found, starts, np.maximum.reduceat(found, starts)
+        return overlaps, starts, np.maximum.reduceat(overlaps, starts)
 
     def rate(self, truth_box: Array, prediction_box: Array, least: float = 0.5) -> float:
         """The share of truths that some prediction lies on, whatever its class."""

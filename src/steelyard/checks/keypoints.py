@@ -21,8 +21,8 @@ MIRROR = np.array([0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15])
 
 def points_of(records: Records) -> Array:
     """Points of a side, as it was read or as it was prepared."""
-    found: Array = records["keypoints"] if "keypoints" in records else records["shape"]
-    return found
+    points: Array = records["keypoints"] if "keypoints" in records else records["shape"]
+    return points
 
 
 @CHECKS.add(
@@ -98,14 +98,14 @@ def left_and_right(data: Data) -> Found | None:
     for row, a, b in zip(rows.tolist(), begin.tolist(), end.tolist(), strict=True):
         if a == b:
             continue
-        found = pairs.prediction["shape"][order[a:b][:30]].reshape(-1, 17, 3)[:, :, :2]
+        predicted = pairs.prediction["shape"][order[a:b][:30]].reshape(-1, 17, 3)[:, :, :2]
         mine, use = points[row].reshape(17, 3)[:, :2], seen[row]
         size = max(1e-9, float(np.ptp(mine[use], axis=0).max()))
-        middle = np.abs(found.mean(axis=1) - mine[use].mean(axis=0)).max(axis=1)
+        middle = np.abs(predicted.mean(axis=1) - mine[use].mean(axis=0)).max(axis=1)
         best = int(np.argmin(middle))
         if middle[best] > 0.3 * size:
             continue
-        for values, theirs in ((plain, found[best]), (mirrored, found[best][MIRROR])):
+        for values, theirs in ((plain, predicted[best]), (mirrored, predicted[best][MIRROR])):
             values.append(float(np.median(np.hypot(*(theirs[use] - mine[use]).T))) / size)
         where.append(int(order[a + best]))
     if len(plain) < FEW or np.median(mirrored) > 0.5 * np.median(plain) or np.median(plain) < 0.05:

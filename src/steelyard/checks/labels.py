@@ -23,8 +23,8 @@ def _labels(data: Data) -> tuple[list[str], list[str]] | None:
             rows, places = data.kept
             sides = pairs.truth["label"][rows], pairs.prediction["label"][places]
             data.read["labels"] = tuple([str(v).strip() for v in side.tolist()] for side in sides)
-    found: tuple[list[str], list[str]] | None = data.read["labels"]
-    return found
+    labels: tuple[list[str], list[str]] | None = data.read["labels"]
+    return labels
 
 
 def _share(right: list[str], given: list[str]) -> float:
@@ -194,14 +194,14 @@ def _scores(data: Data) -> list[tuple[str, Array, Array]]:
         return []
     truth = np.array([str(v).strip() for v in pairs.truth["label"][rows].tolist()], dtype=object)
     classes = sorted(set(truth.tolist()), key=lambda t: (0, int(t), t) if t.isdigit() and len(t) < 18 else (1, 0, t))
-    found = []
+    scores = []
     for name in ("score", "probability"):
         if name in pairs.prediction and len(classes) == 2:
-            found.append((classes[-1], pairs.prediction[name][places], truth == classes[-1]))
+            scores.append((classes[-1], pairs.prediction[name][places], truth == classes[-1]))
         for column in [c for c in pairs.prediction.columns if c.startswith(f"{name}:")][:10]:
             label = column.partition(":")[2]
-            found.append((label, pairs.prediction[column][places], truth == label))
-    return found
+            scores.append((label, pairs.prediction[column][places], truth == label))
+    return scores
 
 
 @CHECKS.add(
@@ -255,12 +255,12 @@ def against_scores(data: Data) -> Found | None:
 )  # fmt: skip
 def copies(data: Data) -> Found | None:
     """Scores that are 1 where the class is, and 0 elsewhere."""
-    found = _scores(data)
-    if not found or not all(set(np.unique(s)) <= {0.0, 1.0} and ((s == 1) == p).all() for _, s, p in found):
+    scores = _scores(data)
+    if not scores or not all(set(np.unique(s)) <= {0.0, 1.0} and ((s == 1) == p).all() for _, s, p in scores):
         return None
-    if len(found[0][1]) < 50:
+    if len(scores[0][1]) < 50:
         return None
-    return Found("Every score is 1 for the true class and 0 for all others.", len(found[0][1]), len(found[0][1]))
+    return Found("Every score is 1 for the true class and 0 for all others.", len(scores[0][1]), len(scores[0][1]))
 
 
 @CHECKS.add(

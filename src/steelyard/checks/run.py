@@ -86,18 +86,18 @@ def _look(task: Task, truth: Records, prediction: Records | None, options: Optio
     data.read["key"] = [name for name in ids if name in truth and (prediction is None or name in prediction)]
     data.read["keys"] = 1 if len(ids) == len(task.truth.key) else 2
     module = module_of(task)
-    found = run_checks(module.CHECKS, data)
+    findings = run_checks(module.CHECKS, data)
     if hasattr(module, "look"):
-        found += module.look(task, truth, prediction, options)
+        findings += module.look(task, truth, prediction, options)
     elif pairs is not None and prediction is not None:
-        found += _coverage(task, pairs.coverage, prediction)
-    if any(finding.code in ("repeated-rows", "repeated-documents") for finding in found):
+        findings += _coverage(task, pairs.coverage, prediction)
+    if any(finding.code in ("repeated-rows", "repeated-documents") for finding in findings):
         refused = []  # that is why
-    return refused + found
+    return refused + findings
 
 
 def _coverage(task: Task, coverage: Any, prediction: Records) -> list[Finding]:
-    found = []
+    findings = []
     if not len(prediction):
         what = "There is no prediction at all."
         return [Finding("no-predictions", "error", "predictions", what, 0, 0, (), "Is it the right file?")]
@@ -105,7 +105,7 @@ def _coverage(task: Task, coverage: Any, prediction: Records) -> list[Finding]:
         refused = task.policy.missing == "error"
         severity = "warning" if refused or coverage.missing > 0.2 * coverage.truth else "note"
         what = f"Truth has no prediction: {'refused' if refused else 'it counts as ' + task.policy.missing}."
-        found.append(
+        findings.append(
             Finding(
                 "missing", severity, "predictions", what, coverage.missing, coverage.truth, (), "Run the model on all."
             )
@@ -115,9 +115,9 @@ def _coverage(task: Task, coverage: Any, prediction: Records) -> list[Finding]:
         what = f"Predictions have no truth: {'refused' if refused else 'left out'}."
         remedy = "Leave them out, or add their truth."
         severity = "warning" if refused else "note"
-        found.append(
+        findings.append(
             Finding(
                 "extra", severity, "predictions", what, coverage.extra, max(coverage.extra, len(prediction)), (), remedy
             )
         )
-    return found
+    return findings

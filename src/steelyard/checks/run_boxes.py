@@ -44,8 +44,8 @@ def run_boxes(
     counts = {"images": len(images), "objects": len(first), "classes": len(labels)}
     if second is not None:
         counts["predictions"] = len(second)
-    found = in_order(_findings(sides))
-    return CheckReport(first.source, None if second is None else second.source, counts, found, task.name)
+    findings = in_order(_findings(sides))
+    return CheckReport(first.source, None if second is None else second.source, counts, findings, task.name)
 
 
 def look_at_objects(
@@ -80,8 +80,8 @@ def _objects(records: Records, name: str) -> Side:
 
 
 def _findings(sides: list[Side]) -> list[Finding]:
-    found = [finding for side in sides for finding in side.findings]
-    return [replace(finding, examples=tuple(filter(None, finding.examples))) for finding in found]
+    findings = [finding for side in sides for finding in side.findings]
+    return [replace(finding, examples=tuple(filter(None, finding.examples))) for finding in findings]
 
 
 def _look(first: Side, second: Side | None, *, coordinates: bool = True) -> None:
@@ -135,10 +135,10 @@ def _read(
         if form == "csv" and not foreign and columns and ending(data) in TABLES:
             return from_records(read_boxes(data, schema, columns, _side(name)), name), None
         like = _like(truth)
-        found = read_dataset(data, how, _side(name), like)
-        if like is not None and (found.by_file or found.by_name or like.by_file):
-            found = fit(found, like)
-        return from_dataset(found, name), found
+        dataset = read_dataset(data, how, _side(name), like)
+        if like is not None and (dataset.by_file or dataset.by_name or like.by_file):
+            dataset = fit(dataset, like)
+        return from_dataset(dataset, name), dataset
     except InputError as error:
         return unreadable(name, source, error), None
 

@@ -106,8 +106,8 @@ def ignored(data: Data) -> Found | None:
     """Whether more than half of the truth is ignored."""
     if _scan(data) is None:
         return None
-    found = data.pairs.pixels
-    left, counted = int(found.ignored.sum()), int(found.count.sum())
+    pixels = data.pairs.pixels
+    left, counted = int(pixels.ignored.sum()), int(pixels.count.sum())
     if left <= counted:
         return None
     return Found("More than half of the truth's pixels are ignored.", left, left + counted)
@@ -118,8 +118,8 @@ def constant(data: Data) -> Found | None:
     """Whether all predictions are of one class while the truth has several."""
     if _scan(data) is None:
         return None
-    found = data.pairs.pixels
-    seen = np.unique(found.predicted)
-    if len(seen) != 1 or len(np.unique(found.truth)) < 2:
+    pixels = data.pairs.pixels
+    seen = np.unique(pixels.predicted)
+    if len(seen) != 1 or len(np.unique(pixels.truth)) < 2:
         return None
-    return Found("All predicted pixels are of one class.", int(found.count.sum()), int(found.count.sum()))
+    return Found("All predicted pixels are of one class.", int(pixels.count.sum()), int(pixels.count.sum()))

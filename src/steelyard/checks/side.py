@@ -77,11 +77,11 @@ class Side:
 
 def unreadable(name: str, source: str, error: InputError) -> Side:
     """A side of which nothing can be read."""
-    found = Finding("unreadable", "error", name, "The data cannot be read; nothing else was looked "
+    finding = Finding("unreadable", "error", name, "The data cannot be read; nothing else was looked "
     "at.", 1, 1, (str(error),),
                     error.remedy)  # fmt: skip
     empty = np.zeros(0, dtype=np.int64)
-    return Side(name, source, empty, empty, np.zeros((0, 4)), findings=[found], readable=False)
+    return Side(name, source, empty, empty, np.zeros((0, 4)), findings=[finding], readable=False)
 
 
 def from_records(records: Records, name: str) -> Side:
@@ -117,10 +117,10 @@ def from_coco(data: Any, name: str) -> Side:
         text = json.dumps(data, default=lambda value: value.tolist()).encode()
     elif not is_plain(Path(data), source):
         text = read_bytes(Path(data), source)
-    found = _native.coco_read(source, truth, 0) if text is None else _native.coco_parse(text, truth, 0)
-    if isinstance(found, tuple):
-        return _record_by_record(data, text, name, source, found)
-    columns: dict[str, Any] = found
+    read = _native.coco_read(source, truth, 0) if text is None else _native.coco_parse(text, truth, 0)
+    if isinstance(read, tuple):
+        return _record_by_record(data, text, name, source, read)
+    columns: dict[str, Any] = read
     side = Side(name, source, text_ids(columns["image"]), text_ids(columns["label"]), columns["box"])
     side.place = lambda row: f"{source}, {'annotation' if truth else 'record'} {row}"
     if not truth:

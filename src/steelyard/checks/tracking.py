@@ -19,17 +19,19 @@ FAR = 5.0  # box sizes: no object moves so far from a frame to the next
 
 def fit(data: Data, change: Callable[[Array], Array] | None = None, shift: int = 0) -> float:
     """The mean IoU of true boxes with the best predicted one of their frame, moved or read otherwise."""
-    truth, found = data.pairs.sides
+    truth, prediction = data.pairs.sides
     most = QUICKLY if data.quick else MOST
     mine = slice(0, most)
     runs = _distinct(truth.run[mine])
     last = truth.frame[mine][-1]
-    stop = int(np.searchsorted(found.run, runs[-1], side="right"))
-    inside = np.isin(found.run[:stop], runs) & ((found.run[:stop] != runs[-1]) | (found.frame[:stop] + shift <= last))
+    stop = int(np.searchsorted(prediction.run, runs[-1], side="right"))
+    inside = np.isin(prediction.run[:stop], runs) & (
+        (prediction.run[:stop] != runs[-1]) | (prediction.frame[:stop] + shift <= last)
+    )
     theirs = np.flatnonzero(inside)
-    box = found.box[theirs] if change is None else change(found.box[theirs])
+    box = prediction.box[theirs] if change is None else change(prediction.box[theirs])
     sides = []
-    for side, rows, boxes, moved in ((truth, mine, truth.box[mine], 0), (found, theirs, box, shift)):
+    for side, rows, boxes, moved in ((truth, mine, truth.box[mine], 0), (prediction, theirs, box, shift)):
         ends = np.searchsorted(side.run[rows], runs, side="right").astype(np.int64)
         sides += [np.ascontiguousarray(boxes), side.frame[rows] + moved, ends]
     row, _, similarity = _native.tracking_overlaps(*sides)
@@ -95,11 +97,11 @@ def nothing_overlaps(data: Data) -> Found | None:
     plain = fit(data)
     if plain > 0.02:
         return None
-    truth, found = (np.median(side.box[:, 2:] - side.box[:, :2], axis=0) for side in data.pairs.sides)
+    truth, predicted = (np.median(side.box[:, 2:] - side.box[:, :2], axis=0) for side in data.pairs.sides)
     total = len(data.pairs.sides[1].run)
     return Found(
         f"The best IoU of a true box is {plain:.2f} in the mean; the median box is {truth[0]:.4g} × {truth[1]:.4g} in "
-        f"the truth and {found[0]:.4g} × {found[1]:.4g} in the predictions.",
+        f"the truth and {predicted[0]:.4g} × {predicted[1]:.4g} in the predictions.",
         total, total, some_rows(data.pairs.prediction, data.pairs.sides[1].row),
     )  # fmt: skip
 
@@ -148,8 +150,8 @@ def frames_thinned(data: Data) -> Found | None:
 
 
 def _distinct(ordered: Array) -> Array:
-    found: Array = ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
-    return found
+    distinct: Array = ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+    return distinct
 
 
 def _jumps(side: Any) -> Array:
@@ -191,9 +193,9 @@ def copies_of_truth(data: Data) -> Found | None:
     """Boxes that stand in the truth to the last digit."""
     if not _is_boxes(data):
         return None
-    truth, found = data.pairs.sides
+    truth, prediction = data.pairs.sides
     known, sample = (
-        np.column_stack([side.run[:QUICKLY], side.frame[:QUICKLY], side.box[:QUICKLY]]) for side in (truth, found)
+        np.column_stack([side.run[:QUICKLY], side.frame[:QUICKLY], side.box[:QUICKLY]]) for side in (truth, prediction)
     )
     boxes = set(map(tuple, known.tolist()))
     same = np.array([tuple(row) in boxes for row in sample.tolist()])
@@ -201,5 +203,5 @@ def copies_of_truth(data: Data) -> Found | None:
         return None
     return Found(
         f"{same.mean():.0%} of the predicted boxes are boxes of the truth.", int(same.sum()), len(same),
-        some_rows(data.pairs.prediction, found.row[:QUICKLY][same]),
+        some_rows(data.pairs.prediction, prediction.row[:QUICKLY][same]),
     )  # fmt: skip

@@ -42,10 +42,10 @@ def check(
     """
     from steelyard import files  # other commands need none of it
 
-    found = files.check(task, truth, predictions, columns=parse_mapping(mapping), options=given_options())
-    code = end_with(0 if found.ok else 1)
+    report = files.check(task, truth, predictions, columns=parse_mapping(mapping), options=given_options())
+    code = end_with(0 if report.ok else 1)
     if output:
-        found.to_json(output)
+        report.to_json(output)
         say(f"wrote {output}", err=True)
-    say(found.to_json() if as_json else found.to_text(terminal_width()), nl=not as_json)
+    say(report.to_json() if as_json else report.to_text(terminal_width()), nl=not as_json)
     return code

@@ -33,34 +33,34 @@ def metrics(spec: str | None, task: str | None, as_json: bool) -> None:
         tasks = list(known)
         for problem in problems:
             say(problem, err=True)
-    found = _explain(spec, tasks) if spec else {name: list(catalogue.metrics(name)) for name in tasks}
+    by_task = _explain(spec, tasks) if spec else {name: list(catalogue.metrics(name)) for name in tasks}
     if as_json:
-        data = [metric_dict(metric, name) for name, members in found.items() for metric in members]
+        data = [metric_dict(metric, name) for name, members in by_task.items() for metric in members]
         say(json.dumps(data, indent=2, ensure_ascii=False))
     elif spec:
         seen: dict[Metric, list[str]] = {}
-        for name, members in found.items():
+        for name, members in by_task.items():
             for metric in members:
                 seen.setdefault(metric, []).append(name)
         say("\n\n".join(metric_text(metric, names, terminal_width()) for metric, names in seen.items()))
     else:
-        say(list_text([(catalogue.TASKS[name], members) for name, members in found.items()], terminal_width()))
+        say(list_text([(catalogue.TASKS[name], members) for name, members in by_task.items()], terminal_width()))
 
 
 def _explain(spec: str, tasks: list[str]) -> dict[str, list[Metric]]:
     if spec in catalogue.TASKS and spec in tasks:
         return {spec: list(catalogue.metrics(spec))}
-    found: dict[str, list[Metric]] = {}
+    by_task: dict[str, list[Metric]] = {}
     problems: list[InputError] = []
     name = spec.partition("(")[0].partition("@")[0]
     for task in tasks:
         try:
-            found[task] = [catalogue.parse(spec, task)]
+            by_task[task] = [catalogue.parse(spec, task)]
         except InputError as error:
             if any(name in (cls.name, *cls.aliases) for cls in catalogue.TASKS[task].metrics):
                 problems.append(error)
-    if found:
-        return found
+    if by_task:
+        return by_task
     if problems:
         raise problems[0]
     known = {cls.name for task in tasks for cls in catalogue.TASKS[task].metrics}

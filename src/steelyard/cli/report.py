@@ -29,11 +29,11 @@ def report(result: str, output: tuple[str, ...], figures: str | None) -> None:
     check_outputs(output)
     if any(name.lower().endswith(".json") for name in output):
         raise InputError("a report is not written as JSON again", remedy="Use .html or .md.")
-    found = api.read(result)
+    outcome = api.read(result)
     for name in output:
-        (found.to_html if name.lower().endswith(".html") else found.to_markdown)(name)
-    paths = (*output, *(found.write_figures(figures) if figures else ()))
+        (outcome.to_html if name.lower().endswith(".html") else outcome.to_markdown)(name)
+    paths = (*output, *(outcome.write_figures(figures) if figures else ()))
     if not paths:
-        say(found.to_text(terminal_width()))
+        say(outcome.to_text(terminal_width()))
     for path in paths:
         say(f"wrote {path}", err=True)

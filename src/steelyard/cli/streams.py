@@ -88,5 +88,5 @@ def end_with(code: int) -> int:
 def outcome() -> int | None:
     """What the command said that it ends with."""
     context = click.get_current_context(silent=True)
-    found = None if context is None else context.find_root().meta.get(_OUTCOME)
-    return found if isinstance(found, int) else None
+    code = None if context is None else context.find_root().meta.get(_OUTCOME)
+    return code if isinstance(code, int) else None

@@ -89,11 +89,11 @@ class Options:
 def find_option(declared: Sequence[Option], key: str, task: str) -> Option:
     """The declared option that a key names: `angle`, `truth.angle`, `y-up` for `y_up`."""
     side, dot, name = key.rpartition(".")
-    found = next((option for option in declared if option.name == name.replace("-", "_")), None)
-    if found is None or (dot and side not in SIDES):
+    chosen = next((option for option in declared if option.name == name.replace("-", "_")), None)
+    if chosen is None or (dot and side not in SIDES):
         known = [option.name for option in declared]
         remedy = nearest(name, known) if known else "It takes none."
         raise InputError(f"task '{task}' has no option '{key}'", remedy=remedy)
-    if dot and not found.sides:
-        raise InputError(f"option {found.name} is for both sides at once", remedy=f"Write {found.name}=...")
-    return found
+    if dot and not chosen.sides:
+        raise InputError(f"option {chosen.name} is for both sides at once", remedy=f"Write {chosen.name}=...")
+    return chosen

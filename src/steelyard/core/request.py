@@ -157,11 +157,11 @@ def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
 def _crossings(by: By) -> tuple[tuple[str, ...], ...]:
     """The columns of each slicing, several where they are crossed."""
     given = (by,) if isinstance(by, str) else tuple(by)
-    found = [(one,) if isinstance(one, str) else tuple(one) if isinstance(one, Sequence) else () for one in given]
-    for one, names in zip(given, found, strict=True):
+    columns = [(one,) if isinstance(one, str) else tuple(one) if isinstance(one, Sequence) else () for one in given]
+    for one, names in zip(given, columns, strict=True):
         if not names or not all(isinstance(name, str) and name for name in names):
             raise InputError(f"{one!r} names no column to slice by", remedy="Give names of columns as texts.")
-    return tuple(found)
+    return tuple(columns)
 
 
 def _mapping(given: Any, name: str, example: str) -> dict[str, Any]:

@@ -55,8 +55,8 @@ def find_sample(module: str, task: str) -> Sample | None:
     folder = files(module.partition(".")[0]) / "samples" / task
     if not folder.is_dir():
         return None
-    found = sorted(folder.iterdir(), key=lambda file: file.is_file())  # a file goes before a folder of its name
-    named = {file.name.rpartition(".")[0] or file.name: file.name for file in found if file.name != ABOUT}
+    entries = sorted(folder.iterdir(), key=lambda file: file.is_file())  # a file goes before a folder of its name
+    named = {file.name.rpartition(".")[0] or file.name: file.name for file in entries if file.name != ABOUT}
     if not {"truth", "model_a", "model_b"} <= named.keys():
         return None
     about = folder / ABOUT

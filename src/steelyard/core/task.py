@@ -69,26 +69,26 @@ class Task:
         picture of one unit, for the metric `pictured` where none is asked for; `explain(pairs, tools)` why other tools
         print other numbers; `prepared(truth, prediction, options)` the records as `join` takes them.
         """
-        found = getattr(import_module(self.views), name, None) if self.views else None
-        return None if isinstance(found, ModuleType) else found  # a module that it imports is no view of it
+        function = getattr(import_module(self.views), name, None) if self.views else None
+        return None if isinstance(function, ModuleType) else function  # a module that it imports is no view of it
 
     @property
     def tables(self) -> Callable[..., Mapping[str, Callable[[], Table]]] | None:
         """Makers of tables by name."""
-        found: Callable[..., Mapping[str, Callable[[], Table]]] | None = self.view("tables")
-        return found
+        function: Callable[..., Mapping[str, Callable[[], Table]]] | None = self.view("tables")
+        return function
 
     @property
     def scene(self) -> Callable[[Any, int, Metric], Scene] | None:
         """The maker of a picture of one unit."""
-        found: Callable[[Any, int, Metric], Scene] | None = self.view("scene")
-        return found
+        function: Callable[[Any, int, Metric], Scene] | None = self.view("scene")
+        return function
 
     @property
     def explain(self) -> Callable[[Any, Any], tuple[Explanation, ...]] | None:
         """What says why other tools print other numbers."""
-        found: Callable[[Any, Any], tuple[Explanation, ...]] | None = self.view("explain")
-        return found
+        function: Callable[[Any, Any], tuple[Explanation, ...]] | None = self.view("explain")
+        return function
 
     @property
     def joined(self) -> Mapping[str, str]:

@@ -31,22 +31,22 @@ def read_coco(
     if not is_plain(Path(path), source):
         return parse_coco(read_bytes(Path(path), source), side, source, threads, what, truth)
     try:
-        found = _native.coco_read(source, side == "truth", threads, WHAT[what], *_sizes(truth))
+        columns = _native.coco_read(source, side == "truth", threads, WHAT[what], *_sizes(truth))
     except ValueError as error:
         raise InputError(str(error), where=source) from None
-    if isinstance(found, tuple):
-        raise _fault(found, source, lambda byte: _head(path, byte), side == "truth", what)
-    return _records(found, source, side == "truth", what)
+    if isinstance(columns, tuple):
+        raise _fault(columns, source, lambda byte: _head(path, byte), side == "truth", what)
+    return _records(columns, source, side == "truth", what)
 
 
 def parse_coco(
     text: bytes, side: str, source: str = "text", threads: int = 0, what: str = "boxes", truth: Records | None = None
 ) -> BoxRecords:
     """The same from bytes in memory."""
-    found = _native.coco_parse(text, side == "truth", threads, WHAT[what], *_sizes(truth))
-    if isinstance(found, tuple):
-        raise _fault(found, source, lambda byte: text[:byte], side == "truth", what)
-    return _records(found, source, side == "truth", what)
+    columns = _native.coco_parse(text, side == "truth", threads, WHAT[what], *_sizes(truth))
+    if isinstance(columns, tuple):
+        raise _fault(columns, source, lambda byte: text[:byte], side == "truth", what)
+    return _records(columns, source, side == "truth", what)
 
 
 def _sizes(truth: Records | None) -> tuple[Any, Any]:
@@ -62,8 +62,8 @@ def _head(path: str | PathLike[str], size: int) -> bytes:
         return file.read(size)
 
 
-def _fault(found: tuple[Any, ...], source: str, head: Any, truth: bool, what_of: str) -> InputError:
-    byte, what, syntax, section, record, key = found
+def _fault(fault: tuple[Any, ...], source: str, head: Any, truth: bool, what_of: str) -> InputError:
+    byte, what, syntax, section, record, key = fault
     before = head(byte)
     line, column = before.count(b"\n") + 1, byte - (before.rfind(b"\n") + 1) + 1
     place = f"byte {byte}" if line == 1 else f"line {line}, column {column}"
@@ -91,20 +91,20 @@ def _mend(what: str) -> str:
     return ""
 
 
-def text_ids(found: Any) -> Array:
+def text_ids(ids: Any) -> Array:
     """Ids of a native column: an array of numbers, or texts and where each ends."""
-    if not isinstance(found, tuple):
-        return np.asarray(found)
-    text, ends = found
+    if not isinstance(ids, tuple):
+        return np.asarray(ids)
+    text, ends = ids
     starts = [0, *ends.tolist()]
     return as_object([text[a:b].decode() for a, b in pairwise(starts)])
 
 
-def _records(found: Columns, source: str, truth: bool, what: str) -> BoxRecords:
-    box = found["box"]
+def _records(read: Columns, source: str, truth: bool, what: str) -> BoxRecords:
+    box = read["box"]
     columns = {
-        "image": text_ids(found["image"]),
-        "label": text_ids(found["label"]),
+        "image": text_ids(read["image"]),
+        "label": text_ids(read["label"]),
         "x": box[:, 0],
         "y": box[:, 1],
         "w": box[:, 2],
@@ -112,21 +112,21 @@ def _records(found: Columns, source: str, truth: bool, what: str) -> BoxRecords:
     }
     names = {"image": "image_id", "label": "category_id", "x": "bbox", "y": "bbox", "w": "bbox", "h": "bbox"}
     if what == "masks":
-        columns["mask"] = np.fromiter(found["mask"], dtype=object, count=len(found["mask"]))
+        columns["mask"] = np.fromiter(read["mask"], dtype=object, count=len(read["mask"]))
     elif what == "keypoints":
-        columns["keypoints"] = found["keypoints"]
+        columns["keypoints"] = read["keypoints"]
     if what != "boxes":
         names["mask"], names["keypoints"] = "segmentation", "keypoints"
     if not truth:
-        columns["score"] = found["score"]
-        if "area" in found:
-            columns["area"] = found["area"]
+        columns["score"] = read["score"]
+        if "area" in read:
+            columns["area"] = read["area"]
         return BoxRecords(source, columns, {}, lambda row: f"{source}, record {row}", names)
-    columns["area"], columns["crowd"] = found["area"], found["crowd"].view(bool)
+    columns["area"], columns["crowd"] = read["area"], read["crowd"].view(bool)
     if what == "keypoints":
-        columns["visible"] = found["visible"]
-    _refuse_repeated(found["id"], source)
-    images, categories = text_ids(found["images"]), text_ids(found["categories"])
+        columns["visible"] = read["visible"]
+    _refuse_repeated(read["id"], source)
+    images, categories = text_ids(read["images"]), text_ids(read["categories"])
     for ids, what in ((images, "image"), (categories, "category")):
         row = first_repeated(ids)
         if row >= 0:
@@ -139,10 +139,10 @@ def _records(found: Columns, source: str, truth: bool, what: str) -> BoxRecords:
         names,
         images=images,
         labels=categories,
-        label_names=tuple(found["names"]),
-        zero_id=_row_of_zero(found["id"]),
-        notes=(FEDERATED,) if found["federated"] else (),
-        sizes=found.get("canvas"),
+        label_names=tuple(read["names"]),
+        zero_id=_row_of_zero(read["id"]),
+        notes=(FEDERATED,) if read["federated"] else (),
+        sizes=read.get("canvas"),
     )
 
 

@@ -132,10 +132,10 @@ def sealed(chunks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]
 
 def _entries(header: Mapping[str, Any], room: int) -> dict[str, Mapping[str, Any]]:
     """The arrays that a header declares, by name, each inside the `room` that the file has for them."""
-    found: dict[str, Mapping[str, Any]] = {}
+    entries: dict[str, Mapping[str, Any]] = {}
     for entry in header["arrays"]:
         name, shape = entry["name"], entry["shape"]
-        if type(name) is not str or name in found:
+        if type(name) is not str or name in entries:
             raise ValueError(f"the name {name!r} of an array")
         sizes = (entry["at"], entry["bytes"], *shape)
         if not all(type(size) is int and 0 <= size < 1 << 62 for size in sizes) or not 1 <= len(shape) <= 8:
@@ -148,8 +148,8 @@ def _entries(header: Mapping[str, Any], room: int) -> dict[str, Mapping[str, Any
                 raise ValueError(f"the type or the size of '{name}'")
         elif entry["code"] not in _LEAST or shape[0] * _LEAST[entry["code"]] > entry["bytes"]:
             raise ValueError(f"the code or the size of '{name}'")
-        found[name] = entry
-    return found
+        entries[name] = entry
+    return entries
 
 
 def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
@@ -199,14 +199,14 @@ class Reader:
         if not 0 <= start <= stop <= entry["shape"][0]:
             raise unfit(self.path, f"'{name}' has no rows from {start} to {stop}")
         try:
-            found: Array = np.fromfile(
+            array: Array = np.fromfile(
                 self.path, dtype=kind, count=stop - start, offset=self.begin + int(entry["at"]) + start * kind.itemsize
             )
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", where=self.path) from None
-        if len(found) != stop - start:
+        if len(array) != stop - start:
             raise InputError("the file ends before its contents", where=self.path, remedy=_REMEDY)
-        return found
+        return array
 
     def whole(self, name: str) -> Array:
         """A plain array of one dimension."""

@@ -35,11 +35,11 @@ def _grid(value: Any, where: str) -> Array:
 
 def map_column(table: Table, name: str, values: Array, volume: bool) -> Array:
     """Each cell as a path or as packed runs. Scores (classes × height × width) become the class with the highest."""
-    found: Array = np.empty(len(values), dtype=object)
+    cells: Array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values.tolist() if values.dtype == object else list(values)):
         where = f"{table.place(row)}, column '{name}'"
         if isinstance(value, bytes) or (isinstance(value, str) and value and not value.startswith("[[")):
-            found[row] = value
+            cells[row] = value
             continue
         grid = _grid(to_numpy(value), where)
         if grid.ndim == 3 and not volume:
@@ -55,5 +55,5 @@ def map_column(table: Table, name: str, values: Array, volume: bool) -> Array:
                 where=where,
                 remedy="Give height × width" + (" (× depth)." * volume),
             )
-        found[row] = pack_map(as_grid(grid, where))
-    return found
+        cells[row] = pack_map(as_grid(grid, where))
+    return cells

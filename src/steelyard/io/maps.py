@@ -72,8 +72,8 @@ def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, options:
     if isinstance(data, str | PathLike):
         path = Path(data)
         if path.is_dir():
-            found = _folder(path, ENDINGS[task.reader], str(options.of("suffix", side) or ""))
-            return _records(key, str(data), *found)
+            files = _folder(path, ENDINGS[task.reader], str(options.of("suffix", side) or ""))
+            return _records(key, str(data), *files)
         if path.suffix.lower() in (".npy", ".npz"):
             return _records(key, str(data), *_numpy(path))
         if not path.exists() and not path.suffix:

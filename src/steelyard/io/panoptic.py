@@ -101,7 +101,7 @@ def _segment(entry: Any, categories: Categories, where: str) -> dict[str, Any]:
             remedy=nearest(str(category), map(str, categories)),
         )
     name, thing = categories.get(category, (str(category), 1))
-    found = {"id": number, "category_id": category, "iscrowd": int(entry.get("iscrowd", 0)), "name": name}
+    segment = {"id": number, "category_id": category, "iscrowd": int(entry.get("iscrowd", 0)), "name": name}
     if "area" in entry:
-        found["area"] = int(entry["area"])
-    return {**found, "isthing": thing}
+        segment["area"] = int(entry["area"])
+    return {**segment, "isthing": thing}

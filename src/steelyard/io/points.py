@@ -17,11 +17,11 @@ _REMEDY = "Write x and y in turn, as 1.5 2 3 4 or as [[1.5, 2], [3, 4]]."
 
 def points_column(table: Table, name: str, values: Array) -> Array:
     """Each cell as an array (points, 2), or None where it is empty."""
-    found: Array = np.empty(len(values), dtype=object)
+    points: Array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values.tolist()):
         problem = ""
         try:
-            found[row] = parse_points(value)
+            points[row] = parse_points(value)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             problem = str(error) or "it cannot be read"
         if problem:
@@ -30,7 +30,7 @@ def points_column(table: Table, name: str, values: Array) -> Array:
             raise InputError(
                 f"{shown} holds no points: {problem}", where=f"{table.place(row)}, column '{name}'", remedy=_REMEDY
             )
-    return found
+    return points
 
 
 def parse_points(value: Any) -> Array | None:

@@ -112,10 +112,10 @@ def _class_columns(
 
 def column_name(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:
     """What a source calls a column; an error where it has none."""
-    found = _name_of(table, name, mapping, side)
-    if found not in table.columns:
-        raise _missing(table, found)
-    return found
+    column = _name_of(table, name, mapping, side)
+    if column not in table.columns:
+        raise _missing(table, column)
+    return column
 
 
 def _name_of(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:

@@ -30,16 +30,16 @@ def rows_of(values: Any) -> Any:
 def mask_column(table: Table, name: str, values: Array) -> Array:
     """Each cell as a packed mask."""
     sizes = [table.columns.get(side) for side in ("height", "width")]
-    found: Array = np.empty(len(values), dtype=object)
+    masks: Array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values.tolist()):
         size = tuple(-1 if side is None else _whole(side[row]) for side in sizes)
         try:
-            found[row] = pack_mask(value, size)
+            masks[row] = pack_mask(value, size)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             problem = str(error) or "it cannot be read"
             where = f"{table.place(row)}, column '{name}'"
             raise InputError(f"no mask: {problem}", where=where, remedy=_MASK) from None
-    return found
+    return masks
 
 
 def _whole(value: Any) -> int:

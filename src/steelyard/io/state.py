@@ -59,31 +59,31 @@ def unpack_records(
 
 def _unpacked(container: Container, side: str, place: Callable[[int], str], source: str, where: str) -> Records:
     facts: Mapping[str, Any] = container.facts[side]
-    found = container.arrays
+    arrays = container.arrays
 
     def under(part: str) -> dict[str, Array]:
         prefix = f"{side}.{part}."
-        return {name.removeprefix(prefix): array for name, array in found.items() if name.startswith(prefix)}
+        return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
     columns, other = under("column"), under("other")
     if facts["shape"] == "rankings":
-        ends = np.ascontiguousarray(found[f"{side}.ends"], dtype=np.int64)
-        check_numbers(found[f"{side}.documents"], (None,), "u", "documents", where)
-        text = np.ascontiguousarray(found[f"{side}.documents"], dtype=np.uint8)
+        ends = np.ascontiguousarray(arrays[f"{side}.ends"], dtype=np.int64)
+        check_numbers(arrays[f"{side}.documents"], (None,), "u", "documents", where)
+        text = np.ascontiguousarray(arrays[f"{side}.documents"], dtype=np.uint8)
         check_steps(np.append(0, ends), len(text), "ends", where)
         packed = _native.pack_offsets(text, np.append(0, ends))
         if isinstance(packed, int):
             raise KeyError("a document's id")
         return Rankings(
             source, columns, other, place, facts["names"],
-            queries=as_object(found[f"{side}.queries"].tolist()), starts=found[f"{side}.starts"].astype(np.int64),
-            documents=Ids(text, *packed), values=found[f"{side}.values"].astype(np.float64),
-            order=found.get(f"{side}.order"),
+            queries=as_object(arrays[f"{side}.queries"].tolist()), starts=arrays[f"{side}.starts"].astype(np.int64),
+            documents=Ids(text, *packed), values=arrays[f"{side}.values"].astype(np.float64),
+            order=arrays.get(f"{side}.order"),
         )  # fmt: skip
     if facts["shape"] == "boxes":
         return BoxRecords(
             source, columns, other, place, facts["names"],
-            found.get(f"{side}.images"), found.get(f"{side}.labels"), facts["label_names"], facts["zero_id"],
+            arrays.get(f"{side}.images"), arrays.get(f"{side}.labels"), facts["label_names"], facts["zero_id"],
         )  # fmt: skip
     return Records(source, columns, other, place, facts["names"])
 

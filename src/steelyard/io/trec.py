@@ -67,16 +67,16 @@ def _decoded(text: Array, place: int, source: str) -> str:
         ) from None
 
 
-def _problem(text: Array, source: str, side: str, kind: int, place: int, found: int) -> InputError:
+def _problem(text: Array, source: str, side: str, kind: int, place: int, number: int) -> InputError:
     where = f"{source}, line {_line(text, place)}"
     stop = np.flatnonzero(text[place : place + 4096] == ord("\n"))
     line = bytes(text[place : place + (int(stop[0]) if len(stop) else 4096)]).decode("utf-8", "replace")
     fields = _FIELDS[side]
     remedy = f"Each line needs: {' '.join(fields)}."
     what: dict[int, Any] = {
-        1: lambda: f"the line has {found} field{'' if found == 1 else 's'}, and {len(fields)} are expected",
-        2: lambda: f"the {fields[_VALUE[side]]} '{line.split()[found][:40]}' is not a number",
-        3: lambda: f"the {fields[_VALUE[side]]} '{line.split()[found][:40]}' is not allowed here: it must be finite",
+        1: lambda: f"the line has {number} field{'' if number == 1 else 's'}, and {len(fields)} are expected",
+        2: lambda: f"the {fields[_VALUE[side]]} '{line.split()[number][:40]}' is not a number",
+        3: lambda: f"the {fields[_VALUE[side]]} '{line.split()[number][:40]}' is not allowed here: it must be finite",
         4: lambda: "an id is longer than 65,535 bytes",
     }
     return InputError(what[kind](), where=where, remedy=remedy)

@@ -107,7 +107,7 @@ _FUNCTION_WORDS = {
 
 def count_known(tokenised: Sequence[str], known: dict[str, bool]) -> tuple[int, int]:
     """Words of three letters and more, and how many are English as far as WordNet knows. `known` remembers words."""
-    seen = found = 0
+    seen = matched = 0
     for text in tokenised:
         for word in text.split():
             if len(word) < 3 or word[0] in "0123456789-'":
@@ -115,5 +115,5 @@ def count_known(tokenised: Sequence[str], known: dict[str, bool]) -> tuple[int, 
             if word not in known:
                 known[word] = word in _FUNCTION_WORDS or bool(len(tables.wordnet().similar(word.encode())))
             seen += 1
-            found += known[word]
-    return seen, found
+            matched += known[word]
+    return seen, matched

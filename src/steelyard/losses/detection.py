@@ -80,7 +80,7 @@ class DetectionLoss:
         class_formula, box_formula = self._formulas()
         class_sum: Any = 0
         box_sum: Any = 0
-        found: Any = 0
+        positive_count: Any = 0
         class_count: Any = 0
         box_count: Any = 0
         for x, b, class_target, box_target, left_out in levels:
@@ -93,7 +93,7 @@ class DetectionLoss:
             if left_out is not None:
                 check_shape("ignore", left_out, (anchors,), f"logits of the shape {tuple(x.shape)}")
             if self.reduction == "positives" and positives is None:
-                found = found + focal.sum_of_positives(xp, parts, None)
+                positive_count = positive_count + focal.sum_of_positives(xp, parts, None)
             if self.reduction == "mean":
                 class_count = class_count + focal.counted(xp, x, parts)
 
@@ -105,8 +105,8 @@ class DetectionLoss:
 
         if self.reduction == "positives":
             if positives is not None:
-                found = positives if isinstance(positives, int | float) else xp.sum(positives)
-            class_count, box_count = found + 1, (found + 1) * box_losses.coordinates(b)
+                positive_count = positives if isinstance(positives, int | float) else xp.sum(positives)
+            class_count, box_count = positive_count + 1, (positive_count + 1) * box_losses.coordinates(b)
         if self.reduction != "sum":
             class_sum, box_sum = divide(xp, class_sum, class_count), divide(xp, box_sum, box_count)
         return DetectionLosses(self.class_weight * class_sum + self.box_weight * box_sum, class_sum, box_sum)

@@ -232,8 +232,8 @@ def prepare(
     of = f"logits of the shape {shape}"
     check_shape("targets", targets, (shape, shape[:-1]), of)
     has_labels = len(targets.shape) < len(shape)
-    found = kind(xp, targets)
-    if found == "other" or (has_labels and found != "integer"):
+    target_kind = kind(xp, targets)
+    if target_kind == "other" or (has_labels and target_kind != "integer"):
         wanted = "integers (the class, -1 background, -2 ignored), to go without the axis of classes"
         remedy = f"targets must be {wanted if has_labels else 'numbers from 0 to 1 or booleans'}."
         raise InputError(f"targets has the type {targets.dtype}", remedy=remedy)
@@ -248,7 +248,7 @@ def prepare(
         keep = ~ignore
     known = readable(xp, targets)
     ignoring = has_labels
-    if known and size(targets) and found != "bool":
+    if known and size(targets) and target_kind != "bool":
         ignoring = _check_values(xp, targets, shape[-1], has_labels)
     if ignoring:
         counts = targets != IGNORED

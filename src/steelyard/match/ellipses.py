@@ -74,10 +74,10 @@ def distance_matrix(
     truth: ArrayLike, detected: ArrayLike, distance: str = "param", weights: tuple[float, ...] = WEIGHTS
 ) -> Array:
     """Distances of every truth (rows) to every detection (columns)."""
-    found: Array = _native.ellipse_matrix(
+    values: Array = _native.ellipse_matrix(
         canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights, dtype=np.float64)
     )
-    return found
+    return values
 
 
 def distances(
@@ -88,10 +88,10 @@ def distances(
     >>> distances([[150, 100, 45, 40, 20]], [[138, 112, 55, 40, 20]]).tolist()
     [14.0]
     """
-    found: Array = _native.ellipse_pairwise(
+    values: Array = _native.ellipse_pairwise(
         canonical(truth), canonical(detected), DISTANCES[distance].code, np.array(weights, dtype=np.float64)
     )
-    return found
+    return values
 
 
 def overlap_area(truth: ArrayLike, detected: ArrayLike) -> Array:
@@ -115,7 +115,7 @@ def match(
     """
     if matching not in MATCHINGS:
         raise ValueError(f"there is no matching '{matching}'")
-    image, true, found, length = _native.ellipse_match(
+    image, true, predicted, length = _native.ellipse_match(
         truth,
         detected,
         truth_ends,
@@ -124,7 +124,7 @@ def match(
         np.array(weights, dtype=np.float64),
         matching == "optimal",
     )
-    return image, true, found, length
+    return image, true, predicted, length
 
 
 def match_by_score(

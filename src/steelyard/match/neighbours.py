@@ -30,12 +30,12 @@ def nearest_neighbours(
     step = max(1, BLOCK_BYTES // (8 * max(1, len(gallery))))
     for start in range(0, len(query), step):
         part = query[start : start + step]
-        found = part @ gallery.T
+        similarities = part @ gallery.T
         if distance == "l2":
-            found = -np.sqrt(np.maximum((part**2).sum(axis=1)[:, np.newaxis] + squares - 2 * found, 0.0))
+            similarities = -np.sqrt(np.maximum((part**2).sum(axis=1)[:, np.newaxis] + squares - 2 * similarities, 0.0))
         hidden = np.flatnonzero(exclude[start : start + step] >= 0)
-        found[hidden, exclude[start : start + step][hidden]] = -np.inf
-        for i, row in enumerate(found):
+        similarities[hidden, exclude[start : start + step][hidden]] = -np.inf
+        for i, row in enumerate(similarities):
             best = _best(row, k, tie)
             best = best[row[best] > -np.inf]
             places[start + i, : len(best)] = best

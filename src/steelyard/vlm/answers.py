@@ -153,10 +153,10 @@ def _unwrap(text: str) -> str:
         if "\\" in text:
             text = _TEX_UNIT.sub(lambda m: f" {m[1] or ''}", text).strip()
         # A full stop may stand behind the closing mark: **245**.
-        found = _WRAPPED.fullmatch(text) or (text.endswith(".") and _WRAPPED.fullmatch(text[:-1])) or None
-        if found is None:
+        match = _WRAPPED.fullmatch(text) or (text.endswith(".") and _WRAPPED.fullmatch(text[:-1])) or None
+        if match is None:
             return text
-        text = next(part for part in found.groups() if part is not None)
+        text = next(part for part in match.groups() if part is not None)
     return text.strip()
 
 
@@ -165,8 +165,8 @@ def _unwrap(text: str) -> str:
 _STRICT = re.compile(r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?\s*(?:g|grams?)?\.?", re.I | re.A)
 
 
-def _strict(found: re.Match[str], most: float) -> Answer:
-    whole, part = found["whole"], found["part"] or ""
+def _strict(match: re.Match[str], most: float) -> Answer:
+    whole, part = match["whole"], match["part"] or ""
     if whole.startswith("0") and len(whole) > 1:
         # 0,250 may be a quarter; 00000 is what a broken model says.
         return Answer("ambiguous_separator" if "," in whole else "implausible")
@@ -237,11 +237,11 @@ def _classify(text: str, most: float) -> Answer:
         return Answer("no_number")
     if _SEPARATED.fullmatch(text):
         return Answer("ambiguous_separator", lenient=_plausible(_decimal_comma(text), most))
-    found = _RANGE.search(text)
-    if found:
-        ends = [_value(m[0]) for m in _NUMBER.finditer(found[0])]
-        whole = len(numbers) == len(ends) == 2 and not re.search(r"±|\+/-", found[0])
-        if found[0].strip() != text.strip(" .~≈") and len(numbers) > 2:
+    span = _RANGE.search(text)
+    if span:
+        ends = [_value(m[0]) for m in _NUMBER.finditer(span[0])]
+        whole = len(numbers) == len(ends) == 2 and not re.search(r"±|\+/-", span[0])
+        if span[0].strip() != text.strip(" .~≈") and len(numbers) > 2:
             return Answer("many_numbers")
         return Answer("range", lenient=_plausible(sum(ends) / 2, most) if whole else math.nan)
     if _NEGATIVE.fullmatch(text):
@@ -292,8 +292,8 @@ def _value(text: str) -> float:
 
 def _decimal_comma(text: str) -> float:
     """245,3 read as a decimal comma; nan for anything that is not that plain."""
-    found = re.fullmatch(r"(\d+),(\d{1,2})\D*", text, re.A)
-    return float(f"{found[1]}.{found[2]}") if found else math.nan
+    match = re.fullmatch(r"(\d+),(\d{1,2})\D*", text, re.A)
+    return float(f"{match[1]}.{match[2]}") if match else math.nan
 
 
 def _only_grams(text: str, numbers: list[re.Match[str]]) -> float:

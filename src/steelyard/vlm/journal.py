@@ -157,7 +157,7 @@ def read_journal(folder: Path, wanted: Sequence[str] | None = None) -> dict[str,
         raise InputError("the journal is no ordinary file", where=str(path))
     keep = None if wanted is None else {key.encode() for key in wanted}
     texts: dict[str, str] = {}
-    found: dict[str, Reading] = {}
+    readings: dict[str, Reading] = {}
     for number, line in _lines(path):
         if line.startswith(_TEXT):
             data = _decode(line, path, number)
@@ -166,9 +166,9 @@ def read_journal(folder: Path, wanted: Sequence[str] | None = None) -> dict[str,
             texts[data["text"]] = data["body"]
         elif keep is None or line[_KEY] in keep:
             reading = _reading(_decode(line, path, number), texts, path, number)
-            if reading.key not in found or not reading.error or found[reading.key].error:
-                found[reading.key] = reading
-    return found
+            if reading.key not in readings or not reading.error or readings[reading.key].error:
+                readings[reading.key] = reading
+    return readings
 
 
 def _reading(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> Reading:

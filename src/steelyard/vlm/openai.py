@@ -51,8 +51,8 @@ class OpenAI:
         except ImportError:
             raise MissingExtra("an openai: model", "vlm") from None
         self._tenacity = tenacity
-        found = re.match(r"(.*?)@(https?://.*)", spec, re.S)
-        model, url = found.groups() if found else spec.rpartition("@")[::2]
+        match = re.match(r"(.*?)@(https?://.*)", spec, re.S)
+        model, url = match.groups() if match else spec.rpartition("@")[::2]
         if not model or not url:
             raise InputError(f"'openai:{spec}' is no model", remedy="Write openai:MODEL@http://host:port/v1.")
         self.label, self.url = model, _checked(url)

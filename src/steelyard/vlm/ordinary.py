@@ -43,12 +43,12 @@ def read_ordinary(path: Path, most: int, what: str) -> bytes:
         raise InputError(f"the {what} cannot be read: {reason(error)}", where=str(path)) from None
 
 
-def _check(found: os.stat_result, path: Path, most: int, what: str) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no ordinary file")
+def _check(status: os.stat_result, path: Path, most: int, what: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no ordinary file")
         raise InputError(f"the {what} is {kind}", where=str(path), remedy="Name an ordinary file.")
-    if found.st_size > most:
-        raise _too_long(found.st_size, path, most, what)
+    if status.st_size > most:
+        raise _too_long(status.st_size, path, most, what)
 
 
 def _too_long(size: int, path: Path, most: int, what: str) -> InputError:

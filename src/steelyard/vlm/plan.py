@@ -88,13 +88,13 @@ def _swapped(frames: Sequence[Frame]) -> dict[tuple[str, int], Picture]:
     names = [name for name, members in by_sequence.items() if any(frame.picture for frame in members)]
     if len(names) < 2:
         return {}
-    found = {}
+    chosen = {}
     for name, members in by_sequence.items():
         after = names[(names.index(name) + 1) % len(names)] if name in names else names[0]
         pictures = [frame.picture for frame in by_sequence[after] if frame.picture]
         for place, frame in enumerate(members):
-            found[frame.sequence, frame.t] = pictures[place % len(pictures)]
-    return found
+            chosen[frame.sequence, frame.t] = pictures[place % len(pictures)]
+    return chosen
 
 
 def save_plan(folder: Path, plan: Plan) -> None:

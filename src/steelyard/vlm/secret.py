@@ -60,10 +60,10 @@ def _letters(text: str) -> tuple[str, list[int]]:
 def _forms(key: str) -> list[str]:
     """The key as it may come back; base64 in its three alignments, since something may stand before it."""
     raw = key.encode()
-    found = [key, quote(key, safe=""), raw.hex(), "".join(f"\\u{ord(c):04x}" for c in key)]
+    forms = [key, quote(key, safe=""), raw.hex(), "".join(f"\\u{ord(c):04x}" for c in key)]
     for before in range(3):
         text = base64.b64encode(b"\0" * before + raw).decode().rstrip("=")
         # Letters at both ends that also hold bits of what stands beside the key are left out.
         end = len(text) - (1 if (before + len(raw)) % 3 else 0)
-        found.append(text[(0, 2, 3)[before] : end])
-    return found
+        forms.append(text[(0, 2, 3)[before] : end])
+    return forms

@@ -88,11 +88,11 @@ def match(
     ious: Array, d_begin: Array, t_begin: Array, ignored: Array, crowd: Array, takes: Array, thresholds: Any
 ) -> tuple[Array, Array]:
     """Rows of the matched truths and detections; see native/kernels/boxes/coco_eval.cpp."""
-    found: tuple[Array, Array] = _native.match_cells(
+    matches: tuple[Array, Array] = _native.match_cells(
         d_begin.astype(np.int64), t_begin.astype(np.int64), ious, np.ascontiguousarray(ignored, dtype=np.uint8),
         crowd.astype(np.uint8), takes.astype(np.uint8), np.asarray(thresholds, dtype=np.float64),
     )  # fmt: skip
-    return found
+    return matches
 
 
 @dataclass
@@ -161,9 +161,9 @@ def named(rows: Array, ids: Array) -> Array:
 
 def curves(score: Array, order: Array, hit: Array, ignored: Array, positives: int, recalls: Any) -> tuple[Any, ...]:
     """Precision (thresholds, recalls), the last recall and the scores at the recalls."""
-    found: tuple[Any, ...] = _native.reference_curves(
+    arrays: tuple[Any, ...] = _native.reference_curves(
         order.astype(np.int64), np.ascontiguousarray(score, dtype=np.float64),
         np.ascontiguousarray(hit).view(np.uint8), np.ascontiguousarray(ignored).view(np.uint8), float(positives),
         np.asarray(recalls, dtype=np.float64),
     )  # fmt: skip
-    return found
+    return arrays

@@ -215,10 +215,10 @@ class COCO:
             ann["area"], ann["bbox"], ann["iscrowd"] = area, box, 0
 
     def _measure(self, ann: Ann) -> None:
-        found = ann["segmentation"] if isinstance(ann["segmentation"], dict) else self.annToRLE(ann)
-        ann["area"] = masks.area(found)
+        mask = ann["segmentation"] if isinstance(ann["segmentation"], dict) else self.annToRLE(ann)
+        ann["area"] = masks.area(mask)
         if "bbox" not in ann or not len(ann["bbox"]):
-            ann["bbox"] = masks.toBbox(found)
+            ann["bbox"] = masks.toBbox(mask)
         ann["iscrowd"] = 0
 
     def loadNumpyAnnotations(self, data: Any) -> list[Ann]:

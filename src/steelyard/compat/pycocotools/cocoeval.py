@@ -161,11 +161,11 @@ class COCOeval:
         if p.iouType == "keypoints":
             raise InputError("keypoints have no IoU", remedy="computeOks gives their similarity.")
         key = "bbox" if p.iouType == "bbox" else "segmentation"
-        found, truth = [dt[key] for dt in dts], [gt[key] for gt in gts]
+        detected, truth = [dt[key] for dt in dts], [gt[key] for gt in gts]
         crowd = [int(gt.get("iscrowd", 0)) for gt in gts]
         if p.iouType == "boundary" and gts and dts:
-            return _native.mask_iou(found, truth, np.asarray(crowd, np.uint8), float(p.dilation_ratio))
-        return masks.iou(found, truth, crowd)
+            return _native.mask_iou(detected, truth, np.asarray(crowd, np.uint8), float(p.dilation_ratio))
+        return masks.iou(detected, truth, crowd)
 
     def computeOks(self, imgId: Any, catId: Any) -> Any:
         """Object keypoint similarity of one image and category; as `computeIoU`."""
@@ -197,8 +197,8 @@ class COCOeval:
             table = np.ascontiguousarray(np.asarray(ious, dtype=np.float64)[: len(dts), order])
             crowd = np.array([int(gt.get("iscrowd", 0)) for gt in gts], dtype=np.uint8)
             ends = np.array([0, len(dts)]), np.array([0, len(gts)])
-            found = match(table.ravel(), *ends, ignored[None], crowd, above_zero(d_ids), self.params.iouThrs)
-            d_rows, t_rows = found[0][0], found[1][0]
+            matches = match(table.ravel(), *ends, ignored[None], crowd, above_zero(d_ids), self.params.iouThrs)
+            d_rows, t_rows = matches[0][0], matches[1][0]
         matched = (d_rows >= 0) & not_zero(t_ids)[d_rows] if gts else d_rows >= 0
         inside_ignored = (d_rows >= 0) & (ignored[d_rows] == 1) if gts else d_rows >= 0
         outside = np.array([dt["area"] < aRng[0] or dt["area"] > aRng[1] for dt in dts], dtype=bool)
@@ -252,9 +252,9 @@ class COCOeval:
                     part = rows.part(k0, a0, most)
                     if part is None:
                         continue
-                    found = curves(*part, p.recThrs)
-                    t = min(T, len(found[0]))
-                    precision[:t, :, k, a, m], recall[:t, k, a, m], scores[:t, :, k, a, m] = (x[:t] for x in found)
+                    arrays = curves(*part, p.recThrs)
+                    t = min(T, len(arrays[0]))
+                    precision[:t, :, k, a, m], recall[:t, k, a, m], scores[:t, :, k, a, m] = (x[:t] for x in arrays)
         self.eval = {
             "params": p,
             "counts": [T, R, K, A, M],

@@ -45,15 +45,15 @@ def iou(dt: Any, gt: Any, pyiscrowd: Sequence[int]) -> Any:
     """IoU of boxes or of masks, detections by truths; with a crowd, the share of the detection inside it."""
     if len(dt) == 0 or len(gt) == 0:
         return []
-    (kind, found), (other, truth) = _regions(dt, "detections"), _regions(gt, "truths")
+    (kind, detected), (other, truth) = _regions(dt, "detections"), _regions(gt, "truths")
     if kind != other:
         raise InputError(f"detections are {kind} and truths are {other}", remedy="Give both in one form.")
     crowd = np.asarray(pyiscrowd, dtype=np.uint8)
     if crowd.shape != (len(truth),):
         raise InputError(f"{crowd.size} crowd flags for {len(truth)} truths", remedy="Give one for each.")
     if kind == "boxes":
-        return _native.boxes_iou(found, truth, crowd)
-    return _native_call(_native.mask_iou, found, truth, crowd)
+        return _native.boxes_iou(detected, truth, crowd)
+    return _native_call(_native.mask_iou, detected, truth, crowd)
 
 
 def merge(rleObjs: Sequence[Any], intersect: int = 0) -> dict[str, Any]:
@@ -86,13 +86,13 @@ def united(polygons: Any, h: int, w: int) -> dict[str, Any]:
     plain = type(polygons) is list and len(polygons) and all(type(p) is list and len(p) != 4 for p in polygons)
     if not plain:
         return merge(frPyObjects(polygons, h, w))
-    found: dict[str, Any] = _native_call(_native.mask_united, polygons, int(h), int(w))
-    return found
+    mask: dict[str, Any] = _native_call(_native.mask_united, polygons, int(h), int(w))
+    return mask
 
 
 def _boxes(boxes: Any, h: int, w: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = _native_call(_native.mask_boxes, _regions(boxes, "boxes")[1], int(h), int(w))
-    return found
+    encoded: list[dict[str, Any]] = _native_call(_native.mask_boxes, _regions(boxes, "boxes")[1], int(h), int(w))
+    return encoded
 
 
 def encode(bimask: Any) -> Any:

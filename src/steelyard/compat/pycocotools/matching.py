@@ -23,16 +23,16 @@ def match_all(p: Any, truths: Any, detections: Any) -> Cells:
         codes = dict.fromkeys(p.catIds, 0)
     sides = []
     for table in (truths, detections):
-        found: dict[tuple[int, int], list[Any]] = defaultdict(list)
+        by_cell: dict[tuple[int, int], list[Any]] = defaultdict(list)
         keys = list(table)
         if not p.useCats:  # in one cell, annotations go by category as the parameters list them
             turn = {cat: k for k, cat in enumerate(p.catIds)}
             keys.sort(key=lambda key: turn.get(key[1], 0))
         for image, cat in keys:
             if cat in codes and image in places:
-                found[codes[cat], places[image]] += table[image, cat]
-        sides.append(found)
-    occupied = sorted({key for found in sides for key, anns in found.items() if anns})
+                by_cell[codes[cat], places[image]] += table[image, cat]
+        sides.append(by_cell)
+    occupied = sorted({key for by_cell in sides for key, anns in by_cell.items() if anns})
     gts = [gt for key in occupied for gt in sides[0].get(key, ())]
     dts = [dt for key in occupied for dt in sides[1].get(key, ())]
     t_begin = np.concatenate([[0], np.cumsum([len(sides[0].get(key, ())) for key in occupied])]).astype(np.int64)
@@ -75,9 +75,9 @@ def _all_ious(p: Any, dts: list[Any], gts: list[Any], d_begin: Any, t_begin: Any
         pairs = np.flatnonzero((np.diff(d_begin) > 0) & (np.diff(t_begin) > 0))  # elsewhere nobody looks at the points
         for cell in pairs.tolist():
             mine, theirs = dts[d_begin[cell] : d_begin[cell + 1]], gts[t_begin[cell] : t_begin[cell + 1]]
-            found, truth = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (mine, theirs))
+            detected, truth = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (mine, theirs))
             box, area = table_column(theirs, "bbox", 4), number_column(theirs, "area")
-            parts.append(oks_table(found, truth, box, area, sigmas).ravel())
+            parts.append(oks_table(detected, truth, box, area, sigmas).ravel())
         return np.concatenate(parts) if parts else np.zeros(0)
     ratio = float(p.dilation_ratio) if p.iouType == "boundary" else 0.0
     lists = [dt["segmentation"] for dt in dts], [gt["segmentation"] for gt in gts]

@@ -26,13 +26,13 @@ def check_points(points: Any, sigmas: Any, what: str) -> None:
         raise InputError("a sigma is out of range", remedy="Each of params.kpt_oks_sigmas must be from 1e-6 to 1e6.")
 
 
-def oks_table(found: Any, truth: Any, box: Any, area: Any, sigmas: Any) -> Any:
+def oks_table(detected: Any, truth: Any, box: Any, area: Any, sigmas: Any) -> Any:
     """Similarity, detections by truths; points are x, y, v in turn."""
-    check_points(found, sigmas, "detection")
+    check_points(detected, sigmas, "detection")
     check_points(truth, sigmas, "truth")
     variance = (sigmas * 2) ** 2
-    x, y = found[:, 0::3], found[:, 1::3]
-    table = np.zeros((len(found), len(truth)))
+    x, y = detected[:, 0::3], detected[:, 1::3]
+    table = np.zeros((len(detected), len(truth)))
     for j, points in enumerate(truth):
         visible = points[2::3] > 0
         if visible.any():
