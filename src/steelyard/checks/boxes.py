@@ -23,8 +23,8 @@ def places(known: Array, column: Array) -> Array:
         order = np.argsort(known, kind="stable")
         at = np.searchsorted(known[order], column)
         inside = np.minimum(at, len(known) - 1)
-        found = (known[order][inside] == column) if len(known) else np.zeros(len(column), dtype=bool)
-        return np.where(found, order[inside] if len(known) else 0, -1)
+        named = (known[order][inside] == column) if len(known) else np.zeros(len(column), dtype=bool)
+        return np.where(named, order[inside] if len(known) else 0, -1)
     place: dict[str, int] = {}
     for i, value in enumerate(known.tolist()):
         place.setdefault(str(value), i)

@@ -33,8 +33,8 @@ def module_of(task: Task) -> ModuleType:
 
 def checks_of(task: Task) -> Sequence[Check]:
     """The checks of a task."""
-    found: Sequence[Check] = module_of(task).CHECKS
-    return found
+    checks: Sequence[Check] = module_of(task).CHECKS
+    return checks
 
 
 def tables(tasks: Mapping[str, Task]) -> str:

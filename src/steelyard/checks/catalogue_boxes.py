@@ -17,12 +17,12 @@ _QUICK = {
 
 
 def _rows(side: str, rows: str) -> list[Check]:
-    found = []
+    checks = []
     for line in rows.strip().splitlines():
         name, severity, effect = (part.strip() for part in line.split("|"))
         quick = name in _QUICK and (side == "predictions") == (name != "near-duplicates")
-        found.append(Check(name, severity, side, effect, quick=quick))
-    return found
+        checks.append(Check(name, severity, side, effect, quick=quick))
+    return checks
 
 
 CHECKS = _rows(

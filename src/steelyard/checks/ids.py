@@ -66,9 +66,9 @@ def ids_differ(data: Data) -> Found | None:
     for name in data.read["key"]:
         if name in truth and name in prediction and len(prediction):
             sides = [list(dict.fromkeys(map(str, side[name].tolist()))) for side in (truth, prediction)]
-            found = explain(name, *sides)
-            if found is not None:
-                return found
+            reading = explain(name, *sides)
+            if reading is not None:
+                return reading
     return None
 
 

@@ -28,9 +28,9 @@ def look(pairs: Any, readings: tuple[str, ...] | None = AXES, *, fit: bool = Tru
     if not len(pairs.prediction):
         what = "There is no prediction at all: every object is missed."
         return [Finding("no-predictions", "note", "predictions", what, 0, 0, (), "Is it the right file?")]
-    found = repeated_truth(pairs)
+    findings = repeated_truth(pairs)
     if len(pairs.prediction) < FEW or len(pairs.truth) < FEW:
-        return found
+        return findings
     held = np.zeros(len(pairs.units), dtype=bool)
     held[pairs.truth_image] = True
     images = np.flatnonzero(held)
@@ -39,13 +39,13 @@ def look(pairs: Any, readings: tuple[str, ...] | None = AXES, *, fit: bool = Tru
     truth = _part(pairs.truth, "truth", np.flatnonzero(kept[pairs.truth_image]), pairs.truth_image)
     side = _part(pairs.prediction, "predictions", np.flatnonzero(kept[pairs.prediction_image]), pairs.prediction_image)
     if len(truth) < FEW or len(side) < FEW or side.score is None:
-        return found
+        return findings
     truth.labels = pairs.labels if pairs.labels.dtype.kind in "iu" else None
     usable: Array = np.asarray((truth.box[:, 2:] > 0).all(axis=1))
     sample = draw_sample(truth.image, usable, side.image, side.score, images=IMAGES)
     if len(sample.truths) >= FEW:
         _judge(readings, fit, truth, side, sample)
-    return found + side.findings
+    return findings + side.findings
 
 
 def _part(records: Records, name: str, rows: Array, image: Array) -> Side:

@@ -236,7 +236,7 @@ def _misreading(side: Side) -> str:
 
 def _readings(box: Array, sizes: Array | None) -> dict[str, tuple[Array, str, str]]:
     """Boxes as they would be if their numbers meant something else; what that is, and how to correct it."""
-    found: dict[str, tuple[Array, str, str]] = {
+    readings: dict[str, tuple[Array, str, str]] = {
         "corners-as-size": (
             np.column_stack([box[:, :2], np.clip(box[:, 2:] - box[:, :2], 0, None)]),
             "read as two corners (x1, y1, x2, y2)", "Write x2 − x1 and y2 − y1 in place of x2 and y2.",
@@ -251,8 +251,8 @@ def _readings(box: Array, sizes: Array | None) -> dict[str, tuple[Array, str, st
     }  # fmt: skip
     if sizes is not None:
         scaled = box * np.tile(sizes, 2)
-        found["fractions"] = (scaled, "read as fractions of the image", "Multiply by the image's size.")
-    return found
+        readings["fractions"] = (scaled, "read as fractions of the image", "Multiply by the image's size.")
+    return readings
 
 
 def other_readings(

@@ -15,16 +15,16 @@ IN_MEMORY = ("truth", "predictions", "gathered truth", "gathered predictions")
 
 def notes(task: Task, truth: Records, prediction: Records, pairs: Any, options: Any) -> tuple[str, ...]:
     """A sentence for each finding about data that evaluation has read, with the command that tells more."""
-    found = []
+    findings = []
     module = module_of(task)
     if hasattr(module, "quick"):
-        found += module.quick(task, pairs)
+        findings += module.quick(task, pairs)
     if len(prediction):
         data = Data(truth, prediction, pairs, options, quick=True)
         data.read["key"], data.read["keys"] = [], 1
-        found += run_checks(module.CHECKS, data)
+        findings += run_checks(module.CHECKS, data)
     command = _command(task, truth.source, prediction.source)
-    return tuple(f"{finding.what.rstrip('.')} ({finding.code}). {command}" for finding in found)
+    return tuple(f"{finding.what.rstrip('.')} ({finding.code}). {command}" for finding in findings)
 
 
 def _command(task: Task, truth: str, prediction: str) -> str:

@@ -33,8 +33,8 @@ RATES = (1000.0, 24.0, 25.0, 30.0, 50.0, 60.0)
 def _frames(data: Data) -> tuple[Array, Array, Array, Array, Array, Array] | None:
     """Sequence, t and weight of both sides, of valid frames of some sequences."""
     if "frames" in data.read:
-        found: tuple[Array, Array, Array, Array, Array, Array] | None = data.read["frames"]
-        return found
+        frames: tuple[Array, Array, Array, Array, Array, Array] | None = data.read["frames"]
+        return frames
     data.read["frames"] = None
     truth, given = data.truth, data.prediction
     if given is None or len(given) < FEW or len(truth) < FEW or data.quick:

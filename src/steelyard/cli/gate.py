@@ -36,16 +36,16 @@ def gate(
     """
     from steelyard.gating import gate as gating
 
-    found = gating.gate(result, rules, baseline=baseline, other_truth=other_truth)
-    end_with(found.exit_code)
+    outcome = gating.gate(result, rules, baseline=baseline, other_truth=other_truth)
+    end_with(outcome.exit_code)
     if junit:
-        found.to_junit(junit)
+        outcome.to_junit(junit)
         say(f"wrote {junit}", err=True)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        _append(summary, found.to_markdown())
-    say(found.to_json() if as_json else found.to_text(terminal_width()), nl=not as_json)
-    return found.exit_code
+        _append(summary, outcome.to_markdown())
+    say(outcome.to_json() if as_json else outcome.to_text(terminal_width()), nl=not as_json)
+    return outcome.exit_code
 
 
 def _append(path: str, text: str) -> None:

@@ -47,17 +47,17 @@ def load_volume(value: str | bytes) -> Volume:
     path = value.partition(INSIDE)[0]
     if not path.lower().endswith((".nii", ".nii.gz")):
         return Volume(load_map(value))
-    found = nifti_volume(_bytes_of(path), path)
-    if found.grid.dtype.kind == "f":
-        wrong = np.flatnonzero(~(found.grid == np.floor(found.grid)).ravel())
+    volume = nifti_volume(_bytes_of(path), path)
+    if volume.grid.dtype.kind == "f":
+        wrong = np.flatnonzero(~(volume.grid == np.floor(volume.grid)).ravel())
         if len(wrong):
-            place = ", ".join(str(int(i)) for i in np.unravel_index(wrong[0], found.grid.shape))
+            place = ", ".join(str(int(i)) for i in np.unravel_index(wrong[0], volume.grid.shape))
             raise InputError(
-                f"{len(wrong):,} voxels are not whole ({found.grid.ravel()[wrong[0]]:g} at {place})",
+                f"{len(wrong):,} voxels are not whole ({volume.grid.ravel()[wrong[0]]:g} at {place})",
                 where=path,
                 remedy="Resample labels by nearest neighbour.",
             )
-    return Volume(as_grid(found.grid, path), found.spacing, found.affine)
+    return Volume(as_grid(volume.grid, path), volume.spacing, volume.affine)
 
 
 def map_bytes(value: str | bytes) -> bytes:
@@ -78,13 +78,13 @@ def _bytes_of(path: str) -> bytes:
 def numpy_file(path: str, inside: str) -> Array:
     """An array of NumPy's own files; `inside` is its name, or its place along the first axis."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            return found[int(inside)] if inside else found
-        with found:
-            if inside not in found.files:
-                raise InputError(f"holds no array '{inside}'", where=path, remedy=nearest(inside, found.files))
-            return np.asarray(found[inside])
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded[int(inside)] if inside else loaded
+        with loaded:
+            if inside not in loaded.files:
+                raise InputError(f"holds no array '{inside}'", where=path, remedy=nearest(inside, loaded.files))
+            return np.asarray(loaded[inside])
     except InputError:
         raise
     except (OSError, ValueError, EOFError, KeyError, IndexError, zipfile.BadZipFile) as error:

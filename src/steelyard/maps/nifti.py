@@ -47,10 +47,10 @@ def nifti_volume(data: bytes, source: str) -> Volume:
 
 def _unpacked(data: bytes, source: str) -> bytes:
     size = struct.unpack("<I", data[-4:])[0]  # of the last member, which is the only one in all but odd files
-    found = inflate(data, size, gzip=True) if size <= MOST_BYTES else None
-    if found is None:
+    inflated = inflate(data, size, gzip=True) if size <= MOST_BYTES else None
+    if inflated is None:
         raise InputError("cannot be unpacked", where=source, remedy=_DAMAGED)
-    return found
+    return inflated
 
 
 def _volume(data: bytes, order: str, second: bool, source: str) -> Volume:
@@ -112,7 +112,7 @@ def _affine(codes: Any, quatern: Any, rows: Any, pixdim: Any) -> Array | None:
         ]
     )
     sign = -1.0 if pixdim[0] < 0 else 1.0
-    found = np.eye(4)
-    found[:3, :3] = turn * np.array([pixdim[1], pixdim[2], sign * pixdim[3]])
-    found[:3, 3] = origin
-    return found
+    affine = np.eye(4)
+    affine[:3, :3] = turn * np.array([pixdim[1], pixdim[2], sign * pixdim[3]])
+    affine[:3, 3] = origin
+    return affine

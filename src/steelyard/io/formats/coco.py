@@ -125,8 +125,8 @@ def _picture(image: dict[str, Any], where: str) -> Picture:
 
 def _places(column: Any, ids: list[Id], records: Any, what: str) -> Any:
     place = {value: i for i, value in enumerate(ids)}
-    found = np.array([place.get(value, -1) for value in column.tolist()], dtype=np.int64)
-    unknown = np.flatnonzero(found < 0)
+    places = np.array([place.get(value, -1) for value in column.tolist()], dtype=np.int64)
+    unknown = np.flatnonzero(places < 0)
     if len(unknown):
         row = int(unknown[0])
         name = {"image": "image", "label": "category"}[what]
@@ -135,7 +135,7 @@ def _places(column: Any, ids: list[Id], records: Any, what: str) -> Any:
             where=records.where(row, what),
             remedy=f"List it under '{'images' if what == 'image' else 'categories'}', or leave the rows out.",
         )
-    return found
+    return places
 
 
 def render(dataset: Dataset) -> str:

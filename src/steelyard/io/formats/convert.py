@@ -54,14 +54,14 @@ def read_dataset(
     known = find_format(detect(file, source) if how.format == "auto" else how.format)
     if known.folder and not file.exists():
         raise InputError("there is no such folder", where=source, remedy="Check the path.")
-    found = known.read(file, source, side, how, like)
-    if not found.pictures and side != "prediction":
+    dataset = known.read(file, source, side, how, like)
+    if not dataset.pictures and side != "prediction":
         raise InputError("there is no image", where=source, remedy="It needs at least one.")
     if how.images and known.name != "yolo":
-        _measure(found, Path(how.images))
+        _measure(dataset, Path(how.images))
     if how.names and known.name != "yolo":
-        found = _in_order(found, how.names)
-    return found
+        dataset = _in_order(dataset, how.names)
+    return dataset
 
 
 def _measure(dataset: Dataset, folder: Path) -> None:
@@ -83,8 +83,8 @@ def _in_order(dataset: Dataset, names: str) -> Dataset:
     for c in dataset.categories:
         if c.shown not in listed and not (c.name == "" and str(c.id).isdigit() and int(c.id) < len(listed)):
             raise InputError(f"class '{c.shown}' is not in the list of names", where=names, remedy="Add it there.")
-    found = fit(replace(dataset, numbered=False), like)
-    return replace(found, pictures=dataset.pictures, picture=dataset.picture)
+    fitted = fit(replace(dataset, numbered=False), like)
+    return replace(fitted, pictures=dataset.pictures, picture=dataset.picture)
 
 
 def target_format(target: Path) -> str:
@@ -123,8 +123,8 @@ def convert(
     read_as, notes = dataset.format, tuple(dataset.notes)
     if model is not None:
         dataset = fit(dataset, model)
-    found = tuple(losses(dataset, form.name, manner) if form.losses is None else form.losses(dataset, manner))
-    lost = [loss for loss in found if loss.kind == "lost"]
+    changes = tuple(losses(dataset, form.name, manner) if form.losses is None else form.losses(dataset, manner))
+    lost = [loss for loss in changes if loss.kind == "lost"]
     if strict and lost:
         raise InputError(
             f"{len(lost)} kinds of things would be lost; {lost[0].text()}", where=os.fspath(target),
@@ -133,7 +133,7 @@ def convert(
     _write(form.render(dataset, manner), goal, dataset.source)
     return Conversion(
         os.fspath(source), read_as, os.fspath(target), form.name, len(dataset.pictures), len(dataset),
-        len(dataset.categories), dataset.score is not None, found, notes,
+        len(dataset.categories), dataset.score is not None, changes, notes,
     )  # fmt: skip
 
 

@@ -47,20 +47,20 @@ def detect(path: Path, source: str) -> str:
 
 
 def _folder(path: Path, source: str) -> str:
-    found = []
+    formats = []
     xml = list(islice(voc.files_of(path), 1))
     if xml:
         root = root_name(xml[0])
         if ROOTS.get(root) == "cvat":
             raise InputError("the folder holds a CVAT file", where=source, remedy=f"Give the file itself: {xml[0]}.")
-        found.append("voc")
+        formats.append("voc")
     if _any(yolo.files_of(path)) or (path / "labels").is_dir() or (path / yolo.SIZES).is_file():
-        found.append("yolo")
-    if len(found) == 1:
-        return found[0]
-    if not found and (other := brought_for(path)):
+        formats.append("yolo")
+    if len(formats) == 1:
+        return formats[0]
+    if not formats and (other := brought_for(path)):
         return other
-    if found:
+    if formats:
         raise _unknown(source, "the folder holds both XML and text files")
     raise _unknown(source, "the folder holds neither XML files (VOC) nor label files (YOLO)")
 

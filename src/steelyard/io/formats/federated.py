@@ -71,7 +71,7 @@ def by_rules_of_lvis(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, B
 def _pairs(truth: Dataset, key: str, width: int) -> Array:
     """Image and class as one number, for every class that the images list under a key."""
     place = {c.id: i for i, c in enumerate(truth.categories)}
-    found = []
+    cells = []
     for i, picture in enumerate(truth.pictures):
         listed = picture.extra.get(key)
         if not isinstance(listed, list) or not all(v in place for v in listed):
@@ -80,8 +80,8 @@ def _pairs(truth: Dataset, key: str, width: int) -> Array:
                 where=f"{truth.source}, image {picture.id}",
                 remedy="LVIS has it for every image.",
             )
-        found += [i * width + place[v] for v in listed]
-    return np.array(found, dtype=np.int64)
+        cells += [i * width + place[v] for v in listed]
+    return np.array(cells, dtype=np.int64)
 
 
 def _rank(picture: Array, score: Array) -> Array:

@@ -36,7 +36,7 @@ def _pictures(dataset: Dataset, like: Dataset) -> tuple[list[Picture], Array]:
     ends = _unique((PurePosixPath(p.stem).name, i) for i, p in enumerate(like.pictures)) if by_file else {}
     numbers = _unique((str(int(name)), i) for name, i in ends.items() if name.isascii() and name.isdigit())
     pictures = list(like.pictures)
-    found = []
+    places = []
     for p in dataset.pictures:
         name = p.stem if by_file else str(p.id)
         place = known.get(name)
@@ -47,19 +47,19 @@ def _pictures(dataset: Dataset, like: Dataset) -> tuple[list[Picture], Array]:
         if place is None:
             place = len(pictures)
             pictures.append(p)
-        found.append(place)
-    return pictures, np.array(found, dtype=np.int64)
+        places.append(place)
+    return pictures, np.array(places, dtype=np.int64)
 
 
 def _unique(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Names that stand for one thing only."""
-    found: dict[str, int] = {}
+    by_name: dict[str, int] = {}
     twice: set[str] = set()
     for name, i in pairs:
-        if name in found:
+        if name in by_name:
             twice.add(name)
-        found[name] = i
-    return {name: i for name, i in found.items() if name not in twice}
+        by_name[name] = i
+    return {name: i for name, i in by_name.items() if name not in twice}
 
 
 def _categories(dataset: Dataset, like: Dataset) -> tuple[list[Category], Array]:
@@ -72,7 +72,7 @@ def _categories(dataset: Dataset, like: Dataset) -> tuple[list[Category], Array]
     names = _unique((c.name, i) for i, c in enumerate(like.categories) if c.name)
     ids = {str(c.id): i for i, c in enumerate(like.categories)}
     categories = list(like.categories)
-    found = []
+    places = []
     for c in dataset.categories:
         if c.name and names:
             place = names.get(c.name)
@@ -84,8 +84,8 @@ def _categories(dataset: Dataset, like: Dataset) -> tuple[list[Category], Array]
             place = len(categories)
             taken = str(c.id) in ids
             categories.append(Category(c.shown, c.name, c.extra) if taken else c)
-        found.append(place)
-    return categories, np.array(found, dtype=np.int64)
+        places.append(place)
+    return categories, np.array(places, dtype=np.int64)
 
 
 def from_records(records: Records, format: str = "csv") -> Dataset:

@@ -29,8 +29,8 @@ def find_format(name: str) -> Format:
     """The format of that name, or an error that knows the nearest."""
     if name in PLACES:
         module, _, constant = PLACES[name].partition(":")
-        found: Format = getattr(import_module(module), constant)
-        return found
+        form: Format = getattr(import_module(module), constant)
+        return form
     if name in registry.brought(registry.FORMATS):
         return registry.load(registry.FORMATS, name, Format, "format")
     raise InputError(f"there is no format '{name}'", remedy=nearest(name, names()))
@@ -40,7 +40,7 @@ def brought_for(path: Path) -> str:
     """The format of another package that takes a path, or nothing."""
     others = [name for name in registry.brought(registry.FORMATS) if name not in PLACES]
     formats = [find_format(name) for name in others]
-    return next((found.name for found in formats if found.detects is not None and found.detects(path)), "")
+    return next((form.name for form in formats if form.detects is not None and form.detects(path)), "")
 
 
 def ending_of(ending: str) -> str:

@@ -34,11 +34,15 @@ _IMAGE_KEYS: dict[str, set[str] | None] = {
 def losses(dataset: Dataset, target: str, manner: Manner) -> list[Loss]:
     """All that differs between the data set and what a reader of the target will find."""
     results = dataset.score is not None and target in ("coco", "lvis")
-    found = [*_images(dataset, target, results), *_classes(dataset, target, results), *_boxes(dataset, target, manner)]
+    changes = [
+        *_images(dataset, target, results),
+        *_classes(dataset, target, results),
+        *_boxes(dataset, target, manner),
+    ]
     if dataset.header and (target not in ("coco", "lvis") or results):
         keys = ", ".join(dataset.header)
-        found.append(Loss("lost", f"the file's head ({keys})", len(dataset.header), f"{target} has no place for it"))
-    return found
+        changes.append(Loss("lost", f"the file's head ({keys})", len(dataset.header), f"{target} has no place for it"))
+    return changes
 
 
 def _images(dataset: Dataset, target: str, results: bool) -> Iterator[Loss]:

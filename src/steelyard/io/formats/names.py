@@ -28,10 +28,10 @@ def read_names(path: Path) -> tuple[list[str], bool]:
 def _from_yaml(lines: list[str], source: str) -> tuple[list[str], bool]:
     points = any(line.startswith("kpt_shape") for line in lines)
     for number, line in enumerate(lines):
-        found = _KEY.match(line)
-        if not found or found[1] != "names":
+        match = _KEY.match(line)
+        if not match or match[1] != "names":
             continue
-        rest = _bare(found[2])
+        rest = _bare(match[2])
         if rest:
             at = number
             while rest[0] in "[{" and rest[-1] not in "]}" and at + 1 < len(lines):  # goes on over several lines

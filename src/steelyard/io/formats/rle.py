@@ -20,7 +20,7 @@ def counts_of(shape: dict[str, Any]) -> list[int]:
     if isinstance(counts, list):
         return [int(v) for v in counts]
     text = counts.encode() if isinstance(counts, str) else bytes(counts or b"")
-    found: list[int] = []
+    runs: list[int] = []
     value = shift = 0
     for byte in text:
         bits = byte - 48
@@ -30,9 +30,9 @@ def counts_of(shape: dict[str, Any]) -> list[int]:
             continue
         if bits & 0x10:
             value -= 1 << shift
-        found.append(value + (found[-2] if len(found) > 2 else 0))
+        runs.append(value + (runs[-2] if len(runs) > 2 else 0))
         value = shift = 0
-    return found
+    return runs
 
 
 def bounds(counts: list[int], height: int) -> tuple[int, int, int, int] | None:
@@ -81,5 +81,5 @@ def _runs(flat: Array) -> list[int]:
     """Lengths of equal values, from zeros on."""
     edges = np.flatnonzero(np.diff(flat)) + 1
     lengths = np.diff(np.concatenate([[0], edges, [len(flat)]]))
-    found: list[int] = lengths.tolist()
-    return [0, *found] if len(flat) and flat[0] else found
+    runs: list[int] = lengths.tolist()
+    return [0, *runs] if len(flat) and flat[0] else runs

@@ -97,20 +97,20 @@ def _numbers_if_all(ids: list[Any]) -> list[Id]:
 
 
 def _pictures(table: Table, images: list[Id]) -> list[Picture]:
-    found: dict[Id, Picture] = {}
+    pictures: dict[Id, Picture] = {}
     columns = {name: table.columns[name].tolist() for name in ("file", "width", "height") if name in table.columns}
     for row, id_ in enumerate(images):
         file = _text(columns["file"][row]) if "file" in columns else ""
         size = [_size(columns, name, row, table) for name in ("width", "height")]
-        picture = found.get(id_)
+        picture = pictures.get(id_)
         if picture is None:
-            found[id_] = Picture(id_, file, size[0], size[1])
+            pictures[id_] = Picture(id_, file, size[0], size[1])
         elif (picture.file, picture.width, picture.height) != (file, *size):
             raise InputError(
                 f"image '{id_}' has another file or size than in a row before", where=table.place(row),
                 remedy="file, width and height must be the same in all rows of an image.",
             )  # fmt: skip
-    return list(found.values())
+    return list(pictures.values())
 
 
 def _size(columns: dict[str, list[Any]], name: str, row: int, table: Table) -> int | None:
@@ -127,15 +127,15 @@ def _size(columns: dict[str, list[Any]], name: str, row: int, table: Table) -> i
 
 def _categories(table: Table, rows: Array, labels: list[Id]) -> list[Category]:
     names = table.columns["name"].tolist() if "name" in table.columns else None
-    found: dict[Id, Category] = {}
+    categories: dict[Id, Category] = {}
     for row, label in zip(rows.tolist(), labels, strict=True):
         name = _text(names[row]) if names is not None else ""
-        if found.setdefault(label, Category(label, name)).name != name:
+        if categories.setdefault(label, Category(label, name)).name != name:
             raise InputError(
-                f"class '{label}' is called '{found[label].name}' and '{name}'", where=table.place(row),
+                f"class '{label}' is called '{categories[label].name}' and '{name}'", where=table.place(row),
                 remedy="Name each class alike.",
             )  # fmt: skip
-    return sorted(found.values(), key=lambda c: (0, c.id, "") if isinstance(c.id, int) else (1, 0, c.id))
+    return sorted(categories.values(), key=lambda c: (0, c.id, "") if isinstance(c.id, int) else (1, 0, c.id))
 
 
 def _column(table: Table, rows: Array, name: str, *, empty: bool = False) -> Array:
@@ -172,7 +172,7 @@ def _flags(table: Table, rows: Array, name: str) -> Array | None:
 
 def _extra(table: Table, rows: Array, others: list[str]) -> list[dict[str, Any]]:
     columns = {name: table.columns[name].tolist() for name in others}
-    found = []
+    extras = []
     for row in rows.tolist():
         extra: dict[str, Any] = {}
         for name, values in columns.items():
@@ -181,8 +181,8 @@ def _extra(table: Table, rows: Array, others: list[str]) -> list[dict[str, Any]]
                 value = _parsed(value.strip(), name)
             if _text(value):
                 extra[name] = value
-        found.append(extra)
-    return found
+        extras.append(extra)
+    return extras
 
 
 def _parsed(text: str, name: str) -> Any:

@@ -125,10 +125,10 @@ def read_sizes(file: Path) -> dict[str, Size]:
 def image_folder(folder: Path, images: str | None) -> Path:
     """Where the pictures are: as given, or `images` in place of the last `labels`, or beside the labels."""
     if images:
-        found = Path(images)
-        if not found.is_dir():
+        given = Path(images)
+        if not given.is_dir():
             raise InputError("there is no such folder", where=images, remedy="Give the folder of the pictures.")
-        return found
+        return given
     parts = list(folder.parts)
     for i in range(len(parts) - 1, -1, -1):
         if parts[i] == "labels":
@@ -139,17 +139,17 @@ def image_folder(folder: Path, images: str | None) -> Path:
 
 def _pictures(folder: Path, images: str | None) -> dict[str, Path]:
     base = image_folder(folder, images)
-    found: dict[str, Path] = {}
+    by_stem: dict[str, Path] = {}
     for directory, _, names in os.walk(base):
         for name in names:
             if name.lower().endswith(ENDINGS):
                 file = Path(directory, name)
                 stem = file.relative_to(base).with_suffix("").as_posix()
-                if stem in found:
-                    other = found[stem].name
+                if stem in by_stem:
+                    other = by_stem[stem].name
                     raise InputError(f"'{other}' and '{name}' differ only in their endings", where=str(base))
-                found[stem] = file
-    return found
+                by_stem[stem] = file
+    return by_stem
 
 
 def _file_name(picture: Path | None, folder: Path, images: str | None, name: str) -> str:
