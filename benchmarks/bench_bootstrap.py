@@ -16,8 +16,7 @@ table(
     "steelyard",
     {
         "steelyard": measure(
-            "draws_of = BootstrapDraws(unit_keys(np.arange(units)), np.ones(units), 0, draws)\n"
-            "draws_of @ columns",
+            "draws_of = BootstrapDraws(unit_keys(np.arange(units)), np.ones(units), 0, draws)\ndraws_of @ columns",
             DATA + "from steelyard.core.draws import BootstrapDraws, unit_keys",
         ),
         "numpy: multinomial in blocks, matrix product": measure(

@@ -611,7 +611,8 @@ def test_results_of_every_task_are_read_back(task: str, tmp_path: Path) -> None:
         name: str(folder / value) if (folder / value).exists() else value for name, value in sample.options.items()
     }
     sides = folder / sample.truth, folder / sample.a
-    report = sy.evaluate(task, *sides, by=[sample.by], options=options, draws=100, save_draws=True)
+    by = [sample.by] if sample.by else []
+    report = sy.evaluate(task, *sides, by=by, options=options, draws=100, save_draws=True)
     report.to_json(tmp_path / "r.json")
     again = read_result(tmp_path / "r.json")
     assert isinstance(again, sy.Report)

@@ -125,7 +125,8 @@ def test_hugging_face_eval_results(report: sy.Report) -> None:
     assert (entries[0].dataset_id, entries[0].task_id, entries[1].task_id) == (HOSTILE, "weights_mae", HOSTILE)
     assert (entries[0].dataset_revision, entries[0].date) == ("abc", "2026-11-15")
     assert entries[0].source_url == "https://example.org/run"
-    assert entries[0].notes == f"mae, 95 % interval [20.54, 28.83], 60 units; {HOSTILE}"
+    low, high = report["mae"].interval or (0, 0)
+    assert entries[0].notes == f"mae, 95 % interval [{low:.2f}, {high:.2f}], 60 units; {HOSTILE}"
     assert hub.eval_result_entries_to_yaml(entries) == yaml.safe_load(text)
 
 

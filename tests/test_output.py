@@ -15,8 +15,8 @@ from steelyard.io.write import write_bytes, write_text
 
 COMMAND = f'"{sys.executable}" -m steelyard'
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and modes of POSIX")
-TRUTH = "dish,item,weight\nA,1,100\nA,2,50\nB,1,200\nB,2,10\n"
-PRED = "dish,item,weight\nA,1,110\nA,2,40\nB,1,150\nB,2,30\n"
+TRUTH = "dish,item,weight\n" + "".join(f"{dish},1,100\n" for dish in range(12))
+PRED = "dish,item,weight\n" + "".join(f"{dish},1,{108 + dish % 3}\n" for dish in range(12))  # off by 8, 9 or 10
 BAD_BOXES = '[{"image_id": 9, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5}]'
 BOXES = (
     '{"images": [{"id": 1, "width": 9, "height": 9}], "categories": [{"id": 1, "name": "a"}], "annotations": '

@@ -342,3 +342,16 @@ def test_packed_maps_come_back_and_damage_is_refused() -> None:
             for end in range(0, len(packed) - 1, 5):
                 with pytest.raises(ValueError, match="packed map"):
                     _native.map_unpack(packed[:end])
+
+
+def test_check_says_where_most_of_the_truth_is_ignored() -> None:
+    """Five of eight pixels are void: IoU charges nothing that is predicted there."""
+    truth = np.array([[255, 255, 255, 255], [255, 0, 1, 1]], np.uint8)
+    data = [{"image": ["a"], "map": [one]} for one in (truth, np.ones_like(truth))]
+    half = [
+        {"image": ["a"], "map": [one]}
+        for one in (np.where(truth == 255, [[255] * 4, [0] * 4], truth), data[1]["map"][0])
+    ]
+    found = sy.check("segmentation", *data, options={"ignore": "255"})["mostly-ignored"]
+    assert (found.severity, found.count, found.total) == ("warning", 5, 8)
+    assert "mostly-ignored" not in sy.check("segmentation", *half, options={"ignore": "255"})

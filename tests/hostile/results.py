@@ -21,6 +21,15 @@ def reports() -> tuple[dict[str, Any], dict[str, Any]]:
     )
 
 
+@cache
+def pilot() -> str:
+    """A comparison of two models that differ."""
+    t = {"dish": list("ABCDEF"), "weight": [100.0, 50, 200, 80, 90, 120]}
+    p, q = ({"dish": t["dish"], "weight": [w + e for w, e in zip(t["weight"], errors, strict=True)]}  # type: ignore[operator]
+            for errors in ((9, 7, 12, 8, 14, 10), (3, 5, 2, 6, 1, 4)))  # fmt: skip
+    return json.dumps(sy.compare("weights", t, p, q, ["mae"], draws=100).to_dict())
+
+
 def spoilt(path: str, value: Any, which: int = 0) -> str:
     """A result of which one value, named by its path, is another."""
     data = json.loads(json.dumps(reports()[which]))
@@ -105,6 +114,18 @@ ROWS: list[Row] = [
         after=lambda folder: _escaped((folder / "out.html").read_text(encoding="utf-8"))),
     row("report: escape sequences everywhere", "report r.json", "mae", code=0, task="weights", files={"r.json": spoilt("body.scores.mae.label", "\x1b]0;owned\x07\x1b[2Jmae").replace('"weights"', '"weights\\u001b[31m"')}),
     row("report: text that turns the writing", "report r.json", "mae", code=0, task="weights", files={"r.json": spoilt("body.notes", ["\u202egnp.exe mae"])}),
+    row("plan: not there", "plan nowhere.json", "nowhere.json", "no such file"),
+    row("plan: cut off", "plan c.json", "c.json", "not valid JSON", files={"c.json": pilot()[:50]}),
+    row("plan: a result without its baseline", "plan r.json", "r.json", "--baseline", files={"r.json": GOOD}),
+    row("plan: a target without a size", "plan c.json --target mae", "mae", files={"c.json": pilot()}),
+    row("plan: a target that is no number", "plan c.json --target mae=much", "much", files={"c.json": pilot()}),
+    row("plan: a target of a metric that is not there", "plan c.json --target rmse=1", "rmse", files={"c.json": pilot()}),
+    row("plan: a target of nan", "plan c.json --target mae=nan", "nan", files={"c.json": pilot()}),
+    row("plan: a negative target", "plan c.json --target mae=-1", "-1", files={"c.json": pilot()}),
+    row("plan: a power of 7", "plan c.json --power 7", "7", files={"c.json": pilot()}),
+    row("plan: a power of nan", "plan c.json --power nan", "nan", files={"c.json": pilot()}),
+    row("plan: one unit", "plan c.json --units 1", "1", files={"c.json": pilot()}),
+    row("plan: an error of 10^400", "plan c.json", "c.json", files={"c.json": spoilt("body.differences.mae.se", HUGE, 1)}),
     row("gate: rule that is cut off", ["gate", "r.json", "--fail-if", "mae >"], "mae >", files={"r.json": GOOD}),
     row("gate: rule without a number", ["gate", "r.json", "--fail-if", "mae > much"], "much", files={"r.json": GOOD}),
     row("gate: rule of 10,000 characters", ["gate", "r.json", "--fail-if", "mae > " + "9" * 10_000], "rule", files={"r.json": GOOD}),

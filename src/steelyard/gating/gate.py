@@ -62,6 +62,8 @@ def gate(
 
 
 def _read(data: Result, side: str) -> tuple[Report | Comparison, str]:
+    if not isinstance(data, Results | Mapping | str | PathLike):
+        raise InputError(f"{data!r} is no result", where=side, remedy="Give a path, or what `to_dict` gave.")
     name = side if isinstance(data, Results | Mapping) else fspath(data)
     given = data if isinstance(data, Results) else read_result(data, side)
     if isinstance(given, Lineup) and len(given) == 1:

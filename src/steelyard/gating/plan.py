@@ -84,7 +84,9 @@ def plan(
     ]
     if not pilots:
         raise InputError(
-            "no difference of the pilot has a standard error", remedy="Take a pilot whose two models differ somewhere."
+            "no difference of the pilot has a standard error",
+            where=_named(pilot),
+            remedy="Take a pilot whose two models differ somewhere.",
         )
     wanted = dict(targets or {})
     for spec, size in wanted.items():
@@ -102,6 +104,10 @@ def plan(
     return StudyPlan(comparison.unit, max(one.units for one in pilots), power, confidence, tuple(found))
 
 
+def _named(source: Source) -> str:
+    return str(source) if isinstance(source, str | PathLike) else ""
+
+
 def _comparison(pilot: Source, baseline: Source | None) -> Comparison:
     first = pilot if isinstance(pilot, Comparison | Report) else read_result(pilot)
     if isinstance(first, Comparison):
@@ -109,13 +115,16 @@ def _comparison(pilot: Source, baseline: Source | None) -> Comparison:
             raise InputError("a comparison holds its own baseline, A", remedy="Leave the baseline out.")
         return first
     if not isinstance(first, Report):
-        raise InputError("the pilot is neither a comparison nor a result", remedy="Write one with: steelyard compare.")
+        raise InputError(
+            "is neither a comparison nor a result", where=_named(pilot), remedy="Write one with: steelyard compare."
+        )
     if baseline is None:
         raise InputError(
             "one result alone says nothing of a difference",
+            where=_named(pilot),
             remedy="Give the JSON of 'compare', or name a second result with --baseline.",
         )
     second = baseline if isinstance(baseline, Report) else read_result(baseline)  # type: ignore[arg-type]
     if not isinstance(second, Report):
-        raise InputError("the baseline is no result of 'evaluate'", remedy="Give a result.")
+        raise InputError("is no result of 'evaluate'", where=_named(baseline), remedy="Give a result.")
     return compare_results(second, first)
