@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.weights import Floats
-from steelyard.engine.distributions import t_quantile
+from steelyard.engine.distributions import normal, t_quantile
 from steelyard.engine.intervals import Interval
 from steelyard.results.score import Score
 
@@ -57,16 +57,13 @@ def least_df(*scores: Score) -> float:
 
 def by_intervals(difference: float, errors: tuple[float, float], confidence: float) -> DifferenceEstimate:
     """From two standard errors, as if the two results had been drawn apart and their difference were normal."""
-    from statistics import NormalDist
-
     error = math.hypot(*errors)
     if math.isnan(difference) or math.isnan(error):
         return DifferenceEstimate(difference, None, math.nan)
-    normal = NormalDist()
-    reach = normal.inv_cdf((1 + confidence) / 2) * error
+    reach = normal().inv_cdf((1 + confidence) / 2) * error
     if error == 0:
         return DifferenceEstimate(difference, (difference, difference), float(difference == 0))
-    p = 2 * normal.cdf(-abs(difference) / error)
+    p = 2 * normal().cdf(-abs(difference) / error)
     return DifferenceEstimate(difference, (difference - reach, difference + reach), p, error)
 
 
@@ -77,6 +74,4 @@ def standard_error(score: Score, confidence: float | None) -> float:
         return score.se
     if interval is None or confidence is None:
         return math.nan
-    from statistics import NormalDist
-
-    return (interval[1] - interval[0]) / (2 * NormalDist().inv_cdf((1 + confidence) / 2))
+    return (interval[1] - interval[0]) / (2 * normal().inv_cdf((1 + confidence) / 2))

@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from statistics import NormalDist
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.core.weights import Floats
 
+if TYPE_CHECKING:
+    from statistics import NormalDist
+
 _TINY = 1e-300
 _MOST_TERMS = 10_000
 _MOST_STEPS = 60
-NORMAL = NormalDist()
+
+
+@cache
+def normal() -> NormalDist:
+    """The normal distribution. Its module is slow to import, so it waits until it is needed."""
+    from statistics import NormalDist
+
+    return NormalDist()
 
 
 def log_gamma(x: ArrayLike) -> Floats:
@@ -79,7 +90,7 @@ def beta_quantile(p: float, a: ArrayLike, b: ArrayLike) -> Floats:
     a, b = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
     norm = log_gamma(a) + log_gamma(b) - log_gamma(a + b)
     mean, spread = a / (a + b), np.sqrt(a * b / (a + b + 1)) / (a + b)
-    start = np.log(mean / (1 - mean)) + NORMAL.inv_cdf(p) * np.minimum(spread / (mean * (1 - mean)), 3.0)
+    start = np.log(mean / (1 - mean)) + normal().inv_cdf(p) * np.minimum(spread / (mean * (1 - mean)), 3.0)
 
     def miss(y: Floats) -> Floats:
         return beta_cdf(1 / (1 + np.exp(-y)), a, b) - p
@@ -112,7 +123,7 @@ def _solve(
 def t_quantile(p: float, df: float) -> float:
     """Where Student's t has a share p below it. `df` may be any number above 0, or infinite."""
     if math.isinf(df) or df > 1e7:
-        return NORMAL.inv_cdf(p)
+        return normal().inv_cdf(p)
     if p == 0.5:
         return 0.0
     tail = min(p, 1 - p)
@@ -125,7 +136,7 @@ def t_quantile(p: float, df: float) -> float:
 def t_tail(t: float, df: float) -> float:
     """The two-sided tail of Student's t."""
     if math.isinf(df) or df > 1e7:
-        return 2 * NORMAL.cdf(-abs(t))
+        return 2 * normal().cdf(-abs(t))
     return float(beta_cdf(df / (df + t * t), df / 2, 0.5))
 
 
@@ -164,7 +175,7 @@ def chi2_quantile(p: float, df: float) -> float:
     """Where chi-squared has a share p below it."""
     a = df / 2
     spread = 1 / (9 * a)
-    start = max(a * (1 - spread + NORMAL.inv_cdf(p) * math.sqrt(spread)) ** 3, 1e-8)
+    start = max(a * (1 - spread + normal().inv_cdf(p) * math.sqrt(spread)) ** 3, 1e-8)
     high = start
     while gamma_cdf(high, a) < p:
         high *= 2

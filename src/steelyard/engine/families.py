@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from steelyard.core.frozen import frozen
 from steelyard.core.request import Adjust
 from steelyard.core.weights import Floats
-from steelyard.engine.distributions import NORMAL
+from steelyard.engine.distributions import normal
 from steelyard.results.score import Difference
 
 NO_DIFFERENCE = "no difference shown"
@@ -82,7 +82,7 @@ def _share(size: float, worlds: Worlds) -> float:
 
 def tail_bound(z: float) -> float:
     """At most so likely is a sum of random signs to be as far out as z standard deviations, on either side."""
-    return min(1.0, TAIL_FACTOR * 2 * NORMAL.cdf(-z))
+    return min(1.0, TAIL_FACTOR * 2 * normal().cdf(-z))
 
 
 def smallest_p(worlds: Worlds) -> float:

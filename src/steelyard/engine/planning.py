@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from steelyard.core.frozen import frozen
-from steelyard.engine.distributions import NORMAL, chi2_quantile, t_quantile
+from steelyard.engine.distributions import chi2_quantile, normal, t_quantile
 
 POWER = 0.8
 CAUTION = 0.2
@@ -38,7 +38,7 @@ class Planned:
 
 def reach(df: float, confidence: float, power: float) -> float:
     """Standard errors between no difference and one that is shown so often."""
-    return t_quantile((1 + confidence) / 2, df) + NORMAL.inv_cdf(power)
+    return t_quantile((1 + confidence) / 2, df) + normal().inv_cdf(power)
 
 
 def showable(se: float, df: float, confidence: float, power: float = POWER) -> float:
