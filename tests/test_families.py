@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -99,17 +100,17 @@ def test_too_few_units_are_said() -> None:
 
 
 def test_a_family_of_nothing_keeps_its_level() -> None:
-    """150 pairs of equal models, 6 metrics: in about 5 % any is shown; the exact binomial 99.9 % range."""
+    """Pairs of equal models, 6 metrics: in about 5 % any is shown; the exact binomial 99.9 % range."""
     rng = np.random.default_rng(4)
-    false = 0
-    for k in range(150):
+    false, pairs = 0, int(os.environ.get("STEELYARD_SETS", "40"))
+    for k in range(pairs):
         truth = np.full(40, 300.0)
         data, a = dishes(truth, truth + rng.normal(0, 20, 40))
         b = {**a, "weight": truth + rng.normal(0, 20, 40)}
         metrics = ["mae", "rmse", "within@10", "within@5", "mape", "wmae_total"]
         found = sy.compare("weights", data, a, b, metrics, draws=199, seed=k)
         false += any(d.verdict in ("better", "worse") for d in found.differences.values())
-    assert false <= scipy_stats.binom.ppf(0.9995, 150, 0.05)
+    assert false <= scipy_stats.binom.ppf(0.9995, pairs, 0.05)
 
 
 def test_flagged_is_no_verdict() -> None:
