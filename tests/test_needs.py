@@ -42,7 +42,7 @@ class _Nothing(Sum):
     """Measures nothing."""
 
     def measure(self, pairs: Any, work: Work) -> SumBlock:
-        raise NotImplementedError
+        raise TypeError("nothing is measured")
 
 
 def test_a_renamed_field_keeps_its_name_in_states() -> None:

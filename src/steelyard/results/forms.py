@@ -9,6 +9,7 @@ import dataclasses
 import json
 import math
 import types
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -59,20 +60,20 @@ class At:
         return InputError(what, where=self.source, remedy=HOW)
 
 
-class Form:
+class Form(ABC):
     """How a type stands in JSON."""
 
     def encode(self, value: Any) -> Any:
         """The value as plain JSON."""
         return value
 
+    @abstractmethod
     def decode(self, value: Any, at: At) -> Any:
         """The value of plain JSON, checked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def schema(self, names: dict[str, Any]) -> dict[str, Any]:
         """Its JSON schema; dataclasses go into `names`."""
-        raise NotImplementedError
 
 
 class _Text(Form):
@@ -346,7 +347,7 @@ def form_of(hint: Any) -> Form:
     origin, inside = get_origin(hint), get_args(hint)
     if hint in OWN or origin in OWN:
         return _Own(*OWN[hint if hint in OWN else origin])
-    plain = {str: _Text, int: _Count, float: _Number, bool: _Flag}
+    plain: dict[Any, Callable[[], Form]] = {str: _Text, int: _Count, float: _Number, bool: _Flag}
     if hint in plain:
         return plain[hint]()
     if origin is Literal:

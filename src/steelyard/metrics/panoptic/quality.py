@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import field as setting
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -100,9 +101,9 @@ class Quality(Metric):
         """Counts of segments."""
         return (self.need(),)
 
+    @abstractmethod
     def each(self, cells: Floats) -> Floats:
         """The figure of every class."""
-        raise NotImplementedError
 
     def _kept(self, cells: Floats) -> Any:
         column = {"things": THING, "stuff": STUFF}.get(self.of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import field
 from typing import Literal
@@ -96,6 +97,6 @@ class TrackMetric(Metric):
         """Its own sums, and those of the notes."""
         return (*self.own_needs(), SEQUENCES, REMOVED_ROWS)
 
+    @abstractmethod
     def own_needs(self) -> tuple[Cells | Sum, ...]:
         """What its value is made of."""
-        raise NotImplementedError

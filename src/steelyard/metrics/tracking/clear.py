@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.need import Cells, Sum
@@ -16,8 +18,8 @@ S = dict[str, Floats]
 
 
 @frozen
-class ClearMetric(TrackMetric):
-    """A function of the counts at a threshold of similarity."""
+class CountedMetric(TrackMetric):
+    """A metric of the counts at a threshold of similarity."""
 
     iou: float = 0.5
 
@@ -35,13 +37,18 @@ class ClearMetric(TrackMetric):
         """The counts."""
         return (self.cells,)
 
+
+@frozen
+class ClearMetric(CountedMetric):
+    """A function of the counts of each class."""
+
     def reduce(self, totals: Declared) -> Floats:
         """The value from counts by class."""
         return self.combined(totals, totals[self.cells], lambda sums: self.of(named(sums)))
 
+    @abstractmethod
     def of(self, s: S) -> Floats:
         """The value from counts."""
-        raise NotImplementedError
 
 
 def named(sums: Floats) -> S:
@@ -279,7 +286,7 @@ class IdRecall(ClearMetric):
 
 
 @frozen
-class SequenceMota(ClearMetric):
+class SequenceMota(CountedMetric):
     r"""MOTA of each sequence, and their mean: every sequence counts the same.
 
     $\frac{1}{n} \sum_s \mathrm{MOTA}_s$

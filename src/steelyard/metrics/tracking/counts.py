@@ -9,7 +9,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.totals import Declared
 from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.tracking.base import in_order
-from steelyard.metrics.tracking.clear import INFINITY, ClearMetric, S, named
+from steelyard.metrics.tracking.clear import INFINITY, ClearMetric, CountedMetric, S, named
 from steelyard.metrics.tracking.needs import SEQUENCES
 
 
@@ -287,7 +287,7 @@ class SwitchesPerTrack(ClearMetric):
 
 
 @frozen
-class FalsePerFrame(ClearMetric):
+class FalsePerFrame(CountedMetric):
     r"""False positives per frame.
 
     $\mathrm{FPF} = \mathrm{FP} / \mathrm{frames}$

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Literal
 
 import numpy as np
@@ -64,9 +65,9 @@ class HotaMetric(TrackMetric):
         there = parts["tp"] + parts["fn"] + parts["fp"] > 0
         return np.where(there, self.at_threshold(parts), np.nan)
 
+    @abstractmethod
     def at_threshold(self, s: dict[str, Floats]) -> Floats:
         """The value from the sums at a threshold."""
-        raise NotImplementedError
 
 
 def share(numerator: Floats, denominator: Floats, nothing: float = 0.0) -> Floats:
