@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _TINY = 1e-300
 _MOST_TERMS = 10_000
 _MOST_STEPS = 60
+_MOST_T_STEPS = 500  # with less than one degree of freedom the root lies far out
 
 
 @cache
@@ -61,11 +62,14 @@ def beta_cdf(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     return np.asarray(np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, value)))
 
 
-def _beta_fraction(x: Floats, a: Floats, b: Floats) -> Floats:
-    """Lentz's continued fraction of the incomplete beta function; for x at most (a + 1) / (a + b + 2)."""
-    c = np.ones_like(x)
+def _beta_fraction(x: Any, a: Any, b: Any) -> Any:
+    """Lentz's continued fraction of the incomplete beta function; for x at most (a + 1) / (a + b + 2).
+
+    Of numbers or of arrays: single numbers are twenty times faster as Python's own.
+    """
+    c = 1 + 0 * x
     d = 1 / _away(1 - (a + b) * x / (a + 1))
-    value = d.copy()
+    value = d
     for m in range(1, _MOST_TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         d = 1 / _away(1 + even * d)
@@ -76,24 +80,26 @@ def _beta_fraction(x: Floats, a: Floats, b: Floats) -> Floats:
         c = _away(1 + odd / c)
         step = d * c
         value = value * step
-        if (np.abs(step - 1) < 1e-14).all():
+        off = abs(step - 1)
+        if (off if isinstance(off, float) else off.max(initial=0.0)) < 1e-14:
             break
     return value
 
 
-def _away(x: Floats) -> Floats:
-    return np.where(np.abs(x) < _TINY, _TINY, x)
+def _away(x: Any) -> Any:
+    return x + (x == 0) * _TINY
 
 
-def beta_quantile(p: float, a: ArrayLike, b: ArrayLike) -> Floats:
+def beta_quantile(p: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     """Where a beta distribution has a share p below it. Solved for the logit, so that both ends keep their digits."""
-    a, b = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+    z = np.reshape([normal().inv_cdf(share) for share in np.ravel(p).tolist()], np.shape(p))
+    p, z, a, b = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (p, z, a, b)))
     norm = log_gamma(a) + log_gamma(b) - log_gamma(a + b)
     mean, spread = a / (a + b), np.sqrt(a * b / (a + b + 1)) / (a + b)
-    start = np.log(mean / (1 - mean)) + normal().inv_cdf(p) * np.minimum(spread / (mean * (1 - mean)), 3.0)
+    start = np.log(mean / (1 - mean)) + z * np.minimum(spread / (mean * (1 - mean)), 3.0)
 
     def miss(y: Floats) -> Floats:
-        return beta_cdf(1 / (1 + np.exp(-y)), a, b) - p
+        return np.asarray(beta_cdf(1 / (1 + np.exp(-y)), a, b) - p)
 
     def slope(y: Floats) -> Floats:
         return np.asarray(np.exp(-a * np.log1p(np.exp(-y)) - b * np.log1p(np.exp(y)) - norm))
@@ -121,23 +127,36 @@ def _solve(
 
 
 def t_quantile(p: float, df: float) -> float:
-    """Where Student's t has a share p below it. `df` may be any number above 0, or infinite."""
-    if math.isinf(df) or df > 1e7:
-        return normal().inv_cdf(p)
-    if p == 0.5:
-        return 0.0
-    tail = min(p, 1 - p)
-    # t^2 / (df + t^2) is beta(1/2, df/2); its upper part, df / (df + t^2), keeps its digits in the tail.
-    x = float(beta_quantile(2 * tail, df / 2, 0.5))
-    size = math.sqrt(df * (1 - x) / x)
+    """Where Student's t has a share p below it. `df` may be any number above 0, or infinite.
+
+    The tail is convex and the normal quantile lies before its root, so Newton's steps never pass it.
+    """
+    size = -normal().inv_cdf(min(p, 1 - p))
+    if p == 0.5 or math.isinf(df) or df > 1e7:
+        return size if p > 0.5 else -size
+    tail = 2 * min(p, 1 - p)
+    norm = math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - 0.5 * math.log(df * math.pi)
+    for _ in range(_MOST_T_STEPS):
+        density = math.exp(norm - (df + 1) / 2 * math.log1p(size * size / df))
+        step = (t_tail(size, df) - tail) / (2 * density)
+        size += step
+        if abs(step) <= 1e-12 * size:
+            break
     return size if p > 0.5 else -size
 
 
 def t_tail(t: float, df: float) -> float:
-    """The two-sided tail of Student's t."""
+    """The two-sided tail of Student's t: df / (df + t^2) is beta(df/2, 1/2), and keeps its digits in the tail."""
     if math.isinf(df) or df > 1e7:
         return 2 * normal().cdf(-abs(t))
-    return float(beta_cdf(df / (df + t * t), df / 2, 0.5))
+    a, b, square = df / 2, 0.5, t * t
+    if square == 0:
+        return 1.0
+    x, rest = df / (df + square), square / (df + square)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest))
+    if x <= (a + 1) / (a + b + 2):
+        return float(front * _beta_fraction(x, a, b) / a)
+    return float(1 - front * _beta_fraction(rest, b, a) / b)
 
 
 def gamma_cdf(x: float, a: float) -> float:

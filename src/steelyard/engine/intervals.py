@@ -178,14 +178,13 @@ class Parts:
     def ends(self, confidence: float) -> tuple[Floats, Floats]:
         """The mean of the Clopper-Pearson and the Jeffreys ends; Clopper-Pearson's at 0 and at 1."""
         tail = (1 - confidence) / 2
-        n, x = self.effective, self.share * self.effective
+        n, none, every = self.effective, self.share <= 0, self.share >= 1
+        x = np.where(none | every, 0.5, self.share) * n
         y = n - x
-        least = 1e-9
-        low = (beta_quantile(tail, np.maximum(x, least), y + 1) + beta_quantile(tail, x + 0.5, y + 0.5)) / 2
-        high = (beta_quantile(1 - tail, x + 1, np.maximum(y, least)) + beta_quantile(1 - tail, x + 0.5, y + 0.5)) / 2
-        none, every = self.share <= 0, self.share >= 1
-        low = np.where(none, 0.0, np.where(every, tail ** (1 / n), low))
-        high = np.where(every, 1.0, np.where(none, 1 - tail ** (1 / n), high))
+        first, second = np.stack([x, x + 0.5, x + 1, x + 0.5]), np.stack([y + 1, y + 0.5, y, y + 0.5])
+        ends = beta_quantile(np.array([[tail], [tail], [1 - tail], [1 - tail]]), first, second)
+        low = np.where(none, 0.0, np.where(every, tail ** (1 / n), (ends[0] + ends[1]) / 2))
+        high = np.where(every, 1.0, np.where(none, 1 - tail ** (1 / n), (ends[2] + ends[3]) / 2))
         return np.minimum(low, self.share), np.maximum(high, self.share)
 
 
