@@ -27,7 +27,7 @@ def page() -> str:
             about = describe(type(metric))
             facts = [
                 f"{ARROWS[metric.better]} from {range_text(metric)}"
-                + (f", in {metric.measure}" if metric.measure else ""),
+                + (f", in {metric.measured_in}" if metric.measured_in else ""),
                 f"settings: {settings_text(metric)}",
                 f"checked with: {metric.reference or 'hand-calculated values'}",
                 f"undefined {about.undefined}",

@@ -264,7 +264,7 @@ def test_a_metric_is_its_spec() -> None:
     assert (Told().why(), Told().left_out(), Told().notes(), Told().undefined_reason()) == (
         "there is nothing", (0, ""), (), "there is nothing",
     )  # fmt: skip
-    assert (Bare.better, Bare.range, Bare.measure, Bare.reference, Bare.aliases, Bare.reaches_best) == (
+    assert (Bare.better, Bare.range, Bare.measured_in, Bare.reference, Bare.aliases, Bare.reaches_best) == (
         "higher", (0.0, 1.0), "", "", (), True,
     )  # fmt: skip
 

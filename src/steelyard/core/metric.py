@@ -19,15 +19,16 @@ class Metric(ABC):
     """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
 
     The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero", "one" or "none"),
-    `range`, `measure` (the unit of measure), `at` (the field behind `@` in the spec), `reference` (an implementation
-    that the parity tests hold it against). Its docstring is the catalogue's text, in parts: see `Description`.
+    `range`, `measured_in` (the unit of measure), `at` (the field behind `@` in the spec), `reference` (an
+    implementation that the parity tests hold it against). Its docstring is the catalogue's text, in parts: see
+    `Description`.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     better: ClassVar[str] = "higher"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    measure: ClassVar[str] = ""
+    measured_in: ClassVar[str] = ""
     at: ClassVar[str | None] = None
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()

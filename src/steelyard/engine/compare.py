@@ -20,7 +20,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.weights import EverySwap, Floats, Role
-from steelyard.engine.families import Found, exact_p, p_value
+from steelyard.engine.families import UnjudgedDifference, exact_p, p_value
 from steelyard.engine.intervals import FEW_UNITS, LINE, Estimate, Interval, Sample, by_jackknife, of_difference
 from steelyard.engine.margins import Margin, margin_verdict, margins_of
 from steelyard.engine.planning import showable
@@ -30,7 +30,9 @@ from steelyard.results.score import Difference, Direction
 MOST_LISTED = 12  # units of which all swaps are walked
 
 
-def compare(a: State, b: State, metrics: Sequence[Metric], request: Request, *, same: bool = False) -> dict[str, Found]:
+def compare(
+    a: State, b: State, metrics: Sequence[Metric], request: Request, *, same: bool = False
+) -> dict[str, UnjudgedDifference]:
     """B against A, metric by metric, not judged yet. Both must list their units, the same ones.
 
     `same` says that the two predictions are one: then no difference is a fact, and not a finding.
@@ -54,7 +56,7 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request, *, 
 
     confidence = 0.95 if request.confidence is None else request.confidence
     margins = margins_of({spec: m for spec, m in request.margin.items() if spec in set(map(str, metrics))}, metrics)
-    found: dict[str, Found] = {}
+    differences: dict[str, UnjudgedDifference] = {}
     for metric, value_a, value_b in zip(metrics, *values, strict=True):
         spec = str(metric)
         value = float(_goodness(metric, np.array([value_b]))[0] - _goodness(metric, np.array([value_a]))[0])
@@ -74,7 +76,7 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request, *, 
             p, method = p_value(size, worlds)
             if few and every:
                 p, method = exact_p(value, _difference(metric, every)), "all swaps"
-        found[spec] = Found(
+        differences[spec] = UnjudgedDifference(
             Difference(
                 spec=spec,
                 label=metric.label,
@@ -88,7 +90,7 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request, *, 
                 units=scores[0][spec].units,
                 why=scores[0][spec].why or scores[1][spec].why,
                 better=cast("Direction", metric.better),
-                measured_in=metric.measure,
+                measured_in=metric.measured_in,
                 se=estimate.se,
                 df=estimate.df,
                 notes=remarks(spec, estimate),
@@ -99,7 +101,7 @@ def compare(a: State, b: State, metrics: Sequence[Metric], request: Request, *, 
             worlds,
             size,
         )
-    return found
+    return differences
 
 
 def _margin(

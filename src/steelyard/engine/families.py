@@ -34,7 +34,7 @@ Worlds = NDArray[np.float32]
 
 
 @frozen
-class Found:
+class UnjudgedDifference:
     """A difference that is not judged yet, and the same difference in the worlds of the randomisation.
 
     `size` is how large the difference is as the worlds are made, which may be in single precision.
@@ -135,18 +135,18 @@ def false_discovery(p_values: Sequence[float]) -> list[float]:
 
 
 def judged_together(
-    groups: Mapping[G, Mapping[str, Found]], confidence: float, adjust: Adjust = "max-t"
+    groups: Mapping[G, Mapping[str, UnjudgedDifference]], confidence: float, adjust: Adjust = "max-t"
 ) -> dict[G, dict[str, Difference]]:
     """Differences with p-values corrected over all groups at once: slices, classes, or several models."""
     flat = [(name, spec) for name, group in groups.items() for spec in group]
     together = judged([groups[name][spec] for name, spec in flat], 1 - confidence, adjust)
-    found: dict[G, dict[str, Difference]] = {name: {} for name in groups}
+    judged_groups: dict[G, dict[str, Difference]] = {name: {} for name in groups}
     for (name, spec), difference in zip(flat, together, strict=True):
-        found[name][spec] = difference
-    return found
+        judged_groups[name][spec] = difference
+    return judged_groups
 
 
-def judged(differences: Sequence[Found], alpha: float, adjust: Adjust = "max-t") -> list[Difference]:
+def judged(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adjust = "max-t") -> list[Difference]:
     """The differences as one family: p corrected, and the verdicts at that level.
 
     Where the worlds are not known (two finished results), max-T cannot be had, and Holm's method is taken.
@@ -174,12 +174,12 @@ def judged(differences: Sequence[Found], alpha: float, adjust: Adjust = "max-t")
     return [_judged(one, p, p_holm, adjust, family, level) for one, p, p_holm in everything]
 
 
-def _in_family(one: Found) -> bool:
+def _in_family(one: UnjudgedDifference) -> bool:
     """Whether anything could be found: p is known, and the worlds are not all alike."""
     return not math.isnan(one.difference.p) and (one.worlds is None or one.spread > 0)
 
 
-def _judged(one: Found, p: float, p_holm: float, adjust: Adjust, family: int, level: float) -> Difference:
+def _judged(one: UnjudgedDifference, p: float, p_holm: float, adjust: Adjust, family: int, level: float) -> Difference:
     d = one.difference
     least = math.nan
     if one.worlds is not None and not math.isnan(d.p):

@@ -205,14 +205,14 @@ def of_difference(
     value: float, draws: Floats, left_out: Floats | None, bounds: Bounds, sample: Sample, confidence: float
 ) -> Estimate:
     """The interval of a difference of two models on the same units. `bounds` are those of the metric."""
-    found = by_range(value, draws, left_out, LINE, sample, confidence)
+    estimate = by_range(value, draws, left_out, LINE, sample, confidence)
     width = bounds[1] - bounds[0]
     if math.isinf(width):
-        return found
-    if found.interval is not None:
-        return replace(found, interval=(max(found.interval[0], -width), min(found.interval[1], width)))
-    if not found.why.startswith("all "):
-        return found
+        return estimate
+    if estimate.interval is not None:
+        return replace(estimate, interval=(max(estimate.interval[0], -width), min(estimate.interval[1], width)))
+    if not estimate.why.startswith("all "):
+        return estimate
     reach = sample.may_differ(confidence) * width
     return Estimate((max(value - reach, -width), min(value + reach, width)), 0.0, sample.units - 1)
 

@@ -14,7 +14,7 @@ from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.compare import compare
 from steelyard.engine.compared import LivePair
-from steelyard.engine.families import Found, judged_together
+from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured
@@ -69,7 +69,7 @@ def _in_slices(
 ) -> list[Differences]:
     """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
     confidence = 0.95 if request.confidence is None else request.confidence
-    raw: list[dict[Slice, dict[str, Found]]] = [{} for _ in models[1:]]
+    raw: list[dict[Slice, dict[str, UnjudgedDifference]]] = [{} for _ in models[1:]]
 
     def measure(pairs: Any) -> State:
         return listed(task, pairs, measured(task, pairs, chosen), chosen)

@@ -25,7 +25,7 @@ class Pilot:
     se: float
     df: float
     units: int
-    measure: str = ""
+    measured_in: str = ""
 
 
 @frozen

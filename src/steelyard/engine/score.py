@@ -81,10 +81,10 @@ def _intervals(
         return [(NOTHING, None)] * len(metrics)
     drawn = Totals(state, request.plan.bind(state.units) if shared is None else shared)
     left_out, sample = left_out_totals(state), sample_of(state.units)
-    found: list[_Drawn] = []
+    intervals: list[_Drawn] = []
     for metric, value in zip(metrics, values, strict=True):
         if np.isnan(value):
-            found.append((NOTHING, None))
+            intervals.append((NOTHING, None))
             continue
         draws = drawn.of(metric)
         left = None if left_out is None else left_out.of(metric)
@@ -97,8 +97,8 @@ def _intervals(
             estimate = by_range(value, draws, left, metric.range, sample, request.confidence)
         else:
             estimate = by_parts(value, draws, left, parts, metric.range, sample, request.confidence)
-        found.append((estimate, draws if request.save_draws else None))
-    return found
+        intervals.append((estimate, draws if request.save_draws else None))
+    return intervals
 
 
 def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: Sample) -> Parts | None:
@@ -127,10 +127,10 @@ def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | No
 
 
 def _shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
-    found = metric.parts(totals.only(metric.needs()))
-    if found is None:
+    parts = metric.parts(totals.only(metric.needs()))
+    if parts is None:
         return None, np.zeros((1, 0))
-    hits, of = (np.asarray(one, dtype=np.float64).reshape(totals.rows, -1) for one in found)
+    hits, of = (np.asarray(one, dtype=np.float64).reshape(totals.rows, -1) for one in parts)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(of > 0, hits / of, np.nan), of
 
@@ -170,7 +170,7 @@ def _score(
         why=metric.why(counts) if undefined else "",
         notes=() if undefined else (*metric.notes(counts), *remarks(str(metric), estimate)),
         better=cast("Direction", metric.better),
-        measured_in=metric.measure,
+        measured_in=metric.measured_in,
         draws=draws,
         why_no_interval=estimate.why,
         se=estimate.se,

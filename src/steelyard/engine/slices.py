@@ -38,7 +38,7 @@ def among_all(whole: State, parts: Mapping[Values, State]) -> dict[Values, State
     place = {str(unit): i for i, unit in enumerate(whole.units.ids.tolist())}
     units = [str(unit) for part in parts.values() for unit in part.units.ids.tolist()]
     apart = len(set(units)) == len(units)
-    found = {}
+    states = {}
     for value, part in parts.items():
         index = np.array([place[str(unit)] for unit in part.units.ids.tolist()], dtype=np.int64)
         blocks = dict(part.blocks)
@@ -48,8 +48,8 @@ def among_all(whole: State, parts: Mapping[Values, State]) -> dict[Values, State
                 blocks[need] = block.take(index, len(index))
             elif isinstance(mine, RowsBlock):
                 blocks[need] = mine.among(block)
-        found[value] = replace(part, blocks=blocks)
-    return found
+        states[value] = replace(part, blocks=blocks)
+    return states
 
 
 @frozen
@@ -69,15 +69,15 @@ class _Split:
 def slices(pairs: Paired, state: State, by: Sequence[str], measure: Callable[[Any], State]) -> dict[Values, State]:
     """States by the values of one column, or of several crossed; a slice holds only the units that are in it."""
     split = _split(pairs, by)
-    found = {}
+    states = {}
     for code, name in enumerate(split.names):
         rows = split.codes == code
         if split.varies or state.units.alike:
             part = measure(pairs.select(rows))
-            found[name] = part if part.units.alike else part.take(np.unique(split.owner[rows]))
+            states[name] = part if part.units.alike else part.take(np.unique(split.owner[rows]))
         else:
-            found[name] = state.take(np.flatnonzero(split.first == code))
-    return found
+            states[name] = state.take(np.flatnonzero(split.first == code))
+    return states
 
 
 def paired_slices(
@@ -88,7 +88,7 @@ def paired_slices(
     `measure` lists units one by one.
     """
     splits = [_split(pairs, by) for pairs, _ in sides]
-    found = {}
+    states = {}
     for name in sorted({name for split in splits for name in split.names}):
         parts, kept = [], np.zeros(len(sides[0][0].units), dtype=bool)
         for (pairs, state), split in zip(sides, splits, strict=True):
@@ -97,10 +97,10 @@ def paired_slices(
             whole = not state.units.alike and not any(s.varies for s in splits)
             parts.append(state if whole else measure(pairs.select(rows)))
         if any(len(part) != len(kept) for part in parts):  # units that were counted, not listed: rows of the slice
-            found[name] = parts
+            states[name] = parts
         else:
-            found[name] = [part.take(np.flatnonzero(kept)) for part in parts]
-    return found
+            states[name] = [part.take(np.flatnonzero(kept)) for part in parts]
+    return states
 
 
 def _split(pairs: Paired, by: Sequence[str]) -> _Split:

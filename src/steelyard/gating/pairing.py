@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.core.errors import InputError
 from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, least_df, standard_error
-from steelyard.engine.families import Found, judged
+from steelyard.engine.families import UnjudgedDifference, judged
 from steelyard.gating.judge import Against
 from steelyard.results.comparison import Comparison
 from steelyard.results.origin import Model
@@ -41,7 +41,9 @@ def compare_results(a: Report, b: Report) -> Comparison:
         task_facts=b.task_facts,
         a=Model(a.request, a.sources, a.coverage),
         b=Model(b.request, b.sources, b.coverage),
-        differences={d.spec: d for d in judged([Found(one) for one in differences], 1 - confidence, "holm")},
+        differences={
+            d.spec: d for d in judged([UnjudgedDifference(one) for one in differences], 1 - confidence, "holm")
+        },
         notes=tuple(notes),
     )
 

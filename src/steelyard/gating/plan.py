@@ -94,14 +94,14 @@ def plan(
             raise InputError(f"the pilot has no '{spec}' to plan for", remedy=nearest(spec, [p.spec for p in pilots]))
         if not (size > 0 and math.isfinite(size)):
             raise InputError(f"the target of '{spec}' is {size:g}", remedy="Name a difference above 0.")
-    found = []
+    plans = []
     for one in pilots:
         sizes = list(units) or [max(2, round(one.units * times)) for times in TIMES]
         curve = tuple((n, *smallest_shown(one, n, confidence, power)) for n in sizes)
         target = wanted.get(one.spec)
         needed = None if target is None else units_for(one, target, confidence, power)
-        found.append(MetricPlan(one.spec, one.measure, curve, target, needed))
-    return StudyPlan(comparison.unit, max(one.units for one in pilots), power, confidence, tuple(found))
+        plans.append(MetricPlan(one.spec, one.measured_in, curve, target, needed))
+    return StudyPlan(comparison.unit, max(one.units for one in pilots), power, confidence, tuple(plans))
 
 
 def _named(source: Source) -> str:

@@ -14,7 +14,7 @@ BINS = 8
 
 
 def agreement_figures(
-    truth: Array, prediction: Array, item: str, measure: str = "g"
+    truth: Array, prediction: Array, item: str, measured_in: str = "g"
 ) -> Mapping[str, Callable[[], Figure]]:
     """Predicted against true, error by size, and the differences against the means."""
     known = np.isfinite(truth) & np.isfinite(prediction)
@@ -22,26 +22,26 @@ def agreement_figures(
     if not len(truth):
         return {}
     return {
-        "agreement": lambda: agreement(truth, prediction, item, measure),
-        "error_by_size": lambda: error_by_size(truth, prediction, item, measure),
-        "bland_altman": lambda: bland_altman(truth, prediction, item, measure),
+        "agreement": lambda: agreement(truth, prediction, item, measured_in),
+        "error_by_size": lambda: error_by_size(truth, prediction, item, measured_in),
+        "bland_altman": lambda: bland_altman(truth, prediction, item, measured_in),
     }
 
 
-def agreement(truth: Array, prediction: Array, item: str, measure: str) -> Figure:
+def agreement(truth: Array, prediction: Array, item: str, measured_in: str) -> Figure:
     """Predicted against true, with the line of identity."""
     return Figure(
         "agreement",
         "agreement",
         "Predicted against true",
         points_or_cells(truth, prediction),
-        {"x": f"true, {measure}", "y": f"predicted, {measure}", "item": item},
+        {"x": f"true, {measured_in}", "y": f"predicted, {measured_in}", "item": item},
         f"Each point is one {item}. On the line prediction and truth are equal; above it the prediction is too high.",
-        binned_table("agreement", truth, prediction, measure),
+        binned_table("agreement", truth, prediction, measured_in),
     )
 
 
-def error_by_size(truth: Array, prediction: Array, item: str, measure: str) -> Figure:
+def error_by_size(truth: Array, prediction: Array, item: str, measured_in: str) -> Figure:
     """The spread of errors in bins of the true value that hold equally many."""
     error, bins = prediction - truth, bins_of(truth)
     columns: dict[str, list[float]] = {name: [] for name in ("low", "high", "count", "p10", "p25", "p50", "p75", "p90")}
@@ -55,13 +55,13 @@ def error_by_size(truth: Array, prediction: Array, item: str, measure: str) -> F
         "spread",
         "Error by true value",
         columns,
-        {"x": f"true, {measure}", "y": f"error, {measure}"},
+        {"x": f"true, {measured_in}", "y": f"error, {measured_in}"},
         f"The {item}s in groups of equal number by their true value. The line is the median error, the box the middle "
         "half, the whisker the middle 80 %. Above zero the prediction is too high.",
     )
 
 
-def bland_altman(truth: Array, prediction: Array, item: str, measure: str) -> Figure:
+def bland_altman(truth: Array, prediction: Array, item: str, measured_in: str) -> Figure:
     """Differences against means, with the mean difference and the limits of agreement."""
     mean, difference = (truth + prediction) / 2, prediction - truth
     bias = float(difference.mean())
@@ -72,7 +72,7 @@ def bland_altman(truth: Array, prediction: Array, item: str, measure: str) -> Fi
         "Limits of agreement",
         "",
         ("mean difference", "lower limit", "upper limit", f"{item}s"),
-        (measure,),
+        (measured_in,),
         np.array([[limits["bias"]], [limits["low"]], [limits["high"]], [float(len(truth))]]),
     )
     return Figure(
@@ -80,7 +80,12 @@ def bland_altman(truth: Array, prediction: Array, item: str, measure: str) -> Fi
         "bland_altman",
         "Difference against mean (Bland–Altman)",
         points_or_cells(mean, difference),
-        {"x": f"mean of true and predicted, {measure}", "y": f"predicted − true, {measure}", "item": item, **limits},
+        {
+            "x": f"mean of true and predicted, {measured_in}",
+            "y": f"predicted − true, {measured_in}",
+            "item": item,
+            **limits,
+        },
         "The solid line is the mean difference. Between the dashed lines (1.96 standard deviations) lie about 95 % of "
         f"the {item}s, if differences are normal.",
         table,
@@ -96,7 +101,7 @@ def bins_of(values: Array, most: int = BINS) -> list[Array]:
     return [place == i for i in range(len(edges) - 1) if (place == i).any()]
 
 
-def binned_table(name: str, truth: Array, prediction: Array, measure: str) -> Table:
+def binned_table(name: str, truth: Array, prediction: Array, measured_in: str) -> Table:
     """Means by bins of the true value: what the picture of points says in numbers."""
     rows, values = [], []
     for inside in bins_of(truth):
@@ -104,7 +109,7 @@ def binned_table(name: str, truth: Array, prediction: Array, measure: str) -> Ta
         rows.append(f"{t.min():.4g} to {t.max():.4g}")
         values.append([len(t), t.mean(), p.mean(), np.abs(p - t).mean(), (p - t).mean()])
     columns = ("number", "mean true", "mean predicted", "mean absolute error", "mean error")
-    return Table(name, "Means by true value", f"true, {measure}", tuple(rows), columns, np.array(values))
+    return Table(name, "Means by true value", f"true, {measured_in}", tuple(rows), columns, np.array(values))
 
 
 def other_texts(pairs: Pairs, rows: Array, most: int = 4) -> dict[str, Texts]:

@@ -47,7 +47,7 @@ class RoundNumbers(Metric):
     title = "Heaping on round numbers"
     better = "zero"
     range = (-100, 100)
-    measure = "%"
+    measured_in = "%"
     at = "step"
 
     step: float = 10
@@ -118,7 +118,7 @@ class RisingSteps(Metric):
     title = "Rising steps"
     better = "lower"
     range = (0, 100)
-    measure = "%"
+    measured_in = "%"
 
     def needs(self) -> tuple[Wanted, ...]:
         """Steps and rises."""

@@ -42,7 +42,7 @@ class MeanAbsoluteError(Metric):
     title = "Mean absolute error"
     better = "lower"
     range = (0, INFINITY)
-    measure = "g"
+    measured_in = "g"
     reference = "sklearn.metrics.mean_absolute_error"
 
     def needs(self) -> tuple[Wanted, ...]:
@@ -78,7 +78,7 @@ class MeanAbsolutePercentageError(Metric):
     title = "Mean absolute percentage error"
     better = "lower"
     range = (0, INFINITY)
-    measure = "%"
+    measured_in = "%"
     reference = "sklearn.metrics.mean_absolute_percentage_error"
 
     zero: Literal["skip", "error", "eps"] = "skip"
@@ -133,7 +133,7 @@ class WeightedAbsolutePercentageError(Metric):
     title = "Weighted absolute percentage error"
     better = "lower"
     range = (0, INFINITY)
-    measure = "%"
+    measured_in = "%"
 
     def needs(self) -> tuple[Wanted, ...]:
         """Absolute errors and true grams."""
@@ -163,7 +163,7 @@ class Bias(Metric):
     title = "Bias (mean signed error)"
     better = "zero"
     range = (-INFINITY, INFINITY)
-    measure = "g"
+    measured_in = "g"
 
     def needs(self) -> tuple[Wanted, ...]:
         """Signed errors and rows."""
@@ -193,7 +193,7 @@ class RootMeanSquaredError(Metric):
     title = "Root mean squared error"
     better = "lower"
     range = (0, INFINITY)
-    measure = "g"
+    measured_in = "g"
     reference = "sklearn.metrics.root_mean_squared_error"
 
     def needs(self) -> tuple[Wanted, ...]:
@@ -226,7 +226,7 @@ class Within(Metric):
     title = "Within p percent"
     better = "higher"
     range = (0, 100)
-    measure = "%"
+    measured_in = "%"
     at = "percent"
 
     percent: float = 10

@@ -117,7 +117,7 @@ class OverallError(_Ratio):
 
     name = "mae_overall"
     title = "MAE, all frames"
-    measure = "g"
+    measured_in = "g"
     numerator, denominator = "abs_error", "rows"
     reference = "sklearn.metrics.mean_absolute_error"
 
@@ -142,7 +142,7 @@ class OverallPercentage(_Ratio):
 
     name = "pmae_overall"
     title = "PMAE, all frames"
-    measure = "%"
+    measured_in = "%"
     numerator, denominator, factor = "abs_error", "truth", 100
 
 
@@ -163,7 +163,7 @@ class InitialError(_NeedsStart):
 
     name = "mae_initial"
     title = "MAE, initial frame"
-    measure = "g"
+    measured_in = "g"
     numerator, denominator = "initial_error", "initial"
 
 
@@ -184,7 +184,7 @@ class InitialPercentage(_NeedsStart):
 
     name = "pmae_initial"
     title = "PMAE, initial frame"
-    measure = "%"
+    measured_in = "%"
     numerator, denominator, factor = "initial_error", "initial_truth", 100
 
 
@@ -208,7 +208,7 @@ class ConsumedError(_Consumed):
 
     name = "mae_consumed"
     title = "MAE, weight consumed"
-    measure = "g"
+    measured_in = "g"
     numerator, denominator = "consumed_error", "consumed"
 
 
@@ -230,7 +230,7 @@ class ConsumedPercentage(_Consumed):
 
     name = "pmae_consumed"
     title = "PMAE, weight consumed"
-    measure = "%"
+    measured_in = "%"
     numerator, denominator, factor = "consumed_error", "consumed_truth", 100
 
 
@@ -251,7 +251,7 @@ class EnergyError(_Energy):
 
     name = "mae_kcal"
     title = "MAE, energy"
-    measure = "kcal"
+    measured_in = "kcal"
     numerator, denominator = "kcal_error", "kcal_frames"
 
 
@@ -273,7 +273,7 @@ class EnergyPercentage(_Energy):
 
     name = "pmae_kcal"
     title = "PMAE, energy"
-    measure = "%"
+    measured_in = "%"
     numerator, denominator, factor = "kcal_error", "kcal_truth", 100
 
 
@@ -294,7 +294,7 @@ class SequenceError(_Ratio):
 
     name = "mae_sequence"
     title = "MAE, mean over sequences"
-    measure = "g"
+    measured_in = "g"
     numerator, denominator = "mean_error", "sequences"
 
 
@@ -316,7 +316,7 @@ class SequencePercentage(_Ratio):
 
     name = "pmae_sequence"
     title = "PMAE, mean over sequences"
-    measure = "%"
+    measured_in = "%"
     numerator, denominator, factor = "mean_error", "mean_truth", 100
 
 

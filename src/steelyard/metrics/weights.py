@@ -134,7 +134,7 @@ class TotalWeightedError(Metric):
     title = "Total weighted MAE"
     better = "lower"
     range = (0, INFINITY)
-    measure = "g"
+    measured_in = "g"
 
     partial: Literal["refuse", "allow"] = "refuse"
 
@@ -201,7 +201,7 @@ class SampleWeightedError(Metric):
     title = "Weighted MAE of the sample"
     better = "lower"
     range = (0, INFINITY)
-    measure = "g"
+    measured_in = "g"
     reference = "sklearn.metrics.mean_absolute_error(sample_weight=truth)"
 
     def needs(self) -> tuple[Wanted, ...]:

@@ -27,7 +27,7 @@ def list_text(tasks: Sequence[tuple[Task, Sequence[Metric]]], width: int) -> str
     """Every metric in a line."""
     parts = []
     for task, members in tasks:
-        rows = [[ARROWS[m.better], str(m), m.measure, _short(describe(type(m)).summary)] for m in members]
+        rows = [[ARROWS[m.better], str(m), m.measured_in, _short(describe(type(m)).summary)] for m in members]
         parts.append(
             f"{task.name}: {task.title} (unit: {task.unit})\n"
             + grid(["", "metric", "in", "what it says"], rows, "llll", width, shrink=3)
@@ -47,7 +47,7 @@ def metric_text(metric: Metric, tasks: Sequence[str], width: int) -> str:
         ("task", ", ".join(tasks)),
         ("range", range_text(metric)),
         ("direction", _BETTER[metric.better]),
-        ("in", metric.measure or "a plain number"),
+        ("in", metric.measured_in or "a plain number"),
         ("undefined", about.undefined),
         ("settings", settings_text(metric)),
         ("checked with", metric.reference or "hand-calculated values"),
@@ -81,7 +81,7 @@ def metric_dict(metric: Metric, task: str) -> dict[str, Any]:
         "meaning": about.meaning,
         "range": [low if math.isfinite(low) else None, high if math.isfinite(high) else None],
         "better": metric.better,
-        "measure": metric.measure or None,
+        "measured_in": metric.measured_in or None,
         "undefined": about.undefined,
         "settings": {spec_name(f): render_value(getattr(metric, f.name)) for f in dataclasses.fields(metric)},
         "reference": metric.reference or None,

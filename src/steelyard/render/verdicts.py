@@ -15,8 +15,8 @@ _MOST_SHOWN = 12
 
 def correction_text(differences: Iterable[Difference]) -> str:
     """How p-values were corrected, and for how many tests."""
-    found = [d for d in differences if not math.isnan(d.p)]
-    adjust, family = (found[0].adjust, max(d.family for d in found)) if found else ("none", 0)
+    tested = [d for d in differences if not math.isnan(d.p)]
+    adjust, family = (tested[0].adjust, max(d.family for d in tested)) if tested else ("none", 0)
     if adjust not in _METHODS:
         return "not corrected"
     tests = count_text(family, "test") if family == 1 else f"{family:,} tests together"
@@ -25,36 +25,36 @@ def correction_text(differences: Iterable[Difference]) -> str:
 
 def verdict_remarks(differences: Iterable[Difference], unit: str, letter: str = "B") -> list[str]:
     """What a reader of verdicts must know."""
-    found = list(differences)
+    listed = list(differences)
     remarks = []
-    if any(d.verdict == "flagged" for d in found):
+    if any(d.verdict == "flagged" for d in listed):
         remarks.append("flagged: worth a look; one in ten of those flagged may be chance.")
-    cannot = [d for d in found if d.verdict == "cannot be shown"]
+    cannot = [d for d in listed if d.verdict == "cannot be shown"]
     if cannot:
         least = min(d.smallest_p for d in cannot)
         units = max(d.units for d in cannot)
-        named = "" if len(cannot) == len(found) else f" of {', '.join(d.spec for d in cannot)}"
+        named = "" if len(cannot) == len(listed) else f" of {', '.join(d.spec for d in cannot)}"
         remarks.append(
             f"With {count_text(units, unit)} no difference{named} can be shown, whatever the truth: no p below "
             f"{p_text(least)} is possible."
         )
-    shown = [f"{d.spec} {size_text(d.showable)}{_measure(d)}" for d in found if d.showable > 0]
+    shown = [f"{d.spec} {size_text(d.showable)}{_in_unit(d)}" for d in listed if d.showable > 0]
     if shown:
         more = f", and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
         remarks.append(
             f"These units show, 4 times in 5 and one test at a time, a difference of: "
             f"{', '.join(shown[:_MOST_SHOWN])}{more}."
         )
-    remarks += [margin_text(d, letter) for d in found if d.margin_verdict]
-    if any(d.margin_verdict for d in found):
+    remarks += [margin_text(d, letter) for d in listed if d.margin_verdict]
+    if any(d.margin_verdict for d in listed):
         remarks.append("Margins are judged metric by metric, and hold only where they were named before the result.")
-    remarks += [note for d in found for note in d.notes]
+    remarks += [note for d in listed for note in d.notes]
     return list(dict.fromkeys(remarks))
 
 
 def margin_text(d: Difference, letter: str = "B") -> str:
     """A margin's verdict as a sentence."""
-    size = size_text(d.margin) + _measure(d)
+    size = size_text(d.margin) + _in_unit(d)
     size += "" if math.isnan(d.margin_relative) else f" ({100 * d.margin_relative:g} % of A)"
     said = {
         "equivalent": f"{letter} differs by less than {size} either way",
@@ -73,5 +73,5 @@ def size_text(value: float) -> str:
     return f"{value:,.{digits}f}"
 
 
-def _measure(d: Difference) -> str:
+def _in_unit(d: Difference) -> str:
     return f" {d.measured_in}" if d.measured_in else ""

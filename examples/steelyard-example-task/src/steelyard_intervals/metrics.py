@@ -192,7 +192,7 @@ class OnsetError(_AtOverlap):
     """
 
     name, title = "onset_error", "Onset error"
-    better, range, measure = "lower", (0.0, float("inf")), "s"
+    better, range, measured_in = "lower", (0.0, float("inf")), "s"
 
     def reduce(self, totals: Totals) -> Floats:
         """The sum of distances by pairs."""

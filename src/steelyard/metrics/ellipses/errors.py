@@ -26,7 +26,7 @@ class _OfPairs(Metric):
 
     better = "lower"
     range = (0.0, INFINITY)
-    measure = "px"
+    measured_in = "px"
 
     distance: DistanceName = "param"
     within: float | None = None
@@ -89,7 +89,7 @@ class MeanDistance(_OfPairs):
 
     name = "mean_distance"
     title = "Mean distance of pairs"
-    measure = ""
+    measured_in = ""
 
     @property
     def label(self) -> str:
@@ -124,7 +124,7 @@ class MeanIou(_OfPairs):
     title = "Mean IoU of pairs"
     better = "higher"
     range = (0.0, 1.0)
-    measure = ""
+    measured_in = ""
 
     @property
     def need(self) -> IouSum:
@@ -221,7 +221,7 @@ class AngleError(_OfPairs):
     name = "angle_error"
     title = "Angle error of pairs"
     range = (0, 90)
-    measure = "°"
+    measured_in = "°"
 
     round: float = 0.95
 

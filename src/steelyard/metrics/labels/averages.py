@@ -50,9 +50,9 @@ class Wrapper(Metric):
         return self.of.range
 
     @property
-    def measure(self) -> str:  # type: ignore[override]
+    def measured_in(self) -> str:  # type: ignore[override]
         """As the metric inside."""
-        return self.of.measure
+        return self.of.measured_in
 
     @property
     def label(self) -> str:

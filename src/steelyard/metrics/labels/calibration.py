@@ -87,7 +87,7 @@ class LogLoss(ProbabilityMean):
     title = "Log loss"
     better = "lower"
     range = (0, INFINITY)
-    measure = "nats"
+    measured_in = "nats"
     reference = "sklearn.metrics.log_loss"
     sums = "surprise"
 

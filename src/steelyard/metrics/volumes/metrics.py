@@ -148,7 +148,7 @@ class VolumeBias(CaseMetric):
     title: ClassVar[str] = "Volume bias"
     better: ClassVar[str] = "zero"
     range: ClassVar[tuple[float, float]] = (-INF, INF)
-    measure: ClassVar[str] = "ml"
+    measured_in: ClassVar[str] = "ml"
     figure: ClassVar[str] = "volume_bias"
 
     def notes(self, totals: Any) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ class SurfaceMetric(CaseMetric):
 
     better: ClassVar[str] = "lower"
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    measure: ClassVar[str] = "mm"
+    measured_in: ClassVar[str] = "mm"
 
     def settings(self) -> dict[str, Any]:
         """The surface, and what a missed structure counts as."""

@@ -180,7 +180,7 @@ class SurfaceDice(SurfaceMetric):
     title: ClassVar[str] = "Normalised surface distance"
     better: ClassVar[str] = "higher"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    measure: ClassVar[str] = ""
+    measured_in: ClassVar[str] = ""
     figure: ClassVar[str] = "nsd"
     reference: ClassVar[str] = "surface-distance compute_surface_dice_at_tolerance, MONAI use_subvoxels"
 

@@ -217,19 +217,19 @@ def _difference_figure(
     name: str, title: str, groups: Sequence[Mapping[str, Difference]], letters: Sequence[str]
 ) -> Figure:
     columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
-    measure = ""
+    measured_in = ""
     for letter, group in zip(letters, groups, strict=True):
         ordered = sorted(group.items(), key=lambda item: item[1].difference if len(groups) == 1 else 0)
         for value, d in ordered:
             if d.interval is None or not np.isfinite([d.difference, *d.interval]).all():
                 continue
-            measure = d.measured_in
+            measured_in = d.measured_in
             row = (value, d.difference, *d.interval, letter if len(groups) > 1 else _said(d))
             for column, cell in zip(columns, row, strict=True):
                 columns[column].append(cell)
     who = letters[0] if len(groups) == 1 else "each"
     return Figure(
-        name, "intervals", title, columns, {"x": f"{who} − A{', ' + measure if measure else ''}", "at": 0.0},
+        name, "intervals", title, columns, {"x": f"{who} − A{', ' + measured_in if measured_in else ''}", "at": 0.0},
         "The dashed line is no difference; the line through each point is its interval.",
     )  # fmt: skip
 

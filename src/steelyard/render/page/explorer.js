@@ -195,9 +195,9 @@
         if (ranged && !(ranged[row] >= least && ranged[row] <= most)) continue;
         for (let t = 0; t < tests.length; t++) if (!tests[t][1][tests[t][0][row]]) continue next;
         if (any) {
-          let found = false;
-          for (let t = 0; t < any.length && !found; t++) found = any[t][1][any[t][0][row]] === 1;
-          if (!found) continue;
+          let passes = false;
+          for (let t = 0; t < any.length && !passes; t++) passes = any[t][1][any[t][0][row]] === 1;
+          if (!passes) continue;
         }
         view[count++] = row;
       }

@@ -88,14 +88,14 @@ def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) 
         if len(values) < 5 or are_near(values):
             continue
         counts, edges = np.histogram(values, bins=min(BINS, max(5, round(len(values) ** 0.5 * 2))))
-        measure = f", {score.measured_in}" if score.measured_in else ""
+        in_unit = f", {score.measured_in}" if score.measured_in else ""
         figures.append(
             Figure(
                 f"units_{len(figures) + 1}",
                 "histogram",
                 f"{score.label}, {units.unit} by {units.unit}",
                 {"low": edges[:-1], "high": edges[1:], "count": counts},
-                {"x": f"{score.label}{measure}", "y": f"number of {units.unit}s" if units.unit != "dish" else "dishes"},
+                {"x": f"{score.label}{in_unit}", "y": f"number of {units.unit}s" if units.unit != "dish" else "dishes"},
                 f"How many {_plural(units.unit)} have a score in each range.",
             )
         )

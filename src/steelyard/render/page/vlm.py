@@ -118,10 +118,10 @@ def _pairs(score: VlmScore) -> str:
     if not score.pairs:
         return ""
     columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
-    rows, measure = [], ""
+    rows, quantity = [], ""
     for pair in score.pairs:
         d = next(iter(pair.comparison.differences.values()))
-        measure = f"{d.label}{', ' + d.measured_in if d.measured_in else ''}"
+        quantity = f"{d.label}{', ' + d.measured_in if d.measured_in else ''}"
         name = f"{pair.a} → {pair.b}"
         if d.interval is not None and d.difference == d.difference:
             verdict = d.verdict if d.verdict in ("better", "worse") else "no difference shown"
@@ -137,7 +137,7 @@ def _pairs(score: VlmScore) -> str:
         )
     figure = Figure(
         "pairs", "intervals", "What changes from one prompt to the other", columns,
-        {"x": f"difference of {measure}", "at": 0.0}, "Paired over the frames that both have a number for.",
+        {"x": f"difference of {quantity}", "at": 0.0}, "Paired over the frames that both have a number for.",
     )  # fmt: skip
     heads = ["question", "from → to", "frames", "before", "after", "difference", "interval", "p, corrected", "it is"]
     return figure_blocks([figure]) + table("Prompts against each other", heads, rows)
