@@ -30,7 +30,9 @@ def fuzz_tracking(rng: random.Random) -> None:
     draw.call(_native.tracking_matches, frame, ends, at, stops, *given, rng.choice([0.0, 10000.0]), 2)
     codes = [_native.tracking_codes(*side, 2)[0] for side in ((frame, track, ends), (at, name, stops))]
     draw.call(_native.tracking_codes, frame, track * rng.choice([1, 1 << 40]), ends, 2)
-    draw.call(_native.tracking_scores, frame, codes[0], ends, at, codes[1], stops, *given, 0.5, rng.random() < 0.5, 2)
+    scored = [np.array([rng.random() < 0.8 for _ in code], dtype=np.uint8) for code in codes]
+    sides = frame, codes[0], ends, scored[0], at, codes[1], stops, scored[1]
+    draw.call(_native.tracking_scores, *sides, *given, 0.5, rng.random() < 0.5, 2)
     draw.call(_native.assign_scipy, draw.few(draw.size(9), draw.size(9)))
 
 

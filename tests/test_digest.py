@@ -28,3 +28,9 @@ def test_every_value_counts_in_a_large_column(dtype: str) -> None:
         changed = values.copy()
         changed[row] = not changed[row]
         assert digest(Records("a", {"x": changed})) != before
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4"])
+def test_how_wide_whole_numbers_are_held_says_nothing(dtype: str) -> None:
+    values = np.arange(100)
+    assert digest(Records("a", {"x": values.astype(dtype)})) == digest(Records("b", {"x": values}))

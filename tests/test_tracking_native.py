@@ -65,12 +65,13 @@ FRAMES = np.array([1, 2], dtype=np.int64)
 ENDS = np.array([2], dtype=np.int64)
 TRACKS = np.zeros(2, dtype=np.int32)
 ROWS = np.array([0, 1], dtype=np.int32)
+SCORED = np.ones(2, dtype=np.uint8)
 
 
 def scores(**changed: np.ndarray | float) -> tuple[np.ndarray, ...]:
     arguments: dict[str, object] = {
-        "truth_frame": FRAMES, "truth_track": TRACKS, "truth_ends": ENDS,
-        "prediction_frame": FRAMES, "prediction_track": TRACKS, "prediction_ends": ENDS,
+        "truth_frame": FRAMES, "truth_track": TRACKS, "truth_ends": ENDS, "truth_scored": SCORED,
+        "prediction_frame": FRAMES, "prediction_track": TRACKS, "prediction_ends": ENDS, "prediction_scored": SCORED,
         "truth_row": ROWS, "prediction_row": ROWS, "similarity": np.ones(2),
     }  # fmt: skip
     found: tuple[np.ndarray, ...] = _native.tracking_scores(**(arguments | changed))
@@ -87,9 +88,21 @@ def test_two_frames_that_fit() -> None:
     assert event.tolist() == [0, 0]
 
 
+def test_rows_that_are_not_scored_count_nowhere() -> None:
+    """The second frame is not scored in the truth: its prediction is extra, and nothing is matched there."""
+    hota, _, clear, identity, partner, event = scores(truth_scored=np.array([1, 0], dtype=np.uint8))
+    assert hota[0, :3].tolist() == [[1.0] * 19, [0.0] * 19, [1.0] * 19]
+    assert clear[0].tolist() == [1, 0, 1, 1, 0, 0, 1, 0, 0]
+    assert identity[0].tolist() == [1, 0, 1]
+    assert partner.tolist() == [0, -1]
+    assert event.tolist() == [0, 0]
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
+        ({"truth_scored": np.ones(3, dtype=np.uint8)}, "scored or not"),
+        ({"prediction_scored": np.ones(1, dtype=np.uint8)}, "scored or not"),
         ({"truth_frame": FRAMES[::-1].copy()}, "by frame"),
         ({"truth_ends": np.array([3])}, "ends of the runs"),
         ({"truth_ends": np.array([1])}, "end with the rows"),

@@ -156,40 +156,49 @@ Out<std::int64_t> matches(In1<std::int64_t> truth_frame, In1<std::int64_t> truth
   return result;
 }
 
-Tuple<Out<double>, Out<double>, Out<double>, Out<double>, Out<std::int64_t>, Out<std::uint8_t>> scores(In1<std::int64_t> truth_frame, In1<std::int32_t> truth_track, In1<std::int64_t> truth_ends,
-                 In1<std::int64_t> prediction_frame, In1<std::int32_t> prediction_track,
-                 In1<std::int64_t> prediction_ends, In1<std::int32_t> truth_row, In1<std::int32_t> prediction_row,
-                 In1<double> similarity, double threshold, bool last_match, long threads) {
+Tuple<Out<double>, Out<double>, Out<double>, Out<double>, Out<std::int32_t>, Out<std::uint8_t>> scores(In1<std::int64_t> truth_frame, In1<std::int32_t> truth_track, In1<std::int64_t> truth_ends,
+                 In1<std::uint8_t> truth_scored, In1<std::int64_t> prediction_frame, In1<std::int32_t> prediction_track,
+                 In1<std::int64_t> prediction_ends, In1<std::uint8_t> prediction_scored, In1<std::int32_t> truth_row,
+                 In1<std::int32_t> prediction_row, In1<double> similarity, double threshold, bool last_match, long threads) {
   Side truths(truth_frame, truth_ends), predictions(prediction_frame, prediction_ends);
   require(truths.runs == predictions.runs, "both sides must have as many runs");
+  require(truth_scored.shape(0) == truths.rows && prediction_scored.shape(0) == predictions.rows,
+          "every row must be scored or not");
   require(threshold > 0 && threshold <= 1, "the threshold must be above 0 and at most 1");
   truths.with_tracks(truth_track);
   predictions.with_tracks(prediction_track);
   const Overlaps overlaps(truth_row, prediction_row, similarity, truths, predictions);
   double *hota, *losses, *clear, *identity;
-  std::int64_t* partner;
+  std::int32_t* partner;
   std::uint8_t* event;
   auto hota_out = make_raw<double>({truths.runs, tracking::kHota, tracking::kAlphas}, hota);
   auto losses_out = make_raw<double>({truths.runs, tracking::kLosses, tracking::kAlphas}, losses);
   auto clear_out = make_raw<double>({truths.runs, tracking::kClear}, clear);
   auto identity_out = make_raw<double>({truths.runs, tracking::kIdentity}, identity);
-  auto partner_out = make_raw<std::int64_t>({truths.rows}, partner);
+  auto partner_out = make_raw<std::int32_t>({truths.rows}, partner);
   auto event_out = make_array<std::uint8_t>({truths.rows}, event);
   {
     nb::gil_scoped_release release;
     parallel_for(truths.runs, thread_count(threads), [&](std::size_t r) {
-      const auto mine = overlaps.run(r, truths, predictions);
-      const Rows truth = truths.run(r), prediction = predictions.run(r);
-      const auto frames = tracking::frames_of(truth, prediction, mine.data(), mine.size());
+      auto mine = overlaps.run(r, truths, predictions);
+      const tracking::ScoredRows truth(truths.run(r), truth_scored.data() + truths.begin(r));
+      const tracking::ScoredRows prediction(predictions.run(r), prediction_scored.data() + predictions.begin(r));
+      tracking::keep_scored(mine, truth, prediction);
+      const auto frames = tracking::frames_of(truth.rows(), prediction.rows(), mine.data(), mine.size());
       tracking::Scores out;
-      std::int64_t* own = partner + truths.begin(r);
-      tracking::score_hota(frames, truth, prediction, mine.data(), mine.size(), out);
-      tracking::score_clear(frames, truth, prediction, mine.data(), threshold,
-                            last_match ? tracking::Keeps::last_match : tracking::Keeps::last_frame, out, own,
-                            event + truths.begin(r));
-      tracking::score_identity(truth, prediction, mine.data(), mine.size(), threshold, out);
-      for (std::size_t i = 0; i < truth.count; ++i) {
-        if (own[i] >= 0) own[i] += static_cast<std::int64_t>(predictions.begin(r));
+      std::vector<std::int64_t> matched(truth.count());
+      std::vector<std::uint8_t> happened(truth.count());
+      tracking::score_hota(frames, truth.rows(), prediction.rows(), mine.data(), mine.size(), out);
+      tracking::score_clear(frames, truth.rows(), prediction.rows(), mine.data(), threshold,
+                            last_match ? tracking::Keeps::last_match : tracking::Keeps::last_frame, out, matched.data(),
+                            happened.data());
+      tracking::score_identity(truth.rows(), prediction.rows(), mine.data(), mine.size(), threshold, out);
+      std::fill(partner + truths.begin(r), partner + truths.end(r), -1);
+      for (std::size_t i = 0; i < truth.count(); ++i) {
+        const std::size_t row = truths.begin(r) + truth.place(i);
+        event[row] = happened[i];
+        if (matched[i] < 0) continue;
+        partner[row] = static_cast<std::int32_t>(predictions.begin(r) + prediction.place(static_cast<std::size_t>(matched[i])));
       }
       std::memcpy(hota + r * tracking::kHota * tracking::kAlphas, out.hota, sizeof out.hota);
       std::memcpy(losses + r * tracking::kLosses * tracking::kAlphas, out.losses, sizeof out.losses);
@@ -262,11 +271,13 @@ void bind_tracking(nb::module_& m) {
         nb::arg("prediction_row").noconvert(), nb::arg("similarity").noconvert(), nb::arg("lift") = 0.0,
         nb::arg("threads") = 0, "The truth row that each prediction is matched with in its frame, or -1.");
   m.def("tracking_scores", &scores, nb::arg("truth_frame").noconvert(), nb::arg("truth_track").noconvert(),
-        nb::arg("truth_ends").noconvert(), nb::arg("prediction_frame").noconvert(),
-        nb::arg("prediction_track").noconvert(), nb::arg("prediction_ends").noconvert(), nb::arg("truth_row").noconvert(),
-        nb::arg("prediction_row").noconvert(), nb::arg("similarity").noconvert(), nb::arg("threshold") = 0.5,
+        nb::arg("truth_ends").noconvert(), nb::arg("truth_scored").noconvert(), nb::arg("prediction_frame").noconvert(),
+        nb::arg("prediction_track").noconvert(), nb::arg("prediction_ends").noconvert(),
+        nb::arg("prediction_scored").noconvert(), nb::arg("truth_row").noconvert(), nb::arg("prediction_row").noconvert(),
+        nb::arg("similarity").noconvert(), nb::arg("threshold") = 0.5,
         nb::arg("last_match") = false, nb::arg("threads") = 0,
-        "Sums of HOTA, of what association loses, of CLEAR and of Identity by run; CLEAR's partner and event by truth row.");
+        "Sums of HOTA, of what association loses, of CLEAR and of Identity by run, over the rows that are scored; CLEAR's "
+        "partner and event by truth row.");
   m.def("tracking_codes", &codes, nb::arg("frame").noconvert(), nb::arg("track").noconvert(), nb::arg("ends").noconvert(),
         nb::arg("threads") = 0, "Codes of the tracks of each run; then the first row whose track its frame has twice, or -1.");
   m.def("number_rows", &number_rows, nb::arg("text"), nb::arg("width"),

@@ -457,9 +457,9 @@ def tracking_matches(truth_frame: NDArray[numpy.int64], truth_ends: NDArray[nump
     The truth row that each prediction is matched with in its frame, or -1.
     """
 
-def tracking_scores(truth_frame: NDArray[numpy.int64], truth_track: NDArray[numpy.int32], truth_ends: NDArray[numpy.int64], prediction_frame: NDArray[numpy.int64], prediction_track: NDArray[numpy.int32], prediction_ends: NDArray[numpy.int64], truth_row: NDArray[numpy.int32], prediction_row: NDArray[numpy.int32], similarity: NDArray[numpy.float64], threshold: float = 0.5, last_match: bool = False, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint8]]:
+def tracking_scores(truth_frame: NDArray[numpy.int64], truth_track: NDArray[numpy.int32], truth_ends: NDArray[numpy.int64], truth_scored: NDArray[numpy.uint8], prediction_frame: NDArray[numpy.int64], prediction_track: NDArray[numpy.int32], prediction_ends: NDArray[numpy.int64], prediction_scored: NDArray[numpy.uint8], truth_row: NDArray[numpy.int32], prediction_row: NDArray[numpy.int32], similarity: NDArray[numpy.float64], threshold: float = 0.5, last_match: bool = False, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.uint8]]:
     """
-    Sums of HOTA, of what association loses, of CLEAR and of Identity by run; CLEAR's partner and event by truth row.
+    Sums of HOTA, of what association loses, of CLEAR and of Identity by run, over the rows that are scored; CLEAR's partner and event by truth row.
     """
 
 def tracking_codes(frame: NDArray[numpy.int64], track: NDArray[numpy.int64], ends: NDArray[numpy.int64], threads: int = 0) -> tuple[NDArray[numpy.int32], int]:

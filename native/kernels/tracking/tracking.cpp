@@ -11,6 +11,25 @@
 
 namespace steelyard::tracking {
 
+ScoredRows::ScoredRows(const Rows& all, const std::uint8_t* scored) : rank_(all.count, kOut), tracks_(all.tracks) {
+  for (std::size_t i = 0; i < all.count; ++i) {
+    if (!scored[i]) continue;
+    rank_[i] = static_cast<std::uint32_t>(place_.size());
+    place_.push_back(static_cast<std::uint32_t>(i));
+    frame_.push_back(all.frame[i]);
+    track_.push_back(all.track[i]);
+  }
+}
+
+void keep_scored(std::vector<Overlap>& overlaps, const ScoredRows& truth, const ScoredRows& prediction) {
+  std::size_t kept = 0;
+  for (const Overlap& one : overlaps) {
+    const std::uint32_t i = truth.rank(one.truth), j = prediction.rank(one.prediction);
+    if (i != ScoredRows::kOut && j != ScoredRows::kOut) overlaps[kept++] = {i, j, one.similarity};
+  }
+  overlaps.resize(kept);
+}
+
 std::vector<Frame> frames_of(const Rows& truth, const Rows& prediction, const Overlap* overlaps, std::size_t count) {
   std::vector<Frame> frames;
   std::size_t t = 0, p = 0, o = 0;

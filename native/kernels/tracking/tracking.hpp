@@ -32,6 +32,29 @@ struct Overlap {
   double similarity;
 };
 
+// The rows of a run that are scored, and where each stands among all of them. Rows keep the codes of their tracks: a
+// track without a scored row counts nowhere.
+class ScoredRows {
+ public:
+  ScoredRows(const Rows& all, const std::uint8_t* scored);
+
+  Rows rows() const { return {frame_.data(), track_.data(), frame_.size(), tracks_}; }
+  std::size_t count() const { return place_.size(); }
+  std::size_t place(std::size_t i) const { return place_[i]; }
+  // The place of a row among the scored ones, or kOut.
+  std::uint32_t rank(std::uint32_t row) const { return rank_[row]; }
+  static constexpr std::uint32_t kOut = 0xFFFFFFFFu;
+
+ private:
+  std::vector<std::int64_t> frame_;
+  std::vector<std::int32_t> track_;
+  std::vector<std::uint32_t> place_, rank_;
+  std::size_t tracks_;
+};
+
+// Leaves the overlaps of two scored rows, named by their places among those.
+void keep_scored(std::vector<Overlap>& overlaps, const ScoredRows& truth, const ScoredRows& prediction);
+
 // One frame that either side has: rows [truth, truth_end), [prediction, prediction_end), overlaps [pair, pair_end).
 struct Frame {
   std::size_t truth, truth_end, prediction, prediction_end, pair, pair_end;

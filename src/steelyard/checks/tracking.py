@@ -29,9 +29,9 @@ def fit(data: Data, change: Callable[[Array], Array] | None = None, shift: int =
         (prediction.run[:stop] != runs[-1]) | (prediction.frame[:stop] + shift <= last)
     )
     theirs = np.flatnonzero(inside)
-    box = prediction.box[theirs] if change is None else change(prediction.box[theirs])
+    box = prediction.box(theirs) if change is None else change(prediction.box(theirs))
     sides = []
-    for side, rows, boxes, moved in ((truth, mine, truth.box[mine], 0), (prediction, theirs, box, shift)):
+    for side, rows, boxes, moved in ((truth, mine, truth.box(mine), 0), (prediction, theirs, box, shift)):
         ends = np.searchsorted(side.run[rows], runs, side="right").astype(np.int64)
         sides += [np.ascontiguousarray(boxes), side.frame[rows] + moved, ends]
     row, _, similarity = _native.tracking_overlaps(*sides)
@@ -97,7 +97,7 @@ def nothing_overlaps(data: Data) -> Found | None:
     plain = fit(data)
     if plain > 0.02:
         return None
-    truth, predicted = (np.median(side.box[:, 2:] - side.box[:, :2], axis=0) for side in data.pairs.sides)
+    truth, predicted = (np.median(box[:, 2:] - box[:, :2], axis=0) for box in (side.box() for side in data.pairs.sides))
     total = len(data.pairs.sides[1].run)
     return Found(
         f"The best IoU of a true box is {plain:.2f} in the mean; the median box is {truth[0]:.4g} × {truth[1]:.4g} in "
@@ -158,7 +158,7 @@ def _jumps(side: Any) -> Array:
     """Rows that lie far from where their track was in the frame before."""
     order = np.lexsort((side.frame, side.track, side.run))
     same = (np.diff(side.run[order]) == 0) & (np.diff(side.track[order]) == 0) & (np.diff(side.frame[order]) == 1)
-    box = side.box[order]
+    box = side.box(order)
     centre, size = (box[:, :2] + box[:, 2:]) / 2, (box[:, 2:] - box[:, :2]).max(axis=1)
     moved = np.abs(np.diff(centre, axis=0)).max(axis=1)
     rows: Array = order[1:][same & (moved > FAR * np.maximum(size[1:], size[:-1]))]
@@ -194,9 +194,8 @@ def copies_of_truth(data: Data) -> Found | None:
     if not _is_boxes(data):
         return None
     truth, prediction = data.pairs.sides
-    known, sample = (
-        np.column_stack([side.run[:QUICKLY], side.frame[:QUICKLY], side.box[:QUICKLY]]) for side in (truth, prediction)
-    )
+    few = slice(QUICKLY)
+    known, sample = (np.column_stack([side.run[few], side.frame[few], side.box(few)]) for side in (truth, prediction))
     boxes = set(map(tuple, known.tolist()))
     same = np.array([tuple(row) in boxes for row in sample.tolist()])
     if same.mean() < 0.5:

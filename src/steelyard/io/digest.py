@@ -42,6 +42,8 @@ def digest(records: Records) -> str:
             if codes is not None:
                 total.update(_native.fingerprint(codes.view(np.uint8)))
             continue
+        if column.dtype.kind in "iu" and column.dtype.itemsize < 8:  # how wide whole numbers are held says nothing
+            column = column.astype(np.int64)
         total.update(f"{column.dtype.kind}{column.dtype.itemsize}".encode())
         if column.nbytes > LARGE:
             total.update(_fingerprint(column))

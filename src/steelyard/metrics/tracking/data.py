@@ -160,11 +160,11 @@ def _groups(
             _mot_roles(records, benchmark, role)
         else:
             _refuse_classes(records, there)
-        return ("pedestrian",), np.zeros(count, dtype=np.int64), role
+        return ("pedestrian",), np.broadcast_to(np.int64(0), count), role
     if side == "truth" and "flag" in records and benchmark != "kitti":
         role[(records["flag"] == 0) & (role == SCORED)] = OUT
     if "label" not in records:
-        return ("",), np.zeros(count, dtype=np.int64), role
+        return ("",), np.broadcast_to(np.int64(0), count), role
     labels, (codes,) = factorize(records["label"])
     texts = tuple(str(label) for label in labels.tolist())
     if benchmark == "kitti":

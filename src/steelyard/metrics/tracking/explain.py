@@ -75,9 +75,9 @@ def _summed(pairs: TrackPairs) -> tuple[str, ...]:
 def _at_least(pairs: TrackPairs, work: Work, ours: Tracked) -> float:
     """True tracks that are matched in 80 % of their frames or more."""
     rows = kept(pairs, work)
-    key = rows.truth.run * (1 << 40) + rows.truth.track
-    _, code = np.unique(key, return_inverse=True)
-    seen, matched = np.bincount(code), np.bincount(code, weights=ours.partner >= 0)
+    mine = np.flatnonzero(rows.scored[0])
+    _, code = np.unique(rows.truth.run[mine] * (1 << 40) + rows.truth.track[mine], return_inverse=True)
+    seen, matched = np.bincount(code), np.bincount(code, weights=ours.partner[mine] >= 0)
     return float(np.count_nonzero(matched / seen >= 0.8))
 
 

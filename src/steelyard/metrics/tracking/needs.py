@@ -19,6 +19,7 @@ LOSSES = ("split", "miss", "merge", "extra")
 CLEAR = ("tp", "fn", "fp", "similarity", "idsw", "fragments", "mt", "pt", "ml")
 IDENTITY = ("idtp", "idfn", "idfp")
 REMOVED = ("distractor", "region", "small", "other", "truth")
+MOST_BOXES = 40_000  # rows of both sides whose corners are made at a time, unless one run has more
 MASK_LIFT = 10000.0  # masks of a side do not overlap: as many pairs as can be, as the reference weighs them
 
 
@@ -33,17 +34,25 @@ class Overlaps:
 
 @frozen
 class Kept:
-    """The rows that are scored, their runs and overlaps, and how many predictions were taken out for which reason."""
+    """Which rows of each side are scored, their runs and overlaps, and how many rows were taken out for which reason.
+
+    The overlaps are of all rows.
+    """
 
     truth: Side
     prediction: Side
+    scored: tuple[Array, Array]
     runs: Array
     overlaps: Overlaps
     removed: Array
 
-    def ends(self, side: int) -> Array:
-        """Where the rows of each run end."""
-        return run_ends((self.truth, self.prediction)[side].run, self.runs)
+    def rows(self, unit: int | None, classes: int) -> tuple[Array, Array]:
+        """Places of the rows of either side that are scored: all, or those of one sequence."""
+        sides = zip((self.truth, self.prediction), self.scored, strict=True)
+        true, predicted = (
+            np.flatnonzero(scored if unit is None else scored & (side.run // classes == unit)) for side, scored in sides
+        )
+        return true, predicted
 
 
 @frozen
@@ -70,8 +79,8 @@ def tracked(pairs: TrackPairs, work: Work, iou: float = 0.5, *, last_match: bool
 
 def _tracked(rows: Kept, iou: float, last_match: bool) -> Tracked:
     truth, prediction = (
-        (side.frame, _native.tracking_codes(side.frame, side.track, rows.ends(i))[0], rows.ends(i))
-        for i, side in enumerate((rows.truth, rows.prediction))
+        (side.frame, side.track, run_ends(side.run, rows.runs), scored.view(np.uint8))
+        for side, scored in zip((rows.truth, rows.prediction), rows.scored, strict=True)
     )
     pairs = rows.overlaps
     return Tracked(
@@ -83,42 +92,33 @@ def _kept(pairs: TrackPairs) -> Kept:
     truth, prediction = pairs.sides
     runs = np.union1d(distinct(truth.run), distinct(prediction.run))
     frames = truth.frame, run_ends(truth.run, runs), prediction.frame, run_ends(prediction.run, runs)
-    found = _overlaps(truth, prediction, frames)
+    overlaps = _overlaps(truth, prediction, frames)
     removed = np.zeros((len(pairs.units), len(REMOVED)))
     classes = max(1, pairs.facts.size("class"))
+    scored = truth.role == SCORED
     removed[:, 3], removed[:, 4] = pairs.out[:, 1], pairs.out[:, 0]
-    unscored = truth.role != SCORED
-    removed[:, 4] += np.bincount(truth.run[unscored] // classes, minlength=len(pairs.units))
+    removed[:, 4] += np.bincount(truth.run[~scored] // classes, minlength=len(pairs.units))
+    gone = np.zeros(len(prediction.run), dtype=bool)
     least = pairs.prediction.least
-    if not ((truth.role == DISTRACTOR).any() or len(pairs.regions.row) or least > 0):
-        if not unscored.any():
-            return Kept(truth, prediction, runs, found, removed)
-        gone = np.zeros(len(prediction.run), dtype=bool)
-    else:
+    if (truth.role == DISTRACTOR).any() or len(pairs.regions.row) or least > 0:
         lift = MASK_LIFT if truth.mask is not None else 0.0
-        partner = _native.tracking_matches(*frames, found.truth, found.prediction, found.similarity, lift)
+        partner = _native.tracking_matches(*frames, overlaps.truth, overlaps.prediction, overlaps.similarity, lift)
         nothing = np.zeros(len(partner), dtype=bool)
         reasons = [
             (partner >= 0) & (truth.role[partner] == DISTRACTOR) if len(truth.role) else nothing,
             (partner < 0) & _inside(prediction, pairs.regions, classes),
-            (partner < 0) & (prediction.box[:, 3] - prediction.box[:, 1] <= least + EPSILON) if least > 0 else nothing,
+            (partner < 0) & _at_most(prediction, least) if least > 0 else nothing,
         ]
-        gone = np.zeros(len(prediction.run), dtype=bool)
         for place, reason in enumerate(reasons):
             counted = prediction.run[reason & ~gone] // classes
             removed[:, place] = np.bincount(counted, minlength=len(pairs.units))
             gone |= reason
-    keep = truth.role == SCORED, ~gone
-    inside = np.flatnonzero(keep[0][found.truth] & keep[1][found.prediction])
-    rank = [(np.cumsum(mask) - 1).astype(np.int32) for mask in keep]
-    overlaps = Overlaps(rank[0][found.truth[inside]], rank[1][found.prediction[inside]], found.similarity[inside])
-    sides = truth.take(np.flatnonzero(keep[0])), prediction.take(np.flatnonzero(keep[1]))
-    return Kept(*sides, runs, overlaps, removed)
+    return Kept(truth, prediction, (scored, ~gone), runs, overlaps, removed)
 
 
 def _overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, Array]) -> Overlaps:
     if truth.mask is None or prediction.mask is None:
-        return Overlaps(*_native.tracking_overlaps(truth.box, *frames[:2], prediction.box, *frames[2:]))
+        return _box_overlaps(truth, prediction, frames)
     rows: list[Array] = [np.zeros(0, np.int32)]
     columns: list[Array] = [np.zeros(0, np.int32)]
     values: list[Array] = [np.zeros(0)]
@@ -131,6 +131,34 @@ def _overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, 
         columns.append((start + j).astype(np.int32))
         values.append(iou[i, j])
     return Overlaps(np.concatenate(rows), np.concatenate(columns), np.concatenate(values))
+
+
+def _box_overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, Array]) -> Overlaps:
+    """Overlaps of boxes, some runs at a time: the corners of all rows need not be held at once."""
+    frame, ends, other_frame, other_ends = frames
+    parts = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
+    run = at = other_at = 0
+    while run < len(ends):
+        behind = max(run + 1, int(np.searchsorted(ends + other_ends, at + other_at + MOST_BOXES, side="right")))
+        stop, other_stop = int(ends[behind - 1]), int(other_ends[behind - 1])
+        row, other, similarity = _native.tracking_overlaps(
+            truth.box(slice(at, stop)), frame[at:stop], ends[run:behind] - at,
+            prediction.box(slice(other_at, other_stop)), other_frame[other_at:other_stop],
+            other_ends[run:behind] - other_at,
+        )  # fmt: skip
+        row += np.int32(at)
+        other += np.int32(other_at)
+        parts.append((row, other, similarity))
+        run, at, other_at = behind, stop, other_stop
+    joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    return Overlaps(*joined)
+
+
+def _at_most(side: Side, height: float) -> Array:
+    """Which boxes are at most so high."""
+    box = side.box()
+    low: Array = box[:, 3] - box[:, 1] <= height + EPSILON
+    return low
 
 
 def _shared_frames(truth: Side, prediction: Side) -> list[tuple[int, int, int, int]]:
@@ -158,6 +186,7 @@ def _inside(prediction: Side, regions: Side, classes: int) -> Array:
         return inside
     owner, region_owner = prediction.run // classes, regions.run // classes
     by_frame: dict[tuple[int, int], list[int]] = {}
+    box, region_box = prediction.box(), regions.box()
     for i, key in enumerate(zip(region_owner.tolist(), regions.frame.tolist(), strict=True)):
         by_frame.setdefault(key, []).append(i)
     for i, key in enumerate(zip(owner.tolist(), prediction.frame.tolist(), strict=True)):
@@ -170,7 +199,7 @@ def _inside(prediction: Side, regions: Side, classes: int) -> Array:
             share = _native.mask_iou([prediction.mask[i]], [packed], np.ones(1, np.uint8))
             inside[i] = bool((share > 0.5 + EPSILON).any())
         else:
-            inside[i] = bool((_shares(prediction.box[i], regions.box[near]) > 0.5 + EPSILON).any())
+            inside[i] = bool((_shares(box[i], region_box[near]) > 0.5 + EPSILON).any())
     return inside
 
 

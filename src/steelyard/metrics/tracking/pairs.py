@@ -22,15 +22,15 @@ from steelyard.metrics.tracking.data import OUT, REGION, SCORED, TRUTH, TrackRec
 class Side:
     """Rows of one side by run (sequence and class), frame, and as the source has them.
 
-    `run` is the unit times the number of classes plus the class; `box` are corners (left, top, right, low), or `mask`
-    are packed masks. `role` says what a row is for.
+    `row` are places in the source, `run` is the unit times the number of classes plus the class; `track` counts the
+    tracks of a run from 0; `mask` are packed masks, or None where there are boxes. `role` says what a row is for.
     """
 
+    source: TrackRecords
     row: Array
     run: Array
     frame: Array
     track: Array
-    box: Array
     mask: Array | None
     role: Array
 
@@ -38,9 +38,12 @@ class Side:
         """Some of the rows."""
         mask = None if self.mask is None else self.mask[rows]
         return Side(
-            self.row[rows], self.run[rows], self.frame[rows], self.track[rows], self.box[rows], mask,
-            self.role[rows],
-        )  # fmt: skip
+            self.source, self.row[rows], self.run[rows], self.frame[rows], self.track[rows], mask, self.role[rows]
+        )
+
+    def box(self, rows: Array | slice | list[int] = slice(None)) -> Array:
+        """The boxes of some rows as left, top, right, low, made when asked for: the source has the numbers."""
+        return corners_of(self.source, self.row[rows])
 
 
 @frozen
@@ -104,17 +107,17 @@ class TrackPairs:
         return replace(self, sides=(self.sides[0].take(kept[0]), self.sides[1].take(kept[1])))
 
 
-def corners_of(records: Records) -> Array:
-    """The boxes as left, top, right, low. The right edge of x and w is their sum, rounded once."""
-    box = np.empty((len(records), 4))
+def corners_of(records: Records, rows: Array) -> Array:
+    """Boxes as left, top, right, low. The right edge of x and w is their sum, rounded once."""
+    box = np.zeros((len(rows), 4))
     if "x" not in records:
-        return np.zeros((len(records), 4))
-    box[:, 0], box[:, 1] = records["x"], records["y"]
+        return box
+    box[:, 0], box[:, 1] = records["x"][rows], records["y"][rows]
     if "right" in records and "bottom" in records:
-        box[:, 2], box[:, 3] = records["right"], records["bottom"]
+        box[:, 2], box[:, 3] = records["right"][rows], records["bottom"][rows]
     else:
-        np.add(records["x"], records["w"], out=box[:, 2])
-        np.add(records["y"], records["h"], out=box[:, 3])
+        np.add(box[:, 0], records["w"][rows], out=box[:, 2])
+        np.add(box[:, 1], records["h"][rows], out=box[:, 3])
     return box
 
 
@@ -134,26 +137,15 @@ def _pair(truth: TrackRecords, prediction: TrackRecords, policy: Policy) -> Trac
     axis, codes = _axis(truth, prediction, all(filled))
     classes = max(1, len(axis))
     tracks = _tracks(truth, prediction)
-    every = (
-        _side(truth, joined.truth_row, joined.truth_owner, codes[0], classes, tracks[0]),
-        _side(prediction, joined.prediction_row, joined.prediction_owner, codes[1], classes, tracks[1]),
-    )
-    out = np.zeros((len(joined.units), 2))
-    for i, side in enumerate(every):
-        gone = side.run[(side.role == OUT) & (side.frame >= 0)] // classes
-        out[:, i] = np.bincount(gone, minlength=len(joined.units))
-    regions = every[0].take(np.flatnonzero(every[0].role == REGION))
+    true = _side(truth, joined.truth_row, joined.truth_owner, codes[0], classes, tracks[0])
+    predicted = _side(prediction, joined.prediction_row, joined.prediction_owner, codes[1], classes, tracks[1])
+    out = [np.bincount(side.out, minlength=len(joined.units)) for side in (true, predicted)]
     return TrackPairs(
         truth, prediction, joined.units,
         Facts({"class": axis}, {}, frozenset({"label"} if axis.ids != ("object",) else ())),
-        joined.coverage, joined.weight, (_looked_at(every[0]), _looked_at(every[1])), regions, _frames(joined), joined,
-        out,
+        joined.coverage, joined.weight, (true.rows, predicted.rows), true.regions, _frames(joined), joined,
+        np.stack(out, axis=1).astype(np.float64),
     )  # fmt: skip
-
-
-def _looked_at(side: Side) -> Side:
-    gone = side.role >= REGION
-    return side.take(np.flatnonzero(~gone)) if gone.any() else side
 
 
 def _tracks(truth: Records, prediction: Records) -> tuple[Array, Array]:
@@ -184,10 +176,10 @@ def _axis(truth: TrackRecords, prediction: TrackRecords, filled: bool) -> tuple[
     numbers = all(text.isascii() and text.isdigit() for text in found)
     labels = sorted(found, key=int if numbers else str)
     place = {text: i for i, text in enumerate(labels)}
-    own = [
-        np.array([place.get(text, 0) for text in side.groups] or [0], dtype=np.int64)[side.group]
-        for side in (truth, prediction)
-    ]
+    own = [np.broadcast_to(np.int64(0), len(side)) for side in (truth, prediction)]
+    if len(labels) > 1:
+        places = [[place.get(text, 0) for text in side.groups] or [0] for side in (truth, prediction)]
+        own = [np.array(of, dtype=np.int64)[side.group] for of, side in zip(places, (truth, prediction), strict=True)]
     return Axis(tuple(label or "object" for label in labels), whole=True), own
 
 
@@ -199,7 +191,7 @@ def _frames(joined: SetPairs) -> Array:
         (joined.truth, joined.truth_row, joined.truth_owner),
         (joined.prediction, joined.prediction_row, joined.prediction_owner),
     ):
-        frame = records["frame"][rows].astype(np.float64)
+        frame = records["frame"][rows]
         starts = np.flatnonzero(np.append(True, owner[1:] != owner[:-1])) if len(owner) else np.zeros(0, np.int64)
         mine = owner[starts]
         if len(mine):  # a row that only names its sequence is not a number, which fmax and fmin leave out
@@ -231,7 +223,16 @@ def _last_row(joined: SetPairs, unit: int, frame: float) -> str:
     return joined.truth.source
 
 
-def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classes: int, track: Array) -> Side:
+@frozen
+class _Sorted:
+    """One side: rows that are looked at, regions, and the units of rows that the options left out."""
+
+    rows: Side
+    regions: Side
+    out: Array
+
+
+def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classes: int, track: Array) -> _Sorted:
     """The rows of one side by run and frame. A track that stands twice in a frame is an error."""
     frame = records["frame"]
     if frame.dtype.kind not in "iu":
@@ -243,24 +244,24 @@ def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classe
         order = np.lexsort((frames, run))
         rows, run, frames, whole = rows[order], run[order], frames[order], False
     mask = records["mask"][rows] if "mask" in records else None
-    box = corners_of(records)
     if whole:
-        side = Side(rows, run, frames, track, box, mask, records.role)
+        every = Side(records, rows, run, frames, track, mask, records.role)
     else:
-        side = Side(rows, run, frames, track[rows], box[rows], mask, records.role[rows])
-    looked = _looked_at(side)
-    _, twice = _native.tracking_codes(looked.frame, looked.track, run_ends(looked.run, distinct(looked.run)))
+        every = Side(records, rows, run, frames, track[rows], mask, records.role[rows])
+    gone = every.role >= REGION
+    side = every.take(np.flatnonzero(~gone)) if gone.any() else every
+    codes, twice = _native.tracking_codes(side.frame, side.track, run_ends(side.run, distinct(side.run)))
     if twice >= 0:
-        same = (looked.run == looked.run[twice]) & (looked.frame == looked.frame[twice])
-        same &= looked.track == looked.track[twice]
-        before, again = (int(looked.row[i]) for i in np.flatnonzero(same)[:2])
+        same = (side.run == side.run[twice]) & (side.frame == side.frame[twice]) & (side.track == side.track[twice])
+        before, again = (int(side.row[i]) for i in np.flatnonzero(same)[:2])
         raise InputError(
-            f"track {records['track'][again]} stands twice in frame {looked.frame[twice]} of sequence "
+            f"track {records['track'][again]} stands twice in frame {side.frame[twice]} of sequence "
             f"'{records['sequence'][again]}', also at {records.place(before)}",
             where=records.where(again, "track"),
             remedy="A track has one box per frame. Are ids given by class? Then name the label.",
         )
-    return side
+    out = every.run[(every.role == OUT) & (every.frame >= 0)] // classes
+    return _Sorted(replace(side, track=codes), every.take(np.flatnonzero(every.role == REGION)), out)
 
 
 def distinct(ordered: Array) -> Array:

@@ -80,7 +80,7 @@ def _by_class(state: State, metrics: Sequence[Metric]) -> Table:
 
 def figures(pairs: TrackPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures that these data have."""
-    if not len(state) or not len(kept(pairs, Work()).truth.row):
+    if not len(state) or not kept(pairs, Work()).scored[0].any():
         return {}
     measured = State.of(pairs, dict.fromkeys([HotaCells(), LossCells(), SEQUENCES, REMOVED_ROWS]))
     return {
@@ -153,8 +153,7 @@ def timeline(pairs: TrackPairs, unit: int) -> Figure:
     """One sequence: a row per true track, coloured by the predicted track that CLEAR matches; switches as ticks."""
     work = Work()
     rows, clear = kept(pairs, work), tracked(pairs, work)
-    classes = max(1, pairs.facts.size("class"))
-    mine = np.flatnonzero(rows.truth.run // classes == unit)
+    mine, _ = rows.rows(unit, max(1, pairs.facts.size("class")))
     tracks, first = np.unique(rows.truth.run[mine] * (1 << 40) + rows.truth.track[mine], return_index=True)
     shown = tracks[np.argsort(first, kind="stable")][:MOST_TRACKS]
     columns: dict[str, list[object]] = {name: [] for name in ("row", "x", "x2", "series", "event")}
@@ -198,7 +197,7 @@ def listing(pairs: TrackPairs, state: State) -> Listing:
     last: dict[tuple[int, int], tuple[int, int]] = {}  # of a true track: predicted track and frame of its last match
     used: set[tuple[int, int]] = set()
     holder: dict[tuple[int, int], int] = {}
-    for place in range(len(rows.truth.run)):
+    for place in rows.rows(None, classes)[0].tolist():
         other = int(clear.partner[place])
         if other < 0:
             continue
@@ -209,7 +208,8 @@ def listing(pairs: TrackPairs, state: State) -> Listing:
             owner = holder.get((run, name))
             kind = "to a neighbour's id" if owner != track else "back to an old id"
             kind = kind if (run, name) in used else "to a fresh id"
-            gone = rows.truth.frame[(rows.truth.run == run) & (rows.truth.track == track)]
+            own = (rows.truth.run == run) & (rows.truth.track == track) & rows.scored[0]
+            gone = rows.truth.frame[own]
             gap = int(np.count_nonzero((gone > when) & (gone < frame)))
             names = pairs.prediction["track"][rows.prediction.row[[before, other]]].tolist()
             values = (
@@ -237,9 +237,7 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric) -> Scene:
     """One frame of a sequence: the first with a switch, or else the one with the most mistakes."""
     work = Work()
     rows, clear = kept(pairs, work), tracked(pairs, work)
-    classes = max(1, pairs.facts.size("class"))
-    mine = np.flatnonzero(rows.truth.run // classes == unit)
-    theirs = np.flatnonzero(rows.prediction.run // classes == unit)
+    mine, theirs = rows.rows(unit, max(1, pairs.facts.size("class")))
     frames = np.concatenate([rows.truth.frame[mine], rows.prediction.frame[theirs]])
     if not len(frames):
         return Scene(f"Sequence {pairs.units[unit]}", "nothing is there", ())
@@ -256,16 +254,16 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric) -> Scene:
     shapes: list[BoxShape | LineShape] = []
     found = 0
     for place in mine[rows.truth.frame[mine] == frame].tolist():
-        x0, y0, x1, y1 = rows.truth.box[place].tolist()
+        x0, y0, x1, y1 = rows.truth.box([place])[0].tolist()
         name, other = pairs.truth["track"][rows.truth.row[place]], int(clear.partner[place])
         shapes.append(BoxShape("truth", x0, y0, x1 - x0, y1 - y0, f"T{name}", other >= 0))
         if other >= 0:
             found += 1
-            u0, v0, u1, v1 = rows.prediction.box[other].tolist()
+            u0, v0, u1, v1 = rows.prediction.box([other])[0].tolist()
             ends = ((x0 + x1) / 2, (y0 + y1) / 2, (u0 + u1) / 2, (v0 + v1) / 2)
             shapes.append(LineShape("pair", *ends, "switch" if clear.event[place] & 1 else ""))
     for place in theirs[rows.prediction.frame[theirs] == frame].tolist():
-        x0, y0, x1, y1 = rows.prediction.box[place].tolist()
+        x0, y0, x1, y1 = rows.prediction.box([place])[0].tolist()
         name = pairs.prediction["track"][rows.prediction.row[place]]
         shapes.append(BoxShape("prediction", x0, y0, x1 - x0, y1 - y0, f"P{name}", place in matched))
     return Scene(
