@@ -23,7 +23,14 @@ class GateFixture(Protocol):
     """What the fixture gives: call it with a result and rules that say when it fails."""
 
     def __call__(
-        self, result: Any, *rules: str, baseline: Any = None, other_truth: bool = False, undecided: str | None = None
+        self,
+        result: Any,
+        *rules: str,
+        baseline: Any = None,
+        other_truth: bool = False,
+        undecided: str | None = None,
+        ledger: Any = None,
+        looks: int | None = None,
     ) -> Gate:
         """Gate a report, a comparison, the path of a result or what `to_dict` gave."""
 
@@ -38,7 +45,13 @@ def steelyard_gate(request: pytest.FixtureRequest) -> GateFixture:
     """Hold a result to rules: the test fails where one fails, with the numbers that decided."""
 
     def check(
-        result: Any, *rules: str, baseline: Any = None, other_truth: bool = False, undecided: str | None = None
+        result: Any,
+        *rules: str,
+        baseline: Any = None,
+        other_truth: bool = False,
+        undecided: str | None = None,
+        ledger: Any = None,
+        looks: int | None = None,
     ) -> Gate:
         from steelyard import gate
 
@@ -46,7 +59,7 @@ def steelyard_gate(request: pytest.FixtureRequest) -> GateFixture:
         policy = undecided or request.config.getini("steelyard_undecided")
         if policy not in CHOICES:
             raise pytest.UsageError(f"undecided='{policy}' is none of {', '.join(CHOICES)}")
-        found = gate(result, rules, baseline=baseline, other_truth=other_truth)
+        found = gate(result, rules, baseline=baseline, other_truth=other_truth, ledger=ledger, looks=looks)
         if found.outcome == "fail" or (found.outcome == "undecided" and policy == "fail"):
             pytest.fail(str(found), pytrace=False)
         if found.outcome == "undecided" and policy == "skip":

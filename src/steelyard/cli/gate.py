@@ -21,9 +21,21 @@ from steelyard.core.errors import InputError
 )  # fmt: skip
 @click.option("--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML, a case a rule.")
 @click.option("--other-truth", is_flag=True, help="Allow a baseline on other truth; the two are compared unpaired.")
+@click.option(
+    "--ledger", metavar="FILE", type=click.Path(dir_okay=False),
+    help="Count the looks at this test set in FILE: all of them together keep the level.",
+)  # fmt: skip
+@click.option("--looks", type=int, metavar="N", help="With --ledger: how many looks are planned. Else without end.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def gate(
-    result: str, baseline: str | None, rules: tuple[str, ...], junit: str | None, other_truth: bool, as_json: bool
+    result: str,
+    baseline: str | None,
+    rules: tuple[str, ...],
+    junit: str | None,
+    other_truth: bool,
+    ledger: str | None,
+    looks: int | None,
+    as_json: bool,
 ) -> int:
     """Hold RESULT to rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.
 
@@ -33,10 +45,11 @@ def gate(
     \b
     steelyard gate result.json --fail-if "mae > 30"
     steelyard gate result.json --baseline base.json --fail-if "map < baseline, p < 0.05"
+    steelyard gate result.json --fail-if "map < 0.35" --ledger looks.json --looks 20
     """
     from steelyard.gating import gate as gating
 
-    outcome = gating.gate(result, rules, baseline=baseline, other_truth=other_truth)
+    outcome = gating.gate(result, rules, baseline=baseline, other_truth=other_truth, ledger=ledger, looks=looks)
     end_with(outcome.exit_code)
     if junit:
         outcome.to_junit(junit)

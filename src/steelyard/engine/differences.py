@@ -14,7 +14,8 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.weights import Floats
-from steelyard.engine.distributions import normal, t_quantile
+from steelyard.engine.distributions import normal, t_quantile, t_tail
+from steelyard.engine.families import ENOUGH, tail_bound
 from steelyard.engine.intervals import Interval
 from steelyard.results.score import Score
 
@@ -34,7 +35,8 @@ def by_draws(difference: float, draws: Floats, confidence: float, df: float = ma
     the scores say that they have.
 
     p is the bootstrap test of a shifted world (Efron and Tibshirani 1993, chapter 16): the draws, moved so that their
-    world has no difference, and the share of them that lie at least as far out as what was seen.
+    world has no difference, and the share of them that lie at least as far out as what was seen. Where fewer than ten
+    do, so that they count badly, it is a bound of the tail where that is smaller.
     """
     draws = draws[~np.isnan(draws)]
     if math.isnan(difference) or len(draws) < 2:
@@ -43,11 +45,15 @@ def by_draws(difference: float, draws: Floats, confidence: float, df: float = ma
     # Equal up to rounding is as extreme; two equal models have no draw that differs, and p is 1.
     extreme = np.count_nonzero(np.abs(draws - difference) >= abs(difference) - 1e-12 * size)
     se = float(draws.std(ddof=1))
+    p = float((1 + extreme) / (1 + len(draws)))
+    if extreme < ENOUGH and se > 0:
+        z = abs(difference) / se
+        p = min(p, max(tail_bound(z), t_tail(z, df)))
     ends = (
         difference - t_quantile((1 + confidence) / 2, df) * se,
         difference + t_quantile((1 + confidence) / 2, df) * se,
     )
-    return DifferenceEstimate(difference, ends, (1 + extreme) / (1 + len(draws)), se)
+    return DifferenceEstimate(difference, ends, p, se)
 
 
 def least_df(*scores: Score) -> float:

@@ -7,7 +7,8 @@ from os import PathLike, fspath
 from typing import Any
 
 from steelyard.core.errors import InputError
-from steelyard.gating.judge import Against, judge_comparison, judge_report
+from steelyard.gating.judge import Against, judge_comparison, judge_report, spec_of
+from steelyard.gating.looking import Held, check_looks, counted, subject_of, unknown_looks
 from steelyard.gating.rules import parse_rule
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.gate import Gate, Verdict
@@ -26,38 +27,73 @@ INSTEAD = "Give a result of evaluate, or of compare with two models."
 
 
 def gate(
-    result: Result, rules: Sequence[str] | str, *, baseline: Result | None = None, other_truth: bool = False
+    result: Result,
+    rules: Sequence[str] | str,
+    *,
+    baseline: Result | None = None,
+    other_truth: bool = False,
+    ledger: Path | None = None,
+    looks: int | None = None,
 ) -> Gate:
     """Hold a result to rules that say when it fails: `gate("result.json", ["mae > 30"])`.
 
     `result` and `baseline` are reports, their files, or what `to_dict` gives; a comparison is a result that holds its
-    own baseline (A). `other_truth` allows a baseline that was scored on other truth, and compares unpaired.
+    own baseline (A). `other_truth` allows a baseline that was scored on other truth, and compares unpaired. `ledger` is
+    a file that counts the looks at this truth, so that all of them together keep the level; `looks` is how many there
+    will be, and without it there is no end.
     """
     wanted = [parse_rule(rule) for rule in ([rules] if isinstance(rules, str) else rules)]
     if not wanted:
         raise InputError("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
+    check_looks(ledger, looks)
     given, name = _read(result, "result")
-    if isinstance(given, Comparison):
-        if baseline is not None:
-            raise InputError(
-                "a comparison holds its own baseline, A", where=name, remedy="Leave the baseline out, or give results."
-            )
-        verdicts = [verdict for rule in wanted for verdict in judge_comparison(rule, given)]
-        units = max((d.units for d in given.differences.values()), default=0)
-        base = f"A of {name}" if any(rule.on_baseline for rule in wanted) else None
-        confidence = given.b.request.confidence
-        return Gate(given.task, given.unit, units, name, base, confidence, tuple(verdicts), _once(verdicts))
-    before, base = _baseline(baseline)
-    against = Against(given, before)
-    notes: list[str] = []
-    if before is not None and base is not None:
-        against, notes = _against(given, before, name, base, other_truth)
-    verdicts = [verdict for rule in wanted for verdict in judge_report(rule, against)]
-    units = max((score.units for score in given.scores.values()), default=0)
-    if base is not None and not any(rule.on_baseline for rule in wanted):
+    held = _of_comparison(given, name, baseline) if isinstance(given, Comparison) else None
+    held = held or _of_report(given, name, baseline, other_truth)  # type: ignore[arg-type]
+    if ledger is None:
+        verdicts = [verdict for rule in wanted for verdict in held.judge(rule)]
+        remarks = unknown_looks(wanted)
+    else:
+        verdicts, remarks = counted(held, wanted, ledger, looks)
+    on_baseline = any(rule.on_baseline for rule in wanted)
+    notes = [*held.notes, *remarks]
+    if held.baseline is not None and not on_baseline and not isinstance(given, Comparison):
         notes.append("No rule speaks of the baseline.")
     return Gate(
-        given.task, given.unit, units, name, base, given.request.confidence, tuple(verdicts), _once(verdicts, notes)
+        given.task, given.unit, held.subject.units, name,
+        None if isinstance(given, Comparison) and not on_baseline else held.baseline,
+        held.confidence, tuple(verdicts), _once(verdicts, notes), None if ledger is None else fspath(ledger),
+    )  # fmt: skip
+
+
+def _of_comparison(given: Comparison, name: str, baseline: Result | None) -> Held:
+    if baseline is not None:
+        raise InputError(
+            "a comparison holds its own baseline, A", where=name, remedy="Leave the baseline out, or give results."
+        )
+    units = max((d.units for d in given.differences.values()), default=0)
+    subject = subject_of(given.b.request, given.b.sources, units, given.a)
+    return Held(
+        subject,
+        lambda rule: judge_comparison(rule, given),
+        lambda rule: spec_of(rule, given.task, given.differences, "the comparison"),
+        given.b.request.confidence,
+        f"A of {name}",
+    )
+
+
+def _of_report(given: Report, name: str, baseline: Result | None, other_truth: bool) -> Held:
+    before, base = _baseline(baseline)
+    against, notes = Against(given, before), list[str]()
+    if before is not None and base is not None:
+        against, notes = _against(given, before, name, base, other_truth)
+    units = max((score.units for score in given.scores.values()), default=0)
+    return Held(
+        subject_of(given.request, given.sources, units, before),
+        lambda rule: judge_report(rule, against),
+        lambda rule: spec_of(rule, given.task, given.scores, "the result"),
+        given.request.confidence,
+        base,
+        tuple(notes),
     )
 
 

@@ -18,6 +18,8 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice, slice_key, slice_parts, slice_text
 from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, least_df, standard_error
+from steelyard.engine.intervals import LINE, Bounds, Interval
+from steelyard.engine.looks import at_level
 from steelyard.gating.rules import EVERY, Rule
 from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison
@@ -57,17 +59,27 @@ def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
     """The verdict of a rule about a comparison, whose A is the baseline and whose B is the result."""
     if rule.slice:
         raise _wrong(rule, "a comparison holds no slices", "Give two results instead, with --baseline.")
-    spec = _spec(rule, comparison.task, comparison.differences, "the comparison")
+    spec = spec_of(rule, comparison.task, comparison.differences, "the comparison")
     difference: Difference = comparison.differences[spec]
+    confidence = comparison.b.request.confidence or 0.95
     if not rule.on_baseline:
-        return [_by_number(rule, "", difference.b)]
+        return [_by_number(rule, "", difference.b, comparison.task, confidence)]
     _check_direction(rule, difference.better)
     if rule.percent or (rule.margin and rule.level is not None) or (rule.absolute and difference.better != "zero"):
         raise _wrong(rule, "a comparison knows the plain difference only", "Give two results saved with --save-draws.")
-    interval = difference.interval and (difference.interval[0] - rule.margin, difference.interval[1] - rule.margin)
+    reach = difference.interval
+    if rule.spent is not None:
+        room = _width(comparison.task, spec, difference.better) if difference.se == 0 else math.inf
+        bounds = difference.difference - room, difference.difference + room
+        levels = 1 - confidence, rule.spent
+        reach = at_level(difference.difference, reach, bounds, difference.se, difference.df, levels)
+    interval = reach and (reach[0] - rule.margin, reach[1] - rule.margin)
     estimate = DifferenceEstimate(difference.difference - rule.margin, interval, difference.p)
     a, b = (abs(s.value) if rule.absolute else s.value for s in (difference.a, difference.b))
-    return [_by_difference(rule, "", difference.b, a, b, estimate, "paired randomisation", difference.why)]
+    least, note = difference.smallest_p, ""
+    if rule.threshold is not None and least >= rule.threshold:
+        note = f"{spec} has no p below {least:.2g} with so few units: this rule cannot fail at {rule.threshold:.2g}."
+    return [_by_difference(rule, "", difference.b, a, b, estimate, "paired randomisation", difference.why, note)]
 
 
 def _places(rule: Rule, against: Against) -> Iterable[tuple[str, Scores, Scores | None]]:
@@ -106,10 +118,10 @@ def _slices(rule: Rule, report: Report, by: Slice, side: str) -> Mapping[Slice, 
 
 
 def _judge(rule: Rule, where: str, scores: Scores, base: Scores | None, against: Against) -> Verdict:
-    spec = _spec(rule, against.result.task, scores, "the result")
+    spec = spec_of(rule, against.result.task, scores, "the result")
     score = scores[spec]
     if not rule.on_baseline:
-        return _by_number(rule, where, score)
+        return _by_number(rule, where, score, against.result.task, against.result.request.confidence or 0.95)
     if base is None or against.baseline is None:
         raise _wrong(rule, "there is no baseline", "Name its result: --baseline base.json.")
     if spec not in base:
@@ -119,7 +131,7 @@ def _judge(rule: Rule, where: str, scores: Scores, base: Scores | None, against:
     size: Callable[[Any], Any] = np.abs if rule.absolute else _same
     a, b = float(size(before.value)), float(size(score.value))
     difference = b - _bound(rule, a)
-    confidence = against.result.request.confidence or 0.95
+    confidence = (against.result.request.confidence or 0.95) if rule.spent is None else 1 - rule.spent
     why_not = against.unpaired or _no_draws(before, score)
     if not why_not:
         with np.errstate(invalid="ignore"):  # of two infinities
@@ -140,6 +152,21 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _range(task: str, spec: str) -> Bounds:
+    """The range of a metric; the whole line where it is not known here."""
+    try:
+        return catalogue.parse(spec, task).range if task in catalogue.TASKS else LINE
+    except InputError:
+        return LINE
+
+
+def _width(task: str, spec: str, better: str) -> float:
+    """How far two values of a metric may lie apart, or their distances from its best value."""
+    low, high = _range(task, spec)
+    best = {"zero": 0.0, "one": 1.0}.get(better)
+    return high - low if best is None else max(high - best, best - low)
+
+
 def _bound(rule: Rule, base: Any) -> Any:
     """The baseline with its margin, of a value or of draws."""
     return base + np.abs(base) * rule.margin / 100 if rule.percent else base + rule.margin
@@ -155,9 +182,12 @@ def _no_draws(a: Score, b: Score) -> str:
     return f"{' and '.join(lacking)} {'hold' if len(lacking) > 1 else 'holds'} no draws" if lacking else ""
 
 
-def _by_number(rule: Rule, where: str, score: Score) -> Verdict:
+def _by_number(rule: Rule, where: str, score: Score, task: str, confidence: float) -> Verdict:
     assert rule.bound is not None
     value, interval = score.value, score.interval
+    if rule.spent is not None:
+        bounds, levels = _range(task, score.spec), (1 - confidence, rule.spent)
+        interval = at_level(value, interval, bounds, score.se, score.df, levels)
     if rule.absolute:
         value, interval = abs(value), _size(interval)
     method: Method = "interval"
@@ -188,19 +218,19 @@ def _by_difference(
     note: str = "",
 ) -> Verdict:
     notes = [note] if note else []
-    bound = float(_bound(rule, a))
+    bound, level = float(_bound(rule, a)), rule.threshold
     outcome: Outcome
     if math.isnan(estimate.difference):
         outcome, why = _undecided(f"undefined: {undefined or 'there is no difference'}")
-    elif rule.level is not None:
+    elif level is not None:
         if math.isnan(estimate.p):
             outcome, why = _undecided("there is no p: one of the results has no interval")
         elif not rule.holds(b, bound):
             outcome, why = _plainly(rule, b, bound)
-        elif estimate.p < rule.level:
-            outcome, why = "fail", f"{rule.relation[0]} {rule.target}, and p is below {rule.level:g}"
+        elif estimate.p < level:
+            outcome, why = "fail", f"{rule.relation[0]} {rule.target}, and p is below {level:.2g}"
         else:
-            outcome, why = "pass", f"{rule.relation[0]} {rule.target}, but p is not below {rule.level:g}: not shown"
+            outcome, why = "pass", f"{rule.relation[0]} {rule.target}, but p is not below {level:.2g}: not shown"
     elif estimate.interval is None:
         method = "value"
         notes = [f"{score.spec} has no interval of the difference: the values alone decide."]
@@ -237,7 +267,7 @@ def _straddle(rule: Rule, interval: tuple[float, float], bound: float, name: str
     return "undecided", f"the {name} lies on both sides of {target}"
 
 
-def _size(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+def _size(interval: Interval | None) -> Interval | None:
     """The interval of the absolute value."""
     if interval is None:
         return None
@@ -257,7 +287,7 @@ def _check_direction(rule: Rule, better: str) -> None:
         raise _wrong(rule, f"'{rule.metric}' is best at one", "Hold it against numbers, from both sides.")
 
 
-def _spec(rule: Rule, task: str, have: Any, side: str) -> str:
+def spec_of(rule: Rule, task: str, have: Any, side: str) -> str:
     """The spec under which the scores hold the rule's metric."""
     if rule.metric in have:
         return rule.metric

@@ -1,11 +1,11 @@
 """The language of rules, each saying when a gate fails.
 
     rule     = value operator bound [ "," "p" "<" number ]
+             | value "noninferior" "baseline" ( "+" | "-" ) number [ "%" ]
     value    = score | "|" score "|"
     score    = metric [ "[" column "=" text { "," column "=" text } "]" ]
     operator = "<" | "<=" | ">" | ">="
     bound    = number | "baseline" [ ( "+" | "-" ) number [ "%" ] ]
-             | value "noninferior" "baseline" ( "+" | "-" ) number [ "%" ]
 
 `map < baseline, p < 0.05`, `mae > 30`, `mae[cuisine=home] > baseline + 2 %`, `|bias| > 5`. A metric is written as
 everywhere (`ap(kind=step, iou=0.5)`); a slice's text may be quoted, and `*` stands for every value. Nothing is guessed:
@@ -45,6 +45,7 @@ class Rule:
     slice: tuple[tuple[str, str], ...] = ()
     absolute: bool = False
     noninferior: bool = False  # passes only where it is shown that no more than the margin is lost
+    spent: float | None = None  # the level of this look, where looks are counted
 
     @property
     def on_baseline(self) -> bool:
@@ -59,6 +60,25 @@ class Rule:
         if not self.margin:
             return "the baseline"
         return f"the baseline {'+' if self.margin > 0 else '−'} {abs(self.margin):g}{' %' if self.percent else ''}"
+
+    @property
+    def margin_text(self) -> str:
+        """The margin as it is written: "-0.01", "+2%", nothing where there is none."""
+        return f"{self.margin:+g}{'%' if self.percent else ''}" if self.margin else ""
+
+    @property
+    def threshold(self) -> float | None:
+        """What p must lie below: the rule's level, or what this look may spend of it."""
+        return self.level if self.level is None or self.spent is None else self.spent
+
+    def canonical(self, spec: str) -> str:
+        """The rule with its metric's spec, written in one way whatever its spaces and signs were."""
+        parts = ", ".join(f"{json.dumps(column)}={json.dumps(text)}" for column, text in self.slice)
+        value = f"{spec}[{parts}]" if parts else spec
+        bound = f"baseline {self.margin_text}".rstrip() if self.bound is None else f"{self.bound!r}"
+        level = "" if self.level is None else f", p < {self.level!r}"
+        operator = "noninferior" if self.noninferior else self.operator
+        return f"{f'|{value}|' if self.absolute else value} {operator} {bound}{level}"
 
     @property
     def relation(self) -> tuple[str, str]:

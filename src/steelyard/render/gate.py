@@ -25,6 +25,8 @@ def gate_text(gate: Gate, width: int = 80) -> str:
     top = f"{gate.task}: {count_text(gate.units, gate.unit)}\n  result    {gate.result}"
     if gate.baseline is not None:
         top += f"\n  baseline  {gate.baseline}"
+    if gate.ledger is not None:
+        top += f"\n  ledger    {gate.ledger}"
     blocks = "\n".join(_block(verdict, width) for verdict in gate.verdicts)
     end = [summary(gate), *(_bullet(note, width) for note in remarks(gate))]
     return "\n\n".join([top, blocks, "\n".join(end)])
@@ -45,6 +47,7 @@ def gate_markdown(gate: Gate) -> str:
     """The same for a pull request or the summary of a job."""
     head = f"### {MARKS[gate.outcome]}: {gate.task}, {count_text(gate.units, gate.unit)}"
     against = f"`{_code(gate.result)}`" + ("" if gate.baseline is None else f" against `{_code(gate.baseline)}`")
+    against += "" if gate.ledger is None else f", looks counted in `{_code(gate.ledger)}`"
     rows = ["| " + " | ".join([MARKS[v.outcome], _cell(v), plain(seen(v)), plain(v.why)]) + " |" for v in gate.verdicts]
     table = "\n".join([f"| | fail if | {_seen_header(gate)} | |", "| --- | --- | --- | --- |", *rows])
     notes = "\n".join(f"- {plain(note)}" for note in remarks(gate))
@@ -81,7 +84,7 @@ def seen(verdict: Verdict) -> str:
     bound = f"{value_text(verdict.bound, verdict.interval)} {verdict.measured_in}".strip()
     text = f"{value} against {bound}: {signed(verdict.difference, reach)} {interval_text(verdict.difference, reach)}"
     if verdict.level is not None and verdict.p is not None:
-        shown = p_text(verdict.p)
+        shown = p_text(verdict.p) if verdict.spent is None or verdict.spent > 0.002 else f"{verdict.p:.2g}"
         text = f"{text.strip()}, p < {shown[1:]}" if shown.startswith("<") else f"{text.strip()}, p = {shown}"
     return text.strip()
 

@@ -18,7 +18,11 @@ EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
 
 @frozen
 class Verdict:
-    """One rule's outcome, with the numbers that it rests on and how they were had."""
+    """One rule's outcome, with the numbers that it rests on and how they were had.
+
+    Where a ledger counts looks, this is look number `look` of `planned` (None: without end), and `spent` is its part of
+    the rule's level.
+    """
 
     rule: str
     outcome: Outcome
@@ -38,6 +42,9 @@ class Verdict:
     better: Direction = "higher"
     measured_in: str = ""
     notes: tuple[str, ...] = field(default=())
+    look: int = 0
+    planned: int | None = None
+    spent: float | None = None
 
     __eq__ = equal
 
@@ -55,6 +62,7 @@ class Gate(Result):
     confidence: float | None
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
+    ledger: str | None = None
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal

@@ -25,6 +25,7 @@ def gate_page(gate: Gate) -> str:
         for v in gate.verdicts
     ]
     sources = [("result", gate.result), *([] if gate.baseline is None else [("baseline", gate.baseline)])]
+    sources += [] if gate.ledger is None else [("ledger", gate.ledger)]
     sections = [
         Section("rules", "Rules", table("Rules", ["", "fail if", "score", "why"], rows)),
         Section("remarks", "Remarks", bullets([summary(gate), *remarks(gate)])),
