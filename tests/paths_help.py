@@ -106,6 +106,18 @@ def drawn_case(task: str, **settings: Any) -> Case:
     )  # fmt: skip
 
 
+def grouped_case(task: str, **settings: Any) -> Case:
+    """The same with columns of clusters, five of three units or fewer, and of strata, one of which has a single unit."""
+    case = drawn_case(task, **settings)
+    truth = case.sides[0]
+    key = catalogue.find_task(task).truth.key[0]
+    place = {unit: number for number, unit in enumerate(case.units)}
+    of_row = [place[str(value)] for value in truth[key]]
+    truth["person"] = [f"person {i % 5}" for i in of_row]
+    truth["light"] = ["dusk" if i % 5 == 4 else "dark" if i % 5 < 2 else "lit" for i in of_row]
+    return case
+
+
 def with_gaps(predictions: Data, key: str, ids: Sequence[str]) -> Data:
     """Nothing for one unit, one row less in another where it has several, and a unit that the truth lacks."""
     of_unit = [str(value) for value in predictions[key]]
@@ -132,7 +144,7 @@ def radians_case() -> Case:
 def labels_case(variant: str) -> Case:
     """Rows as units: declared classes with probabilities, sliced or not; sets of labels; or so many that they are counted."""
     rng = np.random.default_rng(34)
-    units = 10_200 if variant == "counted" else 24
+    units = 10_200 if variant in ("counted", "clustered") else 24
     ids = [f"r{i}" for i in range(units)]
     names = np.array(["ant", "bee", "cat"])
     label = rng.choice(names, units)
@@ -154,7 +166,10 @@ def labels_case(variant: str) -> Case:
         settings["options"] = {"classes": every}
     if variant == "weighed":
         del settings["by"]
-    if variant == "counted":
+    if variant == "clustered":
+        truth["person"] = [f"person {i % 40}" for i in range(units)]
+        settings |= {"cluster": "person", "by": ["site"]}
+    if variant in ("counted", "clustered"):
         predictions["label"] = np.where(rng.random(units) < 0.7, label, rng.choice(names, units))
         metrics = ["accuracy", "macro(f1)", "mcc", "f1(label=yak)"]
     predictions = with_gaps(predictions, "id", ids)

@@ -22,6 +22,7 @@ from paths_help import (
     coco_case,
     contents,
     drawn_case,
+    grouped_case,
     labels_case,
     lvis_case,
     radians_case,
@@ -43,6 +44,11 @@ CASES: dict[str, Callable[[], Case]] = {task: partial(drawn_case, task) for task
     "labels weighed, not sliced": partial(labels_case, "weighed"),
     "labels in sets": partial(labels_case, "multilabel"),
     "labels that are counted": partial(labels_case, "counted"),
+    "weights by cluster": partial(grouped_case, "weights", cluster="person"),
+    "boxes by cluster": partial(grouped_case, "boxes", cluster="person", by=()),
+    "weights in strata": partial(grouped_case, "weights", strata="light"),
+    "tracking by cluster, in strata": partial(grouped_case, "tracking", cluster="person", strata="light"),
+    "labels that could be counted, by cluster": partial(labels_case, "clustered"),
 }
 
 

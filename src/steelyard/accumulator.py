@@ -249,7 +249,7 @@ class Accumulator:
         return {
             "by": asked.by, "missing": asked.missing, "extra": asked.extra, "columns": dict(asked.columns),
             "options": options, "confidence": asked.confidence, "draws": asked.draws, "seed": asked.seed,
-            "save_draws": asked.save_draws,
+            "save_draws": asked.save_draws, "cluster": asked.cluster, "strata": asked.strata,
         }  # fmt: skip
 
     @staticmethod

@@ -39,6 +39,8 @@ def evaluate(
     `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}. `explain` names
     other tools ("pycocotools"): the report then says what they print for these data, and which setting moves it.
     `save_draws` keeps every score under the bootstrap draws, so that the JSON holds what a paired gate needs.
+    `cluster` names the column of units that are drawn together (the images of a video), and `strata` the column whose
+    shares were fixed by design.
     """
     request = Request.of(task, metrics, settings)
     kind = catalogue.find_task(task)
@@ -132,7 +134,7 @@ def draw(
     return scene_svg(kind.scene(pairs, place[str(unit)], chosen))
 
 
-@takes_settings("by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin")
+@takes_settings("by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata")
 def measure(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, **settings: Unpack[Settings]
 ) -> Measured:

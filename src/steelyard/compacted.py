@@ -19,6 +19,7 @@ from steelyard.core.rows import RowsBlock
 from steelyard.core.slice import slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Policy
+from steelyard.engine.groups import check_nested
 from steelyard.engine.report import applied, state_report
 from steelyard.engine.slices import among_all
 from steelyard.io.container import Container, unfit
@@ -75,6 +76,7 @@ class Compacted:
         ]
         asked = replace(request, by=tuple(self.slices), missing=self.policy.missing, extra=self.policy.extra)
         asked = applied(kind, replace(asked, columns=self.columns), metrics, self.options)
+        check_nested(self.state.units, asked)
         slices = {
             slice_key(by): {slice_key(value): state for value, state in among_all(self.state, values).items()}
             for by, values in self.slices.items()

@@ -24,7 +24,7 @@ class KindUnits(Units):
     """The cells of a matrix that hold units, with their numbers as copies."""
 
     def __init__(self, matrix: Array) -> None:
-        self.__dict__["matrix"] = matrix
+        self.__dict__["matrix"], self.__dict__["groups"] = matrix, {}
 
     @cached_property
     def ids(self) -> Array:

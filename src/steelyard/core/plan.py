@@ -9,7 +9,17 @@ import numpy as np
 from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
 from steelyard.core.frozen import frozen
 from steelyard.core.units import Units
-from steelyard.core.weights import Array, EachUnit, Floats, LeaveGroupOut, LeaveOneOut, Plain, Role, Weights
+from steelyard.core.weights import (
+    Array,
+    EachUnit,
+    Floats,
+    InStrata,
+    LeaveGroupOut,
+    LeaveOneOut,
+    Plain,
+    Role,
+    Weights,
+)
 
 MOST_LEFT_OUT = 1000  # rows of a jackknife; more units are left out in so many groups, by their ids
 
@@ -29,7 +39,10 @@ class Plan:
     second: bool = False
 
     def bind(self, units: Units) -> Weights:
-        """The rows for these units: a draw's weight depends on the seed, the unit's id and the draw alone."""
+        """The rows for these units: a draw's weight depends on the seed, the unit's id and the draw alone.
+
+        Units of a cluster take its name for their id; strata keep their totals.
+        """
         if self.role is Role.POINT:
             return Plain(lambda: units.plain, even=units.unweighted and not units.alike)
         if self.role is Role.COUNT:
@@ -37,20 +50,37 @@ class Plan:
         if self.role is Role.UNITS:
             return EachUnit(len(units))
         if self.role is Role.JACKKNIFE:
-            return _left_out(units)
+            return _in_strata(_left_out(units), units)
         if self.role is Role.DRAWS:
-            keys = unit_keys(units.ids)
-            return BootstrapDraws(keys, units.own, self.seed, self.rows, units.copies, first=self.first)
+            draws = BootstrapDraws(draw_keys(units), units.own, self.seed, self.rows, units.copies, first=self.first)
+            return _in_strata(draws, units)
         half = len(units) // 2  # both models' units, stacked
-        swaps = SwapDraws(unit_keys(units.ids[:half]), units.own[:half], self.seed, self.rows, other=self.second)
+        swaps = SwapDraws(draw_keys(units)[:half], units.own[:half], self.seed, self.rows, other=self.second)
         return swaps if self.role is Role.SWAP else ObservedSwap(swaps)
+
+
+def draw_keys(units: Units) -> Array:
+    """The key that each row is drawn by: that of its id, or of its cluster."""
+    if units.cluster is None:
+        return unit_keys(units.ids)
+    names, code = units.drawn_as
+    return np.asarray(unit_keys(names)[code])
+
+
+def _in_strata(rows: Weights, units: Units) -> Weights:
+    """The same rows, with the total of every stratum kept."""
+    return rows if units.stratum is None else InStrata(rows, units.own, units.strata[1])
 
 
 def _left_out(units: Units) -> Weights:
     plain = np.asarray(units.plain, dtype=np.float64)
     if units.copies is not None:
         return LeaveOneOut(plain, units.own)
-    return leave_groups_out(plain, lambda: unit_keys(units.ids))
+    if units.cluster is None or units.drawn > MOST_LEFT_OUT:
+        return leave_groups_out(plain, lambda: draw_keys(units))
+    used, place = np.unique(np.where(plain > 0, units.drawn_as[1], -1), return_inverse=True)
+    first = int(used[0] < 0) if len(used) else 0  # units without a weight
+    return LeaveGroupOut(plain, (place.reshape(-1) - first).astype(np.int32), len(used) - first)
 
 
 def leave_groups_out(base: Floats, keys: Callable[[], Array]) -> Weights:

@@ -37,6 +37,8 @@ class Settings(TypedDict, total=False):
     save_draws: bool
     adjust: str
     margin: Mapping[str, Any] | None
+    cluster: str | None
+    strata: str | None
 
 
 @frozen
@@ -49,7 +51,8 @@ class Request:
     `explain` names other tools whose numbers the report explains. `confidence` None makes no intervals; `draws` and
     `seed` are of the bootstrap, and `save_draws` keeps every score under its draws. For comparisons, `adjust` says how
     p-values are corrected ("max-t", "holm", "fdr" or "none"), and `margin` how much a metric may lose: {"map": 0.005},
-    or {"mae": "2%"} of the first model's value.
+    or {"mae": "2%"} of the first model's value. `cluster` names the column of units that are drawn together, and
+    `strata` the column whose shares were fixed by design and stay the same in every draw.
     """
 
     task: str
@@ -66,6 +69,8 @@ class Request:
     save_draws: bool = False
     adjust: Adjust = "max-t"
     margin: Mapping[str, str] = field(default_factory=dict)
+    cluster: str | None = None
+    strata: str | None = None
 
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
@@ -115,6 +120,15 @@ class Request:
             raise InputError("without intervals there are no draws to save", remedy="Leave --ci out, or --save-draws.")
         if self.adjust not in ADJUSTMENTS:
             raise InputError(f"'{self.adjust}' is no correction", remedy=f"Choose one of: {', '.join(ADJUSTMENTS)}.")
+        for name in ("cluster", "strata"):
+            column = getattr(self, name)
+            if column is not None and not (isinstance(column, str) and column):
+                raise InputError(f"{name} is {column!r}", remedy="Give the name of a column as a text.")
+        if self.cluster is not None and self.cluster == self.strata:
+            raise InputError(
+                f"'{self.cluster}' cannot be both cluster and strata",
+                remedy="Clusters are drawn, strata are kept: name two columns.",
+            )
         if self.seed < 0:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
         if self.seed >= 1 << 63:
@@ -124,6 +138,11 @@ class Request:
     def plan(self) -> Plan:
         """The bootstrap draws."""
         return Plan(Role.DRAWS, seed=self.seed, rows=self.draws)
+
+    @property
+    def planned(self) -> bool:
+        """Whether units are drawn by cluster or stratum, so that each must be listed."""
+        return self.cluster is not None or self.strata is not None
 
     def policy(self, task: Task) -> Policy:
         """What happens to rows on one side only."""

@@ -48,6 +48,14 @@ class State:
         kinds = pairs.kinds if isinstance(pairs, Countable) else None
         return State(Units(pairs.units, pairs.weight) if kinds is None else kinds, pairs.facts, blocks)
 
+    def grouped_like(self, whole: State) -> State:
+        """The same state with the clusters and strata of another of the same units, where both list them."""
+        mine, theirs = self.units, whole.units
+        if mine.alike or theirs.alike or len(mine) != len(theirs):
+            return self
+        units = replace(mine, cluster=theirs.cluster, stratum=theirs.stratum, groups=theirs.groups)
+        return replace(self, units=units)
+
     def totals(self, plan: Plan) -> Totals:
         """The totals under the rows of weights that a plan describes."""
         return Totals(self, plan.bind(self.units))
@@ -113,7 +121,8 @@ class State:
     def counted(self) -> State:
         """The same with many alike units counted by kind, where a need says which kind each is of."""
         kinds = self._kinds()
-        if kinds is None or self.units.alike or not self.units.unweighted or len(self) < KINDS_FROM:
+        listed = not self.units.unweighted or self.units.planned
+        if kinds is None or self.units.alike or listed or len(self) < KINDS_FROM:
             return self
         return self._by_kind(kinds)
 

@@ -1,7 +1,9 @@
-"""Units: what is drawn, one row each, with its id and its weight."""
+"""Units: what is scored, one row each, with its id, its weight, and what it is drawn with."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -20,11 +22,18 @@ class Units:
 
     `weight` is the user's own weight of each unit; None is 1 for all. With `copies` a row is a kind of unit that stands
     for so many alike ones: ten million labels are at most classes x classes kinds.
+
+    With `cluster` the units of one cluster are drawn together, and with `stratum` each stratum keeps its share in every
+    draw; both are names, one per unit. `groups` holds other columns by which units may go together, as keys: they move
+    no number, and say whether the user should have named one.
     """
 
     ids: Array
     weight: Array | None = None
     copies: Array | None = None
+    cluster: Array | None = None
+    stratum: Array | None = None
+    groups: Mapping[str, Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,12 +68,62 @@ class Units:
         """How many units have a weight."""
         return len(self.ids) if self.weight is None and self.copies is None else int(self.counted.sum())
 
+    @property
+    def planned(self) -> bool:
+        """Whether draws are not of single units at random: there are clusters or strata."""
+        return self.cluster is not None or self.stratum is not None
+
+    @cached_property
+    def drawn_as(self) -> tuple[Array, Array]:
+        """What is drawn (the ids, or the sorted names of the clusters), and which of these each row belongs to."""
+        if self.cluster is None:
+            return self.ids, np.arange(len(self.ids))
+        return _distinct(self.cluster)
+
+    @cached_property
+    def drawn(self) -> int:
+        """How many are drawn: the clusters with a weight, or the units."""
+        if self.cluster is None:
+            return self.count
+        return len(np.unique(self.drawn_as[1][self.own > 0]))
+
+    @cached_property
+    def strata(self) -> tuple[Array, Array, tuple[str, ...]]:
+        """Names of the strata that draws keep, the stratum of each row, and which were joined to another.
+
+        One with a single unit (or cluster) has nothing to draw from, and is joined to the next, or the last to the one
+        before it.
+        """
+        if self.stratum is None:
+            return np.zeros(0, object), np.zeros(len(self.ids), np.int64), ()
+        names, code = _distinct(self.stratum)
+        drawn = np.unique(np.stack([code, self.drawn_as[1]])[:, self.own > 0], axis=1)[0]
+        size = np.bincount(drawn, minlength=len(names))
+        place, joined, start = np.zeros(len(names), np.int64), [], 0
+        while start < len(names):
+            stop, held = start + 1, int(size[start])
+            while held < 2 and stop < len(names):
+                held += int(size[stop])
+                stop += 1
+            joined += [str(names[i]) for i in range(start, stop) if size[i] == 1 and len(names) > 1]
+            place[start:stop] = place[start - 1] if held < 2 and start else start
+            start = stop
+        used, code = np.unique(place[code], return_inverse=True)
+        return names[used], code.reshape(-1), tuple(joined)
+
     def take(self, index: Array) -> Units:
         """The given rows, in the given order."""
+
+        def taken(values: Array | None) -> Array | None:
+            return None if values is None else values[index]
+
         return Units(
             self.ids[index],
-            None if self.weight is None else self.weight[index],
-            None if self.copies is None else self.copies[index],
+            taken(self.weight),
+            taken(self.copies),
+            taken(self.cluster),
+            taken(self.stratum),
+            {name: keys[index] for name, keys in self.groups.items()},
         )
 
     @staticmethod
@@ -78,7 +137,29 @@ class Units:
         if any(p.copies is not None for p in parts):
             ones = [np.ones(len(p), dtype=np.int64) if p.copies is None else p.copies for p in parts]
             copies = np.concatenate(ones)
-        return Units(np.concatenate(ids), weight, copies)
+        shared = set.intersection(*(set(part.groups) for part in parts))
+        return Units(
+            np.concatenate(ids),
+            weight,
+            copies,
+            _joined([part.cluster for part in parts]),
+            _joined([part.stratum for part in parts]),
+            {name: np.concatenate([p.groups[name] for p in parts]) for name in parts[0].groups if name in shared},
+        )
+
+
+def _joined(parts: list[Array | None]) -> Array | None:
+    """The names of all parts; None where a part has none."""
+    named = [part for part in parts if part is not None]
+    return np.concatenate(named) if len(named) == len(parts) else None
+
+
+def _distinct(names: Array) -> tuple[Array, Array]:
+    """Sorted distinct names, and the place of each."""
+    place = {name: i for i, name in enumerate(sorted(set(names.tolist())))}
+    distinct = np.empty(len(place), dtype=object)
+    distinct[:] = list(place)
+    return distinct, np.fromiter(map(place.__getitem__, names.tolist()), dtype=np.int64, count=len(names))
 
 
 def _texts(ids: Array) -> Array:

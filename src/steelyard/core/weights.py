@@ -281,18 +281,54 @@ class LeaveGroupOut(Weights):
 
     def present(self) -> Weights:
         """1 for every weight above 0."""
-        return LeaveOneOut((self.base > 0).astype(np.float64))
+        return LeaveGroupOut((self.base > 0).astype(np.float64), self.group, self.rows)
+
+
+class InStrata(Weights):
+    """Rows of weights in which every stratum keeps its total, whatever was drawn or left out of it.
+
+    A stratum of which a row has nothing keeps its plain weights there.
+    """
+
+    def __init__(self, rows: Weights, base: Floats, stratum: Array) -> None:
+        self.inner, self.base, self.role = rows, base, rows.role
+        self.rows, self.units = rows.rows, rows.units
+        self.stratum = stratum
+        self.order = np.argsort(stratum, kind="stable")
+        self.starts = np.searchsorted(stratum[self.order], np.arange(int(stratum.max(initial=-1)) + 1))
+
+    def blocks(self) -> Iterator[Floats]:
+        """Give the rows, scaled stratum by stratum."""
+        totals = self._sums(self.base[np.newaxis])
+        for block in self.inner.blocks():
+            sums = self._sums(block)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                factor = np.where(sums > 0, totals / sums, 0.0)
+            scaled = block * factor[:, self.stratum]
+            yield np.where((sums > 0)[:, self.stratum], scaled, self.base)
+
+    def _sums(self, block: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(block[:, self.order], self.starts, axis=1))
+
+    def present(self) -> Weights:
+        """1 for every weight above 0."""
+        return self.inner.present()
 
 
 class EverySwap(Weights):
-    """All 2^n ways to take each unit of two stacked models from A or from B; `other` is the complement."""
+    """All 2^n ways to take each unit of two stacked models from A or from B; `other` is the complement.
+
+    `cluster` is the cluster of each unit, where whole clusters are taken from one model.
+    """
 
     role = Role.POINT
 
-    def __init__(self, base: Floats, *, other: bool = False) -> None:
+    def __init__(self, base: Floats, *, cluster: Array | None = None, other: bool = False) -> None:
         kept = np.flatnonzero(base > 0)
-        first = np.zeros((1 << len(kept), len(base)))
-        first[:, kept] = (np.arange(1 << len(kept))[:, np.newaxis] >> np.arange(len(kept)) & 1) == int(other)
+        coin = np.arange(len(kept)) if cluster is None else np.unique(cluster[kept], return_inverse=True)[1].reshape(-1)
+        worlds = 1 << (int(coin.max(initial=-1)) + 1)
+        first = np.zeros((worlds, len(base)))
+        first[:, kept] = (np.arange(worlds)[:, np.newaxis] >> coin & 1) == int(other)
         self.array = np.concatenate([first * base, (1 - first) * base], axis=1)
         self.rows, self.units = self.array.shape
 

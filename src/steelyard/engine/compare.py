@@ -24,7 +24,7 @@ from steelyard.engine.families import UnjudgedDifference, exact_p, p_value
 from steelyard.engine.intervals import FEW_UNITS, LINE, Estimate, Interval, Sample, by_jackknife, of_difference
 from steelyard.engine.margins import Margin, margin_verdict, margins_of
 from steelyard.engine.planning import showable
-from steelyard.engine.score import left_out_totals, remarks, sample_of, score
+from steelyard.engine.score import left_out_totals, left_rows, nothing_drawn, remarks, sample_of, score
 from steelyard.results.score import Difference, Direction
 
 MOST_LISTED = 12  # units of which all swaps are walked
@@ -51,8 +51,10 @@ def compare(
     sample = sample_of(a.units)
     swaps = [stacked.totals(Plan(Role.SWAP, request.seed, 0, request.draws, second)) for second in (False, True)]
     observed = [stacked.totals(Plan(Role.OBSERVED, request.seed, 0, request.draws, second)) for second in (False, True)]
-    listed = any(metric.few == "t" for metric in metrics) and a.units.count <= MOST_LISTED
-    every = [Totals(stacked, EverySwap(a.units.own, other=second)) for second in (False, True)] if listed else []
+    listed = any(metric.few == "t" for metric in metrics) and a.units.drawn <= MOST_LISTED
+    cluster = None if a.units.cluster is None else a.units.drawn_as[1]
+    swapped = [EverySwap(a.units.own, cluster=cluster, other=second) for second in (False, True)] if listed else []
+    every = [Totals(stacked, weights) for weights in swapped]
 
     confidence = 0.95 if request.confidence is None else request.confidence
     margins = margins_of({spec: m for spec, m in request.margin.items() if spec in set(map(str, metrics))}, metrics)
@@ -61,11 +63,13 @@ def compare(
         spec = str(metric)
         value = float(_goodness(metric, np.array([value_b]))[0] - _goodness(metric, np.array([value_a]))[0])
         estimate, worlds, size, p, method = Estimate(), None, math.nan, math.nan, ""
-        if not np.isnan(value) and len(a) > 1:
+        if a.units.drawn < 2:
+            estimate = nothing_drawn(a.units, request)
+        elif not np.isnan(value):
             left = _difference(metric, left_out) if len(left_out) == 2 else None
-            few = metric.few == "t" and a.units.count < FEW_UNITS and left is not None
+            few = metric.few == "t" and a.units.drawn < FEW_UNITS and left is not None
             if few and left is not None and not metric.total:
-                estimate = by_jackknife(value, left[a.units.counted > 0], LINE, confidence)
+                estimate = by_jackknife(value, left_rows(a.units, left), LINE, confidence)
             elif not metric.total:
                 estimate = of_difference(value, _difference(metric, drawn), left, _bounds(metric), sample, confidence)
             if same:

@@ -55,7 +55,10 @@ class LivePair(Evidence):
         if not metrics:
             return {}
         wanted = list(metrics.values())
-        sides = [listed(self.task, pairs, measured(self.task, pairs, wanted), wanted) for pairs, _ in (self.a, self.b)]
+        sides = [
+            listed(self.task, pairs, measured(self.task, pairs, wanted), wanted).grouped_like(state)
+            for pairs, state in (self.a, self.b)
+        ]
         confidence = 0.95 if self.request.confidence is None else self.request.confidence
         judged = judged_together(
             {"": compare(sides[0], sides[1], wanted, self.request)}, confidence, self.request.adjust

@@ -14,6 +14,7 @@ from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.evidence import Live
+from steelyard.engine.groups import plan_notes
 from steelyard.engine.intervals import FEW_UNITS
 from steelyard.engine.measure import listed as listed_state
 from steelyard.engine.measure import measured
@@ -122,10 +123,13 @@ def notes_of(task: Task, state: State, request: Request, parts: Sequence[State] 
     units = state.units.count
     if request.confidence is None:
         return ()
+    planned = plan_notes(task, state, request)
+    if state.units.cluster is not None:
+        return planned
     if units < 2:
         return (f"An interval needs at least two units; there is {units} {task.unit}.",)
     rough = f"below {FEW_UNITS} units an interval is rough and tends to be too narrow."
     if units < FEW_UNITS:
-        return (f"Only {count_text(units, task.unit)}: {rough}",)
+        return (f"Only {count_text(units, task.unit)}: {rough}", *planned)
     few = sum(part.units.count < FEW_UNITS for part in parts)
-    return (f"{few} of {count_text(len(parts), 'slice')} have few units: {rough}",) if few else ()
+    return (*((f"{few} of {count_text(len(parts), 'slice')} have few units: {rough}",) if few else ()), *planned)

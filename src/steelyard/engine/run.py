@@ -17,6 +17,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.core.units import Units
+from steelyard.engine.groups import by_unit, grouped
 from steelyard.engine.measure import measured
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
@@ -45,10 +46,10 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
 
 def measure_records(task: Task, request: Request, options: Options, truth: Records, prediction: Records) -> Measured:
     """Join and measure what was read."""
-    pairs = task.join(truth, prediction, request.policy(task), options)
+    pairs = by_unit(request, task.join(truth, prediction, request.policy(task), options))
     wanted, by_default = metrics_of(task, request.metrics), request.metrics is None
     chosen = expanded(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), pairs.facts, {}))
-    state = measured(task, pairs, chosen)
+    state = grouped(task, request, pairs, measured(task, pairs, chosen))
     return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen))
 
 

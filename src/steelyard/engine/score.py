@@ -35,11 +35,11 @@ def score(
     """
     point = state.totals(POINT)
     values = [float(point.of(metric)[0]) for metric in metrics]
-    units = state.units.count
-    nothing: list[_Drawn] = [(NOTHING, None)] * len(metrics)
-    drawn = _intervals(state, metrics, values, point, request, shared) if units > 1 else nothing
-    counted = point if state.units.unweighted else state.totals(COUNT)
-    if request.save_draws and units > 1 and state.units.alike and listed is not None:
+    units = state.units
+    nothing: list[_Drawn] = [(nothing_drawn(units, request), None)] * len(metrics)
+    drawn = _intervals(state, metrics, values, point, request, shared) if units.drawn > 1 else nothing
+    counted = point if units.unweighted else state.totals(COUNT)
+    if request.save_draws and units.drawn > 1 and units.alike and listed is not None:
         # Drawn by kind of unit; only draws by unit are paired between models.
         each = listed()
         again = _intervals(each, metrics, values, each.totals(POINT), request)
@@ -50,6 +50,13 @@ def score(
     }
 
 
+def nothing_drawn(units: Units, request: Request) -> Estimate:
+    """The estimate where fewer than two are drawn."""
+    if units.cluster is None or request.confidence is None:
+        return NOTHING
+    return Estimate(why=f"all {units.count:,} units are of one {request.cluster}, and an interval needs two")
+
+
 def left_out_totals(state: State) -> Totals | None:
     """The jackknife's totals; None where units are counted by kind and the kinds are too many."""
     if state.units.copies is not None and len(state) > MOST_LEFT_OUT:
@@ -58,8 +65,12 @@ def left_out_totals(state: State) -> Totals | None:
 
 
 def sample_of(units: Units) -> Sample:
-    """The units as an interval sees them."""
+    """The units as an interval sees them: those that are drawn."""
     kept = units.counted > 0
+    if units.cluster is not None:
+        size: Floats = np.bincount(units.drawn_as[1], weights=units.own).astype(np.float64)
+        size = size[size > 0]
+        return Sample(units.drawn, None if (size == size[:1]).all() else size)
     alike = None
     if units.copies is not None and len(units) <= MOST_LEFT_OUT:
         alike = np.asarray(units.counted, dtype=np.float64)
@@ -92,13 +103,18 @@ def _intervals(
         if metric.total:
             estimate = NOTHING
         elif metric.few == "t" and sample.units < FEW_UNITS and left is not None:
-            estimate = by_jackknife(value, left[state.units.counted > 0], metric.range, request.confidence)
+            estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
         elif parts is None:
             estimate = by_range(value, draws, left, metric.range, sample, request.confidence)
         else:
             estimate = by_parts(value, draws, left, parts, metric.range, sample, request.confidence)
         intervals.append((estimate, draws if request.save_draws else None))
     return intervals
+
+
+def left_rows(units: Units, left_out: Floats) -> Floats:
+    """The rows of a jackknife that leave something out."""
+    return left_out if len(left_out) != len(units) or units.cluster is not None else left_out[units.counted > 0]
 
 
 def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: Sample) -> Parts | None:
@@ -136,15 +152,21 @@ def _shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
 
 
 def _units(metric: Metric, state: State, defined: Floats) -> Floats:
-    """How many units each part stands on."""
+    """How many units, or clusters, each part stands on."""
     total = np.zeros(int(defined.sum()))
-    counted = state.units.counted
+    counted, cluster = state.units.counted, state.units.drawn_as[1]
+    seen = np.zeros((0 if state.units.cluster is None else len(state.units.drawn_as[0]), len(total)), dtype=bool)
     start = 0
     for piece in UNITS.bind(state.units).parts(max(1, (1 << 22) // max(1, len(defined)))):
         of = _shares(metric, Totals(state, piece))[1]
-        total += counted[start : start + len(of)] @ (of[:, defined] > 0)
-        start += len(of)
-    return total
+        stop = start + len(of)
+        stands = (of[:, defined] > 0) & (counted[start:stop] > 0)[:, np.newaxis]
+        if len(seen):
+            np.logical_or.at(seen, cluster[start:stop], stands)
+        else:
+            total += counted[start:stop] @ stands
+        start = stop
+    return seen.sum(axis=0) if len(seen) else total
 
 
 def remarks(spec: str, estimate: Estimate) -> tuple[str, ...]:
@@ -154,7 +176,7 @@ def remarks(spec: str, estimate: Estimate) -> tuple[str, ...]:
 
 
 def _score(
-    metric: Metric, counted: Totals, value: float, estimate: Estimate, units: int, draws: Floats | None
+    metric: Metric, counted: Totals, value: float, estimate: Estimate, units: Units, draws: Floats | None
 ) -> Score:
     undefined = math.isnan(value)
     counts = counted.only(metric.needs())
@@ -164,7 +186,7 @@ def _score(
         label=metric.label,
         value=value,
         interval=estimate.interval,
-        units=units,
+        units=units.count,
         undefined=round(count),
         left_out=what if count else "",
         why=metric.why(counts) if undefined else "",
@@ -175,4 +197,5 @@ def _score(
         why_no_interval=estimate.why,
         se=estimate.se,
         df=estimate.df,
+        clusters=0 if units.cluster is None else units.drawn,
     )

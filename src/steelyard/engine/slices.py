@@ -73,7 +73,7 @@ def slices(pairs: Paired, state: State, by: Sequence[str], measure: Callable[[An
     for code, name in enumerate(split.names):
         rows = split.codes == code
         if split.varies or state.units.alike:
-            part = measure(pairs.select(rows))
+            part = measure(pairs.select(rows)).grouped_like(state)
             states[name] = part if part.units.alike else part.take(np.unique(split.owner[rows]))
         else:
             states[name] = state.take(np.flatnonzero(split.first == code))
@@ -95,7 +95,7 @@ def paired_slices(
             rows = split.codes == split.place(name)
             kept[split.owner[rows]] = True
             whole = not state.units.alike and not any(s.varies for s in splits)
-            parts.append(state if whole else measure(pairs.select(rows)))
+            parts.append(state if whole else measure(pairs.select(rows)).grouped_like(state))
         if any(len(part) != len(kept) for part in parts):  # units that were counted, not listed: rows of the slice
             states[name] = parts
         else:

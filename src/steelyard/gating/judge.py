@@ -47,6 +47,8 @@ class Against:
             return "the two stand on different truth"
         if (a.seed, a.draws) != (b.seed, b.draws):
             return f"seeds and draws differ ({a.seed} and {b.seed}, {a.draws:,} and {b.draws:,})"
+        if (a.cluster, a.strata) != (b.cluster, b.strata):
+            return "clusters or strata differ"
         return ""
 
 

@@ -22,13 +22,17 @@ BLOCKS: dict[str, type[Block]] = {
     cls.kind: cls for cls in (SumBlock, MomentsBlock, CellsBlock, RankingBlock, RowsBlock)
 }
 
+UNIT_ARRAYS = ("weight", "copies", "cluster", "stratum")
+
 
 def pack_state(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, Array]]:
     """Facts and arrays; each block stands under the text of its need."""
     arrays: dict[str, Array] = {f"{prefix}units": state.units.ids}
-    for name, values in (("weight", state.units.weight), ("copies", state.units.copies)):
+    for name in UNIT_ARRAYS:
+        values = getattr(state.units, name)
         if values is not None:
             arrays[f"{prefix}{name}"] = values
+    arrays |= {f"{prefix}group/{name}": keys for name, keys in state.units.groups.items()}
     blocks = {}
     for need, block in state.blocks.items():
         about, parts = block.pack()
@@ -47,7 +51,10 @@ def unpack_state(facts: Mapping[str, Any], arrays: Mapping[str, Array], prefix: 
         parts = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
         blocks[Need.parse(text)] = BLOCKS[entry["kind"]].unpack(entry["about"], parts)
     axes = {name: Axis(tuple(ids), tuple(names), bool(whole)) for name, (ids, names, whole) in facts["axes"].items()}
-    units = Units(arrays[f"{prefix}units"], arrays.get(f"{prefix}weight"), arrays.get(f"{prefix}copies"))
+    start = f"{prefix}group/"
+    weight, copies, cluster, stratum = (arrays.get(f"{prefix}{name}") for name in UNIT_ARRAYS)
+    groups = {name.removeprefix(start): keys for name, keys in arrays.items() if name.startswith(start)}
+    units = Units(arrays[f"{prefix}units"], weight, copies, cluster, stratum, groups)
     return State(units, Facts(axes, dict(facts["flags"]), frozenset(facts["holds"])), blocks)
 
 
@@ -60,6 +67,12 @@ def check_state(state: State, source: str) -> None:
     if state.units.copies is not None:
         check_numbers(state.units.copies, (units,), "iu", "copies", source)
         check_weights(state.units.copies, units, "copies", source)
+    for name in ("cluster", "stratum"):
+        texts = getattr(state.units, name)
+        if texts is not None and (texts.shape != (units,) or not all(type(text) is str for text in texts.tolist())):
+            raise unfit(source, f"the names of each {name} are no texts, one per unit")
+    for name, keys in state.units.groups.items():
+        check_numbers(keys, (units,), "u", f"group {name}", source)
     for need, block in state.blocks.items():
         _check_block(need, block, state, str(need), source)
 

@@ -26,7 +26,8 @@ class Score:
     cannot be had, and then `why_no_interval` may say the reason; `se` is the standard error behind it, and `df` how
     many degrees of freedom that has. `undefined` counts what the metric had to leave out, and `left_out` says what that
     was. `draws` are the values under the bootstrap draws of units, where they were asked to be kept: those of two
-    models on the same truth are paired. `measured_in` is the unit of measure, such as "g".
+    models on the same truth are paired. `measured_in` is the unit of measure, such as "g". `clusters` is how many
+    clusters were drawn, where units are drawn by cluster.
     """
 
     spec: str
@@ -44,6 +45,7 @@ class Score:
     why_no_interval: str = ""
     se: float = math.nan
     df: float = math.nan
+    clusters: int = 0
 
     __eq__ = equal
 

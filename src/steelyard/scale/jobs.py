@@ -28,6 +28,7 @@ from steelyard.core.records import Array, Records
 from steelyard.core.request import Request
 from steelyard.core.state import State as Measured
 from steelyard.core.task import Policy, Task
+from steelyard.engine.groups import grouped
 from steelyard.engine.measure import measured, needs_of
 from steelyard.engine.slices import slices
 from steelyard.io.container import (
@@ -183,6 +184,12 @@ class Measuring:
         return self.data.request.policy(self.data.kind)
 
     @property
+    def lists_units(self) -> bool:
+        """Whether the report goes by unit, so that none are counted by kind."""
+        request = self.data.request
+        return bool(request.by or request.save_draws or request.planned)
+
+    @property
     def options(self) -> Mapping[str, Any]:
         """The task's options, as they were given."""
         return self.data.request.options
@@ -206,8 +213,7 @@ def joined(state: State) -> tuple[Any, Gathered]:
     found = load_shard(how.data, state.name, state.drop)
     pairs = kind.join(found.truth, found.prediction, how.policy, resolve_options(kind, how.options))
     if how.whole is not None and isinstance(pairs, Countable):
-        by_unit = how.data.request.by or how.data.request.save_draws
-        pairs = pairs.part_of(how.whole, 0 if by_unit else how.total_rows)
+        pairs = pairs.part_of(how.whole, 0 if how.lists_units else how.total_rows)
     return pairs, found
 
 
@@ -231,8 +237,8 @@ def measuring_name(how: Measuring) -> str:
     """What a measurement depends on beside the state, as a name."""
     said = {key: str(value) for key, value in how.options.items()}
     axes = {} if how.whole is None else {name: (axis.ids, axis.names) for name, axis in how.whole.axes.items()}
-    by_unit = bool(how.data.request.by or how.data.request.save_draws)
-    measuring = (how.policy.missing, how.policy.extra), said, how.total_rows, axes, by_unit
+    groups = how.data.request.cluster, how.data.request.strata
+    measuring = (how.policy.missing, how.policy.extra), said, how.total_rows, axes, how.lists_units, groups
     return state_name("measuring", *measuring)
 
 
@@ -260,6 +266,7 @@ def make_sums(job: Summing) -> str:
     kind = how.data.kind
     pairs, _ = joined(job.state)
     state = Measured.of(pairs, [need for need in needs_of(metrics) if need not in job.without])
+    state = grouped(kind, how.data.request, pairs, state)
     parts = {names: slices(pairs, state, names, lambda p: measured(kind, p, metrics)) for names in job.by}
     part = Compacted(
         task=kind.name,

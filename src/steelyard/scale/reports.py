@@ -55,7 +55,8 @@ def report_of_shards(
     if bounded and approximate is not None:
         reports.append(_approximate(run, states, summaries, bounded, sources, facts, approximate))
     if exact:
-        asked = dict(walks.what_is_asked(exact, request, facts)) if by_group else {}
+        # Draws of clusters or strata read rankings here, where the groups of all units are known.
+        asked = dict(walks.what_is_asked(exact, request, facts)) if by_group and not request.planned else {}
         blocks = _walked(run, states, asked, memory) if asked else {}
         reports.append(_scored(_merged(run, states, summaries, exact, blocks), exact, request, sources))
     report = one_report(reports, chosen, run.notes())

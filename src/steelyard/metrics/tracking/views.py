@@ -9,11 +9,12 @@ import numpy as np
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
 from steelyard.core.need import Work
-from steelyard.core.plan import JACKKNIFE, POINT, UNITS
+from steelyard.core.plan import POINT, UNITS
 from steelyard.core.scene import BoxShape, LineShape, Scene
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.totals import Totals
+from steelyard.core.weights import LeaveOneOut
 from steelyard.metrics.tracking.clear import IdF1, Mota
 from steelyard.metrics.tracking.counts import Switches
 from steelyard.metrics.tracking.explain import explain
@@ -54,7 +55,7 @@ def tables(pairs: TrackPairs, state: State) -> Mapping[str, Callable[[], Table]]
 
 
 def _by_sequence(state: State, metrics: Sequence[Metric]) -> Table:
-    alone, rest = state.totals(UNITS), state.totals(JACKKNIFE)
+    alone, rest = state.totals(UNITS), Totals(state, LeaveOneOut(state.units.plain))
     columns = [alone.of(metric) for metric in metrics]
     names = [metric.label for metric in metrics]
     if len(state) > 1:

@@ -1,0 +1,180 @@
+"""Groups of units: the clusters that are drawn together, the strata whose shares are kept, and columns that may be one.
+
+A column that names them stands in the truth and is the same in all rows of a unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.counts import count_text
+from steelyard.core.draws import unit_keys
+from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.pairs import Array, Countable
+from steelyard.core.records import as_object
+from steelyard.core.request import Request
+from steelyard.core.state import State
+from steelyard.core.task import Task
+from steelyard.core.units import Units
+
+GROUP_NAMES = ("video", "sequence", "person", "patient", "subject", "site", "source", "date")
+FEW_CLUSTERS = 20  # below, the standard error of clusters is rough
+
+
+def grouped(task: Task, request: Request, pairs: Any, state: State) -> State:
+    """What was measured of pairs, whose units know the groups that a request names, or else may be in."""
+    if state.units.alike:
+        return state
+    cluster, stratum = (
+        None if name is None else _named(task, pairs, name, option)
+        for name, option in ((request.cluster, "cluster"), (request.strata, "strata"))
+    )
+    units = replace(state.units, cluster=cluster, stratum=stratum)
+    check_nested(units, request)
+    return replace(state, units=units if cluster is not None else replace(units, groups=_suspected(task, pairs)))
+
+
+def by_unit(request: Request, pairs: Any) -> Any:
+    """The pairs with every unit listed, where units are drawn by cluster or stratum."""
+    return pairs.listed() if request.planned and isinstance(pairs, Countable) else pairs
+
+
+def check_nested(units: Units, request: Request) -> None:
+    """Raise where a cluster lies in two strata: it could not be drawn and keep the share of both."""
+    if units.cluster is None or units.stratum is None:
+        return
+    seen: dict[str, str] = {}
+    for cluster, stratum in zip(units.cluster.tolist(), units.stratum.tolist(), strict=True):
+        if seen.setdefault(cluster, stratum) != stratum:
+            raise InputError(
+                f"{request.cluster} '{cluster}' lies in two strata, '{seen[cluster]}' and '{stratum}' of "
+                f"'{request.strata}'",
+                remedy="A cluster must lie in one stratum: name a wider column as strata, or leave --strata out.",
+            )
+
+
+def _named(task: Task, pairs: Any, name: str, option: str) -> Array:
+    """The value of a column in each unit, as text."""
+    truth = pairs.truth
+    values = truth.find(name)
+    if values is None:
+        known = [*truth.columns, *truth.other]
+        raise InputError(
+            f"column '{name}' is missing, which --{option} names", where=truth.source, remedy=nearest(name, known)
+        )
+    rows, owner = _rows(task, pairs, name)
+    texts = _texts(rows)
+    empty = [i for i, text in enumerate(texts) if not text]
+    if empty:
+        units = list(dict.fromkeys(str(pairs.units[owner[i]]) for i in empty))
+        raise InputError(
+            f"{task.unit} '{units[0]}' has no value in column '{name}', which --{option} names" + _more(units),
+            where=truth.source,
+            remedy=f"Give every {task.unit} one; a {task.unit} that stands alone takes its own id.",
+        )
+    found = np.full(len(pairs.units), None, dtype=object)
+    for i, text in zip(owner.tolist(), texts, strict=True):
+        if found[i] is None:
+            found[i] = text
+        elif found[i] != text:
+            raise InputError(
+                f"{task.unit} '{pairs.units[i]}' has both '{found[i]}' and '{text}' in column '{name}', which "
+                f"--{option} names",
+                where=truth.source,
+                remedy=f"It must be the same in all rows of a {task.unit}.",
+            )
+    lacking = [str(unit) for unit, text in zip(pairs.units.tolist(), found.tolist(), strict=True) if text is None]
+    if lacking:
+        raise InputError(
+            f"{task.unit} '{lacking[0]}' has no row that says its '{name}', which --{option} names" + _more(lacking),
+            where=truth.source,
+            remedy=f"Give every {task.unit} a row with one.",
+        )
+    return found
+
+
+def _rows(task: Task, pairs: Any, name: str) -> tuple[Array, Array]:
+    """A column's values and the unit of each; of units that lost all rows to the policy too, from the truth."""
+    values, owner = pairs.slice_values(name)
+    owner = np.asarray(owner, dtype=np.int64)
+    seen = np.zeros(len(pairs.units), dtype=bool)
+    seen[owner] = True
+    key = "group" if getattr(pairs, "grouped", False) else task.truth.key[0]
+    ids = pairs.truth.find(key)
+    if seen.all() or ids is None:
+        return values, owner
+    place = {str(pairs.units[i]): i for i in np.flatnonzero(~seen).tolist()}
+    lost = np.array([place.get(str(one), -1) for one in ids.tolist()], dtype=np.int64)
+    rest = pairs.truth.find(name)[lost >= 0]
+    return as_object([*values.tolist(), *rest.tolist()]), np.concatenate([owner, lost[lost >= 0]])
+
+
+def _suspected(task: Task, pairs: Any) -> dict[str, Array]:
+    """Columns that are named as groups are, constant in each unit and shared by several; as keys of their values."""
+    if isinstance(pairs, Countable) and pairs.kinds is not None:
+        return {}
+    found = {}
+    for name in (*pairs.truth.columns, *pairs.truth.other):
+        if not _sounds_like_a_group(name):
+            continue
+        try:
+            values, owner = _rows(task, pairs, name)
+        except InputError:
+            continue
+        keys = unit_keys(np.array(_texts(values), dtype=object))
+        of_unit = np.zeros(len(pairs.units), np.uint64)
+        seen = np.zeros(len(pairs.units), bool)
+        of_unit[owner[::-1]], seen[owner] = keys[::-1], True
+        if seen.all() and (of_unit[owner] == keys).all():
+            found[name] = of_unit
+    return found
+
+
+def _sounds_like_a_group(name: str) -> bool:
+    words = name.lower().replace("-", "_").split("_")
+    return bool(words) and [word for word in words if word not in ("id", "name")] in [[one] for one in GROUP_NAMES]
+
+
+def _texts(values: Array) -> list[str]:
+    if values.dtype.kind in "iu":
+        return [str(value) for value in values.tolist()]
+    return [_text(value) for value in values.tolist()]
+
+
+def _text(value: object) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" ({len(names)} are so: {first_few(names)})" if len(names) > 1 else ""
+
+
+def plan_notes(task: Task, state: State, request: Request) -> tuple[str, ...]:
+    """What a reader must know of clusters and strata."""
+    units, notes = state.units, []
+    if units.cluster is not None:
+        drawn = f"{count_text(units.drawn, 'cluster')} of {count_text(units.count, task.unit)} by '{request.cluster}'"
+        if units.drawn < 2:
+            notes.append(f"An interval needs at least two clusters; there is one by '{request.cluster}'.")
+        elif units.drawn < FEW_CLUSTERS:
+            notes.append(
+                f"Only {drawn}: below {FEW_CLUSTERS} clusters an interval is rough and tends to be too narrow."
+            )
+        else:
+            notes.append(f"Drawn as {drawn}.")
+    joined = units.strata[2]
+    if joined:
+        what = task.unit if units.cluster is None else "cluster"
+        if len(joined) == 1:
+            notes.append(f"Stratum '{joined[0]}' has one {what} only and is joined to the next.")
+        else:
+            notes.append(f"{len(joined)} strata have one {what} only and are joined to the next: {first_few(joined)}.")
+    return tuple(notes)

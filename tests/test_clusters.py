@@ -1,0 +1,227 @@
+"""Clusters and strata: what is drawn, swapped and left out, held to formulas of survey sampling."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.core.plan import JACKKNIFE, Plan
+from steelyard.core.units import Units
+from steelyard.core.weights import EverySwap, InStrata, LeaveGroupOut, Plain, Role
+
+NAMES = ["b", "a", "b", "c", "a", "b"]  # of the clusters of six units
+
+
+def texts(values: list[str]) -> Any:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def units_of(**named: Any) -> Units:
+    return Units(np.arange(len(NAMES)), **{name: texts(v) if name != "weight" else v for name, v in named.items()})
+
+
+def rows_of(role: Role, units: Units, rows: int = 0) -> Any:
+    return np.concatenate(list(Plan(role, seed=3, rows=rows).bind(units).blocks()))
+
+
+def meals(seed: int = 1, people: int = 12, each: int = 3) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Dishes of people, whose errors go together."""
+    rng = np.random.default_rng(seed)
+    dish = [f"d{i:03d}" for i in range(people * each)]
+    person = [f"p{i // each}" for i in range(len(dish))]
+    weight = rng.uniform(50, 200, len(dish))
+    off = rng.normal(0, 1, people).repeat(each) + rng.normal(0, 1, len(dish))
+    truth = {
+        "dish": dish,
+        "weight": weight,
+        "person": person,
+        "light": ["dark" if i % 2 else "lit" for i in range(len(dish))],
+    }
+    return truth, {"dish": dish, "weight": weight + off}
+
+
+def test_units_of_a_cluster_have_one_weight_in_each_draw() -> None:
+    drawn = rows_of(Role.DRAWS, units_of(cluster=NAMES), 50)
+    for name in set(NAMES):
+        mine = drawn[:, [i for i, one in enumerate(NAMES) if one == name]]
+        assert (mine == mine[:, :1]).all()
+    assert len(np.unique(drawn, axis=0)) > 10
+    # A cluster is drawn as a unit of that name is, so that machines and models agree.
+    alone = rows_of(Role.DRAWS, Units(texts(sorted(set(NAMES)))), 50)
+    assert (drawn[:, [1, 0, 3]] == alone).all()
+
+
+def test_a_jackknife_leaves_out_whole_clusters() -> None:
+    left = rows_of(Role.JACKKNIFE, units_of(cluster=NAMES, weight=np.array([1.0, 2, 3, 0, 5, 6])))
+    assert left.tolist() == [[1, 0, 3, 0, 0, 6], [0, 2, 0, 0, 5, 0]]  # a and b; c has no weight
+    assert units_of(cluster=NAMES, weight=np.array([1.0, 2, 3, 0, 5, 6])).drawn == 2
+
+
+def test_many_clusters_are_left_out_in_a_thousand_groups() -> None:
+    names = texts([f"c{i // 2}" for i in range(5000)])
+    left = JACKKNIFE.bind(Units(np.arange(5000), cluster=names))
+    assert isinstance(left, LeaveGroupOut)
+    assert left.rows <= 1000
+    assert all(len(set(left.group[names == name].tolist())) == 1 for name in names[:40])
+
+
+def test_swaps_take_whole_clusters() -> None:
+    stacked = Units.stack([units_of(cluster=NAMES), units_of(cluster=NAMES)])
+    swapped = rows_of(Role.SWAP, stacked, 40)[:, :6]
+    assert {tuple(row[[1, 0, 3]]) for row in swapped} == set(itertools.product((0.0, 1.0), repeat=3))
+    assert (swapped[:, 0] == swapped[:, 2]).all()
+    every = next(EverySwap(np.ones(6), cluster=units_of(cluster=NAMES).drawn_as[1]).blocks())
+    assert sorted(map(tuple, every[:, [1, 0, 3]].tolist())) == sorted(itertools.product((0.0, 1.0), repeat=3))
+    assert (every[:, 0] == every[:, 5]).all()
+
+
+def test_a_stratum_keeps_its_total_in_every_row() -> None:
+    light, weight = ["d", "d", "d", "n", "n", "n"], np.array([1.0, 2, 3, 4, 5, 6])
+    units = units_of(stratum=light, weight=weight)
+    for role, rows in ((Role.DRAWS, 60), (Role.JACKKNIFE, 0)):
+        drawn = rows_of(role, units, rows)
+        assert drawn[:, :3].sum(axis=1) == pytest.approx(6)
+        assert drawn[:, 3:].sum(axis=1) == pytest.approx(15)
+    left = rows_of(Role.JACKKNIFE, units)[0]
+    assert left.tolist() == pytest.approx([0, 2 * 6 / 5, 3 * 6 / 5, 4, 5, 6])
+
+
+def test_a_stratum_that_a_draw_misses_keeps_its_plain_weights() -> None:
+    rows = InStrata(Plain(np.array([0.0, 0, 2, 2])), np.array([1.0, 3, 1, 1]), np.array([0, 0, 1, 1]))
+    assert np.concatenate(list(rows.blocks())).tolist() == [[1, 3, 1, 1]]
+
+
+def test_a_stratum_of_one_unit_is_joined_to_the_next() -> None:
+    def joined(light: list[str], **named: Any) -> tuple[list[int], tuple[str, ...]]:
+        _, code, names = units_of(stratum=light, **named).strata
+        return code.tolist(), names
+
+    assert joined(["a", "b", "b", "c", "c", "c"]) == ([0, 0, 0, 1, 1, 1], ("a",))
+    assert joined(["a", "a", "a", "b", "b", "c"]) == ([0, 0, 0, 1, 1, 1], ("c",))
+    assert joined(["a", "b", "c", "c", "d", "d"]) == ([0, 0, 1, 1, 2, 2], ("a", "b"))
+    assert joined(["a", "a", "b", "b", "c", "c"]) == ([0, 0, 1, 1, 2, 2], ())
+    # Six units, but stratum "a" has one cluster.
+    assert joined(["a", "a", "b", "b", "b", "b"], cluster=["p", "p", "q", "r", "s", "s"]) == ([0] * 6, ("a",))
+
+
+def test_the_standard_error_of_clusters_is_that_of_their_means() -> None:
+    """Equal clusters: the mean of all is the mean of the clusters' means, whose standard error is known."""
+    truth, predictions = meals()
+    score = sy.evaluate("weights", truth, predictions, ["bias"], cluster="person", draws=4000)["bias"]
+    means = (np.array(predictions["weight"]) - truth["weight"]).reshape(12, 3).mean(axis=1)
+    se = means.std(ddof=1) / math.sqrt(12)
+    assert (score.units, score.clusters) == (36, 12)
+    assert score.se == pytest.approx(se, rel=1e-9)  # the jackknife's, which is above that of the draws
+    assert score.df <= 11
+    alone = sy.evaluate("weights", truth, predictions, ["bias"])["bias"]
+    assert alone.clusters == 0
+    assert alone.se < 0.9 * score.se
+
+
+def test_the_standard_error_in_strata_is_that_of_the_stratified_mean() -> None:
+    """Two strata of 50 whose means differ: the spread between them is no error (Cochran 1977, 5.9)."""
+    rng = np.random.default_rng(5)
+    light = np.array(["dark", "lit"] * 50)
+    off = np.where(light == "dark", 10.0, -10.0) + rng.normal(0, 1, 100)
+    truth = {"dish": list(range(100)), "weight": np.full(100, 100.0), "light": light}
+    predictions = {"dish": list(range(100)), "weight": 100 + off}
+    score = sy.evaluate("weights", truth, predictions, ["bias"], strata="light", draws=4000)["bias"]
+    se = math.sqrt(sum(off[light == one].var(ddof=1) / 50 / 4 for one in ("dark", "lit")))
+    assert score.se == pytest.approx(se, rel=0.05)
+    assert sy.evaluate("weights", truth, predictions, ["bias"])["bias"].se > 5 * se
+
+
+def test_a_comparison_draws_clusters_too() -> None:
+    truth, predictions = meals()
+    better = {**predictions, "weight": (np.array(predictions["weight"]) + truth["weight"]) / 2}
+    found = sy.compare("weights", truth, predictions, better, ["bias"], cluster="person", draws=4000).differences[
+        "bias"
+    ]
+    alone = sy.compare("weights", truth, predictions, better, ["bias"], draws=4000).differences["bias"]
+    assert (found.a.clusters, found.b.clusters) == (12, 12)
+    assert found.se > 1.1 * alone.se
+    assert found.p > alone.p
+
+
+def test_perfect_clusters_say_no_more_than_their_number() -> None:
+    """12 clusters of ten that all agree are 12 of 12: [73.5, 100] %."""
+    label = ["a", "b"] * 60
+    truth = {"id": list(range(120)), "label": label, "video": [i // 10 for i in range(120)]}
+    score = sy.evaluate("labels", truth, {"id": truth["id"], "label": label}, ["accuracy"], cluster="video")["accuracy"]
+    assert score.interval == pytest.approx((0.7354, 1), abs=1e-4)
+
+
+def test_one_cluster_has_no_interval_and_few_are_said_to_be_few() -> None:
+    truth, predictions = meals()
+    report = sy.evaluate("weights", truth, predictions, ["mae"], cluster="person")
+    assert report.notes == (
+        "Only 12 clusters of 36 dishes by 'person': below 20 clusters an interval is rough and tends to be too narrow.",
+    )
+    alone = sy.evaluate("weights", {**truth, "person": ["p"] * 36}, predictions, ["mae"], cluster="person")
+    assert alone["mae"].interval is None
+    assert alone["mae"].why_no_interval == "all 36 units are of one person, and an interval needs two"
+    assert alone.notes == ("An interval needs at least two clusters; there is one by 'person'.",)
+    difference = sy.compare(
+        "weights", {**truth, "person": ["p"] * 36}, predictions, predictions, ["mae"], cluster="person"
+    ).differences["mae"]
+    assert (difference.interval, difference.verdict) == (None, "undefined")
+
+
+def test_a_joined_stratum_is_noted() -> None:
+    truth, predictions = meals()
+    light = ["dawn", *truth["light"][1:]]
+    report = sy.evaluate("weights", {**truth, "light": light}, predictions, ["mae"], strata="light")
+    assert report.notes == ("Stratum 'dawn' has one dish only and is joined to the next.",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "change", "said"),
+    [
+        ({"cluster": "persn"}, {}, "column 'persn' is missing, which --cluster names. Did you mean 'person'?"),
+        ({"strata": "lght"}, {}, "column 'lght' is missing, which --strata names. Did you mean 'light'?"),
+        ({"cluster": "person"}, {"person": ["", *["p"] * 35]},
+         "dish 'd000' has no value in column 'person', which --cluster names"),
+        ({"cluster": "person"}, {"person": [None, None, *["p"] * 34]}, r"2 are so: 'd000', 'd001'"),
+        ({"cluster": "person"}, {"person": [float("nan"), *range(35)]}, "dish 'd000' has no value"),
+        ({"cluster": "person", "strata": "light"}, {},
+         "person 'p0' lies in two strata, 'lit' and 'dark' of 'light'"),
+        ({"cluster": "person", "strata": "person"}, {}, "'person' cannot be both cluster and strata"),
+        ({"cluster": 7}, {}, "cluster is 7. Give the name of a column as a text"),
+        ({"strata": ""}, {}, "strata is ''"),
+    ],
+)  # fmt: skip
+def test_wrong_groups_are_refused(settings: dict[str, Any], change: dict[str, Any], said: str) -> None:
+    truth, predictions = meals()
+    with pytest.raises(sy.InputError, match=said):
+        sy.evaluate("weights", {**truth, **change}, predictions, ["mae"], **settings)
+
+
+def test_a_cluster_that_varies_in_a_unit_is_refused() -> None:
+    truth, predictions = meals()
+    item = ["x", "y"] * 18
+    rows = {"dish": [f"d{i // 2}" for i in range(36)], "item": item}
+    with pytest.raises(sy.InputError, match="dish 'd1' has both 'p0' and 'p1' in column 'person'"):
+        sy.evaluate("weights", {**truth, **rows}, {**predictions, **rows}, ["mae"], cluster="person")
+
+
+def test_accumulators_of_other_clusters_do_not_merge(tmp_path: Path) -> None:
+    truth, predictions = meals()
+    first, second = sy.Accumulator("weights", cluster="person"), sy.Accumulator("weights")
+    first.update(truth, predictions)
+    second.update(truth, predictions)
+    with pytest.raises(sy.InputError, match="made with other settings"):
+        first.merge(second)
+    first.compact(["mae"])
+    first.save(tmp_path / "state")
+    again = sy.Accumulator.load(tmp_path / "state").report()
+    whole = sy.evaluate("weights", truth, predictions, ["mae"], cluster="person")
+    assert again["mae"] == whole["mae"]
+    assert again.notes == whole.notes
