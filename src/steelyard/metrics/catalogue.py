@@ -90,14 +90,14 @@ def find_task(name: str) -> Task:
 
 def loaded() -> tuple[dict[str, Task], tuple[str, ...]]:
     """Every task that can be loaded, and a sentence for each that cannot."""
-    found: dict[str, Task] = {}
+    tasks: dict[str, Task] = {}
     problems = list(registry.hidden(registry.TASKS, MODULES, "task"))
     for name in TASKS:
         try:
-            found[name] = TASKS[name]
+            tasks[name] = TASKS[name]
         except InputError as error:
             problems.append(str(error))
-    return found, tuple(problems)
+    return tasks, tuple(problems)
 
 
 def built_in() -> dict[str, Task]:
@@ -108,8 +108,8 @@ def built_in() -> dict[str, Task]:
 def samples() -> dict[str, Sample]:
     """The samples of all tasks that have one."""
     every = {**MODULES, **{n: p[0].module for n, p in registry.brought(registry.TASKS).items() if n not in MODULES}}
-    found = {name: find_sample(module, name) for name, module in every.items()}
-    return {name: sample for name, sample in found.items() if sample is not None}
+    samples = {name: find_sample(module, name) for name, module in every.items()}
+    return {name: sample for name, sample in samples.items() if sample is not None}
 
 
 def metrics(task: str) -> tuple[Metric, ...]:

@@ -44,7 +44,7 @@ class Breakdown:
     ignored: Array  # inside a crowd: not counted unless repaired
     repaired: Array  # the class as which it is right once repaired; -1 where the repair removes it
     missed: Array
-    found: Array
+    matched: Array
 
 
 def breakdown(pairs: BoxPairs, work: Work, iou: float, background: float) -> Breakdown:
@@ -58,7 +58,7 @@ def _look(s: MatchInput, iou: float, background: float) -> Breakdown:
     t_starts = np.searchsorted(s.image[t_order], np.arange(units + 1))
     d_starts = np.searchsorted(s.d_image[d_order], np.arange(units + 1))
     rows, kinds, ignored, repaired = [], [], [], []
-    found = np.zeros(len(s.image), dtype=bool)
+    matched = np.zeros(len(s.image), dtype=bool)
     usable = np.zeros(len(s.image), dtype=bool)
     crowd = (s.flags & UNCOUNTED) != 0
     for unit in range(units):
@@ -71,7 +71,7 @@ def _look(s: MatchInput, iou: float, background: float) -> Breakdown:
         rows.append(d)
         kinds.append(kind)
         ignored.append(inside)
-        found[g[used]] = True
+        matched[g[used]] = True
         usable[g[target[target >= 0]]] = True
         classes = np.full(len(d), -1)
         first = {int(t): i for i, t in reversed(list(enumerate(target.tolist()))) if t >= 0}  # the highest score wins
@@ -82,9 +82,14 @@ def _look(s: MatchInput, iou: float, background: float) -> Breakdown:
     def joined(parts: list[Array], kind: str) -> Array:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
 
-    missed = ~found & ~usable & ~crowd
+    missed = ~matched & ~usable & ~crowd
     return Breakdown(
-        joined(rows, "int64"), joined(kinds, "int64"), joined(ignored, "bool"), joined(repaired, "int64"), missed, found
+        joined(rows, "int64"),
+        joined(kinds, "int64"),
+        joined(ignored, "bool"),
+        joined(repaired, "int64"),
+        missed,
+        matched,
     )
 
 
@@ -157,7 +162,7 @@ class Repaired(Ranking):
         elif self.error == "miss":
             counted = counted & ~b.missed
         elif self.error == "fn":
-            counted = counted & b.found
+            counted = counted & b.matched
         elif self.error == "fp":
             score = hit.astype(np.float64)
         return _ranking(s, b.row[kept], label[kept], score[kept], hit[kept], counted)

@@ -199,8 +199,8 @@ def listing(pairs: BoxPairs, state: State) -> Listing:
     order = np.lexsort((-np.concatenate([m.score[places], np.full(len(missed), -np.inf)]),
                         np.concatenate([m.image[places], s.image[missed]])))  # fmt: skip
 
-    def joined(found: Array, lost: Array) -> Array:
-        return np.concatenate([found, lost])[order]
+    def joined(predicted: Array, objects: Array) -> Array:
+        return np.concatenate([predicted, objects])[order]
 
     nothing = np.full(len(missed), np.nan)
     outcome = np.where(hit, 0, np.where(ignored, 2, 1))

@@ -184,7 +184,7 @@ def _values(objects: MatchInput, way: Way) -> dict[str, float]:
         hit, rows = hits_in_single(data)
         made = _lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), way)
         return {**dict.fromkeys(NAMES, float("nan")), **made}
-    found = {}
+    values = {}
     every = match_objects(data, ious, STANDARD_AREAS, most, lost=way.zero_id != OURS.zero_id)
     for name, m in zip(AREAS, every, strict=True):
         if way.curve != OURS.curve:
@@ -195,10 +195,10 @@ def _values(objects: MatchInput, way: Way) -> dict[str, float]:
         grid = linspace_single(0.0, 1.0, 101).astype(np.float64) if single else np.linspace(0.0, 1.0, 101)
         precision = _native.box_curves(*_ranked(m), m.thresholds, most, np.ones(data.units), grid)[0]
         if name == "all":
-            found = {"map": _mean(precision), "map50": _mean(precision[0]), "map75": _mean(precision[5])}
+            values = {"map": _mean(precision), "map50": _mean(precision[0]), "map75": _mean(precision[5])}
         else:
-            found[f"map_{name}"] = _mean(precision)
-    return found
+            values[f"map_{name}"] = _mean(precision)
+    return values
 
 
 def _ranked(m: Matches) -> RankedColumns:

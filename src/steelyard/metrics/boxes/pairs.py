@@ -154,8 +154,8 @@ def _codes(known: Array | None, truth: Array, prediction: Array, *, union: bool)
         named = {str(v) for v in base.tolist()} | ({str(v) for v in prediction.tolist()} if union else set())
         distinct: Array = np.array(sorted(named), dtype=object)
         places = {name: i for i, name in enumerate(distinct.tolist())}
-        found = [np.array([places.get(str(v), -1) for v in c.tolist()], dtype=np.int32) for c in (truth, prediction)]
-        return distinct, found
+        codes = [np.array([places.get(str(v), -1) for v in c.tolist()], dtype=np.int32) for c in (truth, prediction)]
+        return distinct, codes
     if known is not None:
         distinct = np.sort(known.astype(np.int64, copy=False))
     else:

@@ -21,26 +21,26 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric) -> Scene:
     iou = iou if isinstance(iou, float) else 0.5
     least = least if isinstance(least, float) else 0.0
     most = int(getattr(metric, "max_dets", 100) or 100)
-    found = matches(alone, work, (iou,), (AREAS["all"],), max(most, 100))[0]
+    matched = matches(alone, work, (iou,), (AREAS["all"],), max(most, 100))[0]
     both, names = match_input(alone, work), class_names(pairs.facts)
-    kept = np.flatnonzero(found.places() & (found.score >= least) & (found.rank < most))
-    hit, ignored = found.bit(0)
-    taken = set(found.partner[kept[hit[kept]]].tolist())
+    kept = np.flatnonzero(matched.places() & (matched.score >= least) & (matched.rank < most))
+    hit, ignored = matched.bit(0)
+    taken = set(matched.partner[kept[hit[kept]]].tolist())
     shapes: list[EllipseShape | BoxShape | LineShape] = []
     for i, (x, y, w, h) in enumerate(both.box.tolist()):
         crowd = bool(both.flags[i] & 1)
         name = f"{names[both.label[i]]} (crowd)" if crowd else names[both.label[i]]
         shapes.append(BoxShape("truth", x, y, w, h, name, crowd or i in taken))
     for place in kept.tolist():
-        row = int(found.order[place])
+        row = int(matched.order[place])
         x, y, w, h = both.d_box[row].tolist()
         label = f"{names[both.d_label[row]]} {both.d_score[row]:.2f}"
         shapes.append(BoxShape("prediction", x, y, w, h, label, bool(hit[place] or ignored[place])))
     needs = dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in metric.needs())
     value = float(State.of(alone, needs, work).take(np.array([unit])).totals(UNITS).of(metric)[0])
-    said = "undefined" if np.isnan(value) else f"{value:.4f}"
+    value_text = "undefined" if np.isnan(value) else f"{value:.4f}"
     return Scene(
-        title=f"Image {pairs.units[unit]}: {metric.label} = {said}",
+        title=f"Image {pairs.units[unit]}: {metric.label} = {value_text}",
         summary=f"{len(both.box)} true, {len(kept)} detected with a score from {least:g}, "
         f"{int(np.count_nonzero(hit[kept]))} pairs at IoU {iou:g}",
         shapes=tuple(shapes),

@@ -65,5 +65,5 @@ def _overlap(a: Array, b: Array) -> Array:
     )
     shared = inner[..., 0] * inner[..., 1]
     own, other = (np.prod(box[:, 2:] - box[:, :2], axis=1, dtype=np.float32) for box in (a, b))
-    found: Array = shared / (own[:, None] + other[None, :] - shared + EPSILON)
-    return found
+    ious: Array = shared / (own[:, None] + other[None, :] - shared + EPSILON)
+    return ious

@@ -41,12 +41,12 @@ def curves(pairs: BoxPairs, work: Work) -> tuple[FigureValues, Array, Array]:
 
 def classes(pairs: BoxPairs, work: Work) -> Table:
     """One row per class: objects, detections, AP, AP at 0.5 and 0.75, recall of all detections."""
-    read, objects, found = curves(pairs, work)
+    read, objects, detections = curves(pairs, work)
     precision, recall = read.figure, read.recall
     names = class_names(pairs.facts)
     columns = (
         objects.astype(float),
-        found.astype(float),
+        detections.astype(float),
         precision.mean(axis=(0, 1)),
         precision[0].mean(axis=0),
         precision[IOUS.index(0.75)].mean(axis=0),
@@ -82,8 +82,8 @@ def confusion(pairs: BoxPairs, work: Work, iou: float = 0.5, score: float = 0.5,
     rest = m.order[kept & ~hit & ~ignored]
     rest = rest[np.argsort(-s.d_score[rest], kind="stable")]
     left = s.part(truths, rest).of_one_class()
-    found = native_match(left, [float(iou)], [[0.0, np.inf]], 65535, voc=False, pairs=True)
-    order, partner = found[2], found[8]
+    matched = native_match(left, [float(iou)], [[0.0, np.inf]], 65535, voc=False, pairs=True)
+    order, partner = matched[2], matched[8]
     used = order >= 0
     predicted, partner = s.d_label[rest[order[used]]], partner[used]
     matched_rows = partner >= 0

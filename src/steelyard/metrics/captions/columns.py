@@ -39,8 +39,8 @@ _TOKENISED: dict[str, Callable[[str], str]] = {
 
 def overlap(candidates: Sequence[str], references: Sequence[str], starts: Array) -> dict[str, Array]:
     """Overlap of tokenised candidates with their references, a column a quantity."""
-    found = _native.ngram_overlap(*pack(candidates), *pack(references), starts)
-    return {name: np.ascontiguousarray(found[:, i]) for i, name in enumerate(OVERLAPS)}
+    shared = _native.ngram_overlap(*pack(candidates), *pack(references), starts)
+    return {name: np.ascontiguousarray(shared[:, i]) for i, name in enumerate(OVERLAPS)}
 
 
 def overlap_columns(pairs: CaptionPairs, work: Work, tokens: str = "ptb") -> dict[str, Array]:
@@ -119,8 +119,8 @@ class MeteorSum(Sum):
         def make() -> Array:
             candidates, references = tokenised(pairs, work)
             starts = captions(pairs, work).starts
-            found: Array = _native.meteor_counts(tables.wordnet(), *pack(candidates), *pack(references), starts)
-            return found
+            counts: Array = _native.meteor_counts(tables.wordnet(), *pack(candidates), *pack(references), starts)
+            return counts
 
         return SumBlock(np.ascontiguousarray(work.once("meteor", make)[:, METEOR_COLUMNS.index(self.of)]))
 

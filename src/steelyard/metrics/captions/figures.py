@@ -65,14 +65,14 @@ def _explained(texts: Captions, i: int, lines: str, references: Sequence[str]) -
     wanted = list(dict.fromkeys(t for text in references for t in scene.tuples_of(text)))
     whole = "\n".join(text for text in references if text)
     hit = _matched(candidate, whole)
-    found = _matched(wanted, lines)
+    covered = _matched(wanted, lines)
     good = {word for t, ok in zip(candidate, hit, strict=True) if ok for word in t}
     bad = {word for t, ok in zip(candidate, hit, strict=True) if not ok for word in t} - good
     return {
         "words": [[word, _state(word, good, bad)] for word in texts.candidates[i].split()],
         "matched": [" · ".join(t) for t, ok in zip(candidate, hit, strict=True) if ok],
         "wrong": [" · ".join(t) for t, ok in zip(candidate, hit, strict=True) if not ok],
-        "missed": [" · ".join(t) for t, ok in zip(wanted, found, strict=True) if not ok][:MOST_MISSED],
+        "missed": [" · ".join(t) for t, ok in zip(wanted, covered, strict=True) if not ok][:MOST_MISSED],
         "references": texts.of(i),
     }
 

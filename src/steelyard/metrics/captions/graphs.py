@@ -162,8 +162,8 @@ class _Weighted(Sum):
                 defined = ~np.isnan(scores)
                 total[defined] += share * scores[defined]
                 weight[defined] += share
-        found: Array = np.divide(total, weight, out=np.full(units, np.nan), where=weight > 0)
-        return found
+        means: Array = np.divide(total, weight, out=np.full(units, np.nan), where=weight > 0)
+        return means
 
 
 @frozen

@@ -22,38 +22,38 @@ def listed(text: str) -> list[str] | None:
     if not text.startswith("["):
         return None
     try:
-        found = json.loads(text)
+        captions = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    whole = isinstance(found, list) and all(isinstance(one, str) for one in found)
-    return found if whole and found else None
+    whole = isinstance(captions, list) and all(isinstance(one, str) for one in captions)
+    return captions if whole and captions else None
 
 
 def _lists(records: Records) -> dict[int, list[str]]:
     if "caption" not in records:
         return {}
     rows = [row for row, text in enumerate(records["caption"].tolist()) if str(text).startswith("[")]
-    found = {row: listed(str(records["caption"][row])) for row in rows}
-    return {row: captions for row, captions in found.items() if captions is not None}
+    lists = {row: listed(str(records["caption"][row])) for row in rows}
+    return {row: captions for row, captions in lists.items() if captions is not None}
 
 
 def _references(records: Records) -> Records:
-    found = _lists(records)
-    if not found:
+    lists = _lists(records)
+    if not lists:
         return records
     captions = records["caption"].tolist()
-    texts = [text for row, one in enumerate(captions) for text in found.get(row, [one])]
-    many = [len(found.get(row, (0,))) for row in range(len(captions))]
+    texts = [text for row, one in enumerate(captions) for text in lists.get(row, [one])]
+    many = [len(lists.get(row, (0,))) for row in range(len(captions))]
     taken = records.take(np.repeat(np.arange(len(captions)), many))
     return replace(taken, columns={**taken.columns, "caption": as_object(texts)})
 
 
 def _candidates(records: Records) -> Records:
-    found = _lists(records)
-    if not found:
+    lists = _lists(records)
+    if not lists:
         return records
     captions = records["caption"].tolist()
-    for row, texts in found.items():
+    for row, texts in lists.items():
         if len(texts) > 1:
             raise InputError(
                 f"the caption is a list of {len(texts)}",

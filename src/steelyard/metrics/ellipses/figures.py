@@ -36,10 +36,10 @@ def overlays(pairs: SetPairs, metric: Scored) -> Figure:
     columns: dict[str, list[object]] = {name: [] for name in names}
     titles, summaries = [], []
     for place, unit in enumerate(chosen):
-        found = scene(pairs, unit, metric)
-        titles.append(found.title)
-        summaries.append(found.summary)
-        for shape in found.shapes:
+        picture = scene(pairs, unit, metric)
+        titles.append(picture.title)
+        summaries.append(picture.summary)
+        for shape in picture.shapes:
             if isinstance(shape, EllipseShape):
                 at = (shape.x, shape.y, shape.degrees, shape.a, shape.b, 0.0, 0.0, int(shape.matched))
             elif isinstance(shape, LineShape):
@@ -62,29 +62,29 @@ def overlays(pairs: SetPairs, metric: Scored) -> Figure:
 
 def distances(pairs: SetPairs, metric: Scored) -> Figure:
     """How far apart the ellipses of a pair are."""
-    found = metric.matches(pairs, Work()).distance
+    distance = metric.matches(pairs, Work()).distance
     columns: dict[str, Array] = {"low": np.zeros(0), "high": np.zeros(0), "count": np.zeros(0)}
-    said = ""
-    if len(found):
-        most = float(np.quantile(found, 0.99)) or float(found.max()) or 1.0
-        beyond = int((found > most).sum())
-        counts, edges = np.histogram(found[found <= most], bins=BINS, range=(0.0, most))
+    caption = ""
+    if len(distance):
+        most = float(np.quantile(distance, 0.99)) or float(distance.max()) or 1.0
+        beyond = int((distance > most).sum())
+        counts, edges = np.histogram(distance[distance <= most], bins=BINS, range=(0.0, most))
         columns = {"low": edges[:-1], "high": edges[1:], "count": counts}
-        said = f" {beyond} of {len(found)} pairs are beyond {most:.3g}." if beyond else ""
+        caption = f" {beyond} of {len(distance)} pairs are beyond {most:.3g}." if beyond else ""
     return Figure(
         "distances", "histogram", "Distances of the pairs", columns, {"x": "distance", "y": "pairs"},
-        f"The distance that {metric} measures.{said}",
+        f"The distance that {metric} measures.{caption}",
     )  # fmt: skip
 
 
 def listing(pairs: SetPairs, state: State) -> Listing:
     """Every ellipse of both sides, with the distance to its partner."""
-    found = Score().matches(pairs, Work())
-    both = found.sides
+    matched = Score().matches(pairs, Work())
+    both = matched.input
     truths, detections = len(both.truth), len(both.detected)
     distance = np.full(truths + detections, np.nan)
-    distance[found.truth_row] = found.distance
-    distance[truths + found.detected_row] = found.distance
+    distance[matched.truth_row] = matched.distance
+    distance[truths + matched.detected_row] = matched.distance
     rows = np.concatenate([both.truth, both.detected])
     owner = np.concatenate([both.truth_owner, both.detected_owner])
     order = np.argsort(owner, kind="stable")

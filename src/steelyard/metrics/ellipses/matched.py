@@ -17,7 +17,7 @@ from steelyard.metrics.ellipses.data import PARAMETERS
 
 
 @frozen
-class Sides:
+class MatchInput:
     """The ellipses of both sides, by image, and where each image ends. `score` is nan where a detection has none."""
 
     truth: Array
@@ -33,10 +33,10 @@ class Sides:
 class Matches:
     """The pairs of all images, by image and inside one by distance: `owner` is a pair's image.
 
-    `truth_row` and `detected_row` are the pair's places in the sides.
+    `truth_row` and `detected_row` are the pair's places in `input`.
     """
 
-    sides: Sides
+    input: MatchInput
     owner: Array
     truth_row: Array
     detected_row: Array
@@ -45,28 +45,28 @@ class Matches:
     @property
     def truth(self) -> Array:
         """The true ellipse of each pair."""
-        return self.sides.truth[self.truth_row]
+        return self.input.truth[self.truth_row]
 
     @property
     def detected(self) -> Array:
         """The detected ellipse of each pair."""
-        return self.sides.detected[self.detected_row]
+        return self.input.detected[self.detected_row]
 
 
-def sides(pairs: SetPairs, work: Work) -> Sides:
+def match_input(pairs: SetPairs, work: Work) -> MatchInput:
     """Both sides, without the rows that are empty."""
 
-    def make() -> Sides:
+    def make() -> MatchInput:
         truth, truth_owner, _ = _rows(pairs.truth, pairs.truth_row, pairs.truth_owner)
-        found, found_owner, rows = _rows(pairs.prediction, pairs.prediction_row, pairs.prediction_owner)
+        detected, detected_owner, rows = _rows(pairs.prediction, pairs.prediction_row, pairs.prediction_owner)
         score = pairs.prediction["score"][rows] if "score" in pairs.prediction else np.full(len(rows), math.nan)
         ends = [
             np.cumsum(np.bincount(owner, minlength=len(pairs.units))).astype(np.int64)
-            for owner in (truth_owner, found_owner)
+            for owner in (truth_owner, detected_owner)
         ]
-        return Sides(truth, found, truth_owner, found_owner, ends[0], ends[1], np.ascontiguousarray(score))
+        return MatchInput(truth, detected, truth_owner, detected_owner, ends[0], ends[1], np.ascontiguousarray(score))
 
-    return work.once("sides", make)
+    return work.once("match input", make)
 
 
 def _rows(records: Records, rows: Array, owner: Array) -> tuple[Array, Array, Array]:
@@ -80,24 +80,24 @@ def matches(pairs: SetPairs, work: Work, distance: str, matching: str, weights: 
     """Pair truths with detections; each is used once, and pairs are made until one side is used up."""
 
     def make() -> Matches:
-        both = sides(pairs, work)
-        how: Matching = "optimal" if matching == "optimal" else "greedy"
+        both = match_input(pairs, work)
+        rule: Matching = "optimal" if matching == "optimal" else "greedy"
         ends = both.truth_ends, both.detected_ends
-        return Matches(both, *match(both.truth, both.detected, *ends, distance, how, weights))
+        return Matches(both, *match(both.truth, both.detected, *ends, distance, rule, weights))
 
     return work.once(("matches", distance, matching, weights), make)
 
 
 def hits(pairs: SetPairs, work: Work, ious: tuple[float, ...]) -> Array:
-    """Whether each detection, in the order of `sides`, finds a truth; one column an IoU."""
+    """Whether each detection, in the order of `match_input`, finds a truth; one column per IoU."""
 
     def make() -> Array:
-        both = sides(pairs, work)
+        both = match_input(pairs, work)
         return match_by_score(both.truth, both.detected, both.truth_ends, both.detected_ends, both.score, ious)
 
     return work.once(("hits", ious), make)
 
 
-def ious(found: Matches) -> Array:
+def ious(matched: Matches) -> Array:
     """Overlap of each pair."""
-    return np.asarray(1 - distances(found.truth, found.detected, "iou"))
+    return np.asarray(1 - distances(matched.truth, matched.detected, "iou"))

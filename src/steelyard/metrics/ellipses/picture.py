@@ -20,21 +20,23 @@ def scene(pairs: SetPairs, unit: int, metric: Metric) -> Scene:
             remedy="Draw by score or score_truths, such as score(distance=wasserstein).",
         )
     alone, work = pairs.alone(unit), Work()
-    found = metric.matches(alone, work)
-    both = found.sides
-    true, detected = set(found.truth_row.tolist()), set(found.detected_row.tolist())
+    matched = metric.matches(alone, work)
+    both = matched.input
+    true, detected = set(matched.truth_row.tolist()), set(matched.detected_row.tolist())
     shapes: list[EllipseShape | LineShape] = []
     for i, (x, y, degrees, a, b) in enumerate(both.truth.tolist()):
         shapes.append(EllipseShape("truth", x, y, degrees, a, b, f"T{i + 1}", i in true))
     for j, (x, y, degrees, a, b) in enumerate(both.detected.tolist()):
         shapes.append(EllipseShape("prediction", x, y, degrees, a, b, f"D{j + 1}", j in detected))
-    for first, second, distance in zip(found.truth.tolist(), found.detected.tolist(), found.distance, strict=True):
+    for first, second, distance in zip(
+        matched.truth.tolist(), matched.detected.tolist(), matched.distance, strict=True
+    ):
         shapes.append(LineShape("pair", first[0], first[1], second[0], second[1], f"{distance:.4g}"))
     value = float(metric.by_unit(alone, work)[0])
     truths, detections = len(both.truth), len(both.detected)
-    said = "undefined" if np.isnan(value) else f"{value:.4f}"
+    value_text = "undefined" if np.isnan(value) else f"{value:.4f}"
     return Scene(
-        title=f"Image {pairs.units[unit]}: {metric.label} = {said}",
-        summary=f"{truths} true, {detections} detected, {len(found.distance)} pairs ({metric.matching})",
+        title=f"Image {pairs.units[unit]}: {metric.label} = {value_text}",
+        summary=f"{truths} true, {detections} detected, {len(matched.distance)} pairs ({metric.matching})",
         shapes=tuple(shapes),
     )

@@ -13,7 +13,7 @@ from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.spec import Range
 from steelyard.core.weights import Floats, Role, Weights
-from steelyard.metrics.ellipses.matched import hits, sides
+from steelyard.metrics.ellipses.matched import hits, match_input
 from steelyard.metrics.ellipses.sums import image_columns
 
 
@@ -32,7 +32,7 @@ class Detections(Ranking):
 
     def measure(self, pairs: SetPairs, work: Work) -> RankingBlock:
         """All in one group; ties in the order of images. Without scores nothing is looked for."""
-        both, truths = sides(pairs, work), image_columns(pairs, work)["truths"]
+        both, truths = match_input(pairs, work), image_columns(pairs, work)["truths"]
         unscored = np.isnan(both.score).any()
         hit = np.zeros((len(both.score), len(self.levels)), np.uint8) if unscored else hits(pairs, work, self.levels)
         order = np.argsort(-both.score, kind="stable")

@@ -14,7 +14,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.need import Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.match.ellipses import distances
-from steelyard.metrics.ellipses.matched import Matches, ious, matches, sides
+from steelyard.metrics.ellipses.matched import Matches, ious, match_input, matches
 
 MOST_WORK = 2e10  # about one image of 2,700 truths and detections: some seconds of optimal pairing
 
@@ -23,16 +23,16 @@ def image_columns(pairs: SetPairs, work: Work) -> dict[str, Array]:
     """Numbers of ellipses by image, by what they are of."""
 
     def make() -> dict[str, Array]:
-        both, units = sides(pairs, work), len(pairs.units)
+        both, units = match_input(pairs, work), len(pairs.units)
         truths = np.bincount(both.truth_owner, minlength=units).astype(float)
-        found = np.bincount(both.detected_owner, minlength=units).astype(float)
+        detections = np.bincount(both.detected_owner, minlength=units).astype(float)
         unscored = both.detected_owner[np.isnan(both.score)]
         return {
             "images": np.ones(units),
             "truths": truths,
-            "detections": found,
+            "detections": detections,
             "with_truth": (truths > 0).astype(float),
-            "with_any": (truths + found > 0).astype(float),
+            "with_any": (truths + detections > 0).astype(float),
             "unscored": np.bincount(unscored, minlength=units).astype(float),
         }
 
@@ -75,8 +75,8 @@ class NearPairs(_OfPairs):
 
     def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
         """Their number in each image."""
-        found = self.matches(pairs, work)
-        near = found.owner[found.distance <= self.limit]
+        matched = self.matches(pairs, work)
+        near = matched.owner[matched.distance <= self.limit]
         return SumBlock(np.bincount(near, minlength=len(pairs.units)).astype(float))
 
 
@@ -101,9 +101,9 @@ class ImageScore(_OfPairs):
 
     def values(self, pairs: SetPairs, work: Work, matching: str) -> Array:
         """The score of each image, its pairs made in one way or the other."""
-        found = matches(pairs, work, self.distance, matching, self.weights)
+        matched = matches(pairs, work, self.distance, matching, self.weights)
         units, columns = len(pairs.units), image_columns(pairs, work)
-        sums = np.bincount(found.owner, weights=closeness(found.distance, self.t), minlength=units)
+        sums = np.bincount(matched.owner, weights=closeness(matched.distance, self.t), minlength=units)
         truths = columns["truths"]
         divisor = truths if self.over == "truths" else np.maximum(truths, columns["detections"])
         value: Array = np.full(units, self.empty)
@@ -121,14 +121,14 @@ class OtherPairing(ImageScore):
     def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
         """Four columns. All of a part are left where its work is too much: it is then too much for the whole."""
         columns, units = image_columns(pairs, work), len(pairs.units)
-        truths, found = columns["truths"], columns["detections"]
-        costs = truths * found * np.minimum(truths, found)
+        truths, detections = columns["truths"], columns["detections"]
+        costs = truths * detections * np.minimum(truths, detections)
         if costs.sum() > MOST_WORK:
             return SumBlock(np.stack([np.zeros(units), np.zeros(units), costs, np.ones(units)], axis=1))
         other = "optimal" if self.matching == "greedy" else "greedy"
         mine, theirs = (
-            np.bincount(found.owner, weights=found.distance, minlength=units)
-            for found in (matches(pairs, work, self.distance, how, self.weights) for how in (self.matching, other))
+            np.bincount(matched.owner, weights=matched.distance, minlength=units)
+            for matched in (matches(pairs, work, self.distance, rule, self.weights) for rule in (self.matching, other))
         )
         differ = np.abs(mine - theirs) > 1e-9 * np.maximum(mine, theirs)
         return SumBlock(
@@ -146,21 +146,21 @@ class _PairValues(_OfPairs):
     within: float | None
 
     @abstractmethod
-    def values(self, found: Matches) -> Array:
+    def values(self, matched: Matches) -> Array:
         """One value per pair, nan where it has none."""
 
     def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
         """Three columns."""
-        found, units = self.matches(pairs, work), len(pairs.units)
-        values = self.values(found)
-        near = np.full(len(values), True) if self.within is None else found.distance <= self.within
+        matched, units = self.matches(pairs, work), len(pairs.units)
+        values = self.values(matched)
+        near = np.full(len(values), True) if self.within is None else matched.distance <= self.within
         known = near & ~np.isnan(values)
         return SumBlock(
             np.column_stack(
                 [
-                    np.bincount(found.owner[known], weights=values[known], minlength=units),
-                    np.bincount(found.owner[known], minlength=units),
-                    np.bincount(found.owner[near & ~known], minlength=units),
+                    np.bincount(matched.owner[known], weights=values[known], minlength=units),
+                    np.bincount(matched.owner[known], minlength=units),
+                    np.bincount(matched.owner[near & ~known], minlength=units),
                 ]
             )
         )
@@ -172,9 +172,9 @@ class DistanceSum(_PairValues):
 
     name = "ellipses.distance"
 
-    def values(self, found: Matches) -> Array:
+    def values(self, matched: Matches) -> Array:
         """The distance itself."""
-        return found.distance
+        return matched.distance
 
 
 @frozen
@@ -183,9 +183,9 @@ class IouSum(_PairValues):
 
     name = "ellipses.iou"
 
-    def values(self, found: Matches) -> Array:
+    def values(self, matched: Matches) -> Array:
         """Exact overlap."""
-        return ious(found)
+        return ious(matched)
 
 
 @frozen
@@ -194,9 +194,9 @@ class CenterSum(_PairValues):
 
     name = "ellipses.center"
 
-    def values(self, found: Matches) -> Array:
+    def values(self, matched: Matches) -> Array:
         """Distance of the centres."""
-        return distances(found.truth, found.detected, "center")
+        return distances(matched.truth, matched.detected, "center")
 
 
 @frozen
@@ -208,11 +208,11 @@ class AxisSum(_PairValues):
     axis: str
     relative: bool
 
-    def values(self, found: Matches) -> Array:
+    def values(self, matched: Matches) -> Array:
         """Absolute or relative difference of the half axes."""
-        error = np.abs(found.detected[:, 3:] - found.truth[:, 3:])
+        error = np.abs(matched.detected[:, 3:] - matched.truth[:, 3:])
         if self.relative:
-            error = error / found.truth[:, 3:]
+            error = error / matched.truth[:, 3:]
         taken = {"both": slice(0, 2), "major": slice(0, 1), "minor": slice(1, 2)}[self.axis]
         return np.asarray(error[:, taken].mean(axis=1))
 
@@ -225,9 +225,11 @@ class AngleSum(_PairValues):
 
     round: float
 
-    def values(self, found: Matches) -> Array:
+    def values(self, matched: Matches) -> Array:
         """Difference modulo 180°, nan for near circles."""
-        turn = np.abs(found.detected[:, 2] - found.truth[:, 2])
+        turn = np.abs(matched.detected[:, 2] - matched.truth[:, 2])
         turn = np.minimum(turn, 180 - turn)
-        roundest = np.maximum(found.truth[:, 4] / found.truth[:, 3], found.detected[:, 4] / found.detected[:, 3])
+        roundest = np.maximum(
+            matched.truth[:, 4] / matched.truth[:, 3], matched.detected[:, 4] / matched.detected[:, 3]
+        )
         return np.where(roundest > self.round, math.nan, turn)

@@ -24,7 +24,7 @@ from steelyard.metrics.labels.counts import (
     several,
 )
 from steelyard.metrics.labels.hard import two_by_two_correlation
-from steelyard.metrics.labels.needs import Apart, Confusion, RowSum, TopHits
+from steelyard.metrics.labels.needs import Confusion, LabelDistance, RowSum, TopHits
 
 RIGHT = RowSum("right")
 _ROUNDING = 1e-12
@@ -295,7 +295,7 @@ class CohenKappa(LabelMetric):
 
     def _apart(self) -> Wanted:
         """What adds up to how far apart the labels are."""
-        return RowSum("wrong") if self.weights == "plain" else Apart(Confusion(), self.weights == "quadratic")
+        return RowSum("wrong") if self.weights == "plain" else LabelDistance(Confusion(), self.weights == "quadratic")
 
     def needs(self) -> tuple[Wanted, ...]:
         """How far apart labels are, and counts by class."""

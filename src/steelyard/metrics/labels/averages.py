@@ -162,8 +162,8 @@ class Macro(Average):
         if self.undefined != "skip" or not isinstance(self.of, CountMetric):
             return None
         counts = self.of.counts(totals)
-        found = self.of.fraction(counts)
-        return None if found is None else (found[0] * counts.present, found[1] * counts.present)
+        fraction = self.of.fraction(counts)
+        return None if fraction is None else (fraction[0] * counts.present, fraction[1] * counts.present)
 
 
 @frozen

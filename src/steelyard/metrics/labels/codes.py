@@ -62,30 +62,30 @@ def ordered(names: Sequence[str]) -> tuple[str, ...]:
 
 def declared_by_columns(pairs: LabelPairs) -> tuple[str, ...] | None:
     """The classes that columns of one per class name, which then are all there are."""
-    found: list[str] | None = None
+    classes: list[str] | None = None
     sides = [(pairs.truth, "label"), *((pairs.prediction, name) for name in ("label", "score", "probability"))]
     for side, name in sides:
         columns = class_columns(side, name)
         if len(columns) < 2 and not (columns and pairs.several):
             continue
-        if found is not None and set(found) != set(columns):
-            odd = sorted(set(found) ^ set(columns))
+        if classes is not None and set(classes) != set(columns):
+            odd = sorted(set(classes) ^ set(columns))
             raise InputError(
                 f"columns of '{name}' and others are not of the same classes: {first_few(odd)} is missing in one",
                 where=side.source,
                 remedy="Give one column for each class wherever there is one per class.",
             )
-        found = columns
-    return None if found is None else ordered(found)
+        classes = columns
+    return None if classes is None else ordered(classes)
 
 
 def code_single(pairs: LabelPairs) -> Coded:
     """Codes of one label per row; a missing prediction is -1."""
     hard = pairs.prediction.find("label")
     columns = [pairs.truth["label"]] + ([] if hard is None else [hard])
-    found, given = codes(*columns)
+    labels, given = codes(*columns)
     sides = [pairs.truth, pairs.prediction]
-    names = [str(name).strip() for name in found.tolist()]
+    names = [str(name).strip() for name in labels.tolist()]
     for side, code in zip(sides, given, strict=False):
         _refuse_empty(side, names, code)
     classes = pairs.declared or declared_by_columns(pairs) or _all_classes(pairs, names)

@@ -302,8 +302,8 @@ def two_by_two_correlation(counts: Counts) -> Floats:
         * np.sqrt(counts.tn + counts.fp)
         * np.sqrt(counts.tn + counts.fn)
     )
-    found = ratio(counts.tp * counts.tn - counts.fp * counts.fn, product)
-    return np.clip(found, -1.0, 1.0)
+    correlation = ratio(counts.tp * counts.tn - counts.fp * counts.fn, product)
+    return np.clip(correlation, -1.0, 1.0)
 
 
 HARD: tuple[type[CountMetric], ...] = (

@@ -251,7 +251,7 @@ def _cell_entries(rows: LabelRows) -> Entries:
 
 
 @frozen
-class Apart(Curve):
+class LabelDistance(Curve):
     """How far apart the two labels of each row are in the order of all classes, or the square of that, added up.
 
     Where a row has no prediction, it counts as one place before the first class.

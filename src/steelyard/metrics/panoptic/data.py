@@ -84,18 +84,18 @@ class PanopticPairs(Pairs):
     @cached_property
     def classes(self) -> Mapping[int, Segment]:
         """A segment of each class of the images."""
-        found: dict[int, Segment] = {}
+        classes: dict[int, Segment] = {}
         for records, rows in ((self.truth, self.truth_row), (self.prediction, self.prediction_row)):
             for row in rows[rows >= 0].tolist():
                 for segment in _segments(records, row).values():
-                    known = found.setdefault(segment.category, segment)
+                    known = classes.setdefault(segment.category, segment)
                     if (known.name, known.thing) != (segment.name, segment.thing):
                         raise InputError(
                             f"category {segment.category} is '{segment.name}' and '{known.name}', or a thing and stuff",
                             where=records.place(row),
                             remedy="Name each category alike on both sides.",
                         )
-        return found
+        return classes
 
     @cached_property
     def facts(self) -> Facts:
@@ -115,10 +115,10 @@ class PanopticPairs(Pairs):
 
     def fitted(self, width: float) -> Fits:
         """By the lesser overlap of masks and of bands of `width` (of the diagonal) along edges; 0: masks alone."""
-        found = for_each(len(self.owner), lambda pair: self._image(pair, width))
+        images = for_each(len(self.owner), lambda pair: self._image(pair, width))
         place = {category: k for k, category in enumerate(self.facts.axes["class"].ids)}
-        pairs = [(self.owner[i], place[c], o, e) for i, (fits, _) in enumerate(found) for c, o, e in fits]
-        lone = [(self.owner[i], place[c], *n) for i, (_, alone) in enumerate(found) for c, n in alone.items()]
+        pairs = [(self.owner[i], place[c], o, e) for i, (fits, _) in enumerate(images) for c, o, e in fits]
+        lone = [(self.owner[i], place[c], *n) for i, (_, alone) in enumerate(images) for c, n in alone.items()]
         table, rest = np.array(pairs, dtype=np.float64).reshape(-1, 4), np.array(lone, dtype=np.float64).reshape(-1, 4)
         owner, category, alone, kind = (column.astype(np.int64) for part in (table, rest) for column in part.T[:2])
         return Fits(owner, category, table[:, 2], table[:, 3] > 0, alone, kind, rest[:, 2:])
@@ -215,16 +215,16 @@ def _excused(p: int, segment: Segment, true: Mapping[int, Segment], whole: _Over
 def _segments(records: Records, row: int) -> dict[int, Segment]:
     """The segments of an image by id."""
     where = records.place(row)
-    found: dict[int, Segment] = {}
+    segments: dict[int, Segment] = {}
     try:
         listed = json.loads(records["segments"][row] or "[]")
         for one in listed:
             number, category = int(one["id"]), int(one["category_id"])
-            if number in found or not 0 < number < 1 << 24:
-                what = "stands twice" if number in found else "is no id: 1 to 2²⁴ - 1"
+            if number in segments or not 0 < number < 1 << 24:
+                what = "stands twice" if number in segments else "is no id: 1 to 2²⁴ - 1"
                 raise InputError(f"segment {number} {what}", where=where, remedy="Each id stands for one segment.")
             name, thing = str(one.get("name", category)), bool(one.get("isthing", 1))
-            found[number] = Segment(category, name, bool(one.get("iscrowd", 0)), thing, int(one.get("area", -1)))
+            segments[number] = Segment(category, name, bool(one.get("iscrowd", 0)), thing, int(one.get("area", -1)))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
@@ -233,7 +233,7 @@ def _segments(records: Records, row: int) -> dict[int, Segment]:
             where=where,
             remedy='Give [{"id": 7, "category_id": 1}].',
         ) from None
-    return found
+    return segments
 
 
 def _map(records: Records, row: int) -> Array:

@@ -68,14 +68,14 @@ class QueryMetric(Metric):
     def notes(self, totals: Declared) -> tuple[str, ...]:
         """Say what counts as 0, and whether ties decided anything."""
         missing, tied = float(totals[MISSING][0]), float(totals[TIED][0])
-        found = []
+        notes = []
         if missing:
-            found.append(f"{missing:g} queries are not in the run and count as 0.")
+            notes.append(f"{missing:g} queries are not in the run and count as 0.")
         if tied:
             rule = {"id": "document id, the larger first", "input": "the order of the input"}
             order = rule.get(self.ties, "document id, after rounding to single precision")
-            found.append(f"In {tied:g} queries judged documents share their score with others; ordered by {order}.")
-        return tuple(found)
+            notes.append(f"In {tied:g} queries judged documents share their score with others; ordered by {order}.")
+        return tuple(notes)
 
 
 class RelevantMetric(QueryMetric):

@@ -74,9 +74,9 @@ def queries(state: State, metric: Metric) -> Figure:
 def listing(pairs: RankedPairs, state: State) -> Listing:
     """Every judged document with its rank."""
     documents = pairs.truth.documents
-    found = pairs.rank > 0
+    retrieved = pairs.rank > 0
     relevant = pairs.relevance >= 1
-    outcome = np.where(relevant, np.where(found, 0, 1), np.where(found, 2, 3))
+    outcome = np.where(relevant, np.where(retrieved, 0, 1), np.where(retrieved, 2, 3))
     return Listing(
         "documents",
         "Judged documents",
@@ -84,7 +84,7 @@ def listing(pairs: RankedPairs, state: State) -> Listing:
             "query": Texts(pairs.owner, [str(u) for u in pairs.units.tolist()]),
             "document": Texts.of([documents[row] for row in pairs.row.tolist()]),
             "relevance": pairs.relevance,
-            "rank": np.where(found, pairs.rank, np.nan).astype(float),
+            "rank": np.where(retrieved, pairs.rank, np.nan).astype(float),
             "outcome": Texts(outcome, ["found", "not found", "found, not relevant", "not relevant"]),
         },
         "outcome",

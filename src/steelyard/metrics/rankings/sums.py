@@ -75,10 +75,10 @@ class Answerable(Sum):
     def measure(self, pairs: RankedPairs, work: Work) -> SumBlock:
         """1 or 0 for each query."""
         best = _best(pairs, work)
-        found = best >= float(self.level)
+        has_relevant = best >= float(self.level)
         if self.gain != "any":
-            found &= (np.exp2(best) - 1.0 if self.gain == "exponential" else best) > 0
-        return SumBlock(found.astype(np.float64))
+            has_relevant &= (np.exp2(best) - 1.0 if self.gain == "exponential" else best) > 0
+        return SumBlock(has_relevant.astype(np.float64))
 
 
 class QueryValue(Sum):
@@ -152,8 +152,8 @@ class HitValue(QueryValue):
 
         def make() -> Hits:
             k = ALL if self.k is None else self.k
-            found = _native.ranking_hits(*_events(pairs, work, self.ties), k, float(self.level))
-            relevant, hits, precisions, first = found.T
+            columns = _native.ranking_hits(*_events(pairs, work, self.ties), k, float(self.level))
+            relevant, hits, precisions, first = columns.T
             return Hits(relevant, hits, precisions, first, pairs.retrieved, self.k)
 
         return FORMULAS[self.of](work.once(("hits", self.ties, self.k, self.level), make))
@@ -170,8 +170,8 @@ class RPrecisionValue(QueryValue):
 
     def values(self, pairs: RankedPairs, work: Work) -> Floats:
         """As the formula says."""
-        relevant, found = _native.ranking_r_hits(*_events(pairs, work, self.ties), float(self.level)).T
-        return _over(found, relevant, relevant > 0)
+        relevant, hits = _native.ranking_r_hits(*_events(pairs, work, self.ties), float(self.level)).T
+        return _over(hits, relevant, relevant > 0)
 
 
 @frozen
@@ -185,8 +185,8 @@ class PreferenceValue(QueryValue):
 
     def values(self, pairs: RankedPairs, work: Work) -> Floats:
         """As the formula says."""
-        found: Floats = _native.ranking_bpref(*_events(pairs, work, self.ties), float(self.level))[:, 0]
-        return found
+        values: Floats = _native.ranking_bpref(*_events(pairs, work, self.ties), float(self.level))[:, 0]
+        return values
 
 
 @frozen
@@ -222,8 +222,8 @@ class BiasedValue(QueryValue):
     def values(self, pairs: RankedPairs, work: Work) -> Floats:
         """As the formula says."""
         events, graded = _events(pairs, work, self.ties), self.gain == "graded"
-        found: Floats = _native.ranking_rbp(*events, float(self.p), float(self.level), graded)[:, 0]
-        return found
+        values: Floats = _native.ranking_rbp(*events, float(self.p), float(self.level), graded)[:, 0]
+        return values
 
 
 @frozen
@@ -245,5 +245,5 @@ class ExpectedValue(QueryValue):
                 remedy=f"Set max to the highest degree: err(max={int(np.ceil(highest))}).",
             )
         k = ALL if self.k is None else self.k
-        found: Floats = _native.ranking_err(*_events(pairs, work, self.ties), k, float(self.max))[:, 0]
-        return found
+        values: Floats = _native.ranking_err(*_events(pairs, work, self.ties), k, float(self.max))[:, 0]
+        return values

@@ -120,7 +120,7 @@ class EdgeScore(Cells):
 
 def edge_scores(truth: Array, prediction: Array, classes: int, reach: int) -> list[tuple[int, float]]:
     """Class and F1 of its edge pixels, matched within `reach` pixels, for each class that either map has."""
-    found = []
+    scores = []
     step = np.ones(2)
     ignored = truth >= UNCLASSED
     for label in np.unique(np.concatenate([np.unique(truth), np.unique(prediction)])).tolist():
@@ -131,13 +131,13 @@ def edge_scores(truth: Array, prediction: Array, classes: int, reach: int) -> li
         if not any(counts):
             continue
         if not all(counts):
-            found.append((label, 0.0))
+            scores.append((label, 0.0))
             continue
         far = [_native.squared_distances(edge.view(np.uint8), step) for edge in edges]
         precision = (far[0][edges[1]] <= reach * reach).mean()
         recall = (far[1][edges[0]] <= reach * reach).mean()
-        found.append((label, float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0))
-    return found
+        scores.append((label, float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0))
+    return scores
 
 
 def edge_of(mask: Array) -> Array:

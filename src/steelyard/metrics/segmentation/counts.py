@@ -31,19 +31,22 @@ class ClassTable:
     pixels: Array
 
     @staticmethod
-    def of(found: Coded, size: int) -> ClassTable:
+    def of(pixels: Coded, size: int) -> ClassTable:
         """From pixels by both classes; `size` is how many classes there are."""
-        true, predicted = found.truth >= 0, found.predicted >= 0
+        true, predicted = pixels.truth >= 0, pixels.predicted >= 0
         key = np.concatenate(
-            [found.owner[true] * size + found.truth[true], found.owner[predicted] * size + found.predicted[predicted]]
+            [
+                pixels.owner[true] * size + pixels.truth[true],
+                pixels.owner[predicted] * size + pixels.predicted[predicted],
+            ]
         )
         keys, place = np.unique(key, return_inverse=True)
         first = int(true.sum())
-        right = (found.truth == found.predicted)[true]
+        right = (pixels.truth == pixels.predicted)[true]
         columns = [
-            np.bincount(place[:first][right], weights=found.count[true][right], minlength=len(keys)),
-            np.bincount(place[:first], weights=found.count[true], minlength=len(keys)),
-            np.bincount(place[first:], weights=found.count[predicted], minlength=len(keys)),
+            np.bincount(place[:first][right], weights=pixels.count[true][right], minlength=len(keys)),
+            np.bincount(place[:first], weights=pixels.count[true], minlength=len(keys)),
+            np.bincount(place[first:], weights=pixels.count[predicted], minlength=len(keys)),
         ]
         return ClassTable(keys // max(1, size), keys % max(1, size), np.stack(columns, axis=1))
 
@@ -71,10 +74,10 @@ class GroupPixels(Cells):
 
     def measure(self, pairs: MapPairs, work: Work) -> CellsBlock:
         """Counts of each image, its classes joined to groups first."""
-        found, facts = pairs.pixels, pairs.facts
+        pixels, facts = pairs.pixels, pairs.facts
         known, groups = pairs.labelling, facts.axes["group"].ids
         place = np.array([groups.index(known.groups[name]) for name in known.names] + [-1], dtype=np.int64)
-        joined = Coded(found.owner, place[found.truth], place[found.predicted], found.count, found.ignored)
+        joined = Coded(pixels.owner, place[pixels.truth], place[pixels.predicted], pixels.count, pixels.ignored)
         return ClassTable.of(joined, facts.size("group")).block("group", facts)
 
 
@@ -86,10 +89,10 @@ class Confusion(Cells):
 
     def measure(self, pairs: MapPairs, work: Work) -> CellsBlock:
         """Counts of each image."""
-        found = pairs.pixels
-        some = found.predicted >= 0
-        code = found.truth[some] * pairs.facts.size("class") + found.predicted[some]
-        return CellsBlock.of(("class", "class"), pairs.facts, found.owner[some], code, found.count[some])
+        pixels = pairs.pixels
+        some = pixels.predicted >= 0
+        code = pixels.truth[some] * pairs.facts.size("class") + pixels.predicted[some]
+        return CellsBlock.of(("class", "class"), pairs.facts, pixels.owner[some], code, pixels.count[some])
 
 
 class PixelSums(Sum):
@@ -99,11 +102,11 @@ class PixelSums(Sum):
 
     def measure(self, pairs: MapPairs, work: Work) -> SumBlock:
         """Three numbers for each image."""
-        found, units = pairs.pixels, len(pairs.units)
-        wrong = found.predicted < 0
-        every = np.bincount(found.owner, weights=found.count, minlength=units)
-        unknown = np.bincount(found.owner[wrong], weights=found.count[wrong], minlength=units)
-        return SumBlock(np.stack([every, found.ignored, unknown], axis=1))
+        pixels, units = pairs.pixels, len(pairs.units)
+        wrong = pixels.predicted < 0
+        every = np.bincount(pixels.owner, weights=pixels.count, minlength=units)
+        unknown = np.bincount(pixels.owner[wrong], weights=pixels.count[wrong], minlength=units)
+        return SumBlock(np.stack([every, pixels.ignored, unknown], axis=1))
 
 
 @frozen
@@ -141,8 +144,8 @@ class BandPixels(Cells):
             dict.fromkeys([need.width for need in work.needs if isinstance(need, BandPixels)] or [self.width])
         )
         scans = work.once(("bands", widths), lambda: _bands(pairs, widths))
-        found = scans[widths.index(self.width)]
-        return ClassTable.of(found, pairs.facts.size("class")).block("class", pairs.facts)
+        pixels = scans[widths.index(self.width)]
+        return ClassTable.of(pixels, pairs.facts.size("class")).block("class", pairs.facts)
 
 
 def _bands(pairs: MapPairs, widths: Sequence[float]) -> list[Coded]:
@@ -151,16 +154,16 @@ def _bands(pairs: MapPairs, widths: Sequence[float]) -> list[Coded]:
     def of_image(pair: int) -> list[tuple[Array, Array, Array]]:
         truth, prediction = pairs.maps(pair)
         first, second = coder[0](truth), None if prediction is None else coder[1](prediction)
-        found = []
+        cells = []
         for width in widths:
             distance = max(1, round(width * math.hypot(*truth.shape)))
             true = _native.map_bands(first, distance, _INSIDE, _IGNORED)
             if second is None:
                 values, count = np.unique(true, return_counts=True)
-                found.append((values, np.full(len(values), UNCLASSED), count))
+                cells.append((values, np.full(len(values), UNCLASSED), count))
             else:
-                found.append(_native.map_cells(true, _native.map_bands(second, distance, _INSIDE)))
-        return found
+                cells.append(_native.map_cells(true, _native.map_bands(second, distance, _INSIDE)))
+        return cells
 
     every = for_each(len(pairs.owner), of_image)
     nothing = np.zeros(0, dtype=np.int64)

@@ -90,9 +90,9 @@ class MapPairs(Pairs):
                 return (values, np.full(len(values), NOTHING), count), truth.shape
             return _native.map_cells(truth, prediction), truth.shape
 
-        found = for_each(len(self.owner), counted)
-        sizes = np.array([size for _, size in found], dtype=np.int64).reshape(-1, 2)
-        return Scan.of([cells for cells, _ in found], self.owner, sizes)
+        scanned = for_each(len(self.owner), counted)
+        sizes = np.array([size for _, size in scanned], dtype=np.int64).reshape(-1, 2)
+        return Scan.of([cells for cells, _ in scanned], self.owner, sizes)
 
     @cached_property
     def pixels(self) -> Coded:

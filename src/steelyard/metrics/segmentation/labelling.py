@@ -152,7 +152,7 @@ def _whole(value: float, name: str) -> int:
 
 def _palette(lines: Sequence[str]) -> dict[str, int]:
     """Colours by name, each as a map of colours holds it."""
-    found: dict[str, int] = {}
+    colours: dict[str, int] = {}
     for line in lines:
         try:
             if "=" in line:
@@ -167,10 +167,10 @@ def _palette(lines: Sequence[str]) -> dict[str, int]:
         except ValueError:
             raise InputError(f"'{line}' is no colour", where="option palette", remedy="Example: road=804080.") from None
         value = rgb[0] + 256 * rgb[1] + 65536 * rgb[2]
-        if value in found.values():
+        if value in colours.values():
             raise InputError(f"'{line}': another class has this colour", where="option palette")
-        found[name.strip()] = value
-    return found
+        colours[name.strip()] = value
+    return colours
 
 
 def _relabelled(

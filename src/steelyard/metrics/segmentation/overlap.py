@@ -85,16 +85,16 @@ class Overlap(Metric):
     def notes(self, totals: Any) -> tuple[str, ...]:
         """How much of the truth is ignored, where that is most of it, and what was predicted as no class."""
         every, ignored, unknown = totals[PixelSums()][0]
-        found = []
+        notes = []
         if ignored > every:
             share = 100 * ignored / (every + ignored)
-            found.append(
+            notes.append(
                 f"{share:.0f} % of the pixels are ignored: what is predicted there is free. To leave a class out of a "
                 "mean, say miou(without=background)."
             )
         if unknown:
-            found.append(f"{unknown:,.0f} pixels are predicted as no class and count as wrong.")
-        return tuple(found)
+            notes.append(f"{unknown:,.0f} pixels are predicted as no class and count as wrong.")
+        return tuple(notes)
 
 
 @frozen
@@ -166,14 +166,14 @@ class MeanOfClasses(Overlap):
     def notes(self, totals: Any) -> tuple[str, ...]:
         """The same as others, and classes that are predicted and never true, or that few images have."""
         cells, names = totals[self.cells()][0], totals.facts.axes["class"].shown
-        found = list(super().notes(totals))
+        notes = list(super().notes(totals))
         never = [names[k] for k in np.flatnonzero((cells[:, TRUE] == 0) & (cells[:, PREDICTED] > 0)).tolist()]
         if never and self.figure in ("iou", "dice"):
-            found.append(f"Predicted but never true, so 0 in the mean: {_some(never)}.")
+            notes.append(f"Predicted but never true, so 0 in the mean: {_some(never)}.")
         few = [names[k] for k in np.flatnonzero((cells[:, IMAGES] > 0) & (cells[:, IMAGES] < FEW_IMAGES)).tolist()]
         if few:
-            found.append(f"In fewer than {FEW_IMAGES} images: {_some(few)}.")
-        return tuple(found)
+            notes.append(f"In fewer than {FEW_IMAGES} images: {_some(few)}.")
+        return tuple(notes)
 
 
 def _some(names: list[str]) -> str:

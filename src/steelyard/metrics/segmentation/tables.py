@@ -23,12 +23,12 @@ _TITLES = {
 
 def tables(pairs: Any, state: State) -> Mapping[str, Callable[[], Table]]:
     """The tables that the state can give, by name."""
-    found: dict[str, Callable[[], Table]] = {}
+    makers: dict[str, Callable[[], Table]] = {}
     if ClassPixels() in state.blocks:
-        found["classes"] = lambda: class_table(state)
+        makers["classes"] = lambda: class_table(state)
     if Confusion() in state.blocks:
-        found |= {name: _maker(state, name) for name in _TITLES}
-    return found
+        makers |= {name: _maker(state, name) for name in _TITLES}
+    return makers
 
 
 def _maker(state: State, name: str) -> Callable[[], Table]:

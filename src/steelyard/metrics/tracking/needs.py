@@ -171,12 +171,12 @@ def _shared_frames(truth: Side, prediction: Side) -> list[tuple[int, int, int, i
     place = {
         (int(keys[1][0][s]), int(keys[1][1][s])): (int(s), int(e)) for s, e in zip(starts[1], ends[1], strict=True)
     }
-    found = []
+    shared = []
     for begin, end in zip(starts[0], ends[0], strict=True):
         other = place.get((int(keys[0][0][begin]), int(keys[0][1][begin])))
         if other is not None:
-            found.append((int(begin), int(end), *other))
-    return found
+            shared.append((int(begin), int(end), *other))
+    return shared
 
 
 def _inside(prediction: Side, regions: Side, classes: int) -> Array:
@@ -210,8 +210,8 @@ def _shares(box: Array, regions: Array) -> Array:
         return np.zeros(len(regions))
     low, high = np.maximum(box[:2], regions[:, :2]), np.minimum(box[2:], regions[:, 2:])
     shared = np.maximum(high - low, 0)
-    found: Array = shared[:, 0] * shared[:, 1] / area
-    return found
+    shares: Array = shared[:, 0] * shared[:, 1] / area
+    return shares
 
 
 def _cells(pairs: TrackPairs, rows: Kept, values: Array) -> CellsBlock:
@@ -246,9 +246,9 @@ class SequenceHota(Cells):
         """Two values."""
         sums = tracked(pairs, work).hota
         tp, fn, fp, assa = (sums[:, i] for i in (0, 1, 2, 4))
-        every, found = tp + fn + fp, tp > 0
+        every, matched = tp + fn + fp, tp > 0
         product = np.divide(tp, every, out=np.zeros_like(tp), where=every > 0)
-        product *= np.divide(assa, tp, out=np.zeros_like(tp), where=found)
+        product *= np.divide(assa, tp, out=np.zeros_like(tp), where=matched)
         value = np.zeros(len(sums))
         for place in range(len(ALPHAS)):
             value += np.sqrt(product[:, place])

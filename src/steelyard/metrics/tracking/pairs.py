@@ -170,11 +170,11 @@ def _axis(truth: TrackRecords, prediction: TrackRecords, filled: bool) -> tuple[
             where=lacks.source,
             remedy="Give both sides a label, or neither.",
         )
-    found = (named[0] | named[1]) or {""}
-    if found > {""}:
-        found.discard("")
-    numbers = all(text.isascii() and text.isdigit() for text in found)
-    labels = sorted(found, key=int if numbers else str)
+    names = (named[0] | named[1]) or {""}
+    if names > {""}:
+        names.discard("")
+    numbers = all(text.isascii() and text.isdigit() for text in names)
+    labels = sorted(names, key=int if numbers else str)
     place = {text: i for i, text in enumerate(labels)}
     own = [np.broadcast_to(np.int64(0), len(side)) for side in (truth, prediction)]
     if len(labels) > 1:

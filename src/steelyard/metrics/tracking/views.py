@@ -175,16 +175,16 @@ def timeline(pairs: TrackPairs, unit: int) -> Figure:
 
 def _pieces(pairs: TrackPairs, rows: Kept, partner: Array, event: Array, own: Array) -> list[tuple[int, int, str, str]]:
     """Stretches of one true track under one name: first frame, frame behind the last, name, and whether it switched."""
-    found: list[tuple[int, int, str, str]] = []
+    pieces: list[tuple[int, int, str, str]] = []
     for place in own.tolist():
         frame, other = int(rows.truth.frame[place]), int(partner[place])
         label = "missed" if other < 0 else str(pairs.prediction["track"][rows.prediction.row[other]])
         switch = "switch" if event[place] & 1 else ""
-        if found and found[-1][2] == label and found[-1][1] == frame and not switch:
-            found[-1] = (found[-1][0], frame + 1, label, found[-1][3])
+        if pieces and pieces[-1][2] == label and pieces[-1][1] == frame and not switch:
+            pieces[-1] = (pieces[-1][0], frame + 1, label, pieces[-1][3])
         else:
-            found.append((frame, frame + 1, label, switch))
-    return found
+            pieces.append((frame, frame + 1, label, switch))
+    return pieces
 
 
 def listing(pairs: TrackPairs, state: State) -> Listing:
@@ -253,13 +253,13 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric) -> Scene:
     if len(switched):
         frame = int(rows.truth.frame[switched[0]])
     shapes: list[BoxShape | LineShape] = []
-    found = 0
+    matches = 0
     for place in mine[rows.truth.frame[mine] == frame].tolist():
         x0, y0, x1, y1 = rows.truth.box([place])[0].tolist()
         name, other = pairs.truth["track"][rows.truth.row[place]], int(clear.partner[place])
         shapes.append(BoxShape("truth", x0, y0, x1 - x0, y1 - y0, f"T{name}", other >= 0))
         if other >= 0:
-            found += 1
+            matches += 1
             u0, v0, u1, v1 = rows.prediction.box([other])[0].tolist()
             ends = ((x0 + x1) / 2, (y0 + y1) / 2, (u0 + u1) / 2, (v0 + v1) / 2)
             shapes.append(LineShape("pair", *ends, "switch" if clear.event[place] & 1 else ""))
@@ -269,6 +269,6 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric) -> Scene:
         shapes.append(BoxShape("prediction", x0, y0, x1 - x0, y1 - y0, f"P{name}", place in matched))
     return Scene(
         title=f"Sequence {pairs.units[unit]}, frame {frame}",
-        summary=f"{found} matched; {len(switched)} switches in {len(np.unique(frames))} frames",
+        summary=f"{matches} matched; {len(switched)} switches in {len(np.unique(frames))} frames",
         shapes=tuple(shapes),
     )

@@ -149,12 +149,12 @@ def case_voxels(pairs: VolumePairs, work: Work) -> Array:
 
 def _voxels(pairs: VolumePairs) -> Array:
     listed = list(pairs.listed())
-    found = np.zeros((len(pairs.owner), len(listed), 3))
+    counts = np.zeros((len(pairs.owner), len(listed), 3))
     for pair, (a, b, count) in enumerate(pairs.cells):
         for place, labels in listed:
             first, second = np.isin(a, labels), np.isin(b, labels)
-            found[pair, place] = count[first].sum(), count[second].sum(), count[first & second].sum()
-    return found
+            counts[pair, place] = count[first].sum(), count[second].sum(), count[first & second].sum()
+    return counts
 
 
 def _extents(pairs: VolumePairs) -> Array:
@@ -175,7 +175,7 @@ def _distances(pairs: VolumePairs, kinds: tuple[str, ...]) -> dict[tuple[int, in
     listed = list(pairs.listed())
 
     def of_case(pair: int) -> list[tuple[tuple[int, int, str], Directions]]:
-        case, found = pairs.case(pair), []
+        case, surfaces = pairs.case(pair), []
         for place, labels in listed:
             masks = case.masks(labels)
             if masks is None:
@@ -183,10 +183,10 @@ def _distances(pairs: VolumePairs, kinds: tuple[str, ...]) -> dict[tuple[int, in
             for kind in kinds:
                 events = _native.surface_distances(masks[0], masks[1], pairs.scan[pair].sizes(), kind)
                 if len(events[0]):
-                    found.append(((pair, place, kind), events))
-        return found
+                    surfaces.append(((pair, place, kind), events))
+        return surfaces
 
-    return dict(one for found in for_each(len(pairs.owner), of_case) for one in found)
+    return dict(one for surfaces in for_each(len(pairs.owner), of_case) for one in surfaces)
 
 
 def surface_figure(asked: Asked, events: Directions) -> float:
@@ -239,7 +239,7 @@ def _lesions(pairs: VolumePairs, asked: Asked) -> Array:
 
     def of_case(pair: int) -> list[float]:
         case: Case = pairs.case(pair)
-        found = []
+        scores = []
         for _, labels in listed:
             masks = case.masks(labels, dilation + 1)
             score = (
@@ -247,7 +247,7 @@ def _lesions(pairs: VolumePairs, asked: Asked) -> Array:
                 if masks is None
                 else lesion_score(asked.figure, *masks, pairs.scan[pair].voxel, dilation, asked.minimum)
             )
-            found.append(score)
-        return found
+            scores.append(score)
+        return scores
 
     return np.array(for_each(len(pairs.owner), of_case)).reshape(len(pairs.owner), len(listed))

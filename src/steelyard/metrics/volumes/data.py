@@ -175,12 +175,12 @@ class VolumePairs(Pairs):
 
     def _spacing(self, records: Records, row: int, volume: Any) -> Array | None:
         if "spacing" in records:
-            found: Any = records["spacing"][row]
+            spacing: Any = records["spacing"][row]
         else:
-            found = volume.spacing or self.given or None
-        if found is None:
+            spacing = volume.spacing or self.given or None
+        if spacing is None:
             return None
-        sizes = np.asarray(found, dtype=np.float64)
+        sizes = np.asarray(spacing, dtype=np.float64)
         if len(sizes) != volume.grid.ndim or not (np.isfinite(sizes) & (sizes > 0)).all():
             raise InputError(
                 f"spacing {_sizes(sizes)} of {volume.grid.ndim} axes",
@@ -221,21 +221,21 @@ def _sizes(sizes: Array) -> str:
 
 def regions_of(text: str | None) -> dict[str, tuple[int, ...]]:
     """Structures by name from `WT=1,2,3; ET=3`."""
-    found: dict[str, tuple[int, ...]] = {}
+    regions: dict[str, tuple[int, ...]] = {}
     for part in (text or "").split(";"):
         if not part.strip():
             continue
         name, equals, labels = (side.strip() for side in part.partition("="))
         try:
             values = tuple(int(label) for label in labels.split(","))
-            if not equals or not name or name in found or min(values) < 1:
+            if not equals or not name or name in regions or min(values) < 1:
                 raise ValueError
         except ValueError:
             raise InputError(
                 f"option regions: '{part.strip()}' is no structure", remedy="Example: WT=1,2,3; ET=3."
             ) from None
-        found[name] = values
-    return found
+        regions[name] = values
+    return regions
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> VolumePairs:

@@ -26,7 +26,7 @@ def lesions(truth: Array, prediction: Array, voxel: float, dilation: int) -> tup
     joined, count = _native.connected_parts(_native.dilate_mask(truth, dilation))
     parts, predicted = _native.connected_parts(prediction)
     touched: set[int] = set()
-    found = []
+    matched = []
     for number in range(1, count + 1):
         mine = ((joined == number) & (truth > 0)).view(np.uint8)
         near = np.unique(parts[_native.dilate_mask(mine, dilation) > 0])
@@ -36,8 +36,8 @@ def lesions(truth: Array, prediction: Array, voxel: float, dilation: int) -> tup
         size = int(mine.sum())
         both = int((taken & (mine > 0)).sum())
         dice = 2 * both / (size + int(taken.sum())) if len(near) else 0.0
-        found.append(Lesion(size * voxel, dice, len(near)))
-    return found, int(predicted) - len(touched)
+        matched.append(Lesion(size * voxel, dice, len(near)))
+    return matched, int(predicted) - len(touched)
 
 
 def lesion_score(figure: str, truth: Array, prediction: Array, voxel: float, dilation: int, minimum: float) -> float:
