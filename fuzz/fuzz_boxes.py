@@ -145,15 +145,20 @@ def fuzz_kernels(rng: random.Random) -> None:
     threads, most, voc, partners = 2, draw.size(4), rng.random() < 0.5, rng.random() < 0.5
     ious = draw.real(draw.size(40) if rng.random() < 0.1 else 3, low=0.05, high=1.0)
     truth = (draw.whole(images, t, kind=np.int32), draw.whole(labels, t, kind=np.int32), draw.real(t, 4), draw.real(t))
-    found = (draw.whole(images, d, kind=np.int32), draw.whole(labels, d, kind=np.int32), draw.real(d, 4), draw.few(d))
+    detections = (
+        draw.whole(images, d, kind=np.int32),
+        draw.whole(labels, d, kind=np.int32),
+        draw.real(d, 4),
+        draw.few(d),
+    )
     areas, flags = np.sort(draw.real(2, 2), axis=1), draw.whole(16, t, kind=np.uint8)
     setting = (images, labels, ious, areas, most, voc, partners, threads)
-    matched = draw.call(_native.boxes_match, *truth, flags, *found, *setting)
+    matched = draw.call(_native.boxes_match, *truth, flags, *detections, *setting)
     if matched is None:
         return
     begin, end, order, rank, hit, ignored, truth_begin, rows = matched[:8]
-    score, counts = found[3][order] if d else found[3], draw.flags(t)
-    given = (begin, end, found[0][order], score, rank, hit[0], ignored[0], truth_begin, truth[0][rows], counts)
+    score, counts = detections[3][order] if d else detections[3], draw.flags(t)
+    given = (begin, end, detections[0][order], score, rank, hit[0], ignored[0], truth_begin, truth[0][rows], counts)
     grid = np.linspace(0, 1, 101 if rng.random() < 0.9 else 7)
     draw.call(_native.box_curves, *given, len(ious), 3, draw.real(images), grid, threads)
     for kind in range(7):

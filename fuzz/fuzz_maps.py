@@ -15,8 +15,8 @@ TYPES = (np.uint8, np.uint16, np.uint32)
 def drawn_map(draw: Draw, *shape: int) -> np.ndarray:
     """A map with few values in large patches, or with many."""
     kind, rng = draw.rng.choice(TYPES), draw.rng
-    found = draw.whole(rng.choice([2, 4, 250]), *shape, kind=kind)
-    return np.ascontiguousarray(np.sort(found, axis=-1) if rng.random() < 0.5 else found)
+    values = draw.whole(rng.choice([2, 4, 250]), *shape, kind=kind)
+    return np.ascontiguousarray(np.sort(values, axis=-1) if rng.random() < 0.5 else values)
 
 
 @target("maps.cells")

@@ -39,9 +39,9 @@ def polygon(rng: random.Random) -> list[float]:
 
 def counts(rng: random.Random, height: int, width: int) -> Any:
     pixels = np.asfortranarray(np.random.default_rng(rng.randrange(1 << 30)).random((height, width)) < rng.random())
-    found = mask.encode(pixels)
+    encoded = mask.encode(pixels)
     if rng.random() < 0.5:
-        return {"size": found["size"], "counts": found["counts"].decode()}
+        return {"size": encoded["size"], "counts": encoded["counts"].decode()}
     flat = np.concatenate([[False], pixels.ravel(order="F")])
     edges = np.concatenate([[0], np.flatnonzero(np.diff(flat)), [len(flat) - 1]])
     return {"size": [height, width], "counts": [int(v) for v in np.diff(edges)]}
@@ -99,8 +99,8 @@ def fuzz_evaluator(rng: random.Random) -> None:
     if rng.random() < 0.4:
         first, second = boxes.changed(rng, first), boxes.changed(rng, second)
     truth = read(first, "truth", task.name, 1)
-    found = read(second, "prediction", task.name, 1, truth)
-    if truth is None or found is None:
+    prediction = read(second, "prediction", task.name, 1, truth)
+    if truth is None or prediction is None:
         return
     given: dict[str, Any] = {}
     if task.name == "masks" and rng.random() < 0.4:
@@ -110,7 +110,7 @@ def fuzz_evaluator(rng: random.Random) -> None:
     try:
         from steelyard.io.options import resolve_options
 
-        pairs = task.join(truth, found, Policy(extra="skip"), resolve_options(task, given))
+        pairs = task.join(truth, prediction, Policy(extra="skip"), resolve_options(task, given))
         if len(pairs.units) == 0:
             return
         metrics = [metric for metric in sy.metrics(task.name) if rng.random() < 0.2]
@@ -184,14 +184,16 @@ def fuzz_kernels(rng: random.Random) -> None:
         broken = np.frombuffer(packed[0], np.uint32).copy()
         broken[rng.randrange(len(broken))] = rng.choice([0, 1, 9, 1 << 31, 0xFFFFFFFF])
         packed[0] = broken.tobytes()
-    truths, found, crowd = packed[:t], packed[t:], draw.flags(t)
+    truths, detections, crowd = packed[:t], packed[t:], draw.flags(t)
     share = rng.choice([0.0, 0.02, 1.0])
     given = objects(draw, t, d)
     if given is not None:
-        draw.call(_native.masks_match, given, truths, found, draw.real(d), share)
+        draw.call(_native.masks_match, given, truths, detections, draw.real(d), share)
     cells = 1 + draw.size(2)
-    draw.call(_native.mask_iou, found, truths, crowd, share)
-    draw.call(_native.cell_mask_ious, draw.offsets(cells, d), draw.offsets(cells, t), found, truths, crowd, share, 2)
+    draw.call(_native.mask_iou, detections, truths, crowd, share)
+    draw.call(
+        _native.cell_mask_ious, draw.offsets(cells, d), draw.offsets(cells, t), detections, truths, crowd, share, 2
+    )
     for entry in (
         _native.mask_area,
         _native.mask_box,

@@ -74,10 +74,10 @@ def ellipses(draw: Draw, n: int) -> np.ndarray:
     axes = np.sort(10.0 ** draw.real(n, 2, low=-12.0 if draw.rng.random() < 0.2 else -1.0, high=2.0), axis=1)[:, ::-1]
     turned = np.where(draw.real(n) < 25, 90.0 * draw.whole(2, n), draw.real(n, high=179.9))
     centres = draw.whole(4, n, 2) * draw.rng.choice([0.0, 1.0, 1e11])
-    found = np.column_stack([centres, turned, axes])
+    rows = np.column_stack([centres, turned, axes])
     if n > 1 and draw.rng.random() < 0.3:
-        found[1] = found[0]
-    return np.ascontiguousarray(found)
+        rows[1] = rows[0]
+    return np.ascontiguousarray(rows)
 
 
 @target("ellipses.kernels")
@@ -85,14 +85,14 @@ def fuzz_ellipses(rng: random.Random) -> None:
     draw, kind = Draw(rng), rng.randrange(6)
     most = rng.choice([3, 5, 40])
     n, m, images = draw.size(most), draw.size(most), 1 + draw.size(2)
-    truth, found, weights = ellipses(draw, n), ellipses(draw, m), draw.real(5)
-    draw.call(_native.ellipse_matrix, truth, found, kind, weights, 2)
+    truth, detected, weights = ellipses(draw, n), ellipses(draw, m), draw.real(5)
+    draw.call(_native.ellipse_matrix, truth, detected, kind, weights, 2)
     same = min(n, m)
-    draw.call(_native.ellipse_pairwise, truth[:same], found[:same], kind, weights)
-    draw.call(_native.ellipse_overlap, truth[:same], found[:same])
+    draw.call(_native.ellipse_pairwise, truth[:same], detected[:same], kind, weights)
+    draw.call(_native.ellipse_overlap, truth[:same], detected[:same])
     ends = draw.offsets(images, n)[1:], draw.offsets(images, m)[1:]
-    draw.call(_native.ellipse_match, truth, found, *ends, kind, weights, rng.random() < 0.5, 2)
-    draw.call(_native.ellipse_match_by_score, truth, found, *ends, draw.few(m), draw.real(2, high=1.0), 2)
+    draw.call(_native.ellipse_match, truth, detected, *ends, kind, weights, rng.random() < 0.5, 2)
+    draw.call(_native.ellipse_match_by_score, truth, detected, *ends, draw.few(m), draw.real(2, high=1.0), 2)
 
 
 @target("ellipses.assign")

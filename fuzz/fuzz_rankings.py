@@ -14,9 +14,9 @@ IDS = ["a", "b", "c", "d1", "d2", "d3", "d10", "longer than eight", "x" * 70_000
 
 
 def ids_of(draw: Draw, n: int) -> np.ndarray:
-    found = np.empty(n, dtype=object)
-    found[:] = [draw.rng.choice(IDS[:8] if draw.rng.random() < 0.95 else [*IDS, None, 5, "\ud800"]) for _ in range(n)]
-    return found
+    ids = np.empty(n, dtype=object)
+    ids[:] = [draw.rng.choice(IDS[:8] if draw.rng.random() < 0.95 else [*IDS, None, 5, "\ud800"]) for _ in range(n)]
+    return ids
 
 
 def side(draw: Draw, queries: int) -> tuple[np.ndarray, ...] | None:

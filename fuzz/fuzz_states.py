@@ -51,9 +51,9 @@ def states() -> list[bytes]:
         ("labels", *labels), ("rankings", *rankings), ("boxes", *boxes), ("ellipses", ellipses, ellipses),
         ("captions", *captions),
     ]  # fmt: skip
-    for task, truth, found in given:
+    for task, truth, prediction in given:
         state = sy.Accumulator(task)
-        state.update(truth, found)
+        state.update(truth, prediction)
         made.append(state.to_bytes())
     small = sy.Accumulator("labels")
     small.update(*labels)

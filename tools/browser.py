@@ -38,7 +38,7 @@ def find() -> str | None:
     named = os.environ.get("CHROMIUM")
     if named:
         return named if os.path.exists(named) else None
-    return next((found for name in NAMES if (found := shutil.which(name))), None)
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 def install() -> None:
@@ -76,15 +76,15 @@ class Page:
         message = {"id": number, "method": method, "params": params, "sessionId": self._session}
         self._socket.send(json.dumps(message))
         while True:
-            found = json.loads(self._socket.recv(timeout=180))
-            if found.get("sessionId") != self._session:
+            reply = json.loads(self._socket.recv(timeout=180))
+            if reply.get("sessionId") != self._session:
                 continue
-            if found.get("id") == number:
-                if "error" in found:
-                    raise RuntimeError(f"{method}: {found['error']['message']}")
-                result: dict[str, Any] = found["result"]
+            if reply.get("id") == number:
+                if "error" in reply:
+                    raise RuntimeError(f"{method}: {reply['error']['message']}")
+                result: dict[str, Any] = reply["result"]
                 return result
-            self._take(found)
+            self._take(reply)
 
     def _take(self, event: dict[str, Any]) -> None:
         method, params = event.get("method"), event.get("params", {})
@@ -124,11 +124,11 @@ class Page:
 
     def run(self, expression: str) -> Any:
         """The value of an expression in the page; a promise is waited for."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in found:
-            details = found["exceptionDetails"]
+        reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in reply:
+            details = reply["exceptionDetails"]
             raise RuntimeError(details.get("exception", {}).get("description") or details["text"])
-        return found["result"].get("value")
+        return reply["result"].get("value")
 
     def press(self, key: str, *, shift: bool = False) -> None:
         """Press a key, as a person does."""
@@ -164,14 +164,14 @@ class Browser:
     """A browser of its own, with its own empty profile."""
 
     def __init__(self, path: str | None = None) -> None:
-        found = path or find()
-        if found is None:
+        program = path or find()
+        if program is None:
             raise RuntimeError(HOW)
         from websockets.sync.client import connect
 
         self._profile = tempfile.TemporaryDirectory(prefix="steelyard-browser", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            [found, *FLAGS, f"--user-data-dir={self._profile.name}", "--remote-debugging-port=0", "about:blank"],
+            [program, *FLAGS, f"--user-data-dir={self._profile.name}", "--remote-debugging-port=0", "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -180,7 +180,7 @@ class Browser:
         while not port_file.exists() or len(port_file.read_text().splitlines()) < 2:
             if self._process.poll() is not None or time.monotonic() > end:
                 self._process.kill()
-                raise RuntimeError(f"{found} did not start")
+                raise RuntimeError(f"{program} did not start")
             time.sleep(0.05)
         port, address = port_file.read_text().splitlines()[:2]
         self._open = ExitStack()
@@ -193,9 +193,9 @@ class Browser:
         self._number -= 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": params}))
         while True:
-            found = json.loads(self._socket.recv(timeout=180))
-            if found.get("id") == self._number:
-                result: dict[str, Any] = found["result"]
+            reply = json.loads(self._socket.recv(timeout=180))
+            if reply.get("id") == self._number:
+                result: dict[str, Any] = reply["result"]
                 return result
 
     def page(self, *, dark: bool = False, width: int = 1200, height: int = 900, phone: bool = False) -> Page:

@@ -48,21 +48,21 @@ def ask(words: list[str], tag: str) -> list[str]:
 
 
 def nouns(folder: Path) -> set[str]:
-    found = {line.split()[0] for line in (folder / "index.noun").open(encoding="utf-8") if line[0] != " "}
-    found = {w for w in found if w.isalpha() or "-" in w}
+    words = {line.split()[0] for line in (folder / "index.noun").open(encoding="utf-8") if line[0] != " "}
+    words = {w for w in words if w.isalpha() or "-" in w}
     return (
-        found | {w + "s" for w in found} | {w + "es" for w in found} | {w[:-1] + "ies" for w in found if w[-1] == "y"}
+        words | {w + "s" for w in words} | {w + "es" for w in words} | {w[:-1] + "ies" for w in words if w[-1] == "y"}
     )
 
 
 def verbs(folder: Path) -> set[str]:
-    found = {line.split()[0] for line in (folder / "index.verb").open(encoding="utf-8") if line[0] != " "}
-    found = {w for w in found if w.isalpha()}
-    inflected = {w + e for w in found for e in ("s", "es", "ed", "ing")}
-    inflected |= {w[:-1] + e for w in found if w[-1] == "e" for e in ("ed", "ing")}
-    inflected |= {w[:-1] + e for w in found if w[-1] == "y" for e in ("ies", "ied")}
-    doubled = {w + w[-1] + e for w in found if w[-1] in "bdgklmnprstz" and w[-2:-1] in "aeiou" for e in ("ed", "ing")}
-    return found | inflected | doubled
+    words = {line.split()[0] for line in (folder / "index.verb").open(encoding="utf-8") if line[0] != " "}
+    words = {w for w in words if w.isalpha()}
+    inflected = {w + e for w in words for e in ("s", "es", "ed", "ing")}
+    inflected |= {w[:-1] + e for w in words if w[-1] == "e" for e in ("ed", "ing")}
+    inflected |= {w[:-1] + e for w in words if w[-1] == "y" for e in ("ies", "ied")}
+    doubled = {w + w[-1] + e for w in words if w[-1] in "bdgklmnprstz" and w[-2:-1] in "aeiou" for e in ("ed", "ing")}
+    return words | inflected | doubled
 
 
 def change(word: str, lemma: str) -> tuple[int, str]:

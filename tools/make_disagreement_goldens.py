@@ -66,12 +66,12 @@ def torchmetrics_values(data: dict[str, Any], results: list[dict[str, Any]]) -> 
         metric.warn_on_many_detections = False
         pairs = sides(data, results, crowds=True)
         metric.update([p for p, _ in pairs], [t for _, t in pairs])
-        found = metric.compute()
+        computed = metric.compute()
     finally:
         del sys.modules["torchvision"], sys.modules["torchvision.ops"]
     sizes = ("small", "medium", "large")
     names = {"map": "map", "map50": "map_50", "map75": "map_75", **{f"map_{size}": f"map_{size}" for size in sizes}}
-    return {name: float(found[theirs]) for name, theirs in names.items()}
+    return {name: float(computed[theirs]) for name, theirs in names.items()}
 
 
 def ultralytics_values(data: dict[str, Any], results: list[dict[str, Any]]) -> dict[str, float]:
@@ -81,10 +81,10 @@ def ultralytics_values(data: dict[str, Any], results: list[dict[str, Any]]) -> d
 
     holder = types.SimpleNamespace(iouv=torch.linspace(0.5, 0.95, 10))
     tp, conf, pred, target = [], [], [], []
-    for found, truth in sides(data, results, crowds=False):
-        order = torch.argsort(found["scores"], descending=True, stable=True)[:300]
-        order = order[found["scores"][order] > 0.001]
-        boxes, labels, scores = found["boxes"][order], found["labels"][order], found["scores"][order]
+    for detected, truth in sides(data, results, crowds=False):
+        order = torch.argsort(detected["scores"], descending=True, stable=True)[:300]
+        order = order[detected["scores"][order] > 0.001]
+        boxes, labels, scores = detected["boxes"][order], detected["labels"][order], detected["scores"][order]
         if len(truth["labels"]) and len(labels):
             iou = box_iou(truth["boxes"], boxes)
             hits = BaseValidator.match_predictions(holder, labels, truth["labels"], iou).numpy()

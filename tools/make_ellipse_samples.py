@@ -44,9 +44,9 @@ def seen(
         if row[2] < smallest or rng.random() < 0.05:
             continue
         noise = rng.normal(0, [1.5, 1.5, 1.2, 1.2, 4.0]) * blur
-        found = np.array(row, dtype=float) + noise
-        found[2:4] = np.maximum(found[2:4], 2)
-        rows.append([image, *(round(float(v), 1) for v in found), round(float(np.clip(rng.normal(0.8, 0.1), 0, 1)), 3)])
+        moved = np.array(row, dtype=float) + noise
+        moved[2:4] = np.maximum(moved[2:4], 2)
+        rows.append([image, *(round(float(v), 1) for v in moved), round(float(np.clip(rng.normal(0.8, 0.1), 0, 1)), 3)])
     if rng.random() < ghosts:
         ghost = [*rng.uniform([60, 60], [580, 420]), *rng.uniform(6, 30, 2), rng.uniform(0, 180)]
         rows.append(

@@ -24,10 +24,10 @@ OPTIONS = ["-l", "en", "-norm", "-m", "exact stem synonym", "-w", "1.0 0.6 0.8",
 
 
 def main() -> None:
-    found = find_spec("pycocoevalcap")
-    if found is None or not found.submodule_search_locations:
+    package = find_spec("pycocoevalcap")
+    if package is None or not package.submodule_search_locations:
         raise SystemExit("pip install pycocoevalcap==1.2")
-    jar = Path(found.submodule_search_locations[0]) / "meteor" / "meteor-1.5.jar"
+    jar = Path(package.submodule_search_locations[0]) / "meteor" / "meteor-1.5.jar"
     with gzip.open(DATA / "coco_250.jsonl.gz", "rt", encoding="utf-8") as file:
         images = [json.loads(line) for line in file]
     pairs = [(row["candidate_tokens"], text) for row in images for text in row["references_tokens"][:2]]

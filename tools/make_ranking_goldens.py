@@ -31,9 +31,9 @@ def draw(rng: random.Random, kind: str, queries: int = 12) -> tuple[Nested, Nest
         grades = [-2, -1, 0, 0, 1, 2] if kind == "negative" else [0, 0, 1, 1, 2, 3, 4]
         grades = [0] if q == 1 else grades  # a query without a relevant document
         qrels[f"q{q}"] = {doc: rng.choice(grades) for doc in judged}
-        found = [doc for doc in docs if rng.random() < (0.1 if q == 2 else 0.7)] or [docs[-1]]
-        rng.shuffle(found)
-        run[f"q{q}"] = {doc: score(rng, kind) for doc in found}
+        retrieved = [doc for doc in docs if rng.random() < (0.1 if q == 2 else 0.7)] or [docs[-1]]
+        rng.shuffle(retrieved)
+        run[f"q{q}"] = {doc: score(rng, kind) for doc in retrieved}
     return qrels, run
 
 
@@ -55,8 +55,8 @@ def by_pytrec_eval(qrels: Nested, run: Nested, level: int) -> dict[str, dict[str
         "bpref", "set_P", "set_recall", "set_F",
     }  # fmt: skip
     whole = {q: {doc: int(value) for doc, value in row.items()} for q, row in qrels.items()}
-    found = pytrec_eval.RelevanceEvaluator(whole, wanted, relevance_level=level).evaluate(run)
-    return turned(found)
+    values = pytrec_eval.RelevanceEvaluator(whole, wanted, relevance_level=level).evaluate(run)
+    return turned(values)
 
 
 def by_ranx(qrels: Nested, run: Nested, level: int) -> dict[str, dict[str, float]]:

@@ -155,8 +155,8 @@ def boxes(rng: np.random.Generator) -> None:
                 "area": round(box[2] * box[3], 2), "iscrowd": int(rng.random() < 0.02),
             })  # fmt: skip
             hard = float(rng.normal(0, 0.12))
-            for results, found, loose in ((a, 0.80, 0.05), (b, 0.92, 0.09)):
-                if rng.random() < found:
+            for results, hit_rate, loose in ((a, 0.80, 0.05), (b, 0.92, 0.09)):
+                if rng.random() < hit_rate:
                     moved = np.array(box) + rng.normal(0, loose, 4) * [w, h, w, h]
                     named = label if rng.random() < 0.95 else int(rng.integers(1, 5))
                     score = np.clip(0.72 - hard + rng.normal(0, 0.12), 0.05, 0.99)
@@ -277,8 +277,8 @@ def keypoints(rng: np.random.Generator) -> None:
                 "keypoints": flat(points * (seen > 0)[:, None], seen), "num_keypoints": int((seen > 0).sum()),
                 "bbox": [round(v, 1) for v in (x, y, w, h)], "area": round(0.5 * w * h, 1), "iscrowd": 0,
             })  # fmt: skip
-            for listed, found, off in ((results[0], 0.92, 0.035), (results[1], 0.82, 0.018)):
-                if rng.random() < found:
+            for listed, hit_rate, off in ((results[0], 0.92, 0.035), (results[1], 0.82, 0.018)):
+                if rng.random() < hit_rate:
                     placed = points + rng.normal(0, off, (17, 2)) * [w, h]
                     score = round(float(np.clip(0.75 + rng.normal(0, 0.13), 0.05, 0.99)), 3)
                     listed.append({"image_id": number, "category_id": label, "keypoints": flat(placed, np.ones(17)),

@@ -48,8 +48,10 @@ def prepare() -> None:
         needed = ROOT / "requirements" / "mutants.txt"
         subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "--requirement", needed], check=True)
     ask = "import steelyard._native as n; print(n.__file__)"
-    found = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, cwd=ROOT / "tools")
-    native = Path(found.stdout.strip())
+    printed = subprocess.run(
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, cwd=ROOT / "tools"
+    )
+    native = Path(printed.stdout.strip())
     beside = ROOT / "src" / "steelyard" / native.name
     if native != beside:
         shutil.copyfile(native, beside)

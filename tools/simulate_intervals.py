@@ -76,15 +76,15 @@ def coverage(
     state: State, metrics: list[Any], units: int, sets: int, draws: int, rng: np.random.Generator
 ) -> dict[str, tuple[float, float, int]]:
     """By metric: the share of intervals that hold the mean, the share that says it rests on few units, and sets."""
-    found: dict[str, list[Any]] = {str(metric): [] for metric in metrics}
+    by_metric: dict[str, list[Any]] = {str(metric): [] for metric in metrics}
     for k in range(sets):
         part = state.take(np.sort(rng.choice(len(state), units, replace=False)))
         request = Request.of("", None, {"draws": draws, "seed": k})
         for spec, one in score(part, metrics, request).items():
             if one.defined:
-                found[spec].append(one)
+                by_metric[spec].append(one)
     shares = {}
-    for spec, scores in found.items():
+    for spec, scores in by_metric.items():
         if len(scores) < sets // 2:
             continue
         mean = float(np.mean([one.value for one in scores]))

@@ -59,11 +59,11 @@ def steelyard_gate(request: pytest.FixtureRequest) -> GateFixture:
         policy = undecided or request.config.getini("steelyard_undecided")
         if policy not in CHOICES:
             raise pytest.UsageError(f"undecided='{policy}' is none of {', '.join(CHOICES)}")
-        found = gate(result, rules, baseline=baseline, other_truth=other_truth, ledger=ledger, looks=looks)
-        if found.outcome == "fail" or (found.outcome == "undecided" and policy == "fail"):
-            pytest.fail(str(found), pytrace=False)
-        if found.outcome == "undecided" and policy == "skip":
-            pytest.skip(str(found))
-        return found
+        verdict = gate(result, rules, baseline=baseline, other_truth=other_truth, ledger=ledger, looks=looks)
+        if verdict.outcome == "fail" or (verdict.outcome == "undecided" and policy == "fail"):
+            pytest.fail(str(verdict), pytrace=False)
+        if verdict.outcome == "undecided" and policy == "skip":
+            pytest.skip(str(verdict))
+        return verdict
 
     return check

@@ -21,9 +21,9 @@ def draw(rng: np.random.Generator, units: int) -> tuple[dict[str, Any], dict[str
         start = np.cumsum(rng.uniform(5, 20, many))
         own = [(name, float(s), float(s + length)) for s, length in zip(start, rng.uniform(1, 5, many), strict=True)]
         kept = [row for i, row in enumerate(own) if i == 0 or rng.random() < 0.8]
-        found = [(name, s + float(rng.normal(0, 0.3)), e + float(rng.normal(0, 0.3))) for _, s, e in kept]
-        found += [(name, 200.0, 202.0)] if rng.random() < 0.3 else []
-        for side, rows in zip(sides, (own, found), strict=True):
+        predicted = [(name, s + float(rng.normal(0, 0.3)), e + float(rng.normal(0, 0.3))) for _, s, e in kept]
+        predicted += [(name, 200.0, 202.0)] if rng.random() < 0.3 else []
+        for side, rows in zip(sides, (own, predicted), strict=True):
             side += rows or [(name, np.nan, np.nan)]
     truth, predictions = (
         dict(zip(("recording", "start", "end"), zip(*rows, strict=True), strict=True)) for rows in sides
@@ -41,8 +41,8 @@ test_laws = as_test(laws(TASK, Drawn(draw, perfect=dict, worst=worst)))
 
 def test_by_hand() -> None:
     truth = {"recording": ["a", "a", "b"], "start": [0.0, 10.0, 0.0], "end": [4.0, 12.0, 2.0]}
-    found = {"recording": ["a", "a", "b"], "start": [1.0, 20.0, np.nan], "end": [4.0, 22.0, np.nan]}
-    report = sy.evaluate("intervals", truth, found, confidence=None)
+    predicted = {"recording": ["a", "a", "b"], "start": [1.0, 20.0, np.nan], "end": [4.0, 22.0, np.nan]}
+    report = sy.evaluate("intervals", truth, predicted, confidence=None)
     assert report["time_iou"].value == 3 / 10  # 3 s of 4 + 2 + 2 + 2
     assert report["precision@0.5"].value == 1 / 2  # an overlap of 3/4
     assert report["recall@0.5"].value == 1 / 3

@@ -42,5 +42,5 @@ def plan(
             targets[spec] = float(size)
         except ValueError:
             raise InputError(f"--target '{spec}={size}' is not a size", remedy="Example: --target map=0.02.") from None
-    found = make_plan(pilot, baseline=baseline, targets=targets, units=units, power=power)
-    say(json.dumps(found.to_dict(), indent=2) + "\n" if as_json else plan_text(found), nl=not as_json)
+    study = make_plan(pilot, baseline=baseline, targets=targets, units=units, power=power)
+    say(json.dumps(study.to_dict(), indent=2) + "\n" if as_json else plan_text(study), nl=not as_json)

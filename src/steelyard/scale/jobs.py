@@ -210,11 +210,11 @@ def joined(state: State) -> tuple[Any, Gathered]:
     Alike units are counted where they are many in all, unless the report goes by unit: in slices, or for saved draws.
     """
     kind, how = state.how.data.kind, state.how
-    found = load_shard(how.data, state.name, state.drop)
-    pairs = kind.join(found.truth, found.prediction, how.policy, resolve_options(kind, how.options))
+    shard = load_shard(how.data, state.name, state.drop)
+    pairs = kind.join(shard.truth, shard.prediction, how.policy, resolve_options(kind, how.options))
     if how.whole is not None and isinstance(pairs, Countable):
         pairs = pairs.part_of(how.whole, 0 if how.lists_units else how.total_rows)
-    return pairs, found
+    return pairs, shard
 
 
 def under_whole(part: Measured, how: Measuring) -> Measured:
@@ -302,31 +302,31 @@ def load_shard(data: Data, name: str, drop: Sequence[str] = ()) -> Gathered:
     return gather([(sides[0], sides[1])], key, drop=frozenset(drop))
 
 
-def totals_of(found: Gathered) -> Array:
+def totals_of(shard: Gathered) -> Array:
     """Sums over the digests of both sides."""
-    return np.stack([total_digest(found.units, found.digests[:, side]) for side in (0, 1)])
+    return np.stack([total_digest(shard.units, shard.digests[:, side]) for side in (0, 1)])
 
 
-def _kept(found: Gathered, path: str, name: str, notes: tuple[str, ...] = ()) -> Summary:
-    rows = (len(found.truth), len(found.prediction))
-    facts: dict[str, Any] = {"rows": rows, "notes": notes, "repeated": len(found.repeated)}
+def _kept(shard: Gathered, path: str, name: str, notes: tuple[str, ...] = ()) -> Summary:
+    rows = (len(shard.truth), len(shard.prediction))
+    facts: dict[str, Any] = {"rows": rows, "notes": notes, "repeated": len(shard.repeated)}
     arrays: dict[str, Array] = {}
-    for side, records in zip(SIDES, (found.truth, found.prediction), strict=True):
+    for side, records in zip(SIDES, (shard.truth, shard.prediction), strict=True):
         facts[side], packed = pack_records(records, side)
         arrays |= packed
-    arrays |= {"units": found.units, "digests": found.digests, "unit_rows": found.rows}
-    arrays["in_truth"] = _in_truth(found)
+    arrays |= {"units": shard.units, "digests": shard.digests, "unit_rows": shard.rows}
+    arrays["in_truth"] = _in_truth(shard)
     keep(path, facts, arrays)
     return _summary(Container("shard", facts, arrays), name, path)
 
 
-def _in_truth(found: Gathered) -> Array:
+def _in_truth(shard: Gathered) -> Array:
     """Whether the truth names each unit, with rows or without."""
-    named = found.rows[:, 0] > 0
-    images = getattr(found.truth, "images", None)
+    named = shard.rows[:, 0] > 0
+    images = getattr(shard.truth, "images", None)
     if images is not None:
         listed = set(map(str, images.tolist()))
-        named = named | np.array([str(unit) in listed for unit in found.units.tolist()], dtype=bool)
+        named = named | np.array([str(unit) in listed for unit in shard.units.tolist()], dtype=bool)
     return np.asarray(named)
 
 

@@ -60,8 +60,8 @@ def gathered(states: Sequence[jobs.State]) -> Accumulator:
         save_draws=request.save_draws, cluster=request.cluster, strata=request.strata,
     )  # fmt: skip
     for state in states:
-        found = jobs.load_shard(data, state.name, state.drop)
-        whole.batches.append((found.truth, found.prediction))
+        shard = jobs.load_shard(data, state.name, state.drop)
+        whole.batches.append((shard.truth, shard.prediction))
     return whole
 
 

@@ -61,11 +61,11 @@ class Run:
 
     def _read(self, rows: int) -> Columns:
         start, self.next = self.next, self.next + rows
-        found = {name: self.reader.rows(f"{self.prefix}{name}", start, self.next) for name in self.columns}
-        check_range(found["unit"], len(self.place), "unit", self.reader.path)
-        if np.isnan(found["score"]).any():
+        columns = {name: self.reader.rows(f"{self.prefix}{name}", start, self.next) for name in self.columns}
+        check_range(columns["unit"], len(self.place), "unit", self.reader.path)
+        if np.isnan(columns["score"]).any():
             raise unfit(self.reader.path, "a score is not a number")
-        return found | {"unit": self.place[found["unit"]]}
+        return columns | {"unit": self.place[columns["unit"]]}
 
 
 def merged(runs: Sequence[Run], most: int) -> Iterator[Columns]:

@@ -79,8 +79,8 @@ def _merged(
     for state, summary in zip(states, summaries, strict=True):
         totals, rows = summary.totals, summary.rows
         if state.drop:
-            found = jobs.load_shard(run.data, state.name, state.drop)
-            totals, rows = jobs.totals_of(found), (len(found.truth), len(found.prediction))
+            shard = jobs.load_shard(run.data, state.name, state.drop)
+            totals, rows = jobs.totals_of(shard), (len(shard.truth), len(shard.prediction))
         items.append(jobs.Summing(state, tuple(metrics), run.data.request.by, totals, rows, without=tuple(elsewhere)))
     names = run.every("sums", jobs.make_sums, items)
     paths = [state_path(run.data.work, "sums", name) for name in names]

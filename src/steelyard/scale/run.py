@@ -169,10 +169,10 @@ def _read(
         others: Sequence[str | None] = predicted or [None] * len(truths)
         pairs = [jobs.ReadPair(run.data, a, b) for a, b in zip(truths, others, strict=True)]
         named = [job.truth if job.predictions is None else f"{job.truth} with {job.predictions}" for job in pairs]
-        found = [state for state in run.every("read", jobs.read_pair, pairs, named) if state is not None]
-        apart = sum(state.strays for state in found)
+        summaries = [state for state in run.every("read", jobs.read_pair, pairs, named) if state is not None]
+        apart = sum(state.strays for state in summaries)
         if not apart or join == "pairs":
-            return _some(found)
+            return _some(summaries)
         run.bad = []
     elif join == "pairs":
         raise InputError(
@@ -180,10 +180,10 @@ def _read(
             remedy="Choose --join hash.",
         )
     reads = [option.name for option in run.data.kind.options if option.reads]
-    said = [name for name in run.data.request.options if name.rpartition(".")[2].replace("-", "_") in reads]
-    if said:
+    asked = [name for name in run.data.request.options if name.rpartition(".")[2].replace("-", "_") in reads]
+    if asked:
         raise InputError(
-            f"option {said[0]} is about how files are read, and files that are joined by hash are read one by one",
+            f"option {asked[0]} is about how files are read, and files that are joined by hash are read one by one",
             remedy="Give shards that go in pairs, with --join pairs, or convert them first.",
         )
     count = buckets or max(len(truths), len(predicted or ()), run.engine.workers)
@@ -244,9 +244,9 @@ def _gathered(
 ) -> Report:
     """What needs all rows in one place: they are brought together here."""
     whole = gathered(states)
-    found = whole.gathered()
+    rows = whole.gathered()
     report = whole.report(list(metrics))
-    totals = jobs.totals_of(found)
+    totals = jobs.totals_of(rows)
     sides = [
         replace(side, source=source, digest=digest_text(total))
         for side, source, total in zip((report.sources.truth, report.sources.predictions), sources, totals, strict=True)

@@ -35,28 +35,28 @@ Pattern = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 def find_shards(pattern: Pattern, side: str) -> list[str]:
     """The files that a pattern names, in the order of their names; a list is taken as it is."""
     if not isinstance(pattern, str | os.PathLike):
-        found = [str(path) for path in pattern]
+        paths = [str(path) for path in pattern]
     elif is_remote(str(pattern)):
         filesystem, path = _filesystem(str(pattern))
         try:
-            found = sorted(filesystem.glob(path)) if glob.has_magic(path) else [path]
+            paths = sorted(filesystem.glob(path)) if glob.has_magic(path) else [path]
         except FileNotFoundError:
-            found = []
+            paths = []
         except Exception as error:  # every file system has errors of its own
             raise InputError(f"cannot be listed: {_said(error)}", where=f"{side} '{pattern}'") from None
-        found = [filesystem.unstrip_protocol(one) for one in found] if "::" not in str(pattern) else [str(pattern)]
+        paths = [filesystem.unstrip_protocol(one) for one in paths] if "::" not in str(pattern) else [str(pattern)]
     elif glob.has_magic(str(pattern)) and not os.path.exists(pattern):
-        found = sorted(glob.glob(str(pattern), recursive=True))
+        paths = sorted(glob.glob(str(pattern), recursive=True))
     else:
-        found = [str(pattern)]
-    if not found:
+        paths = [str(pattern)]
+    if not paths:
         raise InputError(
             "no file has such a name", where=f"{side} '{pattern}'", remedy="Quote the pattern: 'truth/*.csv'."
         )
-    if len(set(found)) < len(found):
-        twice = next(path for path in found if found.count(path) > 1)
+    if len(set(paths)) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
         raise InputError("the file is named twice", where=twice, remedy="Name every shard once.")
-    return found
+    return paths
 
 
 def is_remote(path: str) -> bool:
@@ -176,9 +176,9 @@ def _own_name(path: str) -> object:
 
 def damaged() -> tuple[str, ...]:
     """The states that this process has found damaged since it was last asked."""
-    found = tuple(_damaged)
+    names = tuple(_damaged)
     _damaged.clear()
-    return found
+    return names
 
 
 def state_path(work: str, kind: str, name: str) -> str:

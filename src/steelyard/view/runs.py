@@ -71,8 +71,8 @@ class Data:
     @cached_property
     def state(self) -> State:
         """What was measured, every unit a row."""
-        found = self.measured
-        return listed(catalogue.find_task(self.report.task), found.pairs, found.state, found.metrics)
+        run = self.measured
+        return listed(catalogue.find_task(self.report.task), run.pairs, run.state, run.metrics)
 
     @cached_property
     def totals(self) -> Totals:

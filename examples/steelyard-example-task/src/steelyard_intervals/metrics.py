@@ -36,10 +36,10 @@ def covered(rows: Array) -> float:
     return total
 
 
-def matched(truth: Array, found: Array, iou: float) -> list[tuple[int, int]]:
+def matched(truth: Array, predicted: Array, iou: float) -> list[tuple[int, int]]:
     """Pairs of events, the best overlap first; each event is in one pair at most."""
-    both = np.minimum(truth[:, None, 1], found[None, :, 1]) - np.maximum(truth[:, None, 0], found[None, :, 0])
-    either = (truth[:, 1] - truth[:, 0])[:, None] + (found[:, 1] - found[:, 0])[None, :] - both
+    both = np.minimum(truth[:, None, 1], predicted[None, :, 1]) - np.maximum(truth[:, None, 0], predicted[None, :, 0])
+    either = (truth[:, 1] - truth[:, 0])[:, None] + (predicted[:, 1] - predicted[:, 0])[None, :] - both
     overlap = np.maximum(both, 0) / either
     pairs: list[tuple[int, int]] = []
     while overlap.size and overlap.max() >= iou:
@@ -65,10 +65,10 @@ class Seconds(Sum):
     @staticmethod
     def _columns(pairs: SetPairs) -> dict[str, Array]:
         both, either = np.zeros(len(pairs.units)), np.zeros(len(pairs.units))
-        for unit, (truth, found) in enumerate(events(pairs)):
-            every = np.concatenate([truth, found])
+        for unit, (truth, predicted) in enumerate(events(pairs)):
+            every = np.concatenate([truth, predicted])
             either[unit] = covered(every[np.lexsort((every[:, 1], every[:, 0]))])
-            both[unit] = max(0.0, covered(truth) + covered(found) - either[unit])
+            both[unit] = max(0.0, covered(truth) + covered(predicted) - either[unit])
         return {"both": both, "either": either}
 
 
@@ -83,10 +83,10 @@ class Matched(Sum):
     def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
         """Match recording by recording."""
         rows = []
-        for truth, found in work.once("events", lambda: events(pairs)):
-            both = matched(truth, found, self.iou)
-            apart = sum(abs(truth[i, 0] - found[j, 0]) for i, j in sorted(both))
-            rows.append((len(both), len(truth), len(found), apart))
+        for truth, predicted in work.once("events", lambda: events(pairs)):
+            both = matched(truth, predicted, self.iou)
+            apart = sum(abs(truth[i, 0] - predicted[j, 0]) for i, j in sorted(both))
+            rows.append((len(both), len(truth), len(predicted), apart))
         return SumBlock(np.array(rows, dtype=np.float64).reshape(-1, 4))
 
 

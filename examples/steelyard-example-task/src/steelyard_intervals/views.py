@@ -49,11 +49,11 @@ def figures(pairs: SetPairs, state: State, metrics: Sequence[Metric]) -> Mapping
 def listing(pairs: SetPairs, state: State) -> Listing:
     """Every event of both sides, and whether it has a partner."""
     rows: list[tuple[str, str, str, float, float]] = []
-    for unit, (truth, found) in zip(pairs.units.tolist(), events(pairs), strict=True):
-        both = matched(truth, found, 0.5)
+    for unit, (truth, predicted) in zip(pairs.units.tolist(), events(pairs), strict=True):
+        both = matched(truth, predicted, 0.5)
         for side, one, partners in (
             ("true", truth, {i for i, _ in both}),
-            ("predicted", found, {j for _, j in both}),
+            ("predicted", predicted, {j for _, j in both}),
         ):
             for place, (start, end) in enumerate(one.tolist()):
                 rows.append((str(unit), side, "has one" if place in partners else "has none", start, end))

@@ -50,13 +50,13 @@ def read_files(
 
 def _files(path: Path, source: str) -> list[File]:
     if path.is_dir():
-        found = _in_folder(path)
-        if not found:
+        files = _in_folder(path)
+        if not files:
             raise InputError(
                 "holds no files of tracks", where=source,
                 remedy="Known are <sequence>/gt/gt.txt, <sequence>.txt, data/<sequence>.txt, label_02/<sequence>.txt.",
             )  # fmt: skip
-        return found
+        return files
     check_readable(path, source)
     if zipfile.is_zipfile(path):
         return _in_zip(path, source)
@@ -119,16 +119,16 @@ def _in_zip(path: Path, source: str) -> list[File]:
 
         return read
 
-    found = []
+    files = []
     for entry in sorted(entries, key=lambda entry: entry.filename):
         place = PurePosixPath(entry.filename)
         inside = place.name == "gt.txt" and len(place.parts) >= 3
         name = place.parts[-3] if inside else place.stem
         if place.parts[0] != "__MACOSX":
-            found.append(File(name, f"{source}/{entry.filename}", reader(entry), {}))
-    if not found:
+            files.append(File(name, f"{source}/{entry.filename}", reader(entry), {}))
+    if not files:
         raise InputError("holds no .txt files", where=source, remedy="Pack one <sequence>.txt for each sequence.")
-    return found
+    return files
 
 
 def _detect(files: Sequence[File], source: str) -> str:

@@ -157,8 +157,8 @@ def read_kitti(text: bytes, source: str, reading: Reading) -> Rows:
             columns[name].append(_number(fields[place], name, where) if place < len(fields) else 1.0)
         labels.append(fields[2])
         lines.append(number)
-    found: dict[str, Array] = {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
-    rows = _whole_columns(found, source, lines, reading, 0)
+    numbers: dict[str, Array] = {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
+    rows = _whole_columns(numbers, source, lines, reading, 0)
     region = np.array([label.lower() == "dontcare" for label in labels], dtype=bool)
     rows |= {"label": as_object(labels)}
     if reading.side == "truth":
@@ -193,8 +193,8 @@ def read_mots(text: bytes, source: str, reading: Reading) -> Rows:
             raise InputError(f"no mask: {error}", where=where, remedy="Give height, width and COCO's counts.") from None
         lines.append(number)
     table = np.array(numbers).reshape(len(lines), 5)
-    found = {"frame": table[:, 0], "track": table[:, 1], "label": table[:, 2]}
-    rows = _whole_columns(found, source, lines, reading, 1)
+    columns = {"frame": table[:, 0], "track": table[:, 1], "label": table[:, 2]}
+    rows = _whole_columns(columns, source, lines, reading, 1)
     rows["mask"] = as_object(masks)
     if reading.side == "truth":
         rows["ignore"] = rows["label"] == IGNORED
@@ -223,25 +223,25 @@ def _refuse_overlaps(rows: Mapping[str, Array], source: str, lines: list[int]) -
 
 
 def _whole_columns(
-    found: dict[str, Array], source: str, lines: list[int], reading: Reading, counted_from: int
+    columns: dict[str, Array], source: str, lines: list[int], reading: Reading, counted_from: int
 ) -> dict[str, Array]:
     """Frames, tracks and classes as whole numbers; frames moved where the user says that they count otherwise."""
-    rows: dict[str, Array] = dict(found)
+    rows: dict[str, Array] = dict(columns)
     first = counted_from if reading.first_frame is None else reading.first_frame
     for name in ("frame", "track", "label"):
-        if name not in found:
+        if name not in columns:
             continue
-        wrong = found[name] != np.floor(found[name])
+        wrong = columns[name] != np.floor(columns[name])
         if name == "frame":
-            wrong |= found[name] < first
+            wrong |= columns[name] < first
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"{name} {found[name][row]:g}" + (f", and frames count from {first}" if name == "frame" else ""),
+                f"{name} {columns[name][row]:g}" + (f", and frames count from {first}" if name == "frame" else ""),
                 where=f"{source}, line {lines[row]}",
                 remedy="It must be a whole number.",
             )
-        rows[name] = found[name].astype(np.int64)
+        rows[name] = columns[name].astype(np.int64)
     rows["frame"] = rows["frame"] + (counted_from - first)
     return rows
 
