@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Found, evenly, some_rows
+from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
 from steelyard.checks.ids import with_ids
 
 CHECKS = with_ids(Checks(), repeats=False)
@@ -55,7 +55,7 @@ def _similarity(words: set[str], references: list[set[str]]) -> float:
     "captions-shifted", "error", "captions stand at another image: the order or the ids differ",
     "Join captions by the image's id, not by their order.",
 )  # fmt: skip
-def shifted(data: Data) -> Found | None:
+def shifted(data: Data) -> Problem | None:
     """Candidates that fit the references of the next image or the one before better than their own."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < FEW:
@@ -69,7 +69,7 @@ def shifted(data: Data) -> Found | None:
         gain = moved - own[rows]
         sure = gain.mean() > max(0.04, 4 * gain.std() / np.sqrt(len(rows)))
         if sure and moved.mean() - far > 2 * max(0.0, float(own.mean()) - far):
-            return Found(
+            return Problem(
                 f"Captions share {own.mean():.0%} of their words with a reference of their own image, and "
                 f"{moved.mean():.0%} "
                 f"with one of the image {abs(step)} {'further on' if step > 0 else 'before'}.",
@@ -83,7 +83,7 @@ def shifted(data: Data) -> Found | None:
     "Are these captions of the same images?",
     quick=False,
 )  # fmt: skip
-def nothing_fits(data: Data) -> Found | None:
+def nothing_fits(data: Data) -> Problem | None:
     """Similarity to references of the own image and of images far away."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < 50 or len(set(texts[0])) < 10:
@@ -94,7 +94,7 @@ def nothing_fits(data: Data) -> Found | None:
     gain = own - far
     if gain.mean() > 2 * gain.std() / np.sqrt(count) and gain.mean() > 0.02:
         return None
-    return Found(
+    return Problem(
         f"Captions share {own.mean():.0%} of their words with a reference of their image, and "
         f"{far.mean():.0%} with one of "
         "another image.",
@@ -102,7 +102,7 @@ def nothing_fits(data: Data) -> Found | None:
     )  # fmt: skip
 
 
-def _such(data: Data, test: object, what: str) -> Found | None:
+def _such(data: Data, test: object, what: str) -> Problem | None:
     prediction = data.prediction
     if prediction is None or "caption" not in prediction or not callable(test):
         return None
@@ -114,11 +114,11 @@ def _such(data: Data, test: object, what: str) -> Found | None:
     if not rows:
         return None
     many = "1 caption is" if len(rows) == 1 else f"{len(rows)} captions are"
-    return Found(what.format(many), len(rows), len(looked), some_rows(prediction, rows, "caption"))
+    return Problem(what.format(many), len(rows), len(looked), some_rows(prediction, rows, "caption"))
 
 
 @CHECKS.add("empty-captions", "warning", "empty captions score 0", "Did the model give no answer?")
-def empty(data: Data) -> Found | None:
+def empty(data: Data) -> Problem | None:
     """Candidates without a word."""
     return _such(data, lambda text: not text.strip(), "{} empty, which scores 0.")
 
@@ -127,19 +127,19 @@ def empty(data: Data) -> Found | None:
     "lists-of-captions", "note", "a list in one cell of the truth is read as several references",
     "Nothing need be done.", side="truth",
 )  # fmt: skip
-def lists(data: Data) -> Found | None:
+def lists(data: Data) -> Problem | None:
     """Cells of the truth that hold several captions."""
     if data.pairs is None or len(data.pairs.truth) <= len(data.truth):
         return None
     rows = [row for row, text in enumerate(data.truth["caption"].tolist()) if str(text).startswith("[")]
-    return Found(
+    return Problem(
         f"{len(rows)} captions of the truth are lists; each text of a list is read as a reference.",
         len(rows), len(data.truth), some_rows(data.truth, rows, "caption"),
     )  # fmt: skip
 
 
 @CHECKS.add("no-caption", "warning", "texts such as 'None' or a list are scored as captions", "Give one text an image.")
-def no_caption(data: Data) -> Found | None:
+def no_caption(data: Data) -> Problem | None:
     """Candidates that are what a program writes for nothing, or hold a list or an object."""
 
     def odd(text: str) -> bool:
@@ -152,19 +152,19 @@ def no_caption(data: Data) -> Found | None:
 @CHECKS.add(
     "special-tokens", "warning", "tokens of the model count as words", "Decode without special tokens.", quick=False
 )
-def special_tokens(data: Data) -> Found | None:
+def special_tokens(data: Data) -> Problem | None:
     """Tokens that a model's own text knows and a caption does not."""
     return _such(data, TOKENS.search, "{} written with special tokens.")
 
 
 @CHECKS.add("encoding", "warning", "broken letters count as other words", "Read and write texts as UTF-8.", quick=False)
-def encoding(data: Data) -> Found | None:
+def encoding(data: Data) -> Problem | None:
     """Letters that were decoded by another table."""
     return _such(data, BROKEN.search, "{} written with letters that were decoded wrongly.")
 
 
 @CHECKS.add("copies-of-truth", "warning", "captions that are references themselves", "Are these captions of a model?")
-def copies(data: Data) -> Found | None:
+def copies(data: Data) -> Problem | None:
     """Candidates equal to a reference, letter by letter."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < FEW:
@@ -172,7 +172,7 @@ def copies(data: Data) -> Found | None:
     rows = [i for i, (text, own) in enumerate(zip(texts[0], texts[2], strict=True)) if text.strip() and text in own]
     if len(rows) < 0.3 * len(texts[0]):
         return None
-    return Found(
+    return Problem(
         f"{len(rows) / len(texts[0]):.0%} of the captions are equal to a reference of their image.",
         len(rows), len(texts[0]), tuple(f"'{texts[0][i]}'" for i in rows[:3]),
     )  # fmt: skip
@@ -181,7 +181,7 @@ def copies(data: Data) -> Found | None:
 @CHECKS.add(
     "constant", "warning", "one caption for most images: the model has not looked", "Are these the model's answers?"
 )
-def constant(data: Data) -> Found | None:
+def constant(data: Data) -> Problem | None:
     """A caption that stands for more than half of the images."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < FEW:
@@ -189,14 +189,14 @@ def constant(data: Data) -> Found | None:
     text, count = Counter(texts[0]).most_common(1)[0]
     if count <= 0.5 * len(texts[0]) or not text.strip():
         return None
-    return Found(f"{count} of {len(texts[0])} captions are the same.", count, len(texts[0]), (f"'{text}'",))
+    return Problem(f"{count} of {len(texts[0])} captions are the same.", count, len(texts[0]), (f"'{text}'",))
 
 
 @CHECKS.add(
     "repeated-references", "note", "a reference that stands twice weighs double in CIDEr", "Keep each reference once.",
     side="truth", quick=False,
 )  # fmt: skip
-def repeated_references(data: Data) -> Found | None:
+def repeated_references(data: Data) -> Problem | None:
     """References of an image that are equal."""
     if "caption" not in data.truth:
         return None
@@ -207,6 +207,6 @@ def repeated_references(data: Data) -> Found | None:
         seen.add(key)
     if not rows:
         return None
-    return Found(
+    return Problem(
         "References stand twice at an image.", len(rows), len(data.truth), some_rows(data.truth, rows, "caption")
     )

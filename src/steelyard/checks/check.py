@@ -59,7 +59,7 @@ class Data:
 
 
 @frozen
-class Found:
+class Problem:
     """What a test found: a sentence, how many rows of how many, and where some of them are.
 
     `severity` and `remedy` stand in the place of the check's own where they depend on the data.
@@ -85,11 +85,11 @@ class Check:
     side: str
     effect: str
     remedy: str = ""
-    test: Callable[[Data], Found | None] | None = None
+    test: Callable[[Data], Problem | None] | None = None
     quick: bool = False
 
 
-Test = Callable[[Data], Found | None]
+Test = Callable[[Data], Problem | None]
 
 
 class Checks(list[Check]):

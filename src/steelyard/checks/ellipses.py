@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Found, evenly, some_rows
+from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
 from steelyard.checks.ids import again, with_ids
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, Records
@@ -97,7 +97,7 @@ def raw(data: Data, side: str) -> Records | None:
     "radians-as-degrees", "error", "angles are radians where degrees are expected, all or some of them",
     "Say --option prediction.angle=radians (or truth.angle), or write degrees.",
 )  # fmt: skip
-def radians(data: Data) -> Found | None:
+def radians(data: Data) -> Problem | None:
     """Angles that are far off as they stand and right as radians, beside others or not; on either side."""
     near = nearest(data)
     if near is None:
@@ -122,7 +122,7 @@ def radians(data: Data) -> Found | None:
             continue
         which = "truth" if side == "truth" else "predictions"
         beside = "" if small.all() else ", beside others that are degrees"
-        return Found(
+        return Problem(
             f"Angles of the {which} are {np.median(plain[odd]):.0f}° off as degrees and "
             f"{np.median(read[right]):.2g}° off "
             f"as radians{beside}.",
@@ -136,7 +136,7 @@ def radians(data: Data) -> Found | None:
     "angles-look-like-radians", "warning", "both sides hold radians: angles then hardly count, and scores are too high",
     "Say --option angle=radians where it is so.", side="truth",
 )  # fmt: skip
-def looks_like_radians(data: Data) -> Found | None:
+def looks_like_radians(data: Data) -> Problem | None:
     """Angles that fill half a turn or a whole one of radians, and go no further."""
     theta = data.truth.columns.get("theta")
     if theta is None or (data.options is not None and data.options.of("angle", "truth") == "radians"):
@@ -150,7 +150,7 @@ def looks_like_radians(data: Data) -> Found | None:
             continue
         spread = np.abs(np.sort((given - low) / (high - low)) - (np.arange(len(given)) + 0.5) / len(given)).max()
         if spread < 0.2:
-            return Found(
+            return Problem(
                 f"All {len(given)} angles lie evenly between {low:.3g} and {high:.3g}.", len(given), len(given),
                 some_rows(data.truth, np.flatnonzero(~np.isnan(theta)), "theta"),
             )  # fmt: skip
@@ -161,7 +161,7 @@ def looks_like_radians(data: Data) -> Found | None:
     "full-axes", "error", "full axes where half axes are expected, or the other way round",
     "Say --option prediction.axes=full (or truth.axes), or give half axes.",
 )  # fmt: skip
-def full_axes(data: Data) -> Found | None:
+def full_axes(data: Data) -> Problem | None:
     """Axes that are twice or half as long as the truth's, all alike."""
     near = nearest(data)
     if near is None or len(near) < FEW:
@@ -171,7 +171,7 @@ def full_axes(data: Data) -> Found | None:
     spread = float(np.median(np.abs(ratio - middle)))
     if abs(abs(middle) - 1) > 0.2 or spread > 0.35:
         return None
-    return Found(
+    return Problem(
         f"The axes of the predictions are {2**middle:.2g} times as long as those of the true ellipses at "
         f"the same place.",
         len(near), near.total, some_rows(data.prediction, near.row, "a"),  # type: ignore[arg-type]
@@ -182,7 +182,7 @@ def full_axes(data: Data) -> Found | None:
     "axes-exchanged", "error", "the angle is that of the other axis: a and b are exchanged",
     "theta goes from the x axis to the axis a; exchange a and b, or add 90°.",
 )  # fmt: skip
-def axes_exchanged(data: Data) -> Found | None:
+def axes_exchanged(data: Data) -> Problem | None:
     """Angles that are a quarter turn off."""
     near = nearest(data)
     if near is None:
@@ -200,7 +200,7 @@ def axes_exchanged(data: Data) -> Found | None:
     "angles run the other way, as where y goes up",
     "Negate theta, or say --option y_up=HEIGHT.",
 )
-def angle_reversed(data: Data) -> Found | None:
+def angle_reversed(data: Data) -> Problem | None:
     """Angles that are right with the other sign."""
     near = nearest(data)
     if near is None:
@@ -212,10 +212,10 @@ def angle_reversed(data: Data) -> Found | None:
     return _turned(data, near, use, plain, _turn(-near.predicted[use, 2], near.truth[use, 2]), "with the other sign")
 
 
-def _turned(data: Data, near: Nearest, use: Array, plain: Array, other: Array, how: str) -> Found | None:
+def _turned(data: Data, near: Nearest, use: Array, plain: Array, other: Array, how: str) -> Problem | None:
     if np.median(other) > 20 or np.median(plain) < 2 * np.median(other) + 10:
         return None
-    return Found(
+    return Problem(
         f"Half of the angles are {np.median(plain):.0f}° or more off, and {np.median(other):.2g}° {how}.",
         int(use.sum()), near.total, some_rows(data.prediction, near.row[use], "theta"),  # type: ignore[arg-type]
     )  # fmt: skip
@@ -224,7 +224,7 @@ def _turned(data: Data, near: Nearest, use: Array, plain: Array, other: Array, h
 @CHECKS.add(
     "centres-exchanged", "error", "x and y are exchanged", "Write xc before yc: x goes right and y down.", quick=False
 )
-def centres_exchanged(data: Data) -> Found | None:
+def centres_exchanged(data: Data) -> Problem | None:
     """Centres that lie on true ellipses when x and y change places."""
     near, other = nearest(data), _nearest(data, swap=True)
     if other is None or other.total < FEW:
@@ -232,7 +232,7 @@ def centres_exchanged(data: Data) -> Found | None:
     plain, share = (0 if near is None else len(near)) / other.total, len(other) / other.total
     if share < max(2 * plain, plain + 0.3):
         return None
-    return Found(
+    return Problem(
         f"{plain:.0%} of the true ellipses have a prediction on them, and {share:.0%} where x and y are exchanged.",
         len(other), other.total, some_rows(data.prediction, other.row, "xc"),  # type: ignore[arg-type]
     )  # fmt: skip
@@ -244,7 +244,7 @@ def centres_exchanged(data: Data) -> Found | None:
     "fractions of the image where pixels are expected",
     "Multiply by the image's width and height.",
 )
-def fractions(data: Data) -> Found | None:
+def fractions(data: Data) -> Problem | None:
     """Predictions inside the unit square, beside truth that is not."""
     near = data.pairs
     if near is None or data.prediction is None:
@@ -256,14 +256,14 @@ def fractions(data: Data) -> Found | None:
     highest = [float(np.nanmax(v, initial=0)) for v in sizes]
     if np.count_nonzero(~np.isnan(sizes[1][:, 0])) < 5 or highest[1] > 1.5 or highest[0] < 20:
         return None
-    return Found(
+    return Problem(
         f"No number of the predictions is above {highest[1]:.2g}, and the truth reaches {highest[0]:g}.",
         len(near.prediction_row), len(near.prediction_row), some_rows(data.prediction, [0, 1, 2], "xc"),
     )  # fmt: skip
 
 
 @CHECKS.add("copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?")
-def copies(data: Data) -> Found | None:
+def copies(data: Data) -> Problem | None:
     """Ellipses that are equal in every digit."""
     near = nearest(data)
     if near is None or len(near) < FEW:
@@ -271,13 +271,13 @@ def copies(data: Data) -> Found | None:
     same = (near.truth == near.predicted).all(axis=1)
     if same.sum() < 0.95 * near.total:
         return None
-    return Found(
+    return Problem(
         f"{same.sum() / near.total:.0%} of the true ellipses have a prediction equal to them in every digit.",
         int(same.sum()), near.total, some_rows(data.prediction, near.row[same], "xc"),  # type: ignore[arg-type]
     )  # fmt: skip
 
 
-def repeated(side: str, data: Data) -> Found | None:
+def repeated(side: str, data: Data) -> Problem | None:
     """Ellipses that stand twice in an image, equal in all."""
     records = raw(data, side)
     if records is None or "xc" not in records or not all(name in records for name in PARAMETERS):
@@ -290,7 +290,7 @@ def repeated(side: str, data: Data) -> Found | None:
     rows = there[again([records["image"][there], code])]
     if not len(rows):
         return None
-    return Found(
+    return Problem(
         "Ellipses stand twice in an image, equal in all.", len(rows), len(there), some_rows(records, rows, "xc")
     )
 
@@ -307,12 +307,12 @@ for _name, _effect in (("truth", "one of two is a sure miss"), ("predictions", "
     "hardly any true ellipse has a prediction on it",
     "Are these predictions of the same images?",
 )
-def nothing_fits(data: Data) -> Found | None:
+def nothing_fits(data: Data) -> Problem | None:
     """True ellipses with no found centre inside."""
     near = nearest(data)
     if data.pairs is None or near is None or near.total < FEW or len(near) > 0.05 * near.total:
         return None
-    return Found(
+    return Problem(
         f"{len(near) / near.total:.1%} of the true ellipses have the centre of a prediction inside.",
         near.total - len(near), near.total, some_rows(data.truth, [0, 1, 2], "xc"),
     )  # fmt: skip

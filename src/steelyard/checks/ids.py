@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.checks.check import Check, Checks, Data, Found, some_rows
+from steelyard.checks.check import Check, Checks, Data, Problem, some_rows
 from steelyard.core.records import Array, factorize
 
 READINGS: dict[str, Callable[[str], str]] = {
@@ -40,7 +40,7 @@ def best_reading(truth: set[str], given: set[str]) -> tuple[float, float, str]:
     return plain, *best
 
 
-def explain(column: str, truth: list[str], given: list[str]) -> Found | None:
+def explain(column: str, truth: list[str], given: list[str]) -> Problem | None:
     """What is wrong with the ids of a column, where hardly any meet or another reading makes them meet."""
     known, other = set(truth[:MOST]), set(given[:MOST])
     if not known or not other:
@@ -51,14 +51,14 @@ def explain(column: str, truth: list[str], given: list[str]) -> Found | None:
     lone = sorted(other - known)
     what = f"Of the truth's {column} ids, {plain:.0%} stand in the predictions"
     if share >= plain + 0.2:
-        return Found(
+        return Problem(
             f"{what}, and {share:.0%} where ids are read {how}.", len(lone), len(other),
             (f"'{lone[0]}' beside '{min(known - other)}'",) if lone else (), remedy="Write ids as the truth has them.",
         )  # fmt: skip
-    return Found(f"{what}.", len(lone), len(other), tuple(f"'{value}'" for value in lone[:3]))
+    return Problem(f"{what}.", len(lone), len(other), tuple(f"'{value}'" for value in lone[:3]))
 
 
-def ids_differ(data: Data) -> Found | None:
+def ids_differ(data: Data) -> Problem | None:
     """Ids that do not meet, column by column of the key."""
     truth, prediction = data.truth, data.prediction
     if prediction is None:
@@ -72,10 +72,10 @@ def ids_differ(data: Data) -> Found | None:
     return None
 
 
-def repeated(side: str) -> Callable[[Data], Found | None]:
+def repeated(side: str) -> Callable[[Data], Problem | None]:
     """Rows of a side that have the key of an earlier row."""
 
-    def test(data: Data) -> Found | None:
+    def test(data: Data) -> Problem | None:
         records = data.truth if side == "truth" else data.prediction
         if records is None or not len(records):
             return None
@@ -86,7 +86,7 @@ def repeated(side: str) -> Callable[[Data], Found | None]:
         if not len(rows):
             return None
         named = " and ".join(f"'{name}'" for name in key)
-        return Found(
+        return Problem(
             f"Rows stand more than once by {named}.", len(rows), len(records), some_rows(records, rows, key[-1])
         )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Found, some_rows
+from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
 from steelyard.checks.findings import Finding
 from steelyard.core.counts import count_text
 from steelyard.core.options import Options
@@ -29,7 +29,7 @@ def points_of(records: Records) -> Array:
     "visible-not-counted", "warning", "num_keypoints is 0 beside visible points: the object is ignored",
     "Give num_keypoints as the number of points with v above 0, or leave it out.", side="truth",
 )  # fmt: skip
-def visible_not_counted(data: Data) -> Found | None:
+def visible_not_counted(data: Data) -> Problem | None:
     """Objects with visible points that say they have none."""
     visible = data.truth.columns.get("visible")
     if visible is None or not len(data.truth):
@@ -37,7 +37,7 @@ def visible_not_counted(data: Data) -> Found | None:
     rows = np.flatnonzero((points_of(data.truth)[:, 2::3] > 0).any(axis=1) & (np.asarray(visible) == 0))
     if not len(rows):
         return None
-    return Found(
+    return Problem(
         f"num_keypoints is 0 for {count_text(len(rows), 'object')} with visible points, and so ignored.",
         len(rows), len(data.truth), some_rows(data.truth, rows),
     )  # fmt: skip
@@ -47,14 +47,14 @@ def visible_not_counted(data: Data) -> Found | None:
     "nothing-visible", "warning", "most objects have no visible point and are ignored",
     "v is 0 for a point that is not labelled, 1 for a hidden one, 2 for a visible one.", side="truth",
 )  # fmt: skip
-def nothing_visible(data: Data) -> Found | None:
+def nothing_visible(data: Data) -> Problem | None:
     """Objects whose points all have v = 0."""
     if not len(data.truth):
         return None
     rows = np.flatnonzero(~(points_of(data.truth)[:, 2::3] > 0).any(axis=1))
     if len(rows) <= max(3, 0.9 * len(data.truth)):
         return None
-    return Found("Objects have no visible point.", len(rows), len(data.truth), some_rows(data.truth, rows))
+    return Problem("Objects have no visible point.", len(rows), len(data.truth), some_rows(data.truth, rows))
 
 
 @CHECKS.add(
@@ -62,7 +62,7 @@ def nothing_visible(data: Data) -> Found | None:
     "Give points that are not labelled v = 0.",
     side="truth",
 )  # fmt: skip
-def at_the_corner(data: Data) -> Found | None:
+def at_the_corner(data: Data) -> Problem | None:
     """Visible points at 0, 0."""
     if not len(data.truth):
         return None
@@ -72,13 +72,13 @@ def at_the_corner(data: Data) -> Found | None:
     rows = np.flatnonzero(odd.any(axis=1))
     if odd.sum() <= max(3, 0.02 * seen.sum()):
         return None
-    return Found(
+    return Problem(
         f"{int(odd.sum())} visible points lie at 0, 0.", len(rows), len(data.truth), some_rows(data.truth, rows)
     )
 
 
 @CHECKS.add("left-and-right", "error", "left and right are exchanged", "Name the points in the order of the truth.")
-def left_and_right(data: Data) -> Found | None:
+def left_and_right(data: Data) -> Problem | None:
     """Whether points of objects at the same place fit better mirrored. For COCO's 17 points."""
     pairs = data.pairs
     if pairs is None or not len(pairs.truth) or not len(pairs.prediction):
@@ -110,7 +110,7 @@ def left_and_right(data: Data) -> Found | None:
         where.append(int(order[a + best]))
     if len(plain) < FEW or np.median(mirrored) > 0.5 * np.median(plain) or np.median(plain) < 0.05:
         return None
-    return Found(
+    return Problem(
         f"Points lie {np.median(plain):.0%} of an object's size off, and {np.median(mirrored):.0%} with left and right "
         "exchanged.",
         len(plain), len(rows), some_rows(pairs.prediction, where),

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Found, some_rows
+from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import lower_is_better, surely_reversed
 from steelyard.core.records import Array
@@ -39,7 +39,7 @@ def _plain(text: str) -> str:
     "labels-spelt-apart", "error", "labels that differ by case, blanks or hyphens are two classes",
     "Spell each class in one way.",
 )  # fmt: skip
-def spelt_apart(data: Data) -> Found | None:
+def spelt_apart(data: Data) -> Problem | None:
     """Labels of both sides that are one to a reader. Whole numbers are spelt in one way."""
     sides = _labels(data)
     if sides is None or all(side["label"].dtype.kind == "i" for side in (data.pairs.truth, data.pairs.prediction)):
@@ -52,7 +52,7 @@ def spelt_apart(data: Data) -> Found | None:
     if not apart:
         return None
     rows = [i for i, name in enumerate(sides[1]) if name in apart]
-    return Found(
+    return Problem(
         "Labels differ only by case, blanks or hyphens: " + ", ".join(f"'{name}'" for name in sorted(apart)[:4]) + ".",
         len(rows), len(sides[1]), some_rows(data.pairs.prediction, data.kept[1][rows], "label"),
     )  # fmt: skip
@@ -64,7 +64,7 @@ def spelt_apart(data: Data) -> Found | None:
     "True and False beside 1 and 0 are read as the same",
     "Write labels in one way on both sides.",
 )
-def true_and_false(data: Data) -> Found | None:
+def true_and_false(data: Data) -> Problem | None:
     """Words of truth on one side, numbers on the other."""
     prediction = data.prediction
     if prediction is None or "label" not in data.truth or "label" not in prediction:
@@ -73,7 +73,7 @@ def true_and_false(data: Data) -> Found | None:
     numbers = [side["label"].dtype.kind == "i" for side in (data.truth, prediction)]
     if not ((words[0] and numbers[1]) or (words[1] and numbers[0])):
         return None
-    return Found(
+    return Problem(
         "Labels are True and False on one side and 1 and 0 on the other, and are read as the same.",
         len(prediction), len(prediction), some_rows(prediction, [0], "label"),
     )  # fmt: skip
@@ -91,7 +91,7 @@ def _are_words(column: Array) -> bool:
     "labels-shifted", "error", "labels off by one, or places in a list where names are expected",
     "Map the model's classes to the labels of the truth.",
 )  # fmt: skip
-def shifted(data: Data) -> Found | None:
+def shifted(data: Data) -> Problem | None:
     """Whether another reading of the predicted labels is right far more often."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW or len(set(sides[0])) < 2:
@@ -113,7 +113,7 @@ def shifted(data: Data) -> Found | None:
     common = max(Counter(right).values()) / len(right)
     if shares[best] < max(0.5, plain + 0.3) or shares[best] < common + 0.1:
         return None
-    return Found(
+    return Problem(
         f"{plain:.0%} of the labels are right as they stand, and {shares[best]:.0%} where they are taken as {best}.",
         len(given), len(given), some_rows(data.pairs.prediction, data.kept[1], "label"),
     )  # fmt: skip
@@ -125,7 +125,7 @@ def shifted(data: Data) -> Found | None:
     "classes are named in another order",
     "Map the model's classes to the labels of the truth.",
 )
-def exchanged(data: Data) -> Found | None:
+def exchanged(data: Data) -> Problem | None:
     """Labels that say which class is which, under other names."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
@@ -143,7 +143,7 @@ def exchanged(data: Data) -> Found | None:
     if share < max(0.75, common + 0.15) or share < plain + 0.4:
         return None
     shown = ", ".join(f"'{said}' for '{meant}'" for said, meant in list(taken.items())[:3] if said != meant)
-    return Found(
+    return Problem(
         f"{plain:.0%} of the labels are right, and {share:.0%} under other names: {shown}.",
         len(given), len(given), some_rows(data.pairs.prediction, data.kept[1], "label"),
     )  # fmt: skip
@@ -152,7 +152,7 @@ def exchanged(data: Data) -> Found | None:
 @CHECKS.add(
     "labels-unknown", "warning", "most predicted labels never stand in the truth", "Use the labels of the truth."
 )
-def unknown(data: Data) -> Found | None:
+def unknown(data: Data) -> Problem | None:
     """Predicted labels without truth."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
@@ -161,26 +161,26 @@ def unknown(data: Data) -> Found | None:
     rows = [i for i, name in enumerate(sides[1]) if name not in known]
     if len(rows) < 0.5 * len(sides[1]):
         return None
-    return Found(
+    return Problem(
         f"{len(rows) / len(sides[1]):.0%} of the predicted labels do not stand in the truth at all.",
         len(rows), len(sides[1]), some_rows(data.pairs.prediction, data.kept[1][rows], "label"),
     )  # fmt: skip
 
 
 @CHECKS.add("constant", "warning", "one answer for all: the model has not looked", "Are these the model's answers?")
-def constant(data: Data) -> Found | None:
+def constant(data: Data) -> Problem | None:
     """One label, or one score, for every row."""
     rows, places = data.kept
     if data.pairs is None or len(rows) < 50:
         return None
     sides = _labels(data)
     if sides is not None and len(set(sides[1])) == 1 and len(set(sides[0])) > 1:
-        return Found(f"Every label is '{sides[1][0]}'.", len(places), len(places))
+        return Problem(f"Every label is '{sides[1][0]}'.", len(places), len(places))
     for name in ("score", "probability"):
         columns = [c for c in data.pairs.prediction.columns if c == name or c.startswith(f"{name}:")]
         values = [data.pairs.prediction[c][places] for c in columns]
         if values and all((v == v[0]).all() for v in values):
-            return Found(f"Every row has the same {name}.", len(places), len(places))
+            return Problem(f"Every row has the same {name}.", len(places), len(places))
     return None
 
 
@@ -208,14 +208,14 @@ def _scores(data: Data) -> list[tuple[str, Array, Array]]:
     "scores-reversed", "error", "the lower score is the surer one, or scores are those of the other class",
     "Negate the scores (distances, losses), or give those of the positive class.",
 )  # fmt: skip
-def scores_reversed(data: Data) -> Found | None:
+def scores_reversed(data: Data) -> Problem | None:
     """Areas under the ROC curve far below one half, in every class."""
     areas = [(name, lower_is_better(s, is_one), is_one) for name, s, is_one in _scores(data)]
     sure = [surely_reversed(area, int(p.sum()), int((~p).sum())) for _, area, p in areas if area == area]
     if not sure or sum(sure) < 0.6 * len(sure):
         return None
     name, area, positive = min(areas, key=lambda one: one[1])
-    return Found(
+    return Problem(
         f"A row of class '{name}' has the higher score than another row in {area:.0%} of the pairs: worse than chance.",
         int(positive.sum()), len(positive), some_rows(data.pairs.prediction, data.kept[1][:3]),
     )  # fmt: skip
@@ -225,7 +225,7 @@ def scores_reversed(data: Data) -> Found | None:
     "labels-against-scores", "warning", "the label is not the class of the highest score: columns in another order?",
     "Name the columns of scores by their classes.",
 )  # fmt: skip
-def against_scores(data: Data) -> Found | None:
+def against_scores(data: Data) -> Problem | None:
     """Rows whose label has not the highest score."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
@@ -242,7 +242,7 @@ def against_scores(data: Data) -> Found | None:
         said = np.array([place.get(text, -1) for text in sides[1]])
         differs = np.flatnonzero((said < 0) | (table[np.arange(len(said)), said] < highest))
         if len(differs) > 0.3 * len(said):
-            return Found(
+            return Problem(
                 f"In {len(differs) / len(said):.0%} of the rows the label is not the class of the highest {name}.",
                 len(differs), len(said), some_rows(data.pairs.prediction, places[differs], "label"),
             )  # fmt: skip
@@ -253,14 +253,14 @@ def against_scores(data: Data) -> Found | None:
     "copies-of-truth", "warning", "probabilities of 0 and 1 that are all right: the truth itself",
     "Are these predictions of a model?",
 )  # fmt: skip
-def copies(data: Data) -> Found | None:
+def copies(data: Data) -> Problem | None:
     """Scores that are 1 where the class is, and 0 elsewhere."""
     scores = _scores(data)
     if not scores or not all(set(np.unique(s)) <= {0.0, 1.0} and ((s == 1) == p).all() for _, s, p in scores):
         return None
     if len(scores[0][1]) < 50:
         return None
-    return Found("Every score is 1 for the true class and 0 for all others.", len(scores[0][1]), len(scores[0][1]))
+    return Problem("Every score is 1 for the true class and 0 for all others.", len(scores[0][1]), len(scores[0][1]))
 
 
 @CHECKS.add(
@@ -270,19 +270,19 @@ def copies(data: Data) -> Found | None:
     "Are these predictions of a model?",
     quick=False,
 )
-def all_right(data: Data) -> Found | None:
+def all_right(data: Data) -> Problem | None:
     """Labels that are the truth's."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < 50 or sides[0] != sides[1]:
         return None
-    return Found("Every predicted label is that of the truth.", len(sides[0]), len(sides[0]))
+    return Problem("Every predicted label is that of the truth.", len(sides[0]), len(sides[0]))
 
 
 @CHECKS.add(
     "rows-shifted", "error", "each row has its neighbour's prediction",
     "Join rows by a column 'id', not by their order.",
 )  # fmt: skip
-def rows_shifted(data: Data) -> Found | None:
+def rows_shifted(data: Data) -> Problem | None:
     """Labels that fit the row before or after."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW or len(data.pairs.truth) > len(sides[0]):
@@ -294,7 +294,7 @@ def rows_shifted(data: Data) -> Found | None:
     best = max(moved, key=lambda name: moved[name])
     if moved[best] < max(0.6, plain + 0.3):
         return None
-    return Found(
+    return Problem(
         f"{plain:.0%} of the labels are right, and {moved[best]:.0%} where each row gets the prediction "
         f"of the row {best}.",
         len(right), len(right), some_rows(data.pairs.prediction, data.kept[1], "label"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Found, some_rows
+from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import constant, copies, lower_is_better, surely_reversed
 
@@ -15,20 +15,20 @@ CHECKS = with_ids(Checks())
     "probabilities-as-logits", "error", "probabilities where logits are expected: the sigmoid is taken twice",
     "Give the numbers before the sigmoid: log(p / (1 - p)).",
 )  # fmt: skip
-def probabilities(data: Data) -> Found | None:
+def probabilities(data: Data) -> Problem | None:
     """Logits that all lie from 0 to 1."""
     _, logit = data.numbers("target", "logit")
     logit = logit[~np.isnan(logit)]
     if len(logit) < FEW or logit.min() < 0 or logit.max() > 1 or len(np.unique(logit)) < 3:
         return None
-    return Found(
+    return Problem(
         f"All {len(logit):,} logits that were looked at lie from {logit.min():.2g} to {logit.max():.2g}.",
         len(logit), len(logit), some_rows(data.pairs.prediction, data.kept[1], "logit"),
     )  # fmt: skip
 
 
 @CHECKS.add("logits-reversed", "error", "positives have the lower logits", "Negate the logits, or correct the targets.")
-def reversed_logits(data: Data) -> Found | None:
+def reversed_logits(data: Data) -> Problem | None:
     """An area under the ROC curve far below one half."""
     target, logit = data.numbers("target", "logit")
     use = ~np.isnan(logit) & ((target == 0) | (target == 1))
@@ -36,7 +36,7 @@ def reversed_logits(data: Data) -> Found | None:
     area = lower_is_better(logit[use], positive)
     if not surely_reversed(area, int(positive.sum()), int((~positive).sum())) or area > 0.3:
         return None
-    return Found(
+    return Problem(
         f"A positive has the higher logit in {area:.0%} of the pairs of a positive and a negative.",
         int(use.sum()), len(use), some_rows(data.pairs.prediction, data.kept[1][use], "logit"),
     )  # fmt: skip
@@ -46,7 +46,7 @@ def reversed_logits(data: Data) -> Found | None:
     "scale-of-values", "error", "coordinates of one side are pixels, and those of the other are coded",
     "Code boxes in the same way on both sides.",
 )  # fmt: skip
-def scale_of_values(data: Data) -> Found | None:
+def scale_of_values(data: Data) -> Problem | None:
     """Coordinates that are fifty times as large on one side."""
     truth, given = data.numbers("value", "value")
     use = ~np.isnan(truth) & ~np.isnan(given)
@@ -55,7 +55,7 @@ def scale_of_values(data: Data) -> Found | None:
     sizes = [float(np.median(np.abs(v[use]))) for v in (truth, given)]
     if min(sizes) <= 0 or max(sizes) < 50 * min(sizes):
         return None
-    return Found(
+    return Problem(
         f"Half of the truth's values are above {sizes[0]:.3g} in size, and half of the predictions' above "
         f"{sizes[1]:.3g}.",
         int(use.sum()), len(use), some_rows(data.pairs.prediction, data.kept[1][use], "value"),

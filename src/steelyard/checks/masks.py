@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.checks.check import FEW, Checks, Data, Found, evenly, some_rows
+from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
 from steelyard.checks.findings import Finding
 from steelyard.core.options import Options
 from steelyard.core.records import Array, Records
@@ -28,14 +28,14 @@ def _masks(records: Records | None) -> tuple[Array, Array, Array]:
     return rows, np.asarray(_native.mask_box(masks)), np.asarray(_native.mask_area(masks), dtype=np.float64)
 
 
-def empty(side: str, data: Data) -> Found | None:
+def empty(side: str, data: Data) -> Problem | None:
     """Masks without a pixel."""
     records = data.truth if side == "truth" else data.prediction
     rows, _, area = _masks(records)
     bare = rows[area == 0]
     if records is None or not len(bare):
         return None
-    return Found("Masks have no pixel.", len(bare), len(rows), some_rows(records, bare))
+    return Problem("Masks have no pixel.", len(bare), len(rows), some_rows(records, bare))
 
 
 for _side, _effect in (
@@ -50,7 +50,7 @@ for _side, _effect in (
 @CHECKS.add(
     "rectangles", "warning", "masks that are their boxes, filled", "Give the model's masks, not its boxes.", quick=False
 )
-def rectangles(data: Data) -> Found | None:
+def rectangles(data: Data) -> Problem | None:
     """Predicted masks that fill their box, where true ones do not."""
     sides = [_masks(records) for records in (data.truth, data.prediction)]
     full = [area >= 0.999 * box[:, 2] * box[:, 3] for _, box, area in sides]
@@ -61,7 +61,7 @@ def rectangles(data: Data) -> Found | None:
     if shares[1] < 0.9 or shares[0] > 0.5 or data.prediction is None:
         return None
     rows = sides[1][0][full[1]]
-    return Found(
+    return Problem(
         f"{shares[1]:.0%} of the predicted masks are rectangles, and {shares[0]:.0%} of the true ones.",
         len(rows), len(sides[1][0]), some_rows(data.prediction, rows),
     )  # fmt: skip

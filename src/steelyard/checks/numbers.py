@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Data, Found, Test, some_rows
+from steelyard.checks.check import FEW, Data, Problem, Test, some_rows
 from steelyard.core.records import Array
 
 UNITS = {  # what the predictions must be multiplied by, if so
@@ -18,7 +18,7 @@ UNITS = {  # what the predictions must be multiplied by, if so
 NEAR = 0.7  # a median distance of logarithms that a poor model keeps: a factor of two
 
 
-def unit_of_weight(data: Data) -> Found | None:
+def unit_of_weight(data: Data) -> Problem | None:
     """Whether another unit brings the predictions from far away to near the truth."""
     truth, given = data.numbers("weight", "weight")
     use = (truth > 0) & (given > 0)
@@ -32,7 +32,7 @@ def unit_of_weight(data: Data) -> Found | None:
     factor, best = min(fits.items(), key=lambda pair: pair[1])
     if best > NEAR or best > plain / 3:
         return None
-    return Found(
+    return Problem(
         f"Half of the predictions are off by a factor of {np.exp(plain):,.0f} or more, and of "
         f"{np.exp(best):.2g} or more "
         f"if {UNITS[factor]}.",
@@ -43,12 +43,12 @@ def unit_of_weight(data: Data) -> Found | None:
 def constant(name: str, other: str) -> Test:
     """Whether every prediction is the same number, though the truth varies."""
 
-    def test(data: Data) -> Found | None:
+    def test(data: Data) -> Problem | None:
         truth, given = data.numbers(name, other)
         truth, given = truth[~np.isnan(given)], given[~np.isnan(given)]
         if len(given) < FEW or (given != given[0]).any() or (truth == truth[0]).all():
             return None
-        return Found(
+        return Problem(
             f"Every prediction is {given[0]:g}.", len(given), len(given),
             some_rows(data.pairs.prediction, data.kept[1], other),
         )  # fmt: skip
@@ -59,14 +59,14 @@ def constant(name: str, other: str) -> Test:
 def copies(name: str, other: str) -> Test:
     """Whether predictions are the truth to the digit."""
 
-    def test(data: Data) -> Found | None:
+    def test(data: Data) -> Problem | None:
         truth, given = data.numbers(name, other)
         there = ~np.isnan(truth) & ~np.isnan(given)
         same = there & (truth == given)
         count = int(np.count_nonzero(there))
         if count < FEW or np.count_nonzero(same) < 0.95 * count or len(np.unique(truth[there])) < 5:
             return None
-        return Found(
+        return Problem(
             f"{np.count_nonzero(same) / count:.0%} of the predictions are equal to the truth in every digit.",
             int(np.count_nonzero(same)), count, some_rows(data.pairs.prediction, data.kept[1][same], other),
         )  # fmt: skip
@@ -74,7 +74,7 @@ def copies(name: str, other: str) -> Test:
     return test
 
 
-def rows_shifted(data: Data) -> Found | None:
+def rows_shifted(data: Data) -> Problem | None:
     """Whether predictions fit the row before or after their own, in the order of the truth's file."""
     if data.pairs is None or data.quick or len(data.pairs.prediction_row) > 200_000:
         return None
@@ -89,7 +89,7 @@ def rows_shifted(data: Data) -> Found | None:
         a, b = (truth[:-1], given[1:]) if step == 1 else (truth[1:], given[:-1])
         moved = float(np.mean(np.abs(a - b)))
         if moved < plain / 3:
-            return Found(
+            return Problem(
                 f"The mean error is {plain:.3g}, and {moved:.3g} where each row of the truth is taken "
                 f"with the prediction "
                 f"of the row {'after' if step == 1 else 'before'}: predictions stand one row {word} their own.",
@@ -98,13 +98,13 @@ def rows_shifted(data: Data) -> Found | None:
     return None
 
 
-def negative(data: Data) -> Found | None:
+def negative(data: Data) -> Problem | None:
     """Predicted weights below 0, of which nothing can be."""
     _, given = data.numbers("weight", "weight")
     below = np.flatnonzero(given < 0)
     if data.quick or len(below) <= 0.05 * len(given):
         return None
-    return Found(
+    return Problem(
         "Predicted weights are below 0.", len(below), len(given),
         some_rows(data.pairs.prediction, data.kept[1][below], "weight"),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Found
+from steelyard.checks.check import FEW, Checks, Data, Problem
 from steelyard.checks.ids import explain
 from steelyard.core.rankings import Rankings
 
@@ -15,7 +15,7 @@ CHECKS = Checks()
     "queries-differ", "error", "queries of another spelling: all that the run lacks count as 0",
     "Use the query ids of the truth.",
 )  # fmt: skip
-def queries_differ(data: Data) -> Found | None:
+def queries_differ(data: Data) -> Problem | None:
     """Queries that do not meet."""
     coverage = None if data.pairs is None else data.pairs.coverage
     if data.quick and coverage is not None and coverage.missing < 0.2 * coverage.truth:
@@ -31,7 +31,7 @@ def queries_differ(data: Data) -> Found | None:
     "documents-differ", "error", "documents of another spelling: none is relevant",
     "Use the document ids of the truth.",
 )  # fmt: skip
-def documents_differ(data: Data) -> Found | None:
+def documents_differ(data: Data) -> Problem | None:
     """Relevant documents of which the run has hardly any, and would have under another spelling."""
     pairs, run = data.pairs, data.prediction
     if pairs is None or not isinstance(run, Rankings) or not len(pairs.rank):
@@ -48,7 +48,7 @@ def documents_differ(data: Data) -> Found | None:
 
 
 @CHECKS.add("scores-reversed", "error", "the lower score is the better one: distances, or ranks", "Negate the scores.")
-def scores_reversed(data: Data) -> Found | None:
+def scores_reversed(data: Data) -> Problem | None:
     """Relevant documents that stand at the end of their lists."""
     pairs = data.pairs
     if pairs is None or not len(pairs.rank):
@@ -67,7 +67,7 @@ def scores_reversed(data: Data) -> Found | None:
         return None
     if bad.sum() >= FEW and float(place[bad].mean()) > mean:
         return None
-    return Found(
+    return Problem(
         f"Relevant documents stand {mean:.0%} down their lists on the mean: nearer to the end than to the top.",
         int(good.sum()), int(there.sum()), tuple(f"query '{pairs.units[u]}'" for u in np.unique(pairs.owner[good])[:3]),
     )  # fmt: skip
@@ -79,7 +79,7 @@ def scores_reversed(data: Data) -> Found | None:
     "all scores of a list are equal: ids alone make the ranking",
     "Write the scores, not the places.",
 )
-def scores_equal(data: Data) -> Found | None:
+def scores_equal(data: Data) -> Problem | None:
     """Lists in which no score differs from another."""
     run = data.prediction
     if not isinstance(run, Rankings) or run.nested is not None or len(run.starts) < 2 or not len(run.values):
@@ -91,7 +91,7 @@ def scores_equal(data: Data) -> Found | None:
     flat = (low == high) & (np.diff(run.starts) > 1)
     if flat.sum() <= 0.2 * len(starts):
         return None
-    return Found(
+    return Problem(
         f"In {flat.sum()} of {len(starts)} lists all scores are equal.", int(flat.sum()), len(starts),
         tuple(f"query '{run.queries[q]}'" for q in np.flatnonzero(flat)[:3]),
     )  # fmt: skip
@@ -101,7 +101,7 @@ def scores_equal(data: Data) -> Found | None:
     "repeated-documents", "error", "a document twice in a list: refused here, counted twice elsewhere",
     "Write each document once for a query.", quick=False,
 )  # fmt: skip
-def repeated(data: Data) -> Found | None:
+def repeated(data: Data) -> Problem | None:
     """Documents that stand more than once in the list of a query."""
     run = data.prediction
     if not isinstance(run, Rankings) or run.nested is not None or not len(run.values):
@@ -113,7 +113,7 @@ def repeated(data: Data) -> Found | None:
     if not len(twice):
         return None
     rows = np.sort(order[twice + 1])
-    return Found(
+    return Problem(
         "Documents stand more than once in the list of a query.", len(rows), len(run),
         tuple(f"{run.where(int(row))}: document '{run.documents[int(row)]}'" for row in rows[:3]),
     )  # fmt: skip
@@ -125,7 +125,7 @@ def repeated(data: Data) -> Found | None:
     "a run of the judged documents with their relevance as scores",
     "Is this the run of a model?",
 )
-def copies(data: Data) -> Found | None:
+def copies(data: Data) -> Problem | None:
     """Lists that hold the judged documents and no other, in the order of their relevance."""
     pairs, run = data.pairs, data.prediction
     if pairs is None or not isinstance(run, Rankings) or run.nested is not None or len(pairs.units) < 10:
@@ -136,7 +136,7 @@ def copies(data: Data) -> Found | None:
     values = np.sort(run.values)
     if len(values) != len(pairs.relevance) or (values != np.sort(pairs.relevance)).any():
         return None
-    return Found(
+    return Problem(
         "The run holds the judged documents alone, and its scores are their relevance.", len(values), len(values),
         tuple(f"query '{name}'" for name in pairs.units[:3]),
     )  # fmt: skip
@@ -145,7 +145,7 @@ def copies(data: Data) -> Found | None:
 @CHECKS.add(
     "constant", "warning", "every query has the same list", "Are these the answers to the queries?", quick=False
 )
-def constant(data: Data) -> Found | None:
+def constant(data: Data) -> Problem | None:
     """Lists whose first document is one and the same."""
     run = data.prediction
     if not isinstance(run, Rankings) or run.nested is not None or len(run.queries) < FEW:
@@ -159,4 +159,4 @@ def constant(data: Data) -> Found | None:
     _, counts = np.unique(np.array(tops), return_counts=True)
     if counts.max() < 0.9 * len(tops):
         return None
-    return Found(f"{counts.max()} of {len(tops)} lists have the same document on top.", int(counts.max()), len(tops))
+    return Problem(f"{counts.max()} of {len(tops)} lists have the same document on top.", int(counts.max()), len(tops))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.checks.check import Checks, Data, Found
+from steelyard.checks.check import Checks, Data, Problem
 from steelyard.core.errors import InputError
 
 CHECKS = Checks()
@@ -28,11 +28,11 @@ def _scan(data: Data) -> Any:
 
 
 @CHECKS.add("maps-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
-def refused(data: Data) -> Found | None:
+def refused(data: Data) -> Problem | None:
     """What evaluation would refuse."""
     _scan(data)
     text = data.read["refused"]
-    return Found("Evaluation refuses these maps.", 1, 1, (text,)) if text else None
+    return Problem("Evaluation refuses these maps.", 1, 1, (text,)) if text else None
 
 
 @CHECKS.add(
@@ -41,7 +41,7 @@ def refused(data: Data) -> Found | None:
     "predictions are labelled one off, so that nearly nothing is right",
     "Say prediction.shift, or reduce_zero.",
 )
-def shifted(data: Data) -> Found | None:
+def shifted(data: Data) -> Problem | None:
     """Whether far more pixels agree when predictions are raised or lowered by one."""
     scan = _scan(data)
     if scan is None or not len(scan.count):
@@ -64,7 +64,7 @@ def shifted(data: Data) -> Found | None:
         f"{100 * share[best]:.0f} % of pixels agree if predictions are {word} by 1, "
         f"{100 * share[0]:.0f} % as they are: is prediction.shift missing?"
     )
-    return Found(what, int(total), int(total), remedy=f"Say -O prediction.shift={best}.")
+    return Problem(what, int(total), int(total), remedy=f"Say -O prediction.shift={best}.")
 
 
 @CHECKS.add(
@@ -74,7 +74,7 @@ def shifted(data: Data) -> Found | None:
     "Say --ignore 255.",
     side="truth",
 )
-def void(data: Data) -> Found | None:
+def void(data: Data) -> Problem | None:
     """Whether 255 is a class of its own beside classes that end far below it."""
     scan = _scan(data)
     if scan is None:
@@ -87,7 +87,7 @@ def void(data: Data) -> Found | None:
     if _VOID not in values or (scan.predicted == _VOID).any() or (len(rest) and rest.max() > _VOID // 2):
         return None
     mine = scan.truth == _VOID
-    return Found(
+    return Problem(
         "255 counts as a class of the truth that is never predicted.",
         int(scan.count[mine].sum()),
         int(scan.count.sum()),
@@ -102,7 +102,7 @@ def void(data: Data) -> Found | None:
     side="truth",
     quick=False,
 )
-def ignored(data: Data) -> Found | None:
+def ignored(data: Data) -> Problem | None:
     """Whether more than half of the truth is ignored."""
     if _scan(data) is None:
         return None
@@ -110,11 +110,11 @@ def ignored(data: Data) -> Found | None:
     left, counted = int(pixels.ignored.sum()), int(pixels.count.sum())
     if left <= counted:
         return None
-    return Found("More than half of the truth's pixels are ignored.", left, left + counted)
+    return Problem("More than half of the truth's pixels are ignored.", left, left + counted)
 
 
 @CHECKS.add("one-class", "warning", "the model says the same of every pixel", "Is it the right folder?", quick=False)
-def constant(data: Data) -> Found | None:
+def constant(data: Data) -> Problem | None:
     """Whether all predictions are of one class while the truth has several."""
     if _scan(data) is None:
         return None
@@ -122,4 +122,4 @@ def constant(data: Data) -> Found | None:
     seen = np.unique(pixels.predicted)
     if len(seen) != 1 or len(np.unique(pixels.truth)) < 2:
         return None
-    return Found("All predicted pixels are of one class.", int(pixels.count.sum()), int(pixels.count.sum()))
+    return Problem("All predicted pixels are of one class.", int(pixels.count.sum()), int(pixels.count.sum()))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Found, evenly, some_rows
+from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import constant, copies, negative, unit_of_weight
 from steelyard.core.records import Array, factorize
@@ -73,7 +73,7 @@ def _joined(frames: tuple[Array, ...], change: Callable[[Array, Array], Array]) 
     "time-shifted", "error", "frames are counted from another start: each has its neighbour's prediction",
     "Count t from 0 at the initial frame on both sides.", quick=False,
 )  # fmt: skip
-def time_shifted(data: Data) -> Found | None:
+def time_shifted(data: Data) -> Problem | None:
     """Whether predictions fit, or meet, the frame one later or earlier."""
     frames = _frames(data)
     if frames is None:
@@ -84,7 +84,7 @@ def time_shifted(data: Data) -> Found | None:
         better = count >= FEW and moved < error / 2 and share > 0.6 * plain
         meets = share >= 0.95 and plain < share - 0.05 and moved <= error and count > met
         if better or meets:
-            return Found(
+            return Problem(
                 f"The mean error is {error:.3g} g over {plain:.0%} of the frames, and {moved:.3g} g over "
                 f"{share:.0%} where "
                 f"predictions are taken one frame {'earlier' if step < 0 else 'later'}.",
@@ -97,7 +97,7 @@ def time_shifted(data: Data) -> Found | None:
     "unit-of-time", "error", "seconds or milliseconds where the number of a frame is expected",
     "Give the frame's number, 0, 1, 2, ..., on both sides.", quick=False,
 )  # fmt: skip
-def unit_of_time(data: Data) -> Found | None:
+def unit_of_time(data: Data) -> Problem | None:
     """Whether times of the predictions meet those of the truth after a division or a multiplication."""
     frames = _frames(data)
     if frames is None:
@@ -107,7 +107,7 @@ def unit_of_time(data: Data) -> Found | None:
         for factor, word in ((1 / rate, f"divided by {rate:g}"), (rate, f"multiplied by {rate:g}")):
             share, _, count = _joined(frames, lambda t, _, f=factor: np.round(t * f, 9))  # type: ignore[misc]
             if share > 0.8 and plain < 0.5 * share and count >= 10:
-                return Found(
+                return Problem(
                     f"{plain:.0%} of the true frames have a prediction, and {share:.0%} where its t is {word}.",
                     len(frames[4]), len(frames[4]), some_rows(data.prediction, range(3), "t"),  # type: ignore[arg-type]
                 )  # fmt: skip
@@ -117,7 +117,7 @@ def unit_of_time(data: Data) -> Found | None:
 @CHECKS.add(
     "time-reversed", "error", "the last frame stands first", "Sort frames by time before numbering them.", quick=False
 )
-def time_reversed(data: Data) -> Found | None:
+def time_reversed(data: Data) -> Problem | None:
     """Whether predictions fit when each sequence is turned round."""
     frames = _frames(data)
     if frames is None:
@@ -128,7 +128,7 @@ def time_reversed(data: Data) -> Found | None:
     share, moved, count = _joined(frames, lambda t, sequence: (last[sequence] - t).astype(float))
     if count < FEW or moved > 0.6 * error or share < 0.5:
         return None
-    return Found(
+    return Problem(
         f"The mean error is {error:.3g} g, and {moved:.3g} g where each sequence of predictions is turned round.",
         len(frames[4]), len(frames[4]), some_rows(data.prediction, range(3), "t"),  # type: ignore[arg-type]
     )  # fmt: skip
@@ -138,7 +138,7 @@ def time_reversed(data: Data) -> Found | None:
     "consumed-as-left", "error", "what was eaten stands where what is left is expected",
     "Give the weight that is left on the plate.",
 )  # fmt: skip
-def consumed_as_left(data: Data) -> Found | None:
+def consumed_as_left(data: Data) -> Problem | None:
     """Whether predictions fit the initial weight minus the truth."""
     rows, places = data.kept
     if data.pairs is None or len(rows) < FEW:
@@ -155,7 +155,7 @@ def consumed_as_left(data: Data) -> Found | None:
     plain, other = (float(np.mean(np.abs(given[use] - v[use]))) for v in (truth, eaten))
     if other > 0.6 * plain:
         return None
-    return Found(
+    return Problem(
         f"After the initial frame the mean error is {plain:.3g} g, and {other:.3g} g against what was "
         f"eaten until then.",
         int(use.sum()), len(rows), some_rows(data.pairs.prediction, places[use], "weight"),
@@ -166,7 +166,7 @@ def consumed_as_left(data: Data) -> Found | None:
     "energy-density", "error", "kcal per 100 g, or kilojoules, where kcal per g is expected: no food has more than 9",
     "Divide kcal per 100 g by 100, kilojoules by 4.184.", side="truth",
 )  # fmt: skip
-def energy_density(data: Data) -> Found | None:
+def energy_density(data: Data) -> Problem | None:
     """Densities that no food has."""
     density = data.truth.columns.get("kcal_per_g")
     if density is None:
@@ -174,7 +174,7 @@ def energy_density(data: Data) -> Found | None:
     rows = np.flatnonzero(density > 9.5)
     if not len(rows):
         return None
-    return Found(
+    return Problem(
         f"kcal_per_g reaches {np.nanmax(density):g}; pure fat has 9.", len(rows), len(density),
         some_rows(data.truth, rows, "kcal_per_g"),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.checks.check import FEW, Checks, Data, Found, some_rows
+from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.core.records import Array
 
@@ -67,7 +67,7 @@ READINGS: tuple[tuple[str, Callable[[Array], Array]], ...] = (
     "boxes-read-wrong", "error", "corners or centres where left, top, width and height are expected, or another scale",
     "Give left, top, width and height in the pixels of the truth.",
 )  # fmt: skip
-def boxes_read_wrong(data: Data) -> Found | None:
+def boxes_read_wrong(data: Data) -> Problem | None:
     """Whether boxes fit far better under another reading."""
     if not _is_boxes(data):
         return None
@@ -78,7 +78,7 @@ def boxes_read_wrong(data: Data) -> Found | None:
     total = len(data.pairs.sides[1].run)
     rows = data.pairs.sides[1].row
     if best[0] > 0.3 and best[0] > 2 * plain:
-        return Found(
+        return Problem(
             f"The best IoU of a true box is {plain:.2f} in the mean, and {best[0]:.2f} where predictions are read "
             f"{best[1]}.",
             total, total, some_rows(data.pairs.prediction, rows),
@@ -90,7 +90,7 @@ def boxes_read_wrong(data: Data) -> Found | None:
     "nothing-overlaps", "error", "hardly any box of the predictions touches a true one: every score is near 0",
     "Are these predictions of the same videos, in the same pixels?",
 )  # fmt: skip
-def nothing_overlaps(data: Data) -> Found | None:
+def nothing_overlaps(data: Data) -> Problem | None:
     """Whether boxes hardly overlap, whatever the reading."""
     if not _is_boxes(data) or boxes_read_wrong(data) is not None or frames_shifted(data) is not None:
         return None
@@ -99,7 +99,7 @@ def nothing_overlaps(data: Data) -> Found | None:
         return None
     truth, predicted = (np.median(box[:, 2:] - box[:, :2], axis=0) for box in (side.box() for side in data.pairs.sides))
     total = len(data.pairs.sides[1].run)
-    return Found(
+    return Problem(
         f"The best IoU of a true box is {plain:.2f} in the mean; the median box is {truth[0]:.4g} × {truth[1]:.4g} in "
         f"the truth and {predicted[0]:.4g} × {predicted[1]:.4g} in the predictions.",
         total, total, some_rows(data.pairs.prediction, data.pairs.sides[1].row),
@@ -110,7 +110,7 @@ def nothing_overlaps(data: Data) -> Found | None:
     "frames-shifted", "error", "frames are counted from another start: each has its neighbour's boxes",
     "Count frames alike on both sides; -O prediction.first_frame=0 moves those of files.",
 )  # fmt: skip
-def frames_shifted(data: Data) -> Found | None:
+def frames_shifted(data: Data) -> Problem | None:
     """Whether predictions fit better one frame later or earlier."""
     if not _is_boxes(data):
         return None
@@ -121,7 +121,7 @@ def frames_shifted(data: Data) -> Found | None:
         moved = fit(data, shift=step)
         if moved > 1.15 * plain and moved - plain > 0.05:
             total = len(data.pairs.sides[1].run)
-            return Found(
+            return Problem(
                 f"The best IoU of a true box is {plain:.2f} in the mean, and {moved:.2f} where predictions are taken "
                 f"one frame {'later' if step > 0 else 'earlier'}.",
                 total, total, some_rows(data.pairs.prediction, data.pairs.sides[1].row, "frame"),
@@ -133,7 +133,7 @@ def frames_shifted(data: Data) -> Found | None:
     "frames-thinned", "warning", "half of the true frames have no prediction at all: was every second frame tracked?",
     "Track every frame, or score the frames that were tracked.",
 )  # fmt: skip
-def frames_thinned(data: Data) -> Found | None:
+def frames_thinned(data: Data) -> Problem | None:
     """Whether one side has objects in at most half of the other's frames."""
     if data.pairs is None:
         return None
@@ -143,7 +143,7 @@ def frames_thinned(data: Data) -> Found | None:
     met = np.isin(keys[0], keys[1], assume_unique=True)
     if met.mean() > 0.55:
         return None
-    return Found(
+    return Problem(
         f"{met.mean():.0%} of the frames with true objects have a prediction.", int((~met).sum()), len(met),
         some_rows(data.pairs.prediction, data.pairs.sides[1].row, "frame"),
     )  # fmt: skip
@@ -170,14 +170,14 @@ def _jumps(side: Any) -> Array:
     "Give every object an id of its own in the whole sequence, in the truth too.",
     quick=False,
 )  # fmt: skip
-def ids_reused(data: Data) -> Found | None:
+def ids_reused(data: Data) -> Problem | None:
     """Tracks that jump, on either side."""
     if not _is_boxes(data):
         return None
     for side, records in zip(data.pairs.sides, (data.pairs.truth, data.pairs.prediction), strict=True):
         rows = _jumps(side)
         if len(rows) > max(2, 0.002 * len(side.run)):
-            return Found(
+            return Problem(
                 f"Tracks of {records.source} jump by more than {FAR:g} boxes from a frame to the next.",
                 len(rows), len(side.run), some_rows(records, side.row[rows], "track"),
             )  # fmt: skip
@@ -189,7 +189,7 @@ def ids_reused(data: Data) -> Found | None:
     "predictions that are the truth itself; rows of classes that are not scored count as false",
     "Are these predictions of a tracker?",
 )  # fmt: skip
-def copies_of_truth(data: Data) -> Found | None:
+def copies_of_truth(data: Data) -> Problem | None:
     """Boxes that stand in the truth to the last digit."""
     if not _is_boxes(data):
         return None
@@ -200,7 +200,7 @@ def copies_of_truth(data: Data) -> Found | None:
     same = np.array([tuple(row) in boxes for row in sample.tolist()])
     if same.mean() < 0.5:
         return None
-    return Found(
+    return Problem(
         f"{same.mean():.0%} of the predicted boxes are boxes of the truth.", int(same.sum()), len(same),
         some_rows(data.pairs.prediction, prediction.row[:QUICKLY][same]),
     )  # fmt: skip

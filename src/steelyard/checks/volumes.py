@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.checks.check import Checks, Data, Found
+from steelyard.checks.check import Checks, Data, Problem
 from steelyard.checks.ids import with_ids
 from steelyard.core.errors import InputError
 
@@ -12,21 +12,21 @@ CHECKS = with_ids(Checks())
 
 
 @CHECKS.add("volumes-refused", "error", "evaluation refuses the volumes", "See the example.", quick=False)
-def refused(data: Data) -> Found | None:
+def refused(data: Data) -> Problem | None:
     """What evaluation would refuse."""
     try:
         if data.pairs is not None:
             data.pairs.cells  # noqa: B018 - volumes are read and laid on each other there
     except InputError as error:
         data.read["refused"] = True
-        return Found("Evaluation refuses these volumes.", 1, 1, (str(error),))
+        return Problem("Evaluation refuses these volumes.", 1, 1, (str(error),))
     return None
 
 
 @CHECKS.add(
     "never-found", "warning", "a structure scores 0 in every case", "Are the labels of the model those of the truth?"
 )
-def never(data: Data) -> Found | None:
+def never(data: Data) -> Problem | None:
     """Structures of the truth of which no prediction shares a voxel."""
     if data.pairs is None or data.read.get("refused"):
         return None
@@ -42,4 +42,4 @@ def never(data: Data) -> Found | None:
     if not lost:
         return None
     total = len(data.pairs.structures)
-    return Found(f"Not a voxel of these structures is found: {', '.join(lost[:4])}.", len(lost), total)
+    return Problem(f"Not a voxel of these structures is found: {', '.join(lost[:4])}.", len(lost), total)
