@@ -116,8 +116,8 @@ HOSTILE: dict[str, tuple[str, Callable[[Arrays], None], str]] = {
     "a weight that is no number": ("labels", put("truth.column.weight", 0, np.nan), "nan is not allowed here"),
     "a probability of two": ("labels", put("prediction.column.probability", 0, 2.0), "2 is not allowed here"),
     "points of one coordinate": ("keypoints", become("truth.column.keypoints", lambda v: v[:, 0]), "of shape"),
-    "masks as texts": ("masks", become("truth.column.mask", lambda v: np.array(["x"] * len(v), object)), "kind 'mask'"),
-    "captions as numbers": ("captions", become("truth.column.caption", lambda v: np.arange(len(v))), "kind 'text'"),
+    "masks as texts": ("masks", become("truth.column.mask", lambda v: np.array(["x"] * len(v), object)), "type 'mask'"),
+    "captions as numbers": ("captions", become("truth.column.caption", lambda v: np.arange(len(v))), "type 'text'"),
     "no ids": ("weights", lambda arrays: arrays.pop("truth.column.dish"), "the state lacks"),
 }  # fmt: skip
 

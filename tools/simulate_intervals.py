@@ -66,10 +66,10 @@ def populations(task: str, rng: np.random.Generator) -> Iterator[tuple[str, Side
 
 def measured(task: str, sides: Sides) -> tuple[State, list[Any]]:
     """What the task's metrics need, of all units, each a row of its own."""
-    kind = catalogue.find_task(task)
+    definition = catalogue.find_task(task)
     specs = [str(metric) for metric in catalogue.metrics(task)]
-    data = measure_sides(kind, Request.of(task, specs, {"missing": "worst", "extra": "skip"}), *sides)
-    return listed(kind, data.pairs, data.state, data.metrics), list(data.metrics)
+    data = measure_sides(definition, Request.of(task, specs, {"missing": "worst", "extra": "skip"}), *sides)
+    return listed(definition, data.pairs, data.state, data.metrics), list(data.metrics)
 
 
 def coverage(

@@ -153,17 +153,17 @@ class Accumulator:
         """
         if self.compacted is not None:
             raise InputError("the accumulator is compacted already")
-        kind, gathered = self.task, self.gathered()
-        request = replace(self.request, metrics=Request.of(kind.name, metrics).metrics)
-        data = measure_records(kind, request, self.options, gathered.truth, gathered.prediction)
+        task, gathered = self.task, self.gathered()
+        request = replace(self.request, metrics=Request.of(task.name, metrics).metrics)
+        data = measure_records(task, request, self.options, gathered.truth, gathered.prediction)
         chosen = data.metrics
-        state = listed(kind, data.pairs, data.state, chosen)
+        state = listed(task, data.pairs, data.state, chosen)
         data = replace(data, state=state)
         totals = np.stack([total_digest(gathered.units, gathered.digests[:, side]) for side in (0, 1)])
         self.compacted = Compacted(
-            task=kind.name,
+            task=task.name,
             specs=tuple(str(metric) for metric in chosen),
-            policy=request.policy(kind),
+            policy=request.policy(task),
             columns=request.columns,
             options=dict(self.options.given),
             state=state,

@@ -43,13 +43,13 @@ def evaluate(
     shares were fixed by design.
     """
     request = Request.of(task, metrics, settings)
-    kind = catalogue.find_task(task)
-    metrics_of(kind, request.metrics)  # what is wrong there is wrong before any reading
-    if request.explain and kind.explain is None:
+    definition = catalogue.find_task(task)
+    metrics_of(definition, request.metrics)  # what is wrong there is wrong before any reading
+    if request.explain and definition.explain is None:
         have = [name for name, other in catalogue.loaded()[0].items() if other.explain is not None]
         raise InputError(f"task '{task}' has no other tools to explain", remedy=f"Tasks that have: {', '.join(have)}.")
-    data = measure_sides(kind, request, truth, predictions)
-    return report_of(kind, request, data, findings(data, task))
+    data = measure_sides(definition, request, truth, predictions)
+    return report_of(definition, request, data, findings(data, task))
 
 
 def findings(data: Measured, task: str) -> tuple[str, ...]:
@@ -89,14 +89,14 @@ def compare_all(
     from steelyard.engine.lineup import lineup
 
     request = Request.of(task, metrics, settings)
-    kind = catalogue.find_task(task)
-    chosen = metrics_of(kind, request.metrics)
+    definition = catalogue.find_task(task)
+    chosen = metrics_of(definition, request.metrics)
     if len(predictions) < 2:
         raise InputError("a comparison needs two predictions or more", remedy="Name the one to beat first.")
-    models = [measure_sides(kind, request, truth, one) for one in predictions]
-    chosen = expanded(kind, chosen, metrics is None, State.unified([m.state for m in models])[0])
+    models = [measure_sides(definition, request, truth, one) for one in predictions]
+    chosen = expanded(definition, chosen, metrics is None, State.unified([m.state for m in models])[0])
     margins_of(request.margin, chosen)
-    return lineup(kind, chosen, request, models, [findings(model, task) for model in models])
+    return lineup(definition, chosen, request, models, [findings(model, task) for model in models])
 
 
 def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison | Lineup | VlmScore | Gate:
@@ -119,19 +119,19 @@ def draw(
     """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them."""
     from steelyard.render.svg import scene_svg
 
-    kind = catalogue.find_task(task)
-    if kind.scene is None:
+    definition = catalogue.find_task(task)
+    if definition.scene is None:
         drawn = [name for name, other in catalogue.loaded()[0].items() if other.scene is not None]
         raise InputError(f"task '{task}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
-    chosen = metrics_of(kind, [metric or kind.defaults[0]])[0]
+    chosen = metrics_of(definition, [metric or definition.defaults[0]])[0]
     request = Request(
         task, (chosen,), missing="worst", extra="skip", columns=dict(columns or {}), options=dict(options or {})
     )
-    pairs = measure_sides(kind, request, truth, predictions).pairs
+    pairs = measure_sides(definition, request, truth, predictions).pairs
     place = {str(name): i for i, name in enumerate(pairs.units.tolist())}
     if str(unit) not in place:
-        raise InputError(f"there is no {kind.unit} '{unit}' in the truth", remedy=nearest(str(unit), place))
-    return scene_svg(kind.scene(pairs, place[str(unit)], chosen))
+        raise InputError(f"there is no {definition.unit} '{unit}' in the truth", remedy=nearest(str(unit), place))
+    return scene_svg(definition.scene(pairs, place[str(unit)], chosen))
 
 
 @takes_settings("by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata")

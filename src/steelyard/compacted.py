@@ -69,13 +69,13 @@ class Compacted:
 
     def report(self, metrics: Sequence[Metric], request: Request, sources: tuple[str, str]) -> Report:
         """The report of some of the metrics that the sums were made for."""
-        kind = catalogue.find_task(self.task)
+        definition = catalogue.find_task(self.task)
         sides = [
             Side(source, rows, digest_text(total))
             for source, rows, total in zip(sources, self.rows, self.totals, strict=True)
         ]
         asked = replace(request, by=tuple(self.slices), missing=self.policy.missing, extra=self.policy.extra)
-        asked = applied(kind, replace(asked, columns=self.columns), metrics, self.options)
+        asked = applied(definition, replace(asked, columns=self.columns), metrics, self.options)
         check_nested(self.state.units, asked)
         slices = {
             slice_key(by): {slice_key(value): state for value, state in among_all(self.state, values).items()}
@@ -84,7 +84,7 @@ class Compacted:
         counted = {by: {value: state.counted() for value, state in values.items()} for by, values in slices.items()}
         whole = self.state.counted()
         return state_report(
-            kind, asked, metrics, whole, counted, self.coverage, Sources(sides[0], sides[1]), self.notes,
+            definition, asked, metrics, whole, counted, self.coverage, Sources(sides[0], sides[1]), self.notes,
             listed=None if self.state.units.alike else lambda: (self.state, slices),
             kept=self.state,
         )  # fmt: skip

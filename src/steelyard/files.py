@@ -34,8 +34,8 @@ def check(
     if not isinstance(task, str) or task not in catalogue.TASKS:
         shown = task if isinstance(task, str) else type(task).__name__
         raise InputError(f"there is no task '{shown}'", remedy=f"Name the task first: {', '.join(catalogue.TASKS)}.")
-    kind = catalogue.find_task(task)
-    return run(kind, truth, predictions, columns or {}, resolve_options(kind, options or {}))
+    definition = catalogue.find_task(task)
+    return run(definition, truth, predictions, columns or {}, resolve_options(definition, options or {}))
 
 
 def convert(

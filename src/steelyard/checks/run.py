@@ -82,7 +82,7 @@ def _look(task: Task, truth: Records, prediction: Records | None, options: Optio
         except InputError as error:
             refused.append(_unreadable("predictions", error, prediction.source, "refused"))
     data = Data(truth, prediction, pairs, options)
-    ids = [name for name in task.truth.key if (column := task.truth.column(name)) is not None and column.kind == "id"]
+    ids = [name for name in task.truth.key if (column := task.truth.column(name)) is not None and column.type == "id"]
     data.read["key"] = [name for name in ids if name in truth and (prediction is None or name in prediction)]
     data.read["keys"] = 1 if len(ids) == len(task.truth.key) else 2
     module = module_of(task)

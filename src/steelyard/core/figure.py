@@ -22,13 +22,13 @@ NEAR = 1e-9  # of their size: numbers no farther apart are drawn as equal ones
 class Figure:
     """The data of one picture.
 
-    `kind` says how it is drawn, `columns` are as long as each other (numbers, or lists of texts), `facts` hold for the
+    `chart` says how it is drawn, `columns` are as long as each other (numbers, or lists of texts), `facts` hold for the
     whole picture (the unit of measure, a limit). `caption` tells how to read it. `table` says the same in numbers for
     whoever cannot see it; without one the columns themselves do.
     """
 
     name: str
-    kind: str
+    chart: str
     title: str
     columns: Mapping[str, Any]
     facts: Mapping[str, Any] = field(default_factory=dict)

@@ -23,7 +23,7 @@ SIDES = ("truth", "prediction")
 class Option:
     """One option.
 
-    Kinds: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`.
+    Types: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`.
 
     `sides` says whether truth and predictions may differ in it. `reads` marks one that the reader of files takes. The
     value of an `ids` option is read into records with one column, named `column`. `group` names the entry points whose
@@ -31,7 +31,7 @@ class Option:
     """
 
     name: str
-    kind: Literal["choice", "number", "numbers", "ids", "path"]
+    type: Literal["choice", "number", "numbers", "ids", "path"]
     meaning: str
     default: Any = None
     choices: tuple[str, ...] = ()
@@ -44,15 +44,15 @@ class Option:
 
     def convert(self, value: Any) -> Any:
         """The value as the task takes it; an `ids` option is left to the reader of files."""
-        if self.kind == "choice" and value not in self.choices and not self._is_brought(value):
+        if self.type == "choice" and value not in self.choices and not self._is_brought(value):
             known = ", ".join(self.choices)
             raise InputError(f"option {self.name}: '{value}' is no choice", remedy=f"Choose one of: {known}.")
-        if self.kind == "numbers":
+        if self.type == "numbers":
             parts = value.split(",") if isinstance(value, str) else value if hasattr(value, "__len__") else [value]
             if not len(parts):
                 raise InputError(f"option {self.name}: no number is given", remedy=self.meaning)
             return tuple(self._number(part) for part in parts)
-        return value if self.kind != "number" else self._number(value)
+        return value if self.type != "number" else self._number(value)
 
     def _is_brought(self, value: Any) -> bool:
         return bool(self.group) and value in registry.brought(self.group)

@@ -1,6 +1,6 @@
 """Records: one side (truth or predictions), columnar, with the place of each row in its source.
 
-A `Schema` says which columns a side has, of which kind, and what is wrong with a value. It is the task's; reading
+A `Schema` says which columns a side has, of which type, and what is wrong with a value. It is the task's; reading
 files into records by it is `io`'s.
 """
 
@@ -17,7 +17,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 
 Array = NDArray[Any]
-Kind = Literal[
+ColumnType = Literal[
     "id", "number", "integer", "flag", "text", "points", "label", "labels", "mask", "numbers", "map", "volume"
 ]
 
@@ -26,24 +26,24 @@ Kind = Literal[
 class Column:
     """One column of a side.
 
-    Kinds: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
+    Types: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
     (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts),
     `mask` (packed run lengths, as bytes), `numbers` (as many in every row: an array with two dimensions), `map` and
     `volume` (pixels or voxels of whole numbers: packed runs as bytes, or the path of a file).
-    `many` is the kind of the columns `name:class`, one per class, where there may be such.
+    `many` is the type of the columns `name:class`, one per class, where there may be such.
     `aliases` are other names that a file may have for it, taken where the name itself is missing.
     `flags` says that true and false may stand for 1 and 0 in a column of numbers.
     `beside` is the name of a predicted column in a source that holds both sides, where there may be one.
     """
 
     name: str
-    kind: Kind
+    type: ColumnType
     required: bool = True
     minimum: float | None = None
     maximum: float | None = None
     empty: bool = False
     meaning: str = ""
-    many: Kind | None = None
+    many: ColumnType | None = None
     aliases: tuple[str, ...] = ()
     flags: bool = False
     beside: str = ""

@@ -26,14 +26,14 @@ def needs_of(metrics: Iterable[Metric]) -> list[Need]:
     return list(dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in declared))
 
 
-def measured(kind: Task, pairs: Any, metrics: Sequence[Metric], work: Work | None = None) -> State:
+def measured(task: Task, pairs: Any, metrics: Sequence[Metric], work: Work | None = None) -> State:
     """The state that these metrics need."""
     return State.of(pairs, needs_of(metrics), work)
 
 
-def listed(kind: Task, pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
+def listed(task: Task, pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
     """The same state with every unit a row of its own: measured again where units were counted."""
-    return measured(kind, pairs.listed(), metrics) if state.units.alike and isinstance(pairs, Countable) else state
+    return measured(task, pairs.listed(), metrics) if state.units.alike and isinstance(pairs, Countable) else state
 
 
 def unit_values(state: State, metrics: Sequence[Metric]) -> dict[str, Floats]:

@@ -28,7 +28,7 @@ def resolve_options(task: Task, given: Mapping[str, Any]) -> Options:
         name = f"{side}{dot}{option.name}"
         if name in values:
             raise InputError(f"option {name} is given twice", remedy="Give it once.")
-        if option.kind == "ids":
+        if option.type == "ids":
             ids = read_ids(option, value)
             values[name], shown[name] = ids, ids.source
         else:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.records import Array, Column, Kind, Records, Schema, as_object
+from steelyard.core.records import Array, Column, ColumnType, Records, Schema, as_object
 from steelyard.io.csv import read_csv
 from steelyard.io.frames import from_memory
 from steelyard.io.json import read_json, read_json_lines
@@ -82,7 +82,7 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
         if name not in table.columns:
             raise _missing(table, name)
         names[column.name] = name
-        columns[column.name] = _convert(table, name, column, column.kind)
+        columns[column.name] = _convert(table, name, column, column.type)
     used = set(names.values())
     other = {name: values for name, values in table.columns.items() if name not in used}
     return Records(table.source, columns, other, table.place, names)
@@ -107,7 +107,7 @@ def _class_columns(
             given[target] = name
     for target, name in given.items():
         names[target] = name
-        columns[target] = _convert(table, name, column, column.many or column.kind)
+        columns[target] = _convert(table, name, column, column.many or column.type)
 
 
 def column_name(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:
@@ -134,28 +134,28 @@ def _missing(table: Table, name: str) -> InputError:
     )
 
 
-def _convert(table: Table, name: str, column: Column, kind: Kind) -> Array:
+def _convert(table: Table, name: str, column: Column, type_: ColumnType) -> Array:
     values = table.columns[name]
-    if kind == "id":
+    if type_ == "id":
         return as_ids(table, name, values)
-    if kind == "text":
+    if type_ == "text":
         return _texts(table, name, values)
-    if kind == "flag":
+    if type_ == "flag":
         return _flags(table, name, values)
-    if kind == "points":
+    if type_ == "points":
         return points_column(table, name, values)
-    if kind == "label":
+    if type_ == "label":
         return _labels(table, name, values, column)
-    if kind == "labels":
+    if type_ == "labels":
         return _label_sets(values)
-    if kind == "mask":
+    if type_ == "mask":
         return mask_column(table, name, values)
-    if kind == "numbers":
+    if type_ == "numbers":
         return numbers_column(table, name, values)
-    if kind in ("map", "volume"):
+    if type_ in ("map", "volume"):
         from steelyard.io.map_cells import map_column  # few tasks have maps: the others need no reader of them
 
-        return map_column(table, name, values, kind == "volume")
+        return map_column(table, name, values, type_ == "volume")
     return _numbers(table, name, values, column)
 
 
@@ -288,14 +288,14 @@ def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
     if column.maximum is not None:
         wrong |= numbers > column.maximum
         remedy = f"It must be from {column.minimum or 0:g} to {column.maximum:g}."
-    if column.kind == "integer":
+    if column.type == "integer":
         with np.errstate(invalid="ignore"):
             wrong |= ((numbers != np.floor(numbers)) | (abs(numbers) > MOST_WHOLE)) & ~empty
         remedy = f"It must be a whole number{'' if column.minimum is None else f' from {column.minimum:g} up'}."
     if wrong.any():
         row = int(np.argmax(wrong))
         raise _problem(table, name, row, f"{_shown(values[row])} is not allowed here", remedy)
-    return numbers.astype(np.int64) if column.kind == "integer" and not empty.any() else numbers
+    return numbers.astype(np.int64) if column.type == "integer" and not empty.any() else numbers
 
 
 _COMMA = re.compile(r"[+-]?[0-9][0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")

@@ -27,8 +27,8 @@ def check_records(records: Records, schema: Schema, where: str) -> None:
             _check_length(values, rows, name, where)
             known = schema.column(name) or schema.column(name.partition(":")[0])
             if known is not None:
-                kind = known.many if ":" in name and known.many else known.kind
-                _check_column(values, known, kind, name, where)
+                type_ = known.many if ":" in name and known.many else known.type
+                _check_column(values, known, type_, name, where)
     for name, values in records.other.items():
         _check_length(values, len(records), name, where)
     if not isinstance(records.names, Mapping) or not all(type(name) is str for name in records.names.values()):
@@ -110,20 +110,20 @@ def _check_ids(values: Array, name: str, where: str) -> None:
         raise unfit(where, f"'{name}' are neither whole numbers nor texts")
 
 
-def _check_column(values: Array, column: Column, kind: str, name: str, where: str) -> None:
-    if kind in ("number", "integer"):
+def _check_column(values: Array, column: Column, type_: str, name: str, where: str) -> None:
+    if type_ in ("number", "integer"):
         _check_values(values, column, name, where)
-    elif kind in ("id", "label"):
+    elif type_ in ("id", "label"):
         _check_ids(values, name, where)
-    elif kind == "flag":
+    elif type_ == "flag":
         check_numbers(values, (None,), "b", name, where)
-    elif kind == "numbers":
+    elif type_ == "numbers":
         check_numbers(values, (None, None), "iuf", name, where)
         if not np.isfinite(values).all():
             raise unfit(where, f"a number of '{name}' is not finite")
-    elif not all(_FITS[kind](value) for value in values.tolist()):
-        raise unfit(where, f"a value of '{name}' is none of kind '{kind}'")
-    elif kind == "mask":
+    elif not all(_FITS[type_](value) for value in values.tolist()):
+        raise unfit(where, f"a value of '{name}' is not of type '{type_}'")
+    elif type_ == "mask":
         try:
             _native.mask_box(values.tolist())
         except ValueError as error:

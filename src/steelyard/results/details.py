@@ -61,7 +61,7 @@ def figure_dict(figure: Figure) -> dict[str, Any]:
     """A figure as plain values."""
     return {
         "name": figure.name,
-        "kind": figure.kind,
+        "kind": figure.chart,
         "title": figure.title,
         "caption": figure.caption,
         "facts": {name: _plain(value) for name, value in figure.facts.items()},

@@ -29,9 +29,9 @@ class Binning:
 
 def make_histograms(job: Binning) -> str:
     """Counts by bin of scores; gives the name under which they lie."""
-    data = job.state.how.data
+    data = job.state.measuring.data
     curves = [[question.text for question in questions] for questions in job.asked.values()]
-    name = state_name("bins", job.state.name, job.state.drop, curves, job.bins, measuring_name(job.state.how))
+    name = state_name("bins", job.state.name, job.state.drop, curves, job.bins, measuring_name(job.state.measuring))
     path = state_path(data.work, "bins", name)
     if not there(path):
         arrays: dict[str, Array] = {}

@@ -35,15 +35,15 @@ class Eventing:
 
 def blocks_of(job: Eventing) -> list[RankingBlock]:
     """The rankings of a state, under the groups of all shards."""
-    state = under_whole(Measured.of(joined(job.state)[0], job.needs), job.state.how)
+    state = under_whole(Measured.of(joined(job.state)[0], job.needs), job.state.measuring)
     return [cast(RankingBlock, state.blocks[need]) for need in job.needs]
 
 
 def make_events(job: Eventing) -> tuple[str, list[Array]]:
     """The events of a state; gives their name, and for each ranking how many rows each group has."""
-    data = job.state.how.data
+    data = job.state.measuring.data
     needs = [str(need) for need in job.needs]
-    name = state_name("sorted events", job.state.name, job.state.drop, needs, measuring_name(job.state.how))
+    name = state_name("sorted events", job.state.name, job.state.drop, needs, measuring_name(job.state.measuring))
     path = state_path(data.work, "events", name)
     if not there(path):
         arrays: dict[str, Array] = {}

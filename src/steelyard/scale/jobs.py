@@ -71,7 +71,7 @@ class Data:
         return [self.task, dict(self.columns), said]
 
     @property
-    def kind(self) -> Task:
+    def definition(self) -> Task:
         """The task."""
         return catalogue.find_task(self.task)
 
@@ -112,10 +112,10 @@ def read_pair(job: ReadPair) -> Summary:
         path = state_path(job.data.work, "shard", name)
         if there(path):
             return replace(_summary(read_container(path), name, path), new=False)
-        kind = job.data.kind
-        options = resolve_options(kind, job.data.request.options)
-        sides = read_sides(kind, truth, predictions, job.data.columns, options)
-        return _kept(gather([sides], kind.truth.key), path, name, getattr(sides[0], "notes", ()))
+        definition = job.data.definition
+        options = resolve_options(definition, job.data.request.options)
+        sides = read_sides(definition, truth, predictions, job.data.columns, options)
+        return _kept(gather([sides], definition.truth.key), path, name, getattr(sides[0], "notes", ()))
 
 
 @frozen
@@ -136,9 +136,9 @@ def split(job: Split) -> str:
         target = state_path(job.data.work, "split", name)
         if there(target):
             return name
-        kind = job.data.kind
-        records = read_side(kind, path, job.data.columns, job.side)
-    cuts = cut(records, kind.truth.key, bucket_of(job.buckets), job.buckets)
+        definition = job.data.definition
+        records = read_side(definition, path, job.data.columns, job.side)
+    cuts = cut(records, definition.truth.key, bucket_of(job.buckets), job.buckets)
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])
     head = container_bytes("index", {NAME: os.path.basename(target)}, {"starts": index})
@@ -164,7 +164,7 @@ def join_bucket(job: JoinBucket) -> Summary:
         return replace(_summary(read_container(path), name, path), new=False)
     truth = [_bucket(job.data, one, job.bucket, "truth") for one in job.truth]
     predictions = [_bucket(job.data, one, job.bucket, "prediction") for one in job.predictions]
-    key = job.data.kind.truth.key
+    key = job.data.definition.truth.key
     no_truth, no_prediction = (nothing_of(side[0], key) for side in (truth, predictions))
     batches = [(side, no_prediction) for side in truth] + [(no_truth, side) for side in predictions]
     return _kept(gather(batches, key), path, name)
@@ -181,7 +181,7 @@ class Measuring:
     @property
     def policy(self) -> Policy:
         """What happens to rows on one side only."""
-        return self.data.request.policy(self.data.kind)
+        return self.data.request.policy(self.data.definition)
 
     @property
     def lists_units(self) -> bool:
@@ -199,7 +199,7 @@ class Measuring:
 class State:
     """A state to measure, without the units that another shard has too."""
 
-    how: Measuring
+    measuring: Measuring
     name: str
     drop: tuple[str, ...] = ()
 
@@ -209,19 +209,21 @@ def joined(state: State) -> tuple[Any, Gathered]:
 
     Alike units are counted where they are many in all, unless the report goes by unit: in slices, or for saved draws.
     """
-    kind, how = state.how.data.kind, state.how
-    shard = load_shard(how.data, state.name, state.drop)
-    pairs = kind.join(shard.truth, shard.prediction, how.policy, resolve_options(kind, how.options))
-    if how.whole is not None and isinstance(pairs, Countable):
-        pairs = pairs.part_of(how.whole, 0 if how.lists_units else how.total_rows)
+    measuring = state.measuring
+    definition = measuring.data.definition
+    options = resolve_options(definition, measuring.options)
+    shard = load_shard(measuring.data, state.name, state.drop)
+    pairs = definition.join(shard.truth, shard.prediction, measuring.policy, options)
+    if measuring.whole is not None and isinstance(pairs, Countable):
+        pairs = pairs.part_of(measuring.whole, 0 if measuring.lists_units else measuring.total_rows)
     return pairs, shard
 
 
-def under_whole(part: Measured, how: Measuring) -> Measured:
+def under_whole(part: Measured, measuring: Measuring) -> Measured:
     """What was measured of a shard, under the classes of all shards."""
-    if how.whole is None:
+    if measuring.whole is None:
         return part
-    return Measured.unified([part, Measured(part.units.take(np.zeros(0, np.int64)), how.whole, {})])[0]
+    return Measured.unified([part, Measured(part.units.take(np.zeros(0, np.int64)), measuring.whole, {})])[0]
 
 
 def facts_of_pairs(state: State) -> tuple[Facts, bool, bool]:
@@ -233,13 +235,13 @@ def facts_of_pairs(state: State) -> tuple[Facts, bool, bool]:
     return pairs.facts, pairs.weight is None, not isinstance(pairs, Countable) or pairs.own_units
 
 
-def measuring_name(how: Measuring) -> str:
+def measuring_name(measuring: Measuring) -> str:
     """What a measurement depends on beside the state, as a name."""
-    said = {key: str(value) for key, value in how.options.items()}
-    axes = {} if how.whole is None else {name: (axis.ids, axis.names) for name, axis in how.whole.axes.items()}
-    groups = how.data.request.cluster, how.data.request.strata
-    measuring = (how.policy.missing, how.policy.extra), said, how.total_rows, axes, how.lists_units, groups
-    return state_name("measuring", *measuring)
+    request, policy, whole = measuring.data.request, measuring.policy, measuring.whole
+    options = {key: str(value) for key, value in measuring.options.items()}
+    axes = {} if whole is None else {name: (axis.ids, axis.names) for name, axis in whole.axes.items()}
+    rules, groups = (policy.missing, policy.extra), (request.cluster, request.strata)
+    return state_name("measuring", rules, options, measuring.total_rows, axes, measuring.lists_units, groups)
 
 
 @frozen
@@ -256,24 +258,24 @@ class Summing:
 
 def make_sums(job: Summing) -> str:
     """What a state keeps for the metrics; gives the name under which it lies."""
-    how, metrics = job.state.how, list(job.metrics)
+    measuring, metrics = job.state.measuring, list(job.metrics)
     specs = [str(metric) for metric in metrics]
     without = [str(need) for need in job.without]
-    name = state_name("sums", job.state.name, job.state.drop, specs, job.by, without, measuring_name(how))
-    path = state_path(how.data.work, "sums", name)
+    name = state_name("sums", job.state.name, job.state.drop, specs, job.by, without, measuring_name(measuring))
+    path = state_path(measuring.data.work, "sums", name)
     if there(path):
         return name
-    kind = how.data.kind
+    definition = measuring.data.definition
     pairs, _ = joined(job.state)
     state = Measured.of(pairs, [need for need in needs_of(metrics) if need not in job.without])
     state = grouped(kind, how.data.request, pairs, state)
     parts = {names: slices(pairs, state, names, lambda p: measured(kind, p, metrics)) for names in job.by}
     part = Compacted(
-        task=kind.name,
+        task=definition.name,
         specs=tuple(specs),
-        policy=how.policy,
-        columns=how.data.columns,
-        options=dict(resolve_options(kind, how.options).given),
+        policy=measuring.policy,
+        columns=measuring.data.columns,
+        options=dict(resolve_options(definition, measuring.options).given),
         state=state,
         slices=parts,
         coverage=pairs.coverage,
@@ -289,8 +291,8 @@ def load_shard(data: Data, name: str, drop: Sequence[str] = ()) -> Gathered:
     """A state's records, without some units."""
     path = state_path(data.work, "shard", name)
     container = read_container(path)
-    key = data.kind.truth.key
-    schemas = (data.kind.truth, data.kind.prediction)
+    key = data.definition.truth.key
+    schemas = (data.definition.truth, data.definition.prediction)
     sides = [
         unpack_records(container, side, schema, RowLocation(f"{path}, {side}"), side)
         for side, schema in zip(SIDES, schemas, strict=True)
@@ -378,7 +380,7 @@ def bucket_of(buckets: int) -> Callable[[Array], Array]:
 
 
 def _bucket(data: Data, name: str, bucket: int, side: str) -> Records:
-    kind, path = data.kind, state_path(data.work, "split", name)
+    definition, path = data.definition, state_path(data.work, "split", name)
     try:
         with open(path, "rb") as file:
             whole = os.fstat(file.fileno()).st_size
@@ -391,5 +393,5 @@ def _bucket(data: Data, name: str, bucket: int, side: str) -> Records:
         raise InputError(f"cannot be read: {error.strerror}", where=path) from None
     except (KeyError, TypeError, ValueError) as error:
         raise unfit(path, f"the index lacks {error}") from None
-    schema = kind.truth if side == "truth" else kind.prediction
+    schema = definition.truth if side == "truth" else definition.prediction
     return unpack_records(parse_container(part, path), side, schema, RowLocation(f"{path}, {side}"), side)

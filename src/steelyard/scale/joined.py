@@ -52,7 +52,7 @@ def one_report(reports: Sequence[Report], chosen: Sequence[Metric], notes: Seque
 
 def gathered(states: Sequence[jobs.State]) -> Accumulator:
     """All rows of the states in one place."""
-    data = states[0].how.data
+    data = states[0].measuring.data
     request = data.request
     whole = Accumulator(
         data.task, by=request.by, missing=request.missing, extra=request.extra, columns=request.columns,
@@ -92,7 +92,7 @@ class Gathered(Evidence):
     @property
     def task(self) -> Task:
         """The task."""
-        return self.states[0].how.data.kind
+        return self.states[0].measuring.data.definition
 
     @cached_property
     def whole(self) -> Report:
@@ -102,11 +102,11 @@ class Gathered(Evidence):
     @property
     def tables(self) -> tuple[str, ...]:
         """Names of the tables."""
-        kind = self.task
-        if kind.tables is None or not self.fits:
+        definition = self.task
+        if definition.tables is None or not self.fits:
             return ()
         pairs = jobs.joined(self.states[0])[0]
-        return tuple(tables_of(kind, pairs, measured(kind, pairs, self.chosen[:1])))
+        return tuple(tables_of(definition, pairs, measured(definition, pairs, self.chosen[:1])))
 
     def table(self, name: str) -> Table:
         """A table by name."""
@@ -139,15 +139,15 @@ class Gathered(Evidence):
 
 def _unit_table(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
     """Every metric for each unit alone, shard by shard: no unit needs another."""
-    kind = states[0].how.data.kind
-    parts = [jobs.under_whole(measured(kind, jobs.joined(state)[0], chosen), state.how) for state in states]
+    definition = states[0].measuring.data.definition
+    parts = [jobs.under_whole(measured(definition, jobs.joined(state)[0], chosen), state.measuring) for state in states]
     return _side_by_side(report.unit, parts, chosen)
 
 
 def _listed_units(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
     """Every metric for each unit alone, shard by shard, where the report counts units by kind."""
-    kind = states[0].how.data.kind
-    parts = [measured(kind, jobs.joined(state)[0].listed(), chosen) for state in states]
+    definition = states[0].measuring.data.definition
+    parts = [measured(definition, jobs.joined(state)[0].listed(), chosen) for state in states]
     return _side_by_side(report.unit, parts, chosen)
 
 

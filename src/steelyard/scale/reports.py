@@ -85,7 +85,7 @@ def _merged(
     names = run.every("sums", jobs.make_sums, items)
     paths = [state_path(run.data.work, "sums", name) for name in names]
     parts = [unpack_compacted(read_container(path), path) for path in paths]
-    joined = join_compacted(parts, run.data.kind.truth.key[0])[0]
+    joined = join_compacted(parts, run.data.definition.truth.key[0])[0]
     return replace(joined, state=replace(joined.state, blocks={**joined.state.blocks, **elsewhere}))
 
 

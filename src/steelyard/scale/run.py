@@ -68,12 +68,12 @@ def evaluate_shards(
     `skip_bad_shards` leaves out shards that cannot be read, and says so in the report. `progress(stage, done, all)` is
     called as the run goes on.
     """
-    kind = catalogue.find_task(task)
+    definition = catalogue.find_task(task)
     request = Request.of(task, metrics, settings)
     if request.explain:
         raise InputError("'explain' is not to be had from shards", remedy="Evaluate the whole data at once for it.")
-    chosen = metrics_of(kind, request.metrics)
-    resolve_options(kind, request.options)  # what is wrong there is wrong before any work
+    chosen = metrics_of(definition, request.metrics)
+    resolve_options(definition, request.options)  # what is wrong there is wrong before any work
     if join not in ("auto", "pairs", "hash"):
         raise InputError(f"join='{join}' is no way to join", remedy="Choose auto, pairs or hash.")
     if approximate is not None and not 2 <= approximate <= 1 << 20:
@@ -91,8 +91,8 @@ def evaluate_shards(
         every = run.every("facts", jobs.facts_of_pairs, given)
         facts = Facts.merge([one for one, _, _ in every])[0]
         nothing = State(Units(np.zeros(0, np.int64)), facts, {})
-        chosen = expanded(kind, chosen, metrics is None, nothing)
-        given = [replace(state, how=replace(measuring, whole=facts)) for state in given]
+        chosen = expanded(definition, chosen, metrics is None, nothing)
+        given = [replace(state, measuring=replace(measuring, whole=facts)) for state in given]
         if not all(own for _, _, own in every):
             return one_report([_gathered(run, given, chosen, sources)], chosen, run.notes())
         return report_of_shards(
@@ -148,7 +148,7 @@ class _Run:
         """What the report must say of the run."""
         notes = list(self.read_notes)
         if self.repeated:
-            notes.append(f"{self.repeated} units ({self.data.kind.unit}) came more than once and count once.")
+            notes.append(f"{self.repeated} units ({self.data.definition.unit}) came more than once and count once.")
         if self.bad:
             left = "; ".join(sorted(self.bad))
             notes.append(f"{len(self.bad)} of {self.shards} files could not be read and are left out: {left}")
@@ -179,7 +179,7 @@ def _read(
             f"{len(truths)} files of truth and {len(predicted or ())} of predictions make no pairs",
             remedy="Choose --join hash.",
         )
-    reads = [option.name for option in run.data.kind.options if option.reads]
+    reads = [option.name for option in run.data.definition.options if option.reads]
     asked = [name for name in run.data.request.options if name.rpartition(".")[2].replace("-", "_") in reads]
     if asked:
         raise InputError(
@@ -207,7 +207,7 @@ def _some(states: Sequence[jobs.Summary]) -> list[jobs.Summary]:
     return filled
 
 
-def _states(summaries: Sequence[jobs.Summary], how: jobs.Measuring, run: _Run) -> list[jobs.State]:
+def _states(summaries: Sequence[jobs.Summary], measuring: jobs.Measuring, run: _Run) -> list[jobs.State]:
     """The states to measure, each unit in one of them: the first that has it. Copies that differ are an error."""
     keys = np.concatenate([summary.keys for summary in summaries])
     shard = np.repeat(np.arange(len(summaries)), [len(summary.keys) for summary in summaries])
@@ -227,13 +227,13 @@ def _states(summaries: Sequence[jobs.Summary], how: jobs.Measuring, run: _Run) -
                 continue
             if before != digest:
                 raise InputError(
-                    f"{run.data.kind.truth.key[0]} '{unit}' stands in two shards with different data",
+                    f"{run.data.definition.truth.key[0]} '{unit}' stands in two shards with different data",
                     remedy="Give every unit its own id.",
                 )
             drop.setdefault(index, []).append(unit)
             again.add(unit)
     run.repeated = len(again) + sum(summary.repeated for summary in summaries)
-    return [jobs.State(how, one.name, tuple(sorted(drop.get(i, ())))) for i, one in enumerate(summaries)]
+    return [jobs.State(measuring, one.name, tuple(sorted(drop.get(i, ())))) for i, one in enumerate(summaries)]
 
 
 def _gathered(

@@ -131,9 +131,9 @@ def in_groups(sizes: Array, most: int) -> list[tuple[int, ...]]:
 def walk(job: Walking) -> str:
     """The answers for some groups; gives the name under which they lie."""
     request = job.data.request
-    how = (request.confidence is not None, request.draws, request.seed)
+    drawn = (request.confidence is not None, request.draws, request.seed)
     questions = [question.text for question in job.asked]
-    name = state_name("answers", job.events, job.units, job.number, job.groups, questions, how)
+    name = state_name("answers", job.events, job.units, job.number, job.groups, questions, drawn)
     path = state_path(job.data.work, "answers", name)
     if there(path):
         return name

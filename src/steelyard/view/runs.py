@@ -217,10 +217,10 @@ class Runs:
         """
         if report.task not in catalogue.TASKS:
             raise Outside(f"there is no task '{report.task}'")
-        kinds = {option.name: option.kind for option in catalogue.TASKS[report.task].options}
+        types = {option.name: option.type for option in catalogue.TASKS[report.task].options}
         for name, value in report.request.options.items():
             own = name.rpartition(".")[2].replace("-", "_")
-            if kinds.get(own) in ("path", "ids"):
+            if types.get(own) in ("path", "ids"):
                 raise Outside(f"the option '{name}' names another file, '{value}'")
             if own == "format" and value not in _FORMATS:
                 raise Outside(f"the format '{value}' looks beside its file")

@@ -38,12 +38,12 @@ class Rows:
 
 def unit_scene(data: Data, unit: int) -> Scene | None:
     """What a picture of the unit shows, where the task has pictures."""
-    kind = catalogue.find_task(data.report.task)
-    if kind.scene is None:
+    task = catalogue.find_task(data.report.task)
+    if task.scene is None:
         return None
-    for metric in _metrics(data, kind):
+    for metric in _metrics(data, task):
         try:
-            return kind.scene(data.measured.pairs, unit, metric)
+            return task.scene(data.measured.pairs, unit, metric)
         except InputError:  # this one makes no pairs
             continue
     return None
@@ -57,16 +57,16 @@ def _metrics(data: Data, task: Task) -> Iterable[Metric]:
 
 def unit_rows(data: Data, unit: int) -> list[Rows]:
     """The rows of a unit on both sides; one table where they are joined one to one."""
-    kind = catalogue.find_task(data.report.task)
+    task = catalogue.find_task(data.report.task)
     pairs, units = data.measured.pairs, data.units
     if isinstance(pairs, Pairs):
         at = np.flatnonzero(pairs.owner == unit)
         mine, theirs = pairs.truth_row[at], pairs.prediction_row[at]
         columns: dict[str, list[str]] = {}
         for name, texts in _columns(pairs.truth, mine).items():
-            if name != kind.truth.key[0]:
+            if name != task.truth.key[0]:
                 columns[name] = texts
-            if name not in kind.truth.key and name in kind.prediction.names and name in pairs.prediction:
+            if name not in task.truth.key and name in task.prediction.names and name in pairs.prediction:
                 predicted = (
                     _texts(pairs.prediction[name][np.maximum(theirs, 0)]) if len(pairs.prediction) else [""] * len(at)
                 )
@@ -76,7 +76,7 @@ def unit_rows(data: Data, unit: int) -> list[Rows]:
         return [_rows("Rows", columns)] if len(at) else []
     shown = []
     for title, records in (("Truth", data.measured.truth), ("Predictions", data.measured.prediction)):
-        key = kind.truth.key[0]
+        key = task.truth.key[0]
         if key not in records.columns:
             continue
         ids = records[key]
@@ -116,7 +116,7 @@ def _rows(title: str, columns: dict[str, list[str]]) -> Rows:
 
 
 @frozen
-class Found:
+class ImageFile:
     """An image of the folder: its name, what it is, its bytes."""
 
     name: str
@@ -130,7 +130,7 @@ class Images:
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
 
-    def of_unit(self, run: Run, data: Data, unit: int) -> Found | None:
+    def of_unit(self, run: Run, data: Data, unit: int) -> ImageFile | None:
         """The image of a unit whose id is an image, or that COCO's file names."""
         names = self.names(run, data, unit)
         return next((image for name in names if (image := self.named(run, data, name)) is not None), None)
@@ -146,7 +146,7 @@ class Images:
             names.append(wanted)
         return names
 
-    def named(self, run: Run, data: Data, name: str) -> Found | None:
+    def named(self, run: Run, data: Data, name: str) -> ImageFile | None:
         """The image that data name: beside the truth, beside the result, from the folder's top, or in `images`."""
         return next(
             (image for where in self._places(run, data, name) if (image := self._open(where)) is not None), None
@@ -172,7 +172,7 @@ class Images:
             return False
         return True
 
-    def _open(self, where: tuple[str, str]) -> Found | None:
+    def _open(self, where: tuple[str, str]) -> ImageFile | None:
         folder = self.runs.folder
         try:
             inside = folder.relative(*where)
@@ -180,7 +180,7 @@ class Images:
         except Outside:
             return None
         kind = image_kind(data)
-        return None if kind is None else Found(inside, kind, data)
+        return None if kind is None else ImageFile(inside, kind, data)
 
     def _coco(self, truth: str) -> dict[str, str]:
         """The file names of a COCO file, by the image's id."""

@@ -39,14 +39,14 @@ def _found(place: str) -> Callable[[Figure], Any]:
 
 def is_chart(figure: Figure) -> bool:
     """Whether the chart library draws it."""
-    return figure.kind in CHARTS
+    return figure.chart in CHARTS
 
 
 def chart_of(figure: Figure) -> Any:
     """The figure as an Altair chart."""
-    return _found(CHARTS[figure.kind])(figure)
+    return _found(CHARTS[figure.chart])(figure)
 
 
 def markup_of(figure: Figure) -> str:
     """The figure as HTML; nothing where its kind is not known here."""
-    return str(_found(MARKUP[figure.kind])(figure)) if figure.kind in MARKUP else ""
+    return str(_found(MARKUP[figure.chart])(figure)) if figure.chart in MARKUP else ""

@@ -119,11 +119,11 @@ def figure_blocks(figures: Iterable[Figure]) -> str:
 def figure_block(figure: Figure) -> str:
     """One figure with its caption and its table."""
     drawn = _drawn(figure)
-    wide = " broad" if figure.kind in BROAD or not is_chart(figure) else ""
+    wide = " broad" if figure.chart in BROAD or not is_chart(figure) else ""
     opened = "" if drawn else " open"
     says = (
         ""
-        if figure.kind in OWN_TEXT
+        if figure.chart in OWN_TEXT
         else (f"<details{opened}><summary>Table: {escape(figure.title)}</summary>{figure_table(figure)}</details>")
     )
     caption = f'<p class="legend">{escape(figure.caption)}</p>' if figure.caption else ""

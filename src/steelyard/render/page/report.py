@@ -52,7 +52,7 @@ def report_page(report: Report) -> str:
         f"Steelyard: {report.task}",
         top(report.title or report.task, line, [("", report)]),
         sections,
-        pictures=any(figure.kind == "rasters" for figure in own),
+        pictures=any(figure.chart == "rasters" for figure in own),
     )
 
 

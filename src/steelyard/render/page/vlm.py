@@ -166,7 +166,7 @@ def _agreement(scored: Sequence[PromptScore]) -> list[Figure]:
     for i, row in enumerate(scored):
         if row.report and "agreement" in row.report.figures:
             f = settled(row.report.figure("agreement"))
-            figures.append(Figure(f"agreement_{i + 1}", f.kind, row.prompt, f.columns, f.facts, f.caption, f.table))
+            figures.append(Figure(f"agreement_{i + 1}", f.chart, row.prompt, f.columns, f.facts, f.caption, f.table))
     return figures
 
 
