@@ -1,6 +1,10 @@
-"""The prose of code and pages is present-day English: no word of a list, and "per class" rather than "one a class"."""
+"""Prose and names are present-day English: no word of a list, "per class" rather than "one a class", and names that say
+what a thing is.
+"""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -91,3 +95,53 @@ def test_such_words_are_seen(text: str) -> None:
 @pytest.mark.parametrize("text", ["one row per class", "recommend", "Give every row a label.", "names a file"])
 def test_other_words_pass(text: str) -> None:
     assert not hits(text)
+
+
+NAMES = {
+    "found": "name what it holds: match, path, rows, values",
+    "Found": "name what it is",
+    "Apart": "name what it is",
+    "Sides": "name what it is",
+    "told": "name what it holds",
+    "likeness": "similarity",
+}
+CODE = ("src", "tools", "fuzz", "examples")
+
+
+def bound(text: str) -> Iterator[tuple[int, str]]:
+    """Every name that code gives to something, with its line."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.alias):
+            yield node.lineno, node.asname or node.name
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            yield node.lineno, node.name
+
+
+def test_names_say_what_a_thing_is() -> None:
+    read = [path for folder in CODE for path in (ROOT / folder).rglob("*.py")]
+    assert len(read) > 400
+    wrong = [
+        f"{path.relative_to(ROOT).as_posix()}:{line}: '{name}': {NAMES[name]}"
+        for path in read
+        for line, name in bound(path.read_text("utf-8"))
+        if name in NAMES
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "found = 1", "found: int = 1", "found, rest = 1, 2", "for found in x: pass", "def f(found): pass", "x = lambda found: 1",
+        "[1 for found in x]", "(found := 1)", "with x as found: pass", "def found(): pass", "import x as found",
+        "class A:\n    found: int", "try: pass\nexcept E as found: pass", "match x:\n    case [found, *_]: pass",
+    ],
+)  # fmt: skip
+def test_such_names_are_seen(code: str) -> None:
+    assert "found" in {name for _, name in bound(code)}

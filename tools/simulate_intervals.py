@@ -31,10 +31,10 @@ from steelyard.engine.score import score
 from steelyard.metrics import catalogue
 
 POPULATION = 12_000
-Sides = tuple[dict[str, Any], dict[str, Any]]
+BothSides = tuple[dict[str, Any], dict[str, Any]]
 
 
-def dishes(rng: np.random.Generator, gross: float) -> Sides:
+def dishes(rng: np.random.Generator, gross: float) -> BothSides:
     """Dishes of one item: lognormal weights, errors that grow with them, and a share that is grossly off."""
     ids = np.arange(POPULATION)
     truth = rng.lognormal(5, 0.5, POPULATION)
@@ -42,7 +42,7 @@ def dishes(rng: np.random.Generator, gross: float) -> Sides:
     return {"dish": ids, "weight": truth}, {"dish": ids, "weight": truth * rng.lognormal(0, 0.15, POPULATION) * factor}
 
 
-def classes(rng: np.random.Generator, rare: float, right: float) -> Sides:
+def classes(rng: np.random.Generator, rare: float, right: float) -> BothSides:
     """Labels of five classes, of which one is rare, with so many of them right."""
     ids = np.arange(POPULATION)
     share = np.array([0.4, 0.25, 0.2, 0.15 - rare, rare])
@@ -51,7 +51,7 @@ def classes(rng: np.random.Generator, rare: float, right: float) -> Sides:
     return {"id": ids, "label": truth}, {"id": ids, "label": named}
 
 
-def populations(task: str, rng: np.random.Generator) -> Iterator[tuple[str, Sides]]:
+def populations(task: str, rng: np.random.Generator) -> Iterator[tuple[str, BothSides]]:
     """Truth and predictions to draw test sets from, by name."""
     if task == "weights":
         yield "plain errors", dishes(rng, 0.0)
@@ -64,7 +64,7 @@ def populations(task: str, rng: np.random.Generator) -> Iterator[tuple[str, Side
         yield "as the laws draw it", (sides[0], sides[1])
 
 
-def measured(task: str, sides: Sides) -> tuple[State, list[Any]]:
+def measured(task: str, sides: BothSides) -> tuple[State, list[Any]]:
     """What the task's metrics need, of all units, each a row of its own."""
     definition = catalogue.find_task(task)
     specs = [str(metric) for metric in catalogue.metrics(task)]

@@ -24,7 +24,7 @@ from steelyard.results.origin import Model
 from steelyard.results.score import Difference
 
 Differences = dict[Slice, dict[str, Difference]]
-Sides = Sequence[tuple[Any, State]]
+Models = Sequence[tuple[Any, State]]
 
 
 def lineup(
@@ -65,7 +65,7 @@ def lineup(
 
 
 def _in_slices(
-    task: Task, chosen: Sequence[Metric], request: Request, by: tuple[str, ...], models: Sides
+    task: Task, chosen: Sequence[Metric], request: Request, by: tuple[str, ...], models: Models
 ) -> list[Differences]:
     """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
     confidence = 0.95 if request.confidence is None else request.confidence

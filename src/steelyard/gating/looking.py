@@ -91,11 +91,11 @@ def counted(
             alpha = round(1 - held.confidence, 12) if rule.level is None else rule.level
             look = ledger.look(rule, held.spec_of(rule), held.subject, alpha, planned)
             again = look in ledger.looks
-            found = held.judge(replace(rule, spent=look.level))
-            _check_level(rule, found, fspath(path))
-            verdicts += [_said(verdict, look, again) for verdict in found]
+            judged = held.judge(replace(rule, spent=look.level))
+            _check_level(rule, judged, fspath(path))
+            verdicts += [_said(verdict, look, again) for verdict in judged]
             if not again:
-                outcomes = {verdict.outcome for verdict in found}
+                outcomes = {verdict.outcome for verdict in judged}
                 new[look.rule] = replace(look, outcome=next(one for one in _WORST if one in outcomes))
             if others := ledger.others(look):
                 remarks.append(

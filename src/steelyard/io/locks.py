@@ -26,7 +26,7 @@ PAUSE = 0.02
 
 @contextlib.contextmanager
 def locked(path: str | os.PathLike[str], patience: float = PATIENCE) -> Iterator[None]:
-    """Hold the lock of a path. Who waits too long is told."""
+    """Hold the lock of a path. Raises InputError after `patience` seconds."""
     name = Path(f"{os.fspath(path)}.lock")
     try:
         name.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats, Plain, Weights
 from steelyard.engine.measure import measured
 from steelyard.io.sources import read_sides
-from steelyard.testing.drawn import Drawn, Sides, cut, without
+from steelyard.testing.drawn import Drawn, BothSides, cut, without
 
 T = TypeVar("T")
 UNITS, MANY, PARTS = 24, 256, 3
@@ -46,18 +46,18 @@ class Case:
         own = self.task.policy
         return Policy(self.drawn.policy.get("missing", own.missing), self.drawn.policy.get("extra", own.extra))
 
-    def draw(self, seed: int, units: int = UNITS) -> Sides:
+    def draw(self, seed: int, units: int = UNITS) -> BothSides:
         """Truth and predictions."""
         truth, predictions = self.drawn.draw(np.random.default_rng(seed), units)
         return truth, predictions
 
-    def pairs(self, sides: Sides) -> Any:
+    def pairs(self, sides: BothSides) -> Any:
         """Both sides, read and joined."""
         options = Options(self.task.options)
         truth, prediction = read_sides(self.task, *sides, {}, options)
         return self.task.join(truth, prediction, self.policy, options)
 
-    def measure(self, sides: Sides) -> State:
+    def measure(self, sides: BothSides) -> State:
         """The state of all metrics: read, joined and measured."""
         return measured(self.task, self.pairs(sides), self.metrics)
 

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.core.frozen import frozen
 
 Columns = Mapping[str, Any]
-Sides = tuple[Columns, Columns]
+BothSides = tuple[Columns, Columns]
 
 
 @frozen
@@ -45,7 +45,7 @@ def taken(columns: Columns, rows: Any) -> Columns:
     return {name: _column(column)[rows] for name, column in columns.items()}
 
 
-def cut(sides: Sides, key: str, unit: str, parts: int) -> list[Sides]:
+def cut(sides: BothSides, key: str, unit: str, parts: int) -> list[BothSides]:
     """Both sides in parts: the first unit into the first part, the second into the second, and so on around."""
     truth, _ = sides
     owner = dict(zip(map(str, truth[key]), map(str, truth[unit]), strict=True))
