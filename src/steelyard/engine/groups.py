@@ -76,25 +76,25 @@ def _named(task: Task, pairs: Any, name: str, option: str) -> Array:
             where=truth.source,
             remedy=f"Give every {task.unit} one; a {task.unit} that stands alone takes its own id.",
         )
-    found = np.full(len(pairs.units), None, dtype=object)
+    groups = np.full(len(pairs.units), None, dtype=object)
     for i, text in zip(owner.tolist(), texts, strict=True):
-        if found[i] is None:
-            found[i] = text
-        elif found[i] != text:
+        if groups[i] is None:
+            groups[i] = text
+        elif groups[i] != text:
             raise InputError(
-                f"{task.unit} '{pairs.units[i]}' has both '{found[i]}' and '{text}' in column '{name}', which "
+                f"{task.unit} '{pairs.units[i]}' has both '{groups[i]}' and '{text}' in column '{name}', which "
                 f"--{option} names",
                 where=truth.source,
                 remedy=f"It must be the same in all rows of a {task.unit}.",
             )
-    lacking = [str(unit) for unit, text in zip(pairs.units.tolist(), found.tolist(), strict=True) if text is None]
+    lacking = [str(unit) for unit, text in zip(pairs.units.tolist(), groups.tolist(), strict=True) if text is None]
     if lacking:
         raise InputError(
             f"{task.unit} '{lacking[0]}' has no row that says its '{name}', which --{option} names" + _more(lacking),
             where=truth.source,
             remedy=f"Give every {task.unit} a row with one.",
         )
-    return found
+    return groups
 
 
 def _rows(task: Task, pairs: Any, name: str) -> tuple[Array, Array]:
@@ -117,7 +117,7 @@ def _suspected(task: Task, pairs: Any) -> dict[str, Array]:
     """Columns that are named as groups are, constant in each unit and shared by several; as keys of their values."""
     if isinstance(pairs, Countable) and pairs.kinds is not None:
         return {}
-    found = {}
+    columns = {}
     for name in (*pairs.truth.columns, *pairs.truth.other):
         if not _sounds_like_a_group(name):
             continue
@@ -130,8 +130,8 @@ def _suspected(task: Task, pairs: Any) -> dict[str, Array]:
         seen = np.zeros(len(pairs.units), bool)
         of_unit[owner[::-1]], seen[owner] = keys[::-1], True
         if seen.all() and (of_unit[owner] == keys).all():
-            found[name] = of_unit
-    return found
+            columns[name] = of_unit
+    return columns
 
 
 def _sounds_like_a_group(name: str) -> bool:

@@ -268,8 +268,8 @@ def make_sums(job: Summing) -> str:
     definition = measuring.data.definition
     pairs, _ = joined(job.state)
     state = Measured.of(pairs, [need for need in needs_of(metrics) if need not in job.without])
-    state = grouped(kind, how.data.request, pairs, state)
-    parts = {names: slices(pairs, state, names, lambda p: measured(kind, p, metrics)) for names in job.by}
+    state = grouped(definition, measuring.data.request, pairs, state)
+    parts = {names: slices(pairs, state, names, lambda p: measured(definition, p, metrics)) for names in job.by}
     part = Compacted(
         task=definition.name,
         specs=tuple(specs),

@@ -16,7 +16,7 @@ from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats, Plain, Weights
 from steelyard.engine.measure import measured
 from steelyard.io.sources import read_sides
-from steelyard.testing.drawn import Drawn, BothSides, cut, without
+from steelyard.testing.drawn import BothSides, Drawn, cut, without
 
 T = TypeVar("T")
 UNITS, MANY, PARTS = 24, 256, 3
