@@ -225,3 +225,58 @@ def test_accumulators_of_other_clusters_do_not_merge(tmp_path: Path) -> None:
     whole = sy.evaluate("weights", truth, predictions, ["mae"], cluster="person")
     assert again["mae"] == whole["mae"]
     assert again.notes == whole.notes
+
+
+def test_units_that_go_together_are_warned_of() -> None:
+    """deff = sum of squared sums by group over the sum of squares: 1 + (m - 1) ICC, about 2 for 3 dishes and ICC .5."""
+    truth, predictions = meals(people=60)
+    off = np.array(predictions["weight"]) - truth["weight"]
+    u = off - off.mean()
+    effect = (u.reshape(60, 3).sum(axis=1) ** 2).sum() / (u**2).sum()
+    (note,) = sy.evaluate("weights", truth, predictions, ["bias"]).notes
+    assert note == (
+        f"Dishes of one person go together (design effect {effect:.1f}): intervals are about {math.sqrt(effect):.1f} "
+        "times too narrow. Use --cluster person."
+    )
+    better = {**predictions, "weight": truth["weight"] + off * 0.5}
+    assert sy.compare("weights", truth, predictions, better, ["bias"]).notes == (note,)
+    assert "go together" not in sy.evaluate("weights", truth, predictions, ["bias"], cluster="person").to_text()
+    assert sy.evaluate("weights", truth, predictions, ["bias"], confidence=None).notes == ()
+
+
+def test_columns_that_are_no_groups_are_not_asked() -> None:
+    truth, predictions = meals(people=60)
+    renamed = {("nobody" if name == "person" else name): column for name, column in truth.items()}
+    assert sy.evaluate("weights", renamed, predictions, ["bias"]).notes == ()
+    shuffled = np.random.default_rng(0).permutation(truth["person"])
+    assert sy.evaluate("weights", {**truth, "person": shuffled}, predictions, ["bias"]).notes == ()
+    alone = {**truth, "person_id": truth["dish"], "person": truth["weight"] > 0}  # each its own; all one
+    assert sy.evaluate("weights", alone, predictions, ["bias"]).notes == ()
+
+
+def test_many_units_are_asked_too() -> None:
+    truth, predictions = meals(people=600)
+    (note,) = sy.evaluate("weights", truth, predictions, ["bias"], draws=100).notes
+    assert note.startswith("Dishes of one person go together (design effect ")
+    # Of a ranking some patients are asked: their cases are all easy, or all hard.
+    rng = np.random.default_rng(2)
+    label, easy = rng.integers(0, 2, 3000), np.repeat(rng.random(300) < 0.5, 10)
+    cases = {"id": list(range(3000)), "label": label, "patient": np.repeat(np.arange(300), 10)}
+    score = np.where(easy, label, 1 - label) + rng.normal(0, 0.5, 3000)
+    (note,) = sy.evaluate("labels", cases, {"id": cases["id"], "score:1": score}, ["roc_auc"], draws=100).notes
+    assert note.startswith("Units of one patient go together (design effect ")
+
+
+def test_weights_say_how_many_equal_units_they_are_worth() -> None:
+    """Kish 1965: (1 + 2 + ... + 36)^2 / (1 + 4 + ... + 36^2) = 3 * 36 * 37 / (2 * (2 * 36 + 1)) = 27.4."""
+    truth, predictions = meals()
+    truth = {name: column for name, column in truth.items() if name != "person"}
+    weighed = {**truth, "sample_weight": np.arange(1.0, 37.0)}
+    report = sy.evaluate("weights", weighed, predictions, ["mae"])
+    assert report.notes == ("The weights are unequal: 36 dishes are worth 27.4 equal ones (Kish).",)
+    assert sy.evaluate("weights", {**truth, "sample_weight": [2.0] * 36}, predictions, ["mae"]).notes == ()
+    one = {**truth, "sample_weight": [10.0, *[1.0] * 35]}
+    assert sy.compare("weights", one, predictions, predictions, ["mae"]).notes == (
+        "The weights are unequal: 36 dishes are worth 15.0 equal ones (Kish).",
+        "Dish 'd000' has 22 % of all weight: the scores rest on it.",
+    )

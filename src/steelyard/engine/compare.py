@@ -31,11 +31,18 @@ MOST_LISTED = 12  # units of which all swaps are walked
 
 
 def compare(
-    a: State, b: State, metrics: Sequence[Metric], request: Request, *, same: bool = False
+    a: State,
+    b: State,
+    metrics: Sequence[Metric],
+    request: Request,
+    *,
+    same: bool = False,
+    left_out: Sequence[Totals | None] = (),
 ) -> dict[str, UnjudgedDifference]:
     """B against A, metric by metric, not judged yet. Both must list their units, the same ones.
 
-    `same` says that the two predictions are one: then no difference is a fact, and not a finding.
+    `same` says that the two predictions are one: then no difference is a fact, and not a finding. `left_out` are the
+    jackknives of both, where they were made.
     """
     a, b = State.unified([a, b])
     if len(a) != len(b) or (a.units.ids != b.units.ids).any() or (a.units.own != b.units.own).any():
@@ -44,10 +51,14 @@ def compare(
     plain = [side.totals(POINT) for side in (a, b)]
     values = [[float(totals.of(metric)[0]) for metric in metrics] for totals in plain]
     drawn_weights = request.plan.bind(a.units)
-    scores = [score(side, metrics, request, drawn_weights) for side in (a, b)]
+    jackknives = list(left_out) or [left_out_totals(side) for side in (a, b)]
+    scores = [
+        score(side, metrics, request, drawn_weights, left_out=made)
+        for side, made in zip((a, b), jackknives, strict=True)
+    ]
 
     drawn = [Totals(side, drawn_weights) for side in (a, b)]
-    left_out = [totals_left for side in (a, b) if (totals_left := left_out_totals(side)) is not None]
+    both_left = [totals for totals in jackknives if totals is not None]
     sample = sample_of(a.units)
     swaps = [stacked.totals(Plan(Role.SWAP, request.seed, 0, request.draws, second)) for second in (False, True)]
     observed = [stacked.totals(Plan(Role.OBSERVED, request.seed, 0, request.draws, second)) for second in (False, True)]
@@ -66,7 +77,7 @@ def compare(
         if a.units.drawn < 2:
             estimate = nothing_drawn(a.units, request)
         elif not np.isnan(value):
-            left = _difference(metric, left_out) if len(left_out) == 2 else None
+            left = _difference(metric, both_left) if len(both_left) == 2 else None
             few = metric.few == "t" and a.units.drawn < FEW_UNITS and left is not None
             if few and left is not None and not metric.total:
                 estimate = by_jackknife(value, left_rows(a.units, left), LINE, confidence)
@@ -100,7 +111,7 @@ def compare(
                 notes=remarks(spec, estimate),
                 p_method=method,
                 showable=showable(estimate.se, estimate.df, confidence),
-                **_margin(margins.get(spec), metric, value, drawn, left_out, plain, sample, estimate, confidence),
+                **_margin(margins.get(spec), metric, value, drawn, both_left, plain, sample, estimate, confidence),
             ),
             worlds,
             size,

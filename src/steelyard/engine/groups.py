@@ -22,6 +22,7 @@ from steelyard.core.task import Task
 from steelyard.core.units import Units
 
 GROUP_NAMES = ("video", "sequence", "person", "patient", "subject", "site", "source", "date")
+HEAVY = 0.2  # of all weight
 FEW_CLUSTERS = 20  # below, the standard error of clusters is rough
 
 
@@ -177,4 +178,18 @@ def plan_notes(task: Task, state: State, request: Request) -> tuple[str, ...]:
             notes.append(f"Stratum '{joined[0]}' has one {what} only and is joined to the next.")
         else:
             notes.append(f"{len(joined)} strata have one {what} only and are joined to the next: {first_few(joined)}.")
+    return tuple(notes)
+
+
+def weight_notes(task: Task, units: Units) -> tuple[str, ...]:
+    """How many units of equal weight the weighed ones are worth (Kish 1965), and whether one is most of them."""
+    kept = units.own[units.own > 0]
+    if units.weight is None or len(kept) < 2 or (kept == kept[0]).all():
+        return ()
+    total, worth = float(kept.sum()), float(kept.sum() ** 2 / (kept**2).sum())
+    notes = [f"The weights are unequal: {count_text(len(kept), task.unit)} are worth {worth:,.1f} equal ones (Kish)."]
+    heavy = int(np.argmax(units.own))
+    if units.own[heavy] > HEAVY * total:
+        named = f"{task.unit} '{units.ids[heavy]}' has {100 * units.own[heavy] / total:.0f} % of all weight"
+        notes.append(f"{named[0].upper()}{named[1:]}: the scores rest on it.")
     return tuple(notes)

@@ -18,7 +18,9 @@ from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured
+from steelyard.engine.score import left_out_totals
 from steelyard.engine.slices import paired_slices
+from steelyard.engine.together import together_notes
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.origin import Model
 from steelyard.results.score import Difference
@@ -37,15 +39,20 @@ def lineup(
     sides = [(one.pairs, one.state) for one in data]
     confidence = 0.95 if request.confidence is None else request.confidence
     models = [Model(applied(task, request, chosen, one.options.given), sources_of(one), one.coverage) for one in data]
-    each = [listed(task, pairs, state, chosen) for pairs, state in sides]
+    each = State.unified([listed(task, pairs, state, chosen) for pairs, state in sides])
+    left_out = [left_out_totals(state) for state in each]
     digests = [model.sources.predictions.digest for model in models]
     compared = [
-        compare(each[0], state, chosen, request, same=digest == digests[0])
-        for state, digest in zip(each[1:], digests[1:], strict=True)
+        compare(each[0], state, chosen, request, same=digest == digests[0], left_out=(left_out[0], left))
+        for state, left, digest in zip(each[1:], left_out[1:], digests[1:], strict=True)
     ]
     whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence, request.adjust)
     sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
-    shared = (*getattr(data[0].truth, "notes", ()), *notes_of(task, data[0].state, request))
+    shared = (
+        *getattr(data[0].truth, "notes", ()),
+        *notes_of(task, data[0].state, request),
+        *together_notes(task, request, chosen, each[:2], left_out[:2]),
+    )
     comparisons = []
     for i, other in enumerate(models[1:]):
         new = [note for note in findings[i + 1] if note not in findings[0]]

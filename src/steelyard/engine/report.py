@@ -14,13 +14,14 @@ from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.evidence import Live
-from steelyard.engine.groups import plan_notes
+from steelyard.engine.groups import plan_notes, weight_notes
 from steelyard.engine.intervals import FEW_UNITS
 from steelyard.engine.measure import listed as listed_state
 from steelyard.engine.measure import measured
 from steelyard.engine.run import Measured
-from steelyard.engine.score import score
+from steelyard.engine.score import left_out_totals, score
 from steelyard.engine.slices import slices
+from steelyard.engine.together import together_notes
 from steelyard.io.digest import digest
 from steelyard.results.origin import Side, Sources, TaskFacts
 from steelyard.results.report import Report
@@ -67,17 +68,22 @@ def state_report(
         return None if listed is None else lambda: listed()[1][name][value]
 
     every = [part for by_value in parts.values() for part in by_value.values()]
+    left_out = None if request.confidence is None or state.units.drawn < 2 else left_out_totals(state)
     return Report(
         request=request,
         task_facts=task_facts(task),
-        scores=score(state, chosen, request, listed=None if listed is None else lambda: listed()[0]),
+        scores=score(state, chosen, request, listed=None if listed is None else lambda: listed()[0], left_out=left_out),
         slices={
             name: {value: score(part, chosen, request, listed=each(name, value)) for value, part in by_value.items()}
             for name, by_value in parts.items()
         },
         coverage=coverage,
         sources=sources,
-        notes=(*notes, *notes_of(task, state, request, every)),
+        notes=(
+            *notes,
+            *notes_of(task, state, request, every),
+            *together_notes(task, request, chosen, [state], [left_out]),
+        ),
         evidence=Live(task, None, state if kept is None else kept, tuple(chosen)),
     )
 
@@ -123,7 +129,7 @@ def notes_of(task: Task, state: State, request: Request, parts: Sequence[State] 
     units = state.units.count
     if request.confidence is None:
         return ()
-    planned = plan_notes(task, state, request)
+    planned = (*plan_notes(task, state, request), *weight_notes(task, state.units))
     if state.units.cluster is not None:
         return planned
     if units < 2:

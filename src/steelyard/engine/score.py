@@ -28,16 +28,18 @@ def score(
     request: Request,
     shared: Weights | None = None,
     listed: Callable[[], State] | None = None,
+    left_out: Totals | None = None,
 ) -> dict[str, Score]:
     """Score every metric; all share the draws, and one pass over them. `shared`: draws that others need as well.
 
-    `listed` gives the same state with every unit a row of its own, where units are counted.
+    `listed` gives the same state with every unit a row of its own, where units are counted; `left_out` is the
+    jackknife, where it was made.
     """
     point = state.totals(POINT)
     values = [float(point.of(metric)[0]) for metric in metrics]
     units = state.units
     nothing: list[_Drawn] = [(nothing_drawn(units, request), None)] * len(metrics)
-    drawn = _intervals(state, metrics, values, point, request, shared) if units.drawn > 1 else nothing
+    drawn = _intervals(state, metrics, values, point, request, shared, left_out) if units.drawn > 1 else nothing
     counted = point if units.unweighted else state.totals(COUNT)
     if request.save_draws and units.drawn > 1 and units.alike and listed is not None:
         # Drawn by kind of unit; only draws by unit are paired between models.
@@ -87,11 +89,12 @@ def _intervals(
     point: Totals,
     request: Request,
     shared: Weights | None = None,
+    left_out: Totals | None = None,
 ) -> list[_Drawn]:
     if request.confidence is None:
         return [(NOTHING, None)] * len(metrics)
     drawn = Totals(state, request.plan.bind(state.units) if shared is None else shared)
-    left_out, sample = left_out_totals(state), sample_of(state.units)
+    left_out, sample = left_out or left_out_totals(state), sample_of(state.units)
     intervals: list[_Drawn] = []
     for metric, value in zip(metrics, values, strict=True):
         if np.isnan(value):
