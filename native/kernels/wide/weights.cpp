@@ -38,6 +38,7 @@ void poisson_weights(const std::uint64_t* streams, std::size_t units, std::size_
 }
 
 void poisson_counts(const std::uint64_t* streams, std::size_t units, std::size_t first, std::uint8_t* out) {
+  constexpr std::size_t kCommon = 6;  // counts above are rare
   for (std::size_t u = 0; u < units; ++u) {
     alignas(64) std::uint32_t bits[kWeightDraws];
     std::uint64_t counter = streams[u] + kGolden * (first / 2 + 1);
@@ -47,10 +48,16 @@ void poisson_counts(const std::uint64_t* streams, std::size_t units, std::size_t
       bits[d + 1] = static_cast<std::uint32_t>(word >> 32);
     }
     std::uint8_t* STEELYARD_RESTRICT to = out + u * kWeightDraws;
+    std::uint32_t top = 0;
     for (std::size_t d = 0; d < kWeightDraws; ++d) {
       std::uint32_t n = 0;
-      for (std::size_t k = 0; k < kPoissonSteps; ++k) n += bits[d] >= kThresholds.data()[k];
+      for (std::size_t k = 0; k < kCommon; ++k) n += bits[d] >= kThresholds.data()[k];
       to[d] = static_cast<std::uint8_t>(n);
+      top = top > bits[d] ? top : bits[d];
+    }
+    if (top < kThresholds.data()[kCommon]) continue;
+    for (std::size_t d = 0; d < kWeightDraws; ++d) {
+      for (std::size_t k = kCommon; k < kPoissonSteps; ++k) to[d] = static_cast<std::uint8_t>(to[d] + (bits[d] >= kThresholds.data()[k]));
     }
   }
 }
