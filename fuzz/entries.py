@@ -22,7 +22,15 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "confusion", "extent", "factor_rows", "factor_texts", "fingerprint", "fingerprint_words", "first_repeated",
         "places",
     ),
-    "labels.ranked": ("rank_order", "ranked", "ranked_ap", "ranked_ap_by_unit", "ranked_draws", "ranked_each"),
+    "labels.ranked": (
+        "rank_order",
+        "ranked",
+        "ranked_ap",
+        "ranked_ap_by_unit",
+        "ranked_draws",
+        "ranked_each",
+        "ranked_left_out",
+    ),
     "ellipses.kernels": (
         "ellipse_match", "ellipse_match_by_score", "ellipse_matrix", "ellipse_overlap", "ellipse_pairwise",
     ),

@@ -62,7 +62,9 @@ def fuzz_ranked(rng: random.Random) -> None:
     draw.call(_native.ranked, weights, owners, positive, last, value, kind, 0.5, 2)
     ending = np.append(last[:-1], np.ones(min(n, 1), np.uint8)).astype(np.uint8)
     counts, units32 = draw.whole(4, (rows + 31) // 32, units, 32, kind=np.uint8), owner.astype(np.int32)
-    draw.call(_native.ranked_draws, counts, rows, units32, positive, ending, rng.randrange(2), 2)
+    begin, group = np.array([0, rng.choice([0, n]), n]), draw.whole(4, units).astype(np.int32) - 1
+    draw.call(_native.ranked_draws, counts, rows, begin, units32, positive, ending, rng.randrange(2), 2)
+    draw.call(_native.ranked_left_out, group, 3, begin, units32, positive, ending, rng.randrange(2), 2)
     draw.call(_native.ranked_each, draw.offsets(units, n), positive, last, value, kind, 0.5)
     truths, rule = draw.whole(4, units, kind=np.float64), rng.randrange(4)
     draw.call(_native.ranked_ap, weights, truths, owner, positive, last, rule, 2)

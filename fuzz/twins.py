@@ -68,6 +68,10 @@ def numbers() -> bytes:
     for kind in range(5):
         for value in (numpy.zeros(0), rng.random(n)):
             out.append(_native.ranked(real, image.astype(numpy.int64), positive, last, value, kind, 0.1))
+    for kind in range(2):
+        out.append(
+            _native.ranked_draws(drawn, 96, numpy.array([0, n]), image.astype(numpy.int32), positive, last, kind)
+        )
     return b"".join(array.tobytes() for array in out)
 
 

@@ -663,29 +663,6 @@ def test_parts_that_are_few_alone_are_counted_together(tmp_path: Path) -> None:
     assert found.units() == expected.units()
 
 
-@pytest.mark.parametrize("digits", [0, 1, 12])
-def test_drawn_counts_walk_rankings_to_the_same_bits(digits: int) -> None:
-    """Runs of equal scores long, short and none; 70 draws are two groups of 32 and six."""
-    rng = np.random.default_rng(digits)
-    units, draws = 90, 70
-    unit, positive = rng.integers(0, units, 400), (rng.random(400) < 0.3).astype(np.uint8)
-    order, last, marked = _native.rank_order(np.round(rng.normal(positive, 1), digits), positive)
-    owner, keys = unit[order], unit_keys(np.arange(units))
-    rows = _native.poisson_weights(keys, 3, 0, draws)
-    counts = _native.poisson_counts(keys, 3, 0, draws)
-    for kind in (0, 1):
-        expected = _native.ranked(rows, owner, marked, last, np.zeros(0), kind)
-        found = _native.ranked_draws(counts, draws, owner.astype(np.int32), marked, last, kind)
-        np.testing.assert_array_equal(found, expected)
-    outside = owner.astype(np.int32) + units
-    with pytest.raises(ValueError, match="a unit is out of range"):
-        _native.ranked_draws(counts, draws, outside, marked, last, 0)
-    with pytest.raises(ValueError, match="this kind cannot be counted"):
-        _native.ranked_draws(counts, draws, owner.astype(np.int32), marked, last, 2)
-    with pytest.raises(ValueError, match="does not end"):
-        _native.ranked_draws(counts, draws, owner.astype(np.int32), marked, np.zeros_like(last), 0)
-
-
 def test_ranked_metrics_of_single_units() -> None:
     rng = np.random.default_rng(8)
     truth = {"label": rng.integers(0, 2, 60), "group": np.repeat(np.arange(6), 10)}

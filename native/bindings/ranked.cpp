@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ap/left_out.hpp"
 #include "ap/order.hpp"
 #include "arrays.hpp"
 
@@ -63,20 +64,38 @@ Out<double> each_unit(In1<std::int64_t> starts, In1<std::uint8_t> positive, In1<
   return result;
 }
 
-Out<double> under_counts(Counted weights, std::size_t draws, In1<std::int32_t> unit, In1<std::uint8_t> positive,
-                         In1<std::uint8_t> last, int kind, long threads) {
-  const CountedRows rows{view(unit), view(positive), view(last)};
+RowFigure counted_figure(int kind) {
   const RowFigure figure = check_row_figure(kind);
   require(figure == RowFigure::ap || figure == RowFigure::auc, "this kind cannot be counted");
+  return figure;
+}
+
+Out<double> under_counts(Counted weights, std::size_t draws, In1<std::int64_t> begin, In1<std::int32_t> unit,
+                         In1<std::uint8_t> positive, In1<std::uint8_t> last, int kind, long threads) {
+  const CountedRows rows{view(begin), view(unit), view(positive), view(last)};
+  const RowFigure figure = counted_figure(kind);
   const std::size_t groups = weights.shape(0);
-  require(weights.shape(2) == kRankedLanes, "counts come 32 rows side by side");
-  require(draws <= groups * kRankedLanes && groups == draws / kRankedLanes + (draws % kRankedLanes != 0),
+  require(weights.shape(2) == kDrawnLanes, "counts come 32 rows side by side");
+  require(draws <= groups * kDrawnLanes && groups == draws / kDrawnLanes + (draws % kDrawnLanes != 0),
           "the groups do not hold so many rows");
   check_counted_rows(rows, weights.shape(1));
   double* out;
-  auto result = make_array<double>({draws}, out);
+  auto result = make_array<double>({draws, rows.rankings()}, out);
   nb::gil_scoped_release release;
   ranked_draws(rows, weights.data(), weights.shape(1), draws, figure, threads, out);
+  return result;
+}
+
+Out<double> without_groups(In1<std::int32_t> group, std::size_t groups, In1<std::int64_t> begin, In1<std::int32_t> unit,
+                           In1<std::uint8_t> positive, In1<std::uint8_t> last, int kind, long threads) {
+  const CountedRows rows{view(begin), view(unit), view(positive), view(last)};
+  const RowFigure figure = counted_figure(kind);
+  check_groups(view(group), groups);
+  check_counted_rows(rows, group.shape(0));
+  double* out;
+  auto result = make_array<double>({groups, rows.rankings()}, out);
+  nb::gil_scoped_release release;
+  ranked_left_out(rows, view(group), groups, figure, threads, out);
   return result;
 }
 
@@ -89,9 +108,14 @@ void bind_ranked(nb::module_& m) {
         nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("value").noconvert(), nb::arg("kind"),
         nb::arg("limit") = 0.0, nb::arg("threads") = 0,
         "One value for each row of weights (without owners, of even weights); kind: 0 AP, 1 ROC AUC, 2 best F1, 3 its rank, 4 TPR at an FPR.");
-  m.def("ranked_draws", &under_counts, nb::arg("weights").noconvert(), nb::arg("draws"), nb::arg("unit").noconvert(),
-        nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("kind"), nb::arg("threads") = 0,
-        "The same for rows of counts, which lie as (groups, units, 32 rows), to the bit; kind: 0 AP, 1 ROC AUC.");
+  m.def("ranked_draws", &under_counts, nb::arg("weights").noconvert(), nb::arg("draws"), nb::arg("begin").noconvert(),
+        nb::arg("unit").noconvert(), nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("kind"),
+        nb::arg("threads") = 0,
+        "The same of several rankings for rows of counts, which lie as (groups, units, 32 rows), to the bit; kind: 0 AP, 1 ROC AUC.");
+  m.def("ranked_left_out", &without_groups, nb::arg("group").noconvert(), nb::arg("groups"), nb::arg("begin").noconvert(),
+        nb::arg("unit").noconvert(), nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("kind"),
+        nb::arg("threads") = 0,
+        "The same with one group of units left out for each row; `group` is by unit, -1 is never left out.");
   m.def("ranked_each", &each_unit, nb::arg("starts").noconvert(), nb::arg("positive").noconvert(),
         nb::arg("last").noconvert(), nb::arg("value").noconvert(), nb::arg("kind"), nb::arg("limit") = 0.0,
         "The same for each unit alone, whose events stand together.");

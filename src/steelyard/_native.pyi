@@ -336,9 +336,14 @@ def ranked(weights: NDArray[numpy.float64], owner: NDArray[numpy.int64], positiv
     One value for each row of weights (without owners, of even weights); kind: 0 AP, 1 ROC AUC, 2 best F1, 3 its rank, 4 TPR at an FPR.
     """
 
-def ranked_draws(weights: NDArray[numpy.uint8], draws: int, unit: NDArray[numpy.int32], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], kind: int, threads: int = 0) -> NDArray[numpy.float64]:
+def ranked_draws(weights: NDArray[numpy.uint8], draws: int, begin: NDArray[numpy.int64], unit: NDArray[numpy.int32], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], kind: int, threads: int = 0) -> NDArray[numpy.float64]:
     """
-    The same for rows of counts, which lie as (groups, units, 32 rows), to the bit; kind: 0 AP, 1 ROC AUC.
+    The same of several rankings for rows of counts, which lie as (groups, units, 32 rows), to the bit; kind: 0 AP, 1 ROC AUC.
+    """
+
+def ranked_left_out(group: NDArray[numpy.int32], groups: int, begin: NDArray[numpy.int64], unit: NDArray[numpy.int32], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], kind: int, threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    The same with one group of units left out for each row; `group` is by unit, -1 is never left out.
     """
 
 def ranked_each(starts: NDArray[numpy.int64], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], kind: int, limit: float = 0.0) -> NDArray[numpy.float64]:

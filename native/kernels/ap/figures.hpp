@@ -51,4 +51,17 @@ struct RowJob {
   double* out;  // [kRowLanes]
 };
 
+// Rows of one class under kDrawnLanes rows of counts. A stop is a row that is of the class, or tied with another.
+constexpr std::size_t kDrawnLanes = 32;
+struct DrawnJob {
+  std::size_t size;
+  const std::int32_t* unit;
+  const std::uint8_t *positive, *last;
+  const std::uint32_t* stop;
+  std::size_t stops;
+  const std::uint8_t* counts;  // [units][kDrawnLanes]
+  RowFigure figure;            // ap or auc
+  double* out;                 // [kDrawnLanes]
+};
+
 }  // namespace steelyard

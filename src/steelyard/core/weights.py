@@ -95,6 +95,13 @@ class Weights(ABC):
         """
         return None
 
+    def groups(self) -> Array | None:
+        """The group of each unit, where row k takes all units once but those of group k; None where rows are others.
+
+        A unit in group -1 is in every row.
+        """
+        return None
+
     def parts(self, most: int) -> Iterator[Weights]:
         """The same rows in parts of about `most`, where their totals would be too large to hold at once."""
         yield self
@@ -225,6 +232,11 @@ class LeaveOneOut(Weights):
             block[np.arange(stop - start), np.arange(start, stop)] -= self.one[start:stop]
             yield block
 
+    def present(self) -> Weights:
+        """1 for every weight above 0: of alike units, until the last is left out."""
+        last = (self.base > 0) & (self.base <= self.one)
+        return LeaveOneOut((self.base > 0).astype(np.float64), last.astype(np.float64))
+
 
 class LeaveGroupOut(Weights):
     """One row per group of units, with that group left out: the jackknife of many units.
@@ -265,9 +277,15 @@ class LeaveGroupOut(Weights):
 
     def counts(self) -> Iterator[Counts] | None:
         """Give the rows as bytes, where units weigh 1."""
-        if not (self.base == 1).all():
-            return None
-        return self._counted()
+        return self._counted() if self._even else None
+
+    def groups(self) -> Array | None:
+        """Give the groups, where units weigh 1."""
+        return self.group if self._even else None
+
+    @cached_property
+    def _even(self) -> bool:
+        return bool((self.base == 1).all())
 
     def _counted(self) -> Iterator[Counts]:
         step = max(1, self._rows_a_block() // 8)  # groups of 32 rows, a byte each

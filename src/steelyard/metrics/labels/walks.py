@@ -14,12 +14,12 @@ from steelyard.core.frozen import frozen
 from steelyard.core.histogram import Histogram, binned
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.weights import Counts, Floats, Role, Weights
+from steelyard.core.weights import Floats, Role, Weights
 from steelyard.metrics.labels.ranking import Columns, Scores
 
 Reading = Literal["ap", "auc", "best_f1", "best_threshold", "tpr"]
 READINGS = {"ap": 0, "auc": 1, "best_f1": 2, "best_threshold": 3, "tpr": 4}
-COUNTED = (0, 1)  # readings that have a faster way with drawn counts, to the same bits
+COUNTED = (0, 1)  # readings that have a faster way with whole numbers
 MOST_COUNTED = 1 << 24  # events
 
 
@@ -53,11 +53,6 @@ class Ranked:
         value: Floats = _native.ranked(block, self.owner, self.positive, self.last, self.value, reading, limit)
         return self._scored(value, reading, self.score)
 
-    def drawn(self, counts: Counts, draws: int, reading: int) -> Floats:
-        """One value for each draw."""
-        value: Floats = _native.ranked_draws(counts, draws, self.unit, self.positive, self.last, reading)
-        return value
-
     def alone(self, start: int, stop: int, reading: int, limit: float) -> Floats:
         """One value for each unit from `start` to `stop`, which is alone."""
         order = np.argsort(self.unit, kind="stable")
@@ -80,31 +75,43 @@ class Ranked:
 
 def walked(rankings: Sequence[Ranked], weights: Weights, reading: int, limit: float) -> Floats:
     """What each ranking gives under each row of weights: (rows, rankings). The weights are made once for all."""
+    if not rankings:
+        return np.zeros((weights.rows, 0))
     if weights.role is Role.UNITS:
         start, stop = getattr(weights, "start", 0), getattr(weights, "stop", weights.units)
-        columns = [one.alone(start, stop, reading, limit) for one in rankings]
-    elif weights.even:
-        columns = [one.evenly(reading, limit) for one in rankings]
-    else:
-        parts = _parts(rankings, weights, reading, limit)
-        columns = [np.concatenate([part[i] for part in parts]) for i in range(len(rankings))] if parts else []
-    return np.stack(columns, axis=1) if columns else np.zeros((weights.rows, 0))
+        return np.stack([one.alone(start, stop, reading, limit) for one in rankings], axis=1)
+    if weights.even:
+        return np.stack([one.evenly(reading, limit) for one in rankings], axis=1)
+    if reading in COUNTED and all(not len(one.value) and len(one.unit) < MOST_COUNTED for one in rankings):
+        counted = _counted(rankings, weights, reading)
+        if counted is not None:
+            return counted
+    parts = []
+    for block in weights.blocks():
+        rows = np.ascontiguousarray(block)
+        parts.append(np.stack([one.walk(rows, reading, limit) for one in rankings], axis=1))
+    return np.concatenate(parts) if parts else np.zeros((0, len(rankings)))
 
 
-def _parts(rankings: Sequence[Ranked], weights: Weights, reading: int, limit: float) -> list[list[Floats]]:
-    """The values of the rankings, some rows of weights at a time."""
-    fit = reading in COUNTED and all(not len(one.value) and len(one.unit) < MOST_COUNTED for one in rankings)
-    counts = weights.counts() if fit else None
-    if counts is None:
-        return [
-            [one.walk(np.ascontiguousarray(block), reading, limit) for one in rankings] for block in weights.blocks()
-        ]
-    left, parts = weights.rows, []
-    for some in counts:
+def _counted(rankings: Sequence[Ranked], weights: Weights, reading: int) -> Floats | None:
+    """The same where every unit counts a whole number of times, as draws have it, or all but one group count once."""
+    groups = weights.groups()
+    counts = None if groups is not None else weights.counts()
+    if groups is None and counts is None:
+        return None
+    begin: Array = np.cumsum([0] + [len(one.unit) for one in rankings])
+    unit, positive, last = (
+        np.concatenate([getattr(one, name) for one in rankings]) for name in ("unit", "positive", "last")
+    )
+    if groups is not None:
+        without: Floats = _native.ranked_left_out(groups, weights.rows, begin, unit, positive, last, reading)
+        return without
+    left, values = weights.rows, []
+    for some in counts or ():
         draws = min(left, 32 * len(some))
-        parts.append([one.drawn(some, draws, reading) for one in rankings])
+        values.append(_native.ranked_draws(some, draws, begin, unit, positive, last, reading))
         left -= draws
-    return parts
+    return np.concatenate(values) if values else np.zeros((0, len(rankings)))
 
 
 class _Streamed:
