@@ -1,0 +1,272 @@
+"""p-values and verdicts of families, by hand and against scipy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from steelyard.engine.families import (
+    UnjudgedDifference,
+    exact_p,
+    false_discovery,
+    holm,
+    judged,
+    judged_together,
+    max_t,
+    p_value,
+    smallest_p,
+    tail_bound,
+)
+from steelyard.results.score import Difference, Score
+
+
+def worlds(*parts: tuple[int, float]) -> Any:
+    """So many worlds of each value."""
+    return np.concatenate([np.full(count, value) for count, value in parts]).astype(np.float32)
+
+
+def normal_bound(z: float) -> float:
+    return float(3.18 * 2 * scipy_stats.norm.sf(z))
+
+
+def unjudged(p: float, difference: float = 1.0, better: Any = "higher", **more: Any) -> UnjudgedDifference:
+    score = Score("m", "M", 0.0)
+    given = Difference("m", "M", score, score, difference, None, p, math.nan, "", 9, better=better)
+    return UnjudgedDifference(given, **more)
+
+
+def test_p_is_the_share_of_worlds_as_extreme_with_this_one() -> None:
+    """20 of 99 worlds are as far out as 2, on either side, and equal ones count up to rounding."""
+    some = worlds((12, 2.0), (8, -2.0), (79, 0.0))
+    assert p_value(2.0, some) == (21 / 100, "swaps")
+    assert p_value(2.0 * (1 + 5e-7), some) == (21 / 100, "swaps")
+    assert p_value(2.0 * (1 + 2e-6), some) == (1 / 100, "swaps")  # the bound, 3.18 x .026, is larger
+    assert p_value(2.0, np.concatenate([some, worlds((50, math.nan))])) == (21 / 100, "swaps")
+
+
+def test_few_extreme_worlds_have_the_bound_of_the_tail() -> None:
+    """Nine worlds are too few to be counted, ten are enough. The spread of 990 + 9 worlds is sqrt((990 + 81) / 999)."""
+    nine = worlds((990, 1.0), (5, 3.0), (4, -3.0))
+    z = 3 / math.sqrt((990 + 81) / 999)
+    assert normal_bound(z) > 10 / 1000
+    assert p_value(3.0, nine) == (10 / 1000, "swaps")
+    far = worlds((990, 1.0), (5, 4.0), (4, -4.0))
+    z = 4 / math.sqrt((990 + 144) / 999)
+    assert p_value(4.0, far) == (pytest.approx(normal_bound(z), rel=1e-9), "tail bound")
+    assert p_value(4.0, np.append(far, np.float32(4))) == (11 / 1001, "swaps")
+    assert p_value(4.0, np.append(far, np.float32(math.nan)))[1] == "tail bound"
+
+
+def test_p_without_spread() -> None:
+    assert p_value(3.0, worlds((5, 0.0))) == (1 / 6, "swaps")
+    assert p_value(0.0, worlds((5, 0.0))) == (1.0, "swaps")
+    assert p_value(0.0, worlds((3, 1.0))) == (1.0, "swaps")
+    assert p_value(3.0, worlds((4, math.nan))) == (1.0, "swaps")
+
+
+def test_the_exact_p_counts_all_worlds() -> None:
+    """Of eight worlds two are as far out as what was seen, one of them the world that was seen."""
+    every = np.array([0.3, -0.3, 0.1, -0.1, 0.2, -0.2, 0.0, 0.0])
+    assert exact_p(0.3, every) == exact_p(-0.3, every) == 2 / 8
+    assert exact_p(0.3 * (1 + 1e-13), every) == 2 / 8
+    assert exact_p(0.3 * (1 + 1e-11), every) == 0.0
+    assert exact_p(0.2, np.append(every, math.nan)) == 4 / 8
+
+
+def test_the_tail_bound() -> None:
+    assert tail_bound(0.3) == 1.0
+    assert tail_bound(2.5) == pytest.approx(normal_bound(2.5), rel=1e-12)
+
+
+def test_the_smallest_p() -> None:
+    """The most extreme of four units' worlds come one time in eight."""
+    assert smallest_p(worlds((10, 4.0), (3, -4.0), (86, 1.0))) == 14 / 100
+    assert smallest_p(worlds((10, 4.0), (9, 4.0000001), (80, math.nan))) == 1.0
+    assert smallest_p(worlds((10, 0.0))) == 1.0
+    assert smallest_p(worlds((10, math.nan))) == 1.0
+
+
+def test_max_t_by_hand() -> None:
+    """Spreads 2, 1 and 4 make z = 3, 2 and 1; the largest z of each world is over the ones not yet passed."""
+    given = [worlds((1, 1.0), (1, -7.0), (1, 2.0), (1, math.nan)), np.float32([2.5, 0.1, 1.0, 0.3])]
+    given.append(np.float32([6.0, 2.0, -2.0, 4.8]))
+    # In z: .5 3.5 1 -; 2.5 .1 1 .3; 1.5 .5 .5 1.2. Of all: 2.5 3.5 1 1.2. Of the last two: 2.5 .5 1 1.2.
+    assert max_t([6.0, 2.0, 4.0], given, [2.0, 1.0, 4.0]) == [2 / 5, 2 / 5, 3 / 5]
+    assert max_t([4.0, 2.0, 6.0], [given[2], given[1], given[0]], [4.0, 1.0, 2.0]) == [3 / 5, 2 / 5, 2 / 5]
+    # A world that is as large up to rounding counts, and a p never falls below that of a larger difference.
+    assert max_t([3.0], [np.float32([3.0, 2.9])], [1.0]) == [2 / 3]
+    assert max_t([3.0 * (1 + 5e-7)], [np.float32([3.0, 2.9])], [1.0]) == [2 / 3]
+    assert max_t([3.0 * (1 + 3e-6)], [np.float32([3.0, 2.9])], [1.0]) == [1 / 3]
+    assert max_t([2.0, 1.9], [np.float32([5.0, 6.0]), np.float32([0.0, 0.0])], [1.0, 1.0]) == [1.0, 1.0]
+
+
+def test_holm_and_the_false_discovery_rate() -> None:
+    """.01 x 4, .02 x 3, .03 x 2 and .9; the false discovery rate is scipy's."""
+    p = [0.03, 0.01, math.nan, 0.9, 0.02]
+    assert holm(p) == pytest.approx([0.06, 0.04, math.nan, 0.9, 0.06], nan_ok=True)
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == false_discovery([]) == []
+    known = [0.03, 0.01, 0.9, 0.02]
+    expected = scipy_stats.false_discovery_control(known).tolist()
+    expected.insert(2, math.nan)
+    assert false_discovery(p) == pytest.approx(expected, nan_ok=True)
+    assert false_discovery([0.9, 0.95, 0.001]) == pytest.approx([0.95, 0.95, 0.003])
+    assert false_discovery([2.0]) == [1.0]
+
+
+def test_the_spread_of_worlds() -> None:
+    assert unjudged(0.1, worlds=worlds((2, 3.0), (1, -4.0), (1, math.nan))).spread == pytest.approx(math.sqrt(34 / 3))
+    assert math.isnan(unjudged(0.1).spread)
+    assert math.isnan(unjudged(0.1, worlds=worlds((2, math.nan))).spread)
+
+
+def family() -> list[UnjudgedDifference]:
+    """Four differences in 999 worlds: one far out, one that loses, one like chance, one of worlds that are all alike."""
+    normal = np.random.default_rng(0).normal(size=(3, 999)).astype(np.float32)
+    return [
+        unjudged(0.0001, 5.0, worlds=normal[0], size=5.0),
+        unjudged(0.004, -3.0, worlds=normal[1], size=3.0),
+        unjudged(0.6, 0.5, worlds=normal[2], size=0.5),
+        unjudged(1.0, 0.0, worlds=worlds((999, 0.0)), size=0.0),
+    ]
+
+
+def test_judged_by_max_t() -> None:
+    """The worlds that are all alike are in no family: their p is 1, and nothing could be shown."""
+    given = family()
+    found = judged(given, 0.05)
+    used = given[:3]
+    expected = max_t([5.0, 3.0, 0.5], [one.worlds for one in used], [one.spread for one in used])
+    assert [d.p_adjusted for d in found] == [*expected, 1.0]
+    assert [d.verdict for d in found] == ["better", "worse", "no difference shown", "no difference shown"]
+    assert [d.family for d in found] == [3] * 4
+    assert {d.adjust for d in found} == {"max-t"}
+    assert [d.p_holm for d in found] == pytest.approx([0.0004, 0.012, 1.0, 1.0])
+    assert [d.smallest_p for d in found] == [*(smallest_p(one.worlds) for one in given[:3]), 1.0]
+    assert [d.p for d in found] == [0.0001, 0.004, 0.6, 1.0]
+
+
+def test_max_t_is_no_smaller_than_the_share_of_the_known_worlds() -> None:
+    """Half of the worlds are undefined: 1 of 50 known ones is as extreme, though it is 1 of 100 in all."""
+    half = worlds((49, 1.0), (1, 3.0), (50, math.nan))
+    found = judged([unjudged(0.03, 3.0, worlds=half, size=3.0)], 0.05)[0]
+    assert found.p_adjusted == 2 / 51
+
+
+@pytest.mark.parametrize(
+    ("adjust", "expected", "verdicts"),
+    [
+        ("holm", [0.0003, 0.008, 0.6, 1.0], ["better", "worse", "no difference shown", "no difference shown"]),
+        ("fdr", [0.0003, 0.006, 0.6, 1.0], ["flagged", "flagged", "no difference shown", "no difference shown"]),
+        ("none", [0.0001, 0.004, 0.6, 1.0], ["better", "worse", "no difference shown", "no difference shown"]),
+    ],
+)
+def test_judged_otherwise(adjust: Any, expected: list[float], verdicts: list[str]) -> None:
+    """.0001 x 3, .004 x 2, .6; the false discovery rate is .0001 x 3, .004 x 3 / 2, .6."""
+    given = family()
+    found = judged(given, 0.05, adjust)
+    assert [d.p_adjusted for d in found] == pytest.approx(expected)
+    assert [d.verdict for d in found] == verdicts
+    assert {d.adjust for d in found} == {adjust}
+    least = [smallest_p(one.worlds) for one in given]
+    if adjust != "none":  # one world is the farthest: the bound of its tail, for three tests
+        farthest = [float(np.abs(one.worlds).max()) / one.spread for one in given[:3]]
+        least = [3 * min(tail_bound(z), p) for z, p in zip(farthest, least, strict=False)] + [1.0]
+    assert [d.smallest_p for d in found] == pytest.approx(least)
+
+
+def test_without_worlds_max_t_is_holm() -> None:
+    found = judged([unjudged(0.01), unjudged(0.03, -1.0), unjudged(math.nan)], 0.05)
+    assert [(d.adjust, d.family, d.verdict) for d in found] == [
+        ("holm", 2, "better"),
+        ("holm", 2, "worse"),
+        ("holm", 2, "undefined"),
+    ]
+    assert [d.p_adjusted for d in found] == pytest.approx([0.02, 0.03, math.nan], nan_ok=True)
+    assert all(math.isnan(d.smallest_p) for d in found)
+    mixed = judged([unjudged(0.01), *family()], 0.05)
+    assert {d.adjust for d in mixed} == {"holm"}
+    unknown = judged([unjudged(math.nan), *family()], 0.05)
+    assert {d.adjust for d in unknown} == {"max-t"}
+
+
+def test_the_level_of_a_verdict() -> None:
+    """p must be below the level; the false discovery rate has a level of its own, 10 %."""
+    for p, adjust, expected in (
+        (0.05, "none", "no difference shown"),
+        (0.0499, "none", "better"),
+        (0.0999, "fdr", "flagged"),
+        (0.1, "fdr", "no difference shown"),
+    ):
+        assert judged([unjudged(p)], 0.05, adjust)[0].verdict == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("better", "difference", "expected"),
+    [
+        ("higher", 0.1, "better"),
+        ("higher", -0.1, "worse"),
+        ("lower", 0.1, "worse"),
+        ("lower", -0.1, "better"),
+        ("zero", -0.1, "better"),
+        ("one", 0.1, "worse"),
+        ("none", 0.1, "differs"),
+        ("higher", 0.0, "no difference shown"),
+    ],
+)
+def test_verdicts_by_direction(better: str, difference: float, expected: str) -> None:
+    assert judged([unjudged(0.01, difference, better)], 0.05, "none")[0].verdict == expected
+
+
+def test_what_cannot_be_shown() -> None:
+    """Of eight worlds one in eight is the farthest, so no p below an eighth was possible at 5 %; at 20 % it was."""
+    few = worlds((12, 4.0), (87, 1.0))
+    for better, difference, level, expected in (
+        ("higher", 2.0, 0.05, "cannot be shown"),
+        ("higher", 2.0, 0.13, "cannot be shown"),
+        ("higher", 2.0, 0.14, "no difference shown"),
+        ("higher", 0.0, 0.05, "no difference shown"),
+        ("zero", 2.0, 0.05, "no difference shown"),
+        ("one", 2.0, 0.05, "no difference shown"),
+    ):
+        found = judged([unjudged(0.5, difference, better, worlds=few, size=1.0)], level)[0]
+        assert found.verdict == expected
+        assert found.smallest_p == 13 / 100
+    shown = judged([unjudged(0.13, 4.0, worlds=few, size=4.0)], 0.2)[0]
+    assert shown.verdict == "better"
+
+
+@pytest.mark.parametrize(("extreme", "bounded"), [(9, True), (10, False)])
+def test_the_smallest_p_of_holm_has_the_bound_of_the_tail(extreme: int, bounded: bool) -> None:
+    """Nine farthest worlds are too few to count, so a smaller p was possible by the bound, for a family of two."""
+    given = worlds((extreme, 9.0), (999 - extreme, 1.0))
+    spread = math.sqrt((81 * extreme + 999 - extreme) / 999)
+    expected = 2 * normal_bound(9 / spread) if bounded else (1 + extreme) / 1000
+    for adjust in ("holm", "fdr"):
+        found = judged([unjudged(0.5, worlds=given, size=1.0)] * 2, 0.05, adjust)  # type: ignore[arg-type]
+        assert [d.smallest_p for d in found] == pytest.approx([expected] * 2, rel=1e-6)
+    unlikely = judged([unjudged(0.5, worlds=worlds((3, 1.0), (2, 0.9)), size=1.0)] * 2, 0.05, "holm")
+    assert [d.smallest_p for d in unlikely] == [1.0, 1.0]
+
+
+def test_worlds_that_are_all_alike_have_no_bound() -> None:
+    found = judged([unjudged(1.0, worlds=worlds((5, 0.0)), size=0.0)], 0.05, "holm")[0]
+    assert (found.smallest_p, found.p_adjusted, found.family) == (1.0, 1.0, 0)
+
+
+def test_groups_are_judged_as_one_family() -> None:
+    """Two slices of two metrics each: four tests, and every difference back in its place."""
+    p = {"a": {"x": 0.01, "y": 0.02}, "b": {"x": 0.5, "y": 0.012}, "c": {}}
+    groups = {name: {spec: unjudged(value) for spec, value in group.items()} for name, group in p.items()}
+    found = judged_together(groups, 0.95, "holm")
+    assert {name: {spec: d.p for spec, d in group.items()} for name, group in found.items()} == p
+    assert {d.family for group in found.values() for d in group.values()} == {4}
+    assert found["a"]["x"].p_adjusted == pytest.approx(0.04)
+    assert found["a"]["x"].verdict == "better"
+    assert found["b"]["y"].p_adjusted == pytest.approx(0.04)
+    assert judged_together({"a": {"x": family()[0]}}, 0.95)["a"]["x"].adjust == "max-t"
+    assert judged_together({"a": {"x": unjudged(0.08)}}, 0.9, "none")["a"]["x"].verdict == "better"
