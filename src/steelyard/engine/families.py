@@ -47,10 +47,8 @@ class UnjudgedDifference:
     @property
     def spread(self) -> float:
         """The root mean square of the worlds."""
-        if self.worlds is None:
-            return math.nan
-        worlds = self.worlds[~np.isnan(self.worlds)].astype(np.float64)
-        return math.sqrt(float((worlds**2).mean())) if len(worlds) else math.nan
+        sizes = np.zeros(0) if self.worlds is None else _sizes(self.worlds)
+        return math.sqrt(float((sizes**2).mean())) if len(sizes) else math.nan
 
 
 def p_value(size: float, worlds: Worlds) -> tuple[float, str]:
@@ -59,25 +57,33 @@ def p_value(size: float, worlds: Worlds) -> tuple[float, str]:
     It is the share of worlds that are as extreme, this one counted. Where fewer than ten of them are, so that the share
     is a poor estimate and cannot be small, a bound of the normal tail is taken where it is smaller.
     """
-    known = worlds[~np.isnan(worlds)].astype(np.float64)
-    extreme = int(np.count_nonzero(np.abs(known) >= size * (1 - SLACK)))
-    share = _share(size, worlds)
-    spread = math.sqrt(float((known**2).mean())) if len(known) else 0.0
-    if extreme >= ENOUGH or spread == 0 or size == 0:
+    sizes = _sizes(worlds)
+    extreme = _extreme(size, sizes)
+    share = (1 + extreme) / (1 + len(sizes))
+    if extreme >= ENOUGH or not sizes.any():
         return share, "swaps"
-    bound = tail_bound(size / spread)
+    bound = tail_bound(size / math.sqrt(float((sizes**2).mean())))
     return (bound, "tail bound") if bound < share else (share, "swaps")
 
 
 def exact_p(size: float, worlds: Floats) -> float:
     """The share of all worlds that are as extreme; the one that was seen is among them."""
-    known = np.abs(worlds[~np.isnan(worlds)])
-    return float(np.count_nonzero(known >= abs(size) * (1 - 1e-12)) / max(1, len(known)))
+    return float((_sizes(worlds) >= abs(size) * (1 - 1e-12)).mean())
 
 
 def _share(size: float, worlds: Worlds) -> float:
-    known = np.abs(worlds[~np.isnan(worlds)].astype(np.float64))
-    return (1 + int(np.count_nonzero(known >= size * (1 - SLACK)))) / (1 + len(known))
+    sizes = _sizes(worlds)
+    return (1 + _extreme(size, sizes)) / (1 + len(sizes))
+
+
+def _extreme(size: float, sizes: Floats) -> int:
+    """How many worlds have a difference of that size or a larger one, up to rounding."""
+    return int(np.count_nonzero(sizes >= size * (1 - SLACK)))
+
+
+def _sizes(worlds: Worlds | Floats) -> Floats:
+    """How large the difference is in each world; worlds without a value are left out."""
+    return np.abs(worlds[~np.isnan(worlds)].astype(np.float64))
 
 
 def tail_bound(z: float) -> float:
@@ -90,8 +96,8 @@ def smallest_p(worlds: Worlds) -> float:
 
     With four units there are eight worlds that differ in size, and one in eight is the most extreme.
     """
-    known = np.abs(worlds[~np.isnan(worlds)].astype(np.float64))
-    return _share(float(known.max()), worlds) if len(known) and known.max() > 0 else 1.0
+    sizes = _sizes(worlds)
+    return _share(float(sizes.max()), worlds) if sizes.any() else 1.0
 
 
 def max_t(sizes: Sequence[float], worlds: Sequence[Worlds], spreads: Sequence[float]) -> list[float]:
@@ -105,7 +111,7 @@ def max_t(sizes: Sequence[float], worlds: Sequence[Worlds], spreads: Sequence[fl
     for place in order[::-1]:
         scaled = np.abs(worlds[place]).astype(np.float64) / spreads[place]
         largest = np.maximum(largest, np.nan_to_num(scaled, nan=0.0))
-        corrected[place] = (1 + int(np.count_nonzero(largest >= z[place] * (1 - SLACK)))) / (1 + count)
+        corrected[place] = (1 + _extreme(z[place], largest)) / (1 + count)
     running = 0.0
     for place in order:
         running = corrected[place] = max(running, corrected[place])
@@ -185,8 +191,7 @@ def _judged(one: UnjudgedDifference, p: float, p_holm: float, adjust: Adjust, fa
     if one.worlds is not None and not math.isnan(d.p):
         least = smallest_p(one.worlds)
         if adjust in ("holm", "fdr") and least * (1 + len(one.worlds)) < 1 + ENOUGH and one.spread > 0:
-            known = np.abs(one.worlds[~np.isnan(one.worlds)])
-            least = min(least, tail_bound(float(known.max()) / one.spread)) * max(family, 1)
+            least = min(least, tail_bound(float(_sizes(one.worlds).max()) / one.spread)) * family
         least = min(1.0, least)
     verdict = _verdict(d, p, level, adjust)
     # Of two distances from the best value the difference cannot grow beyond their sum, in any number of units.
