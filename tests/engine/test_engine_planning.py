@@ -73,9 +73,26 @@ def test_a_difference_from_paired_draws() -> None:
     far = scipy_stats.t.ppf(0.95, 7) * se
     assert by_draws(3.0, draws, 0.9, 7.0).interval == pytest.approx((3 - far, 3 + far), rel=1e-9)
     assert by_draws(-3.0, -draws, 0.95).p == 2 / 5
-    assert by_draws(3.0, np.array([6.0 + 1e-13, 6.0 - 1e-13]), 0.95).p == 1.0  # equal up to rounding
-    assert by_draws(3.0, np.array([6.0 - 1e-9, 6.0]), 0.95).p == 2 / 3
+    rounded = np.array([*[6.0] * 5, *[6.0 - 1e-13] * 5, 5.0, 6.0 - 1e-9])
+    assert by_draws(3.0, rounded, 0.95).p == 11 / 13  # equal up to rounding is as far out
     assert by_draws(0.0, np.zeros(9), 0.95) == DifferenceEstimate(0.0, (0.0, 0.0), 1.0, 0.0)
+
+
+def test_few_draws_as_far_out_have_the_bound_of_the_tail() -> None:
+    """99 draws of which none is as far out: 1 / 100, or 3.18 normal tails, or Student's tail, whichever holds."""
+    draws = np.random.default_rng(0).normal(4, 1, 99)
+    draws = 4 + (draws - draws.mean()) / draws.std(ddof=1)
+    bound = 3.18 * 2 * scipy_stats.norm.sf(4)
+    for df, expected in ((math.inf, bound), (8.0, 2 * scipy_stats.t.sf(4, 8)), (2.0, 1 / 100)):
+        assert by_draws(4.0, draws, 0.95, df).p == pytest.approx(expected, rel=1e-6)
+        assert by_draws(-4.0, -draws, 0.95, df).p == pytest.approx(expected, rel=1e-6)
+    # Nine as far out are too few to count, ten are enough.
+    for far, expected in (
+        (9, 3.18 * 2 * scipy_stats.norm.sf(4 / math.sqrt(9 * 16 * (1 - 9 / 999) / 998))),
+        (10, 11 / 1000),
+    ):
+        some = np.where(np.arange(999) < far, 8.0, 4.0)
+        assert by_draws(4.0, some, 0.95).p == pytest.approx(expected, rel=1e-6)
 
 
 def test_no_difference_from_too_few_draws() -> None:
