@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
@@ -113,25 +113,22 @@ def draw(
     unit: object,
     metric: str | Metric | None = None,
     *,
+    step: int | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> str:
-    """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them."""
+    """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them.
+
+    `step` picks one of the pictures of a unit that has many: a frame of a sequence.
+    """
+    from steelyard.engine.picture import scene_of
     from steelyard.render.svg import scene_svg
 
-    definition = catalogue.find_task(task)
-    if definition.scene is None:
-        drawn = [name for name, other in catalogue.loaded()[0].items() if other.scene is not None]
-        raise InputError(f"task '{task}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
-    chosen = metrics_of(definition, [metric or definition.defaults[0]])[0]
     request = Request(
-        task, (chosen,), missing="worst", extra="skip", columns=dict(columns or {}), options=dict(options or {})
-    )
-    pairs = measure_sides(definition, request, truth, predictions).pairs
-    place = {str(name): i for i, name in enumerate(pairs.units.tolist())}
-    if str(unit) not in place:
-        raise InputError(f"there is no {definition.unit} '{unit}' in the truth", remedy=nearest(str(unit), place))
-    return scene_svg(definition.scene(pairs, place[str(unit)], chosen))
+        task, None if metric is None else (metric,), missing="worst", extra="skip", columns=dict(columns or {}),
+        options=dict(options or {}),
+    )  # fmt: skip
+    return scene_svg(scene_of(catalogue.find_task(task), request, truth, predictions, unit, step))
 
 
 @takes_settings("by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata")

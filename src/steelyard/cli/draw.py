@@ -15,6 +15,7 @@ from steelyard.io.write import write_text
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path())
 @click.option("--image", "--unit", "unit", required=True, metavar="ID", help="The image to draw.")
+@click.option("--step", "--frame", type=int, metavar="N", help="The picture of a unit that has many: a frame's number.")
 @click.option("-m", "--metric", metavar="SPEC", help="The metric whose pairs are shown, such as score(t=3).")
 @click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN", help="The file's column for a name.")
 @click.option(
@@ -27,6 +28,7 @@ def draw(
     truth: str,
     predictions: str,
     unit: str,
+    step: int | None,
     metric: str | None,
     mapping: tuple[str, ...],
     output: str | None,
@@ -38,8 +40,11 @@ def draw(
     \b
     steelyard draw ellipses truth.csv pred.csv --image img001.png -o pairs.svg
     steelyard draw boxes truth.json pred.json --image 7 -m "f1(iou=0.75)" -o found.svg
+    steelyard draw tracking gt results --unit MOT17-04 --frame 128 -o frame.svg
     """
-    picture = api.draw(task, truth, predictions, unit, metric, columns=parse_mapping(mapping), options=given_options())
+    picture = api.draw(
+        task, truth, predictions, unit, metric, step=step, columns=parse_mapping(mapping), options=given_options()
+    )
     if output is None:
         say(picture, nl=False)
         return

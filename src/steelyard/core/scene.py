@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from steelyard.core.frozen import frozen
@@ -50,8 +51,28 @@ class LineShape:
 
 @frozen
 class Scene:
-    """The shapes of one unit and a line of text that says what they add up to."""
+    """The shapes of one unit and a line of text that says what they add up to.
+
+    `bounds` (left, top, right, bottom) is what the picture shows; without it, all shapes. `images` are names that the
+    image below may have, without an ending.
+    """
 
     title: str
     summary: str
     shapes: tuple[EllipseShape | BoxShape | LineShape, ...]
+    bounds: tuple[float, float, float, float] | None = None
+    images: tuple[str, ...] = ()
+
+
+@frozen
+class Steps:
+    """The pictures of a unit that has many, such as the frames of a sequence, in order.
+
+    `numbers` are what they are called by; `counts` what can be seen in each, such as mistakes; `start` is the number
+    of the one to look at first.
+    """
+
+    name: str
+    numbers: tuple[int, ...]
+    counts: Mapping[str, tuple[int, ...]]
+    start: int

@@ -17,7 +17,7 @@ from steelyard.core.records import Records, Schema
 
 if TYPE_CHECKING:
     from steelyard.core.explanation import Explanation
-    from steelyard.core.scene import Scene
+    from steelyard.core.scene import Scene, Steps
     from steelyard.core.table import Table
 
 
@@ -66,8 +66,9 @@ class Task:
         `tables(pairs, state)` gives makers of tables by name, such as a confusion matrix; `figures(pairs, state,
         metrics)` makers of figures; `listing(pairs, state)` the rows that a reader may look through;
         `class_metrics(state)` the metrics by which models are compared class by class; `scene(pairs, unit, metric)` a
-        picture of one unit, for the metric `pictured` where none is asked for; `explain(pairs, tools)` why other tools
-        print other numbers; `prepared(truth, prediction, options)` the records as `join` takes them.
+        picture of one unit, for the metric `pictured` where none is asked for; `steps(pairs, unit)` the pictures of a
+        unit that has many, and then `scene(pairs, unit, metric, step)` one of them; `explain(pairs, tools)` why other
+        tools print other numbers; `prepared(truth, prediction, options)` the records as `join` takes them.
         """
         function = getattr(import_module(self.views), name, None) if self.views else None
         return None if isinstance(function, ModuleType) else function  # a module that it imports is no view of it
@@ -79,9 +80,15 @@ class Task:
         return function
 
     @property
-    def scene(self) -> Callable[[Any, int, Metric], Scene] | None:
-        """The maker of a picture of one unit."""
-        function: Callable[[Any, int, Metric], Scene] | None = self.view("scene")
+    def scene(self) -> Callable[..., Scene] | None:
+        """The maker of a picture of one unit, or of one of its steps."""
+        function: Callable[..., Scene] | None = self.view("scene")
+        return function
+
+    @property
+    def steps(self) -> Callable[[Any, int], Steps] | None:
+        """What says which pictures a unit has, where it has many."""
+        function: Callable[[Any, int], Steps] | None = self.view("steps")
         return function
 
     @property

@@ -24,7 +24,9 @@ class Backdrop:
 
 def scene_svg(scene: Scene, backdrop: Backdrop | None = None) -> str:
     """The picture: shapes to scale, over the image where it is given, a legend below."""
-    left, top, right, bottom = _bounds(scene) if backdrop is None else (0.0, 0.0, backdrop.width, backdrop.height)
+    left, top, right, bottom = (
+        (scene.bounds or _bounds(scene)) if backdrop is None else (0.0, 0.0, backdrop.width, backdrop.height)
+    )
     width, height = right - left, bottom - top
     scale = SIDE / max(width, height)
     wide, high = max(width * scale, 480.0), height * scale

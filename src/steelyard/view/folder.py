@@ -59,6 +59,30 @@ class Folder:
             return "/".join(self.parts(path[len(inside) :].replace(os.sep, "/")))
         return "/".join((*(self.parts(base) if base else ()), *self.parts(path.replace(os.sep, "/"))))
 
+    def data(self, name: str) -> Path:
+        """The path of a plain file inside, or of a folder that holds nothing but plain files and such folders."""
+        where = os.path.join(self.root, *self.parts(name))
+        if not os.path.isdir(where) or os.path.islink(where):
+            return self.path(name)
+        if os.path.realpath(where) != where:
+            raise Outside("a link")
+        seen, waiting = 0, [(where, 0)]
+        while waiting:
+            at, depth = waiting.pop()
+            try:
+                entries = list(os.scandir(at))
+            except OSError:
+                raise Outside("cannot be read") from None
+            seen += len(entries)
+            if seen > MOST_FILES or depth > DEEPEST:
+                raise Outside("too many files")
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append((entry.path, depth + 1))
+                elif not entry.is_file(follow_symlinks=False):
+                    raise Outside("not a plain file")
+        return Path(where)
+
     def path(self, name: str) -> Path:
         """The path of a plain file inside, for those who must open it themselves; no part of it is a link."""
         where = self.root

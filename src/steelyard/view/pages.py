@@ -21,7 +21,8 @@ from steelyard.results.score import Score
 from steelyard.results.vlm import VlmScore
 from steelyard.view.frame import document
 from steelyard.view.runs import Data, Run
-from steelyard.view.units import Images, Rows, unit_rows, unit_scene
+from steelyard.view.steps import steps_bar
+from steelyard.view.units import Images, Rows, unit_rows, unit_scene, unit_steps
 
 SHOWN_SCORES, A_PAGE = 3, 60
 
@@ -217,8 +218,8 @@ def first_row(site: Site, run: Run, data: Data, unit: int) -> int | None:
     return next((k for k, name in enumerate(names[:8]) if name and site.images.lies(run, data, name)), None)
 
 
-def unit_page(site: Site, run: Run, data: Data, unit: int) -> str:
-    """One unit: its picture, its rows, its scores, and the way to its neighbours."""
+def unit_page(site: Site, run: Run, data: Data, unit: int, step: int | None = None) -> str:
+    """One unit: its picture (or the one of a step), its rows, its scores, and the way to its neighbours."""
     kind, name = data.report.unit, str(data.units[unit])
     order = order_of(data, data.specs[0])
     place = order.index(unit)
@@ -228,19 +229,23 @@ def unit_page(site: Site, run: Run, data: Data, unit: int) -> str:
     if place + 1 < len(order):
         turn += f'<a href="{escape(site.run(run, "unit", order[place + 1]))}" rel="next">better →</a>'
     body = f'<p class="turn"><span class="legend">{place + 1:,} of {len(order):,} from the worst</span>{turn}</p>'
-    body += _shown(site, run, data, unit) + _unit_scores(data, unit)
+    body += _shown(site, run, data, unit, step, site.run(run, "unit", unit)) + _unit_scores(data, unit)
     links = [site.top(), (site.run(run), run.name), (site.run(run, "units"), f"All {count_text(2, kind)[2:]}")]
     return document(f"{kind.capitalize()} {name}", run.name, body, links)
 
 
-def _shown(site: Site, run: Run, data: Data, unit: int) -> str:
-    scene = unit_scene(data, unit)
-    image = site.images.of_unit(run, data, unit)
-    address = site.run(run, "image", unit)
+def _shown(site: Site, run: Run, data: Data, unit: int, step: int | None, here: str) -> str:
+    """The picture of a unit, or its image and rows. `here` is the address of the page, to which steps lead."""
+    steps = unit_steps(data, unit)
+    at = None if steps is None else step if step in steps.numbers else steps.start
+    scene = unit_scene(data, unit, at)
+    image = site.images.of_unit(run, data, unit, scene)
+    address = site.run(run, "image", unit) + (f"?at={at}" if at is not None else "")
     if scene is not None:
+        way = "" if steps is None or at is None else steps_bar(steps, at, here)
         backdrop = None if image is None else Backdrop(address, image.kind.width, image.kind.height)
         lacking = "" if image is not None else '<p class="legend">Its image does not lie in the folder.</p>'
-        return f'<div class="scene">{scene_svg(scene, backdrop)}</div>{lacking}'
+        return f'{way}<div class="scene">{scene_svg(scene, backdrop)}</div>{lacking}'
     picture = ""
     if image is not None:
         alt = escape(str(data.units[unit]))
@@ -323,13 +328,14 @@ def both_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], start: int) -
     return document("What changed most", f"{b.name} against {a.name}, by {spec}", body, links)
 
 
-def both_unit_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], unit: int) -> str:
-    """One unit under two models, side by side."""
+def both_unit_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], unit: int, step: int | None = None) -> str:
+    """One unit under two models, side by side; both show one step."""
+    here = site.both(a, b, "unit", unit)
     parts = ""
     for letter, run, one in (("A", a, data[0]), ("B", b, data[1])):
         parts += (
             f'<section><h2>{letter}: <a href="{escape(site.run(run, "unit", unit))}">{escape(run.name)}</a></h2>'
-            f"{_shown(site, run, one, unit)}{_unit_scores(one, unit)}</section>"
+            f"{_shown(site, run, one, unit, step, here)}{_unit_scores(one, unit)}</section>"
         )
     order = [i for i, _ in changes(*data)[1]]
     turn = ""

@@ -40,7 +40,8 @@ from steelyard.view.folder import Folder, Outside
 MOST_BYTES = 256 << 20
 MOST_RUNS = 2000
 _HEAD = re.compile(rb'"format":\s*"steelyard"|"schema":\s*"steelyard/(report|comparison|lineup|vlm-score|gate)/')
-_FORMATS = ("auto", "coco", "lvis", "csv")  # each reads its own file and no other
+_FORMATS = ("auto", "coco", "lvis", "csv", "motchallenge", "kitti", "mots")  # each reads what it is given and no more
+_FOLDERS = ("tracking", "maps", "volumes")  # readers that take a folder and open nothing outside of it
 T = TypeVar("T")
 
 
@@ -180,11 +181,11 @@ class Runs:
         p, read = report.request, report.sources
         base = run.name.rpartition("/")[0]
         try:
-            truth, predictions = (self.find(side, base) for side in (read.truth, read.predictions))
+            truth, predictions = (self.find(side, base, report.task) for side in (read.truth, read.predictions))
         except Outside:
             named = f"'{read.truth.source}', '{read.predictions.source}'"
             return None, f"The data ({named}) do not lie in the folder beside the result."
-        paths = [str(self.folder.path(name)) for name in (truth, predictions)]
+        paths = [str(self.folder.data(name)) for name in (truth, predictions)]
         single = truth == predictions
         try:
             self._refuse_leading_out(report, paths)
@@ -228,13 +229,14 @@ class Runs:
             if ending(path) == ".xml":
                 raise Outside("XML may look beside its file")
 
-    def find(self, side: Side, base: str) -> str:
+    def find(self, side: Side, base: str, task: str) -> str:
         """The name of a source inside the folder: beside the result, else from the folder's top."""
         tries = [base, ""] if base else [""]
+        folders = task in catalogue.TASKS and catalogue.TASKS[task].reader in _FOLDERS
         for where in tries:
             try:
                 name = self.folder.relative(side.source, where)
-                self.folder.path(name)
+                (self.folder.data if folders else self.folder.path)(name)
                 return name
             except Outside:
                 continue
@@ -261,8 +263,8 @@ class Runs:
         if one is None or other is None or not alike or not shared or truth.source == mine.source:
             return compare_results(first, second)
         base_a, base_b = (run.name.rpartition("/")[0] for run in (a, b))
-        files = [self.find(truth, base_a), self.find(mine, base_a), self.find(theirs, base_b)]
-        side, left, right = (str(self.folder.path(name)) for name in files)
+        sources = (truth, base_a), (mine, base_a), (theirs, base_b)
+        side, left, right = (str(self.folder.data(self.find(*source, first.task))) for source in sources)
         compared = api.compare(
             first.task, side, left, right, shared, confidence=q.confidence or 0.95, draws=q.draws or 1000, seed=q.seed,
             missing=p.missing, extra=p.extra, columns=p.columns, options=p.options,

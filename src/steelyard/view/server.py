@@ -23,7 +23,7 @@ from steelyard.view import pages
 from steelyard.view.folder import Folder
 from steelyard.view.frame import CLOSED, policy, report_policy, with_bar
 from steelyard.view.runs import Data, Run, Runs
-from steelyard.view.units import Images, unit_rows
+from steelyard.view.units import Images, unit_rows, unit_scene
 
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -164,7 +164,7 @@ class _View:
         run, data = self._with_data(request)
         if isinstance(data, str):
             return self._problem("No units to show", data, 404)
-        return _page(pages.unit_page(self.site, run, data, _unit(request, data)))
+        return _page(pages.unit_page(self.site, run, data, _unit(request, data), _step(request)))
 
     def image(self, request: Request) -> Response:
         """The image of a unit, or of a row of it."""
@@ -173,7 +173,9 @@ class _View:
             raise Missing
         unit, row = _unit(request, data), request.path_params.get("row")
         if row is None:
-            image = self.site.images.of_unit(run, data, unit)
+            step = _step(request)
+            scene = None if step is None else unit_scene(data, unit, step)
+            image = self.site.images.of_unit(run, data, unit, scene)
             row = pages.first_row(self.site, run, data, unit) if image is None else None
         if row is not None:
             tables = unit_rows(data, unit)
@@ -211,7 +213,7 @@ class _View:
     def both_unit(self, request: Request) -> Response:
         """A unit under two models."""
         a, b, data = self._both(request)
-        return _page(pages.both_unit_page(self.site, a, b, data, _unit(request, data[1])))
+        return _page(pages.both_unit_page(self.site, a, b, data, _unit(request, data[1]), _step(request)))
 
     def missing(self, request: Request, error: Exception) -> Response:
         """There is no such page."""
@@ -256,6 +258,11 @@ def _number(request: Request, name: str, low: int, high: int) -> int:
     if not re.fullmatch(r"[0-9]{1,12}", text) or not low <= int(text) <= high:
         raise Missing
     return int(text)
+
+
+def _step(request: Request) -> int | None:
+    """The step of a unit that has many, where one is asked for."""
+    return _number(request, "at", 0, 1 << 40) if "at" in request.query_params else None
 
 
 def _unit(request: Request, data: Data) -> int:

@@ -13,7 +13,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import BoxRecords, Records
-from steelyard.core.scene import Scene
+from steelyard.core.scene import Scene, Steps
 from steelyard.core.task import Task
 from steelyard.metrics import catalogue
 from steelyard.view.folder import Outside
@@ -36,14 +36,22 @@ class Rows:
     left: int = 0
 
 
-def unit_scene(data: Data, unit: int) -> Scene | None:
-    """What a picture of the unit shows, where the task has pictures."""
+def unit_steps(data: Data, unit: int) -> Steps | None:
+    """The pictures of a unit, where it has many."""
+    task = catalogue.find_task(data.report.task)
+    steps = task.steps(data.measured.pairs, unit) if task.steps is not None else None
+    return steps if steps is not None and steps.numbers else None
+
+
+def unit_scene(data: Data, unit: int, step: int | None = None) -> Scene | None:
+    """What a picture of the unit shows, where the task has pictures; of a unit that has many, the one of a step."""
     task = catalogue.find_task(data.report.task)
     if task.scene is None:
         return None
+    given = () if step is None else (step,)
     for metric in _metrics(data, task):
         try:
-            return task.scene(data.measured.pairs, unit, metric)
+            return task.scene(data.measured.pairs, unit, metric, *given)
         except InputError:  # this one makes no pairs
             continue
     return None
@@ -130,9 +138,9 @@ class Images:
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
 
-    def of_unit(self, run: Run, data: Data, unit: int) -> ImageFile | None:
-        """The image of a unit whose id is an image, or that COCO's file names."""
-        names = self.names(run, data, unit)
+    def of_unit(self, run: Run, data: Data, unit: int, scene: Scene | None = None) -> ImageFile | None:
+        """The image that a scene names, of a unit whose id is an image, or that COCO's file names."""
+        names = [*(scene.images if scene is not None else ()), *self.names(run, data, unit)]
         return next((image for name in names if (image := self.named(run, data, name)) is not None), None)
 
     def names(self, run: Run, data: Data, unit: int) -> list[str]:
@@ -147,7 +155,9 @@ class Images:
         return names
 
     def named(self, run: Run, data: Data, name: str) -> ImageFile | None:
-        """The image that data name: beside the truth, beside the result, from the folder's top, or in `images`."""
+        """The image that data name: beside the truth, in it where it is a folder, beside the result, from the folder's
+        top, or in `images` of these.
+        """
         return next(
             (image for where in self._places(run, data, name) if (image := self._open(where)) is not None), None
         )
@@ -157,7 +167,7 @@ class Images:
         return any(self._is_file(where) for where in self._places(run, data, name))
 
     def _places(self, run: Run, data: Data, name: str) -> Iterator[tuple[str, str]]:
-        bases = dict.fromkeys([data.truth.rpartition("/")[0], run.name.rpartition("/")[0], ""])
+        bases = dict.fromkeys([data.truth.rpartition("/")[0], data.truth, run.name.rpartition("/")[0], ""])
         endings = ("",) if name.lower().endswith(ENDINGS) else ENDINGS
         for base in bases:
             for beside in BESIDE:

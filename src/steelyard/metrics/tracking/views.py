@@ -10,7 +10,6 @@ from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
 from steelyard.core.need import Work
 from steelyard.core.plan import POINT, UNITS
-from steelyard.core.scene import BoxShape, LineShape, Scene
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.totals import Totals
@@ -18,6 +17,7 @@ from steelyard.core.weights import LeaveOneOut
 from steelyard.metrics.tracking.clear import IdF1, Mota
 from steelyard.metrics.tracking.counts import Switches
 from steelyard.metrics.tracking.explain import explain
+from steelyard.metrics.tracking.frames import scene, steps
 from steelyard.metrics.tracking.hota import AssA, AssociationLoss, DetA, Hota, HotaMetric, LocA
 from steelyard.metrics.tracking.needs import (
     ALPHAS,
@@ -32,7 +32,7 @@ from steelyard.metrics.tracking.needs import (
 )
 from steelyard.metrics.tracking.pairs import TrackPairs
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "steps", "tables"]
 
 pictured = "hota"
 SHOWN: tuple[Metric, ...] = (Hota(), DetA(), AssA(), Mota(), IdF1(), Switches())
@@ -232,43 +232,3 @@ def listing(pairs: TrackPairs, state: State) -> Listing:
         for name, values in columns.items()
     }
     return Listing("switches", "Switches", typed, colour="kind", x="frame")
-
-
-def scene(pairs: TrackPairs, unit: int, metric: Metric) -> Scene:
-    """One frame of a sequence: the first with a switch, or else the one with the most mistakes."""
-    work = Work()
-    rows, clear = kept(pairs, work), tracked(pairs, work)
-    mine, theirs = rows.rows(unit, max(1, pairs.facts.size("class")))
-    frames = np.concatenate([rows.truth.frame[mine], rows.prediction.frame[theirs]])
-    if not len(frames):
-        return Scene(f"Sequence {pairs.units[unit]}", "nothing is there", ())
-    matched = set(clear.partner[mine].tolist())
-    mistakes = np.bincount(
-        np.concatenate([rows.truth.frame[mine][clear.partner[mine] < 0],
-                        rows.prediction.frame[theirs][[row not in matched for row in theirs.tolist()]]]),
-        minlength=1,
-    )  # fmt: skip
-    switched = mine[(clear.event[mine] & 1) > 0]
-    frame = int(np.argmax(mistakes)) if mistakes.any() else int(frames.min())
-    if len(switched):
-        frame = int(rows.truth.frame[switched[0]])
-    shapes: list[BoxShape | LineShape] = []
-    matches = 0
-    for place in mine[rows.truth.frame[mine] == frame].tolist():
-        x0, y0, x1, y1 = rows.truth.box([place])[0].tolist()
-        name, other = pairs.truth["track"][rows.truth.row[place]], int(clear.partner[place])
-        shapes.append(BoxShape("truth", x0, y0, x1 - x0, y1 - y0, f"T{name}", other >= 0))
-        if other >= 0:
-            matches += 1
-            u0, v0, u1, v1 = rows.prediction.box([other])[0].tolist()
-            ends = ((x0 + x1) / 2, (y0 + y1) / 2, (u0 + u1) / 2, (v0 + v1) / 2)
-            shapes.append(LineShape("pair", *ends, "switch" if clear.event[place] & 1 else ""))
-    for place in theirs[rows.prediction.frame[theirs] == frame].tolist():
-        x0, y0, x1, y1 = rows.prediction.box([place])[0].tolist()
-        name = pairs.prediction["track"][rows.prediction.row[place]]
-        shapes.append(BoxShape("prediction", x0, y0, x1 - x0, y1 - y0, f"P{name}", place in matched))
-    return Scene(
-        title=f"Sequence {pairs.units[unit]}, frame {frame}",
-        summary=f"{matches} matched; {len(switched)} switches in {len(np.unique(frames))} frames",
-        shapes=tuple(shapes),
-    )
