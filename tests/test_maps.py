@@ -14,7 +14,11 @@ from PIL import Image
 
 from steelyard import _native
 from steelyard.core.errors import InputError
-from steelyard.maps.png import png_map
+from steelyard.maps.png import png_cells, png_file
+
+def png_map(data: bytes, source: str) -> Any:
+    return png_file(data, source).map()
+
 
 RGB = np.array([1, 256, 65536], dtype=np.uint32)
 
@@ -146,8 +150,8 @@ def test_kernels_check_what_they_are_given() -> None:
         lambda: _native.surface_distances(grid, grid, np.array([1.0, 0.0]), "voxels"),
         lambda: _native.surface_distances(grid, grid, np.array([1.0]), "voxels"),
         lambda: _native.surface_distances(grid, grid, np.array([1.0, 1.0]), "edges"),
-        lambda: _native.png_map(bytes(10), 3, 4, 8, 1),
-        lambda: _native.png_map(bytes(15), 3, 4, 8, 2),
+        lambda: _native.PngPixels(3, 4, 8, 1).feed(bytes(14)),
+        lambda: _native.PngPixels(3, 4, 8, 2),
         lambda: _native.dilate_mask(grid, 5000),
     ]
     for call in refused:

@@ -249,10 +249,29 @@ def mask_pack(segmentation: object, height: int = -1, width: int = -1) -> bytes:
 def thread_count() -> int:
     """How many threads a kernel uses."""
 
-def png_map(inflated: bytes, height: int, width: int, depth: int, channels: int) -> NDArray[numpy.generic]:
+class PngPixels:
+    """The pixels of a PNG, from its inflated lines in parts."""
+
+    def __init__(self, height: int, width: int, depth: int, channels: int) -> None: ...
+
+    def feed(self, lines: bytes) -> None:
+        """Some more lines: a filter's number and the bytes of a row, each."""
+
+    def map(self) -> NDArray[numpy.generic]:
+        """All pixels: whole numbers, colours as r + 256 g + 65536 b."""
+
+class PngCells:
     """
-    The pixels of a PNG from its inflated data: whole numbers, colours as r + 256 g + 65536 b.
+    Pairs of pixels of two PNGs, counted from their inflated lines in parts.
     """
+
+    def __init__(self, height: int, width: int, depth_a: int, channels_a: int, depth_b: int, channels_b: int) -> None: ...
+
+    def feed(self, a: bytes, b: bytes) -> None:
+        """As many more lines of both."""
+
+    def cells(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64]]:
+        """As `map_cells` of all pixels."""
 
 def map_cells(a: NDArray[numpy.generic], b: NDArray[numpy.generic]) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64]]:
     """

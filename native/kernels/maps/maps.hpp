@@ -1,4 +1,4 @@
-// Label maps: rows of a PNG, counts of equal pairs of pixels, bands along edges, runs. Pure C++; no Python here.
+// Label maps: counts of equal pairs of pixels, bands along edges, runs. Pure C++; no Python here.
 //
 // A map is a grid of whole numbers of 1, 2 or 4 bytes, row by row. Kernels know values, not classes: what a value means
 // is decided by who calls. Most pixels of a label map equal their neighbours, so every loop takes runs in one step.
@@ -25,17 +25,6 @@ inline bool sixteen_equal(const T* p, T value) {
   }
   return other == 0;
 }
-
-// What can be wrong with the rows of a PNG.
-enum class PngFault { none, filter, alpha };
-
-// The pixels of a PNG from its rows after inflation: `raw` has height * (1 + bytes of a row) bytes. Grey and palette of 1
-// to 8 bits: `png_values8`; 16 bits: `png_values16`; three or four channels of 8 bits: `png_values32`, as red + 256 green +
-// 65536 blue. A transparent pixel is a fault.
-PngFault png_values8(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t depth, std::uint8_t* out);
-PngFault png_values16(const std::uint8_t* raw, std::size_t height, std::size_t width, std::uint16_t* out);
-PngFault png_values32(const std::uint8_t* raw, std::size_t height, std::size_t width, std::size_t channels,
-                      std::uint32_t* out);
 
 // How often each pair (value of a, value of b) stands at the same place, by a and then b.
 struct MapCells {

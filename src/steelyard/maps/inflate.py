@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
+
+_INPUT = 1 << 16  # bytes that are handed over at once: what is left of them is copied for each piece
 
 
 @cache
@@ -32,6 +35,34 @@ def inflate(data: bytes, size: int, *, gzip: bool = False) -> bytes | None:
     except (module.error, zlib.error):
         return None
     return result if len(result) == size else None
+
+
+class Inflater:
+    """Unpacks data a piece at a time, so that they are never whole in memory."""
+
+    def __init__(self, parts: Sequence[memoryview]) -> None:
+        self._module = library()
+        self._stream = self._module.decompressobj(15)
+        self._parts: Iterator[memoryview] = (
+            part[at : at + _INPUT] for part in parts for at in range(0, len(part), _INPUT)
+        )
+
+    def take(self, size: int) -> bytes:
+        """The next bytes: `size` of them, or fewer where the data end or are damaged."""
+        pieces, left, stream = [], size, self._stream
+        try:
+            while left and not stream.eof:
+                given = stream.unconsumed_tail or next(self._parts, b"")
+                piece = stream.decompress(given, left)
+                if len(piece) == size:
+                    return bytes(piece)
+                pieces.append(piece)
+                left -= len(piece)
+                if not piece and not given:
+                    break
+        except (self._module.error, zlib.error):
+            pass
+        return b"".join(pieces)
 
 
 def checksum(data: Any) -> int:

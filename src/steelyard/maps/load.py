@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
 from steelyard.maps.nifti import Volume, nifti_volume
-from steelyard.maps.png import png_map
+from steelyard.maps.png import PngFile, png_cells, png_file
 
 Array = NDArray[Any]
 INSIDE = "::"  # between a file and the name of what is meant inside it
@@ -21,23 +21,58 @@ _LOSSY = (".jpg", ".jpeg", ".webp")
 _TYPES = (np.uint8, np.uint16, np.uint32)
 
 
-def load_map(value: str | bytes) -> Array:
-    """The pixels of a packed map or of a file, of an unsigned type of 1, 2 or 4 bytes."""
+@frozen
+class Held:
+    """A map that is in memory, with the same face as one in a PNG."""
+
+    grid: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Height and width."""
+        return self.grid.shape
+
+    @property
+    def colours(self) -> bool:
+        """Whether pixels may be colours: those of a file are of four bytes."""
+        return self.grid.dtype == np.uint32
+
+    def map(self) -> Array:
+        """The pixels."""
+        return self.grid
+
+
+Opened = Held | PngFile
+
+
+def open_map(value: str | bytes) -> Opened:
+    """A packed map or a file. The pixels of a PNG are read when they are wanted."""
     if isinstance(value, bytes):
         try:
-            unpacked: Array = _native.map_unpack(value)
+            return Held(_native.map_unpack(value))
         except ValueError as error:
             raise InputError(str(error), where="a packed map", remedy="Make it again.") from None
-        return unpacked
     path, _, inside = value.partition(INSIDE)
     ending = os.path.splitext(path)[1].lower()
     if ending == ".png":
-        return png_map(_bytes_of(path), path)
+        return png_file(_bytes_of(path), path)
     if ending in (".npy", ".npz"):
-        return as_grid(numpy_file(path, inside), value)
+        return Held(as_grid(numpy_file(path, inside), value))
     if ending in _LOSSY:
         raise InputError(f"{ending[1:].upper()} changes labels", where=path, remedy="Write PNG.")
     raise InputError(f"'{ending}' is no format of maps", where=path, remedy="Give .png, .npy or .npz.")
+
+
+def load_map(value: str | bytes) -> Array:
+    """The pixels of a packed map or of a file, of an unsigned type of 1, 2 or 4 bytes."""
+    return open_map(value).map()
+
+
+def count_pairs(a: Opened, b: Opened) -> tuple[Array, Array, Array]:
+    """How often two values stand at the same place of two maps of one size: values of a, of b, and counts."""
+    if isinstance(a, PngFile) and isinstance(b, PngFile):
+        return png_cells(a, b)
+    return _native.map_cells(a.map(), b.map())
 
 
 def load_volume(value: str | bytes) -> Volume:
@@ -70,7 +105,8 @@ def map_bytes(value: str | bytes) -> bytes:
 
 def _bytes_of(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", where=path) from None
 

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
-from steelyard.maps.load import load_map
+from steelyard.maps.load import Held, Opened, count_pairs, open_map
 from steelyard.metrics.segmentation.data import kept_units
 
 VOID = 0
@@ -46,8 +46,7 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@frozen
-class Segment:
+class Segment(NamedTuple):
     """One segment: its class, and whether it is a crowd and a thing."""
 
     category: int
@@ -82,20 +81,27 @@ class PanopticPairs(Pairs):
     crowds: str = "all"
 
     @cached_property
+    def segments(self) -> tuple[Mapping[int, Mapping[int, Segment]], Mapping[int, Mapping[int, Segment]]]:
+        """The segments of both sides, by row and id."""
+        sides = ((self.truth, self.truth_row), (self.prediction, self.prediction_row))
+        first, second = ({row: _segments(records, row) for row in rows[rows >= 0].tolist()} for records, rows in sides)
+        return first, second
+
+    @cached_property
     def classes(self) -> Mapping[int, Segment]:
         """A segment of each class of the images."""
-        classes: dict[int, Segment] = {}
-        for records, rows in ((self.truth, self.truth_row), (self.prediction, self.prediction_row)):
-            for row in rows[rows >= 0].tolist():
-                for segment in _segments(records, row).values():
-                    known = classes.setdefault(segment.category, segment)
+        found: dict[int, Segment] = {}
+        for records, listed in zip((self.truth, self.prediction), self.segments, strict=True):
+            for row, segments in listed.items():
+                for segment in segments.values():
+                    known = found.setdefault(segment.category, segment)
                     if (known.name, known.thing) != (segment.name, segment.thing):
                         raise InputError(
                             f"category {segment.category} is '{segment.name}' and '{known.name}', or a thing and stuff",
                             where=records.place(row),
                             remedy="Name each category alike on both sides.",
                         )
-        return classes
+        return found
 
     @cached_property
     def facts(self) -> Facts:
@@ -115,38 +121,36 @@ class PanopticPairs(Pairs):
 
     def fitted(self, width: float) -> Fits:
         """By the lesser overlap of masks and of bands of `width` (of the diagonal) along edges; 0: masks alone."""
-        images = for_each(len(self.owner), lambda pair: self._image(pair, width))
+        found = for_each(len(self.owner), lambda pair: self._image(pair, width))
         place = {category: k for k, category in enumerate(self.facts.axes["class"].ids)}
-        pairs = [(self.owner[i], place[c], o, e) for i, (fits, _) in enumerate(images) for c, o, e in fits]
-        lone = [(self.owner[i], place[c], *n) for i, (_, alone) in enumerate(images) for c, n in alone.items()]
+        pairs = [(self.owner[i], place[c], o, e) for i, (fits, _) in enumerate(found) for c, o, e in fits]
+        lone = [(self.owner[i], place[c], *n) for i, (_, alone) in enumerate(found) for c, n in alone.items()]
         table, rest = np.array(pairs, dtype=np.float64).reshape(-1, 4), np.array(lone, dtype=np.float64).reshape(-1, 4)
         owner, category, alone, kind = (column.astype(np.int64) for part in (table, rest) for column in part.T[:2])
         return Fits(owner, category, table[:, 2], table[:, 3] > 0, alone, kind, rest[:, 2:])
 
     def _image(self, pair: int, width: float) -> tuple[list[tuple[int, float, bool]], dict[int, list[int]]]:
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
-        true = _segments(self.truth, row)
-        truth = _map(self.truth, row)
+        true, truth = self.segments[0][row], _opened(self.truth, row)
         if other < 0:
-            predicted: dict[int, Segment] = {}
-            prediction = np.zeros_like(truth)
+            predicted: Mapping[int, Segment] = {}
+            prediction: Opened = Held(np.zeros(truth.shape, dtype=np.uint8))
         else:
-            predicted, prediction = _segments(self.prediction, other), _map(self.prediction, other)
+            predicted, prediction = self.segments[1][other], _opened(self.prediction, other)
             if truth.shape != prediction.shape:
                 raise InputError(
-                    f"{_size(truth)} pixels, and the prediction has {_size(prediction)}",
+                    f"{_size(truth.shape)} pixels, and the prediction has {_size(prediction.shape)}",
                     where=self.truth["map"][row] if isinstance(self.truth["map"][row], str) else self.truth.place(row),
                     remedy="Resize the predictions.",
                 )
-        cells = _native.map_cells(truth, prediction)
-        whole = _Overlaps(*cells)
+        whole = _Overlaps(*count_pairs(truth, prediction))
         _check(self.truth, row, true, whole.true, self.areas == "pixels")
         if other >= 0:
             _check(self.prediction, other, predicted, whole.predicted, False)
         bands = None
         if width > 0:
             distance = max(1, round(width * math.hypot(*truth.shape)))
-            sides = [np.ascontiguousarray(grid, dtype=np.uint32) for grid in (truth, prediction)]
+            sides = [np.ascontiguousarray(side.map(), dtype=np.uint32) for side in (truth, prediction)]
             banded = [_native.map_bands(grid, distance, _INSIDE, VOID) for grid in sides]
             bands = _Overlaps(*_native.map_cells(banded[0], banded[1]))
         sizes = {i: s.area for i, s in true.items()} if self.areas == "json" else whole.true
@@ -215,16 +219,16 @@ def _excused(p: int, segment: Segment, true: Mapping[int, Segment], whole: _Over
 def _segments(records: Records, row: int) -> dict[int, Segment]:
     """The segments of an image by id."""
     where = records.place(row)
-    segments: dict[int, Segment] = {}
+    found: dict[int, Segment] = {}
     try:
         listed = json.loads(records["segments"][row] or "[]")
         for one in listed:
             number, category = int(one["id"]), int(one["category_id"])
-            if number in segments or not 0 < number < 1 << 24:
-                what = "stands twice" if number in segments else "is no id: 1 to 2²⁴ - 1"
+            if number in found or not 0 < number < 1 << 24:
+                what = "stands twice" if number in found else "is no id: 1 to 2²⁴ - 1"
                 raise InputError(f"segment {number} {what}", where=where, remedy="Each id stands for one segment.")
             name, thing = str(one.get("name", category)), bool(one.get("isthing", 1))
-            segments[number] = Segment(category, name, bool(one.get("iscrowd", 0)), thing, int(one.get("area", -1)))
+            found[number] = Segment(category, name, bool(one.get("iscrowd", 0)), thing, int(one.get("area", -1)))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
@@ -233,14 +237,14 @@ def _segments(records: Records, row: int) -> dict[int, Segment]:
             where=where,
             remedy='Give [{"id": 7, "category_id": 1}].',
         ) from None
-    return segments
+    return found
 
 
-def _map(records: Records, row: int) -> Array:
-    grid = load_map(records["map"][row])
-    if grid.ndim != 2:
-        raise InputError(f"has {grid.ndim} axes", where=records.place(row), remedy="A map is height × width.")
-    return grid
+def _opened(records: Records, row: int) -> Opened:
+    found = open_map(records["map"][row])
+    if len(found.shape) != 2:
+        raise InputError(f"has {len(found.shape)} axes", where=records.place(row), remedy="A map is height × width.")
+    return found
 
 
 def _check(records: Records, row: int, segments: Mapping[int, Segment], areas: Mapping[int, int], sizes: bool) -> None:
@@ -267,8 +271,8 @@ def _check(records: Records, row: int, segments: Mapping[int, Segment], areas: M
             )
 
 
-def _size(grid: Array) -> str:
-    return f"{grid.shape[1]}×{grid.shape[0]}"
+def _size(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]}×{shape[0]}"
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> PanopticPairs:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import _native
 from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
 from steelyard.core.facts import Axis, Facts
@@ -18,7 +17,7 @@ from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
-from steelyard.maps.load import load_map
+from steelyard.maps.load import Opened, count_pairs, open_map
 from steelyard.metrics.segmentation.labelling import IGNORED, UNKNOWN, Labelling, labelling_of
 
 NOTHING = -1  # the predicted value where there is no prediction
@@ -84,11 +83,11 @@ class MapPairs(Pairs):
         """All maps, counted."""
 
         def counted(row: int) -> tuple[tuple[Array, Array, Array], tuple[int, ...]]:
-            truth, prediction = self.maps(row)
+            truth, prediction = self.opened(row)
             if prediction is None:
-                values, count = np.unique(truth, return_counts=True)
+                values, count = np.unique(truth.map(), return_counts=True)
                 return (values, np.full(len(values), NOTHING), count), truth.shape
-            return _native.map_cells(truth, prediction), truth.shape
+            return count_pairs(truth, prediction), truth.shape
 
         scanned = for_each(len(self.owner), counted)
         sizes = np.array([size for _, size in scanned], dtype=np.int64).reshape(-1, 2)
@@ -100,15 +99,20 @@ class MapPairs(Pairs):
         return coded(self, self.scan)
 
     def maps(self, pair: int) -> tuple[Array, Array | None]:
-        """Both maps of a pair; None where there is no prediction."""
+        """The pixels of both maps of a pair; None where there is no prediction."""
+        truth, prediction = self.opened(pair)
+        return truth.map(), None if prediction is None else prediction.map()
+
+    def opened(self, pair: int) -> tuple[Opened, Opened | None]:
+        """Both maps of a pair, which are of one size; None where there is no prediction."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
-        truth = self._map(self.truth, row)
+        truth = self._open(self.truth, row)
         if other < 0:
             return truth, None
-        prediction = self._map(self.prediction, other)
+        prediction = self._open(self.prediction, other)
         if truth.shape != prediction.shape:
             raise InputError(
-                f"{_size(truth)} pixels, and {_name(self.prediction, other)} has {_size(prediction)}",
+                f"{_size(truth.shape)} pixels, and {_name(self.prediction, other)} has {_size(prediction.shape)}",
                 where=_name(self.truth, row),
                 remedy="Resize the predictions to the size of the truth.",
             )
@@ -118,13 +122,13 @@ class MapPairs(Pairs):
         """The pair of a unit."""
         return int(np.flatnonzero(self.owner == unit)[0])
 
-    def _map(self, records: Records, row: int) -> Array:
-        grid = load_map(records["map"][row])
-        if grid.ndim != 2:
+    def _open(self, records: Records, row: int) -> Opened:
+        found = open_map(records["map"][row])
+        if len(found.shape) != 2:
             raise InputError(
-                f"has {grid.ndim} axes", where=_name(records, row), remedy="A label map is height × width."
+                f"has {len(found.shape)} axes", where=_name(records, row), remedy="A label map is height × width."
             )
-        if (grid.dtype == np.uint32) != self.labelling.colours and isinstance(records["map"][row], str):
+        if found.colours != self.labelling.colours and isinstance(records["map"][row], str):
             if self.labelling.colours:
                 raise InputError(
                     "has no colours", where=_name(records, row), remedy="Leave --palette out: its values are classes."
@@ -135,7 +139,7 @@ class MapPairs(Pairs):
                     where=_name(records, row),
                     remedy="Give --palette, or use the task panoptic.",
                 )
-        return grid
+        return found
 
     def place(self, pair: int, side: int) -> str:
         """Where a map of a pair stands."""
@@ -148,8 +152,8 @@ def _name(records: Records, row: int) -> str:
     return value if isinstance(value, str) else f"{records.place(row)} (image '{records['image'][row]}')"
 
 
-def _size(grid: Array) -> str:
-    return f"{grid.shape[1]}×{grid.shape[0]}"
+def _size(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]}×{shape[0]}"
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> MapPairs:
