@@ -6,6 +6,7 @@ CPU seconds (user and system, all threads) are what is compared: wall time on a 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ def _used():
 """
 SUFFIX = """
 _end = (_used(), time.perf_counter())
-_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:  # a child begins with its parent's peak where the system hands that on
+    _peak = int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+except OSError:
+    _peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps({"cpu": _end[0] - _start[0], "wall": _end[1] - _start[1], "peak": _peak}))
 """
 
@@ -40,8 +44,9 @@ def measure(work: str, setup: str = "", *, repeat: int = 3, whole: bool = False)
     start = "0.0" if whole else "_used()"
     code = f"{PREFIX}{setup}\n_start = ({start}, time.perf_counter())\n{work}\n{SUFFIX}"
     best: Run | None = None
-    for _ in range(repeat):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for _ in range(repeat):  # compiled modules are kept, as they are where packages are installed
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=kept)
         if done.returncode:
             return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
         data = json.loads(done.stdout.strip().splitlines()[-1])

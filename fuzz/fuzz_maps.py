@@ -1,13 +1,17 @@
-"""Fuzz the kernels of label maps: pairs of classes, bands, packing, PNG pixels, surfaces and connected parts."""
+"""Fuzz label maps: pairs of classes, bands, packing, pixels and files of PNG, surfaces and connected parts."""
 
 from __future__ import annotations
 
 import random
+import struct
+import zlib
 
 import numpy as np
 from harness import Draw, target
 
 from steelyard import _native
+from steelyard.core.errors import InputError
+from steelyard.maps.png import SIGNATURE, png_cells, png_file
 
 TYPES = (np.uint8, np.uint16, np.uint32)
 
@@ -38,14 +42,70 @@ def fuzz_cells(rng: random.Random) -> None:
     draw.call(_native.map_unpack, bytes(broken[: rng.randrange(len(broken) + 1)]))
 
 
+def kind(rng: random.Random) -> tuple[int, int]:
+    """Bits and channels of a PNG that the native core reads."""
+    channels = rng.choice([1, 1, 3, 4])
+    return (rng.choice([1, 2, 4, 8, 16]) if channels == 1 else 8), channels
+
+
+def drawn_lines(
+    rng: random.Random, height: int, width: int, depth: int, channels: int, filters: int = 5
+) -> list[bytes]:
+    """Lines of a PNG, of which most bytes are zero or none is."""
+    row, share = (width * depth * channels + 7) // 8, rng.choice([0.05, 1.0])
+    return [
+        bytes([rng.randrange(filters), *(rng.randrange(256) if rng.random() < share else 0 for _ in range(row))])
+        for _ in range(height)
+    ]
+
+
 @target("maps.pixels")
 def fuzz_pixels(rng: random.Random) -> None:
     draw = Draw(rng)
-    height, width, channels = 1 + draw.size(9), 1 + draw.size(9), rng.choice([1, 1, 3, 4])
-    depth = rng.choice([1, 2, 4, 8, 16]) if channels == 1 else 8
-    row = (width * depth * channels + 7) // 8
-    lines = [bytes([rng.randrange(6), *(rng.randrange(256) for _ in range(row))]) for _ in range(height)]
-    draw.call(_native.png_map, b"".join(lines), height, width, depth, channels)
+    height, width, (depth, channels), (other, many) = 1 + draw.size(9), 1 + draw.size(9), kind(rng), kind(rng)
+    filters = rng.choice([5, 6])
+    one, two = (drawn_lines(rng, height, width, *k, filters) for k in ((depth, channels), (other, many)))
+    pixels = draw.call(_native.PngPixels, height, width, depth, channels)
+    cells = draw.call(_native.PngCells, height, width, depth, channels, other, many)
+    at = 0
+    while at < height:
+        end = at + 1 + draw.size(3)
+        if pixels is not None:
+            draw.call(pixels.feed, b"".join(one[at:end]))
+        if cells is not None:
+            draw.call(cells.feed, b"".join(one[at:end]), b"".join(two[at:end]))
+        at = end
+    for found, name in ((pixels, "map"), (cells, "cells")):
+        if found is not None:
+            draw.call(getattr(found, name))
+
+
+@target("maps.files")
+def fuzz_files(rng: random.Random) -> None:
+    """Whole files, some of them damaged behind a right checksum: a map of the size that the header says, or refused."""
+    height, width, (depth, channels) = 1 + rng.randrange(9), 1 + rng.randrange(9), kind(rng)
+    packed = bytearray(zlib.compress(b"".join(drawn_lines(rng, height, width, depth, channels))))
+    if rng.random() < 0.5:
+        packed[rng.randrange(len(packed))] = rng.randrange(256)
+    colour = {1: rng.choice([0, 3]), 3: 2, 4: 6}[channels]
+    cut = rng.randrange(len(packed) + 1)
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, rng.choice([0, 0, 0, 1]))),
+        (b"IDAT", bytes(packed[:cut])), (b"IDAT", bytes(packed[cut:])), (b"IEND", b""),
+    ]  # fmt: skip
+    data = SIGNATURE + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
+    )
+    if rng.random() < 0.3:
+        data = data[: rng.randrange(len(data) + 1)]
+    try:
+        file = png_file(data, "drawn")
+        if file.map().shape != (height, width):
+            raise AssertionError("the map is not of the size that the header says")
+        if sum(png_cells(file, file)[2].tolist()) != height * width:
+            raise AssertionError("the cells are not those of all pixels")
+    except InputError:
+        pass
 
 
 @target("maps.surfaces")

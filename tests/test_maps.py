@@ -16,6 +16,7 @@ from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.maps.png import png_cells, png_file
 
+
 def png_map(data: bytes, source: str) -> Any:
     return png_file(data, source).map()
 
@@ -127,6 +128,46 @@ def test_bands_are_what_erosions_of_opencv_take() -> None:
             framed = cv2.copyMakeBorder(mask, 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
             left = cv2.erode(framed, np.ones((3, 3), np.uint8), iterations=distance)[1:-1, 1:-1]
             assert ((mask - left) == (found == label)).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.03, 1.0])
+def test_files_are_counted_as_their_pixels_are(share: float) -> None:
+    """Two files of any kind, by pieces of a few lines: as their maps in memory, which Pillow gives."""
+    rng = np.random.default_rng(11)
+    for height, width in ((1, 1), (3, 7), (41, 130), (700, 111)):
+        coarse = rng.integers(0, 4, (height // 9 + 1, width // 13 + 1))
+        base = np.kron(coarse, np.ones((9, 13), int))[:height, :width]
+        sides = []
+        for scale in (1, 257):
+            noise = rng.integers(0, 200, (height, width))
+            sides.append((np.where(rng.random((height, width)) < share, noise, base) * scale).astype(np.uint16))
+        grey, wide = sides[0].astype(np.uint8), sides[1]
+        colours = np.stack([wide & 255, wide >> 8, wide * 0], axis=2).astype(np.uint8)
+        for a, b in ((grey, wide), (wide, grey), (grey, colours), (colours, colours)):
+            found = png_cells(png_file(written(a), "a"), png_file(written(b), "b"))
+            flat = [(one.astype(np.uint32) @ RGB if one.ndim == 3 else one.astype(np.uint32)) for one in (a, b)]
+            np.testing.assert_array_equal(np.stack(found), np.stack(_native.map_cells(*flat)))
+
+
+def test_the_damaged_file_of_two_is_named() -> None:
+    good, bad = chunks((6, 5), bytes(36)), chunks((6, 5), b"\x07" + bytes(35))
+    with pytest.raises(InputError, match=r"b\.png: a row has a filter that does not exist"):
+        png_cells(png_file(good, "a.png"), png_file(bad, "b.png"))
+    with pytest.raises(InputError, match=r"b\.png: the data are not those of 5×6 pixels"):
+        png_cells(png_file(good, "a.png"), png_file(chunks((6, 5), bytes(40)), "b.png"))
+
+
+def test_a_fault_leaves_a_reader_whole() -> None:
+    """After a line with a wrong filter the others still come, and no more than the picture has."""
+    reader = _native.PngPixels(3, 4, 8, 1)
+    with pytest.raises(ValueError, match="filter"):
+        reader.feed(bytes(5) + b"\x09" + bytes(9))
+    with pytest.raises(ValueError, match="not lines of the picture"):
+        reader.feed(bytes(15))
+    with pytest.raises(ValueError, match="more lines"):
+        reader.map()
+    reader.feed(bytes([0, 1, 2, 3, 4]) * 2)
+    assert reader.map().tolist() == [[0, 0, 0, 0], [1, 2, 3, 4], [1, 2, 3, 4]]
 
 
 def test_cells_are_those_of_numpy() -> None:

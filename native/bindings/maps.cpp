@@ -103,14 +103,13 @@ class PngPixels {
     PngFault fault = PngFault::none;
     {
       nb::gil_scoped_release release;
-      for (std::size_t i = 0; i < lines && fault == PngFault::none; ++i, line += rows_.line_bytes()) {
+      for (std::size_t i = 0; i < lines; ++i, --left_, line += rows_.line_bytes()) {
         fault = rows_.next(line);
         if (fault != PngFault::none) break;
         std::visit([&](auto*& out) { out = filled(out); }, out_);
       }
     }
     require_no_fault(fault);
-    left_ -= lines;
   }
 
   AnyResult map() const {
@@ -156,7 +155,7 @@ class PngCells {
     PngFault fault = PngFault::none;
     {
       nb::gil_scoped_release release;
-      for (std::size_t i = 0; i < lines; ++i, p += a_.line_bytes(), q += b_.line_bytes()) {
+      for (std::size_t i = 0; i < lines; ++i, --left_, p += a_.line_bytes(), q += b_.line_bytes()) {
         fault = a_.next(p);
         if (fault == PngFault::none) fault = b_.next(q);
         if (fault != PngFault::none) break;
@@ -164,7 +163,6 @@ class PngCells {
       }
     }
     require_no_fault(fault);
-    left_ -= lines;
   }
 
   auto cells() const {

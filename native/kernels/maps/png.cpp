@@ -2,6 +2,7 @@
 #include "maps/png.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace steelyard {
@@ -17,16 +18,28 @@ inline void push(std::vector<PixelRun>& runs, std::size_t end, std::uint32_t val
   }
 }
 
+// The first byte in memory of a word that is not zero.
+inline std::size_t first_set(std::uint64_t word) {
+  if constexpr (std::endian::native == std::endian::little) return static_cast<std::size_t>(std::countr_zero(word)) / 8;
+  return static_cast<std::size_t>(std::countl_zero(word)) / 8;
+}
+
+inline std::uint64_t word_at(const std::uint8_t* p) {
+  std::uint64_t word;
+  std::memcpy(&word, p, 8);
+  return word;
+}
+
 // The place of the first byte that is not zero, from `i` on; n where there is none.
 inline std::size_t next_set(const std::uint8_t* p, std::size_t i, std::size_t n) {
-  std::uint64_t word[4];
-  for (; i + 32 <= n; i += 32) {
-    std::memcpy(word, p + i, 32);
-    if (word[0] | word[1] | word[2] | word[3]) break;
+  for (; i + 64 <= n; i += 64) {
+    const std::uint64_t a = word_at(p + i) | word_at(p + i + 8), b = word_at(p + i + 16) | word_at(p + i + 24),
+                        c = word_at(p + i + 32) | word_at(p + i + 40), d = word_at(p + i + 48) | word_at(p + i + 56);
+    if ((a | b) | (c | d)) break;
   }
   for (; i + 8 <= n; i += 8) {
-    std::memcpy(word, p + i, 8);
-    if (word[0]) break;
+    const std::uint64_t word = word_at(p + i);
+    if (word) return i + first_set(word);
   }
   while (i < n && !p[i]) ++i;
   return i;
@@ -46,18 +59,17 @@ inline std::uint32_t paeth(int a, int b, int c) {
 }
 
 // A pixel from its filtered bytes and its neighbours: to the left, above, and above to the left.
-template <std::size_t kStep>
-inline std::uint32_t unfiltered(Filter filter, std::uint32_t bytes, std::uint32_t left, std::uint32_t above,
-                                std::uint32_t corner) {
+template <std::size_t kStep, Filter filter>
+inline std::uint32_t unfiltered(std::uint32_t bytes, std::uint32_t left, std::uint32_t above, std::uint32_t corner) {
   std::uint32_t pixel = 0;
   for (std::size_t c = 0; c < kStep; ++c) {
     const unsigned shift = static_cast<unsigned>(8 * c);
     const std::uint32_t a = (left >> shift) & 255, b = (above >> shift) & 255;
     std::uint32_t guess = 0;
-    if (filter == kSub) guess = a;
-    if (filter == kUp) guess = b;
-    if (filter == kAverage) guess = (a + b) / 2;
-    if (filter == kPaeth) {
+    if constexpr (filter == kSub) guess = a;
+    if constexpr (filter == kUp) guess = b;
+    if constexpr (filter == kAverage) guess = (a + b) / 2;
+    if constexpr (filter == kPaeth) {
       guess = paeth(static_cast<int>(a), static_cast<int>(b), static_cast<int>((corner >> shift) & 255));
     }
     pixel |= (((bytes >> shift) + guess) & 255) << shift;
@@ -80,20 +92,20 @@ void plain_runs(const std::uint8_t* p, std::size_t n, std::vector<PixelRun>& out
 
 // Pixels are made one by one where bytes are set or the row above changes. Between such places each is made of the one
 // before alone, so that the first that equals it goes on to the next place.
-template <std::size_t kStep>
-void filtered_runs(Filter filter, const std::uint8_t* p, std::size_t n, const std::vector<PixelRun>& above,
+template <std::size_t kStep, Filter filter>
+void filtered_runs(const std::uint8_t* p, std::size_t n, const std::vector<PixelRun>& above,
                    std::vector<PixelRun>& out) {
   std::uint32_t left = 0, corner = 0;
   std::size_t set = next_set(p, 0, n * kStep) / kStep;
   const PixelRun* run = above.data();
   for (std::size_t i = 0; i < n;) {
-    left = unfiltered<kStep>(filter, load<kStep>(p + i * kStep), left, run->value, corner);
+    left = unfiltered<kStep, filter>(load<kStep>(p + i * kStep), left, run->value, corner);
     push(out, ++i, left);
     corner = run->value;
     if (set < i) set = next_set(p, i * kStep, n * kStep) / kStep;
     const std::size_t limit = std::min<std::size_t>(run->end, set);
     while (i < limit) {
-      const std::uint32_t pixel = unfiltered<kStep>(filter, 0, left, corner, corner);
+      const std::uint32_t pixel = unfiltered<kStep, filter>(0, left, corner, corner);
       i = pixel == left ? limit : i + 1;
       left = pixel;
       push(out, i, pixel);
@@ -122,11 +134,11 @@ PngFault PngRows::next(const std::uint8_t* line) {
   row_.clear();
   const std::size_t n = row_bytes_ / step_;
   auto decode = [&]<std::size_t kStep>() {
-    if (filter == kNone) {
-      plain_runs<kStep>(p, n, row_);
-    } else {
-      filtered_runs<kStep>(filter, p, n, above_, row_);
-    }
+    if (filter == kNone) plain_runs<kStep>(p, n, row_);
+    if (filter == kSub) filtered_runs<kStep, kSub>(p, n, above_, row_);
+    if (filter == kUp) filtered_runs<kStep, kUp>(p, n, above_, row_);
+    if (filter == kAverage) filtered_runs<kStep, kAverage>(p, n, above_, row_);
+    if (filter == kPaeth) filtered_runs<kStep, kPaeth>(p, n, above_, row_);
   };
   if (step_ == 1) decode.template operator()<1>();
   if (step_ == 2) decode.template operator()<2>();

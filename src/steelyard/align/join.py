@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.align.codes import codes
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.pairs import Array, Coverage, Pairs
-from steelyard.core.records import Records, constant_in_unit
+from steelyard.core.records import Records, constant_in_unit, distinct_values
 from steelyard.core.task import Policy
 
 MISSING = ("error", "worst", "skip")
@@ -59,7 +59,7 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
     if len(extra) and policy.extra == "error":
         raise _one_sided(prediction, key, extra, "predictions", "truth", truth.source, "extra", "skip")
 
-    kept = np.unique(truth_unit)
+    kept = distinct_values(truth_unit)
     renumber = np.full(len(units), -1, dtype=np.int64)
     renumber[kept] = np.arange(len(kept))
     pairs = Pairs(

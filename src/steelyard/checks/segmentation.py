@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.checks.check import Checks, Data, Problem
 from steelyard.core.errors import InputError
+from steelyard.core.records import distinct_values
 
 CHECKS = Checks()
 MUCH = 0.2  # more agreement, as a share of pixels, than labels as they are
@@ -82,7 +83,7 @@ def void(data: Data) -> Problem | None:
     known = data.pairs.labelling
     if known.ids is not None or known.colours or _VOID in known.ignore:
         return None
-    values = np.unique(scan.truth)
+    values = distinct_values(scan.truth)
     rest = values[values != _VOID]
     if _VOID not in values or (scan.predicted == _VOID).any() or (len(rest) and rest.max() > _VOID // 2):
         return None
@@ -119,7 +120,7 @@ def constant(data: Data) -> Problem | None:
     if _scan(data) is None:
         return None
     pixels = data.pairs.pixels
-    seen = np.unique(pixels.predicted)
-    if len(seen) != 1 or len(np.unique(pixels.truth)) < 2:
+    seen = distinct_values(pixels.predicted)
+    if len(seen) != 1 or len(distinct_values(pixels.truth)) < 2:
         return None
     return Problem("All predicted pixels are of one class.", int(pixels.count.sum()), int(pixels.count.sum()))

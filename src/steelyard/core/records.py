@@ -166,6 +166,12 @@ def first_of_runs(column: Array) -> Array:
     return np.flatnonzero(np.append(True, np.asarray(column[1:] != column[:-1], dtype=bool)))
 
 
+def distinct_values(values: Array) -> Array:
+    """The distinct values, rising. `np.unique` loads `numpy.ma` first, which takes longer than most calls."""
+    ordered = np.sort(values, axis=None)
+    return ordered[first_of_runs(ordered)]
+
+
 def _in_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]:
     order = np.argsort(names, kind="stable") if len(names) else np.zeros(0, np.int64)
     rank = np.empty(len(names), dtype=np.int64)

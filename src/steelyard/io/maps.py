@@ -99,15 +99,17 @@ def _folder(path: Path, endings: Sequence[str], suffix: str) -> tuple[list[str],
     """The maps in a folder and its subfolders: ids, files, and the first subfolder of each."""
     ids, files, folders = [], [], []
     lossy = ""
+    start = os.path.join(path, "")
     for file in sorted(_files(path)):
-        ending = next((e for e in endings if file.lower().endswith(e)), "")
-        if file.lower().endswith(_LOSSY):
+        low = file.lower()
+        ending = next((e for e in endings if low.endswith(e)), "")
+        if low.endswith(_LOSSY):
             lossy = lossy or file
         if not ending or not file[: -len(ending)].endswith(suffix):
             continue
         name = file[: len(file) - len(ending) - len(suffix)]
         ids.append(name)
-        files.append(str(path / file))
+        files.append(start + file.replace("/", os.sep))
         folders.append(name.rpartition("/")[0] or ".")
     if not ids:
         what = f"no file ends in {', '.join(suffix + e for e in endings)}"
@@ -129,11 +131,13 @@ def _folder(path: Path, endings: Sequence[str], suffix: str) -> tuple[list[str],
 
 
 def _files(path: Path) -> Iterable[str]:
+    root = len(os.path.join(path, ""))
     for folder, inner, names in os.walk(path):
         inner.sort()
+        below = os.path.join(folder, "")[root:].replace(os.sep, "/")
         for name in names:
             if not name.startswith("."):
-                yield os.path.relpath(os.path.join(folder, name), path).replace(os.sep, "/")
+                yield below + name
 
 
 def _numpy(path: Path) -> tuple[list[str], list[str], list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from steelyard import _native
 
@@ -16,16 +16,30 @@ def for_each(count: int, work: Callable[[int], T]) -> list[T]:
     threads = min(MOST_THREADS, count, _threads())
     if threads < 2:
         return [work(i) for i in range(count)]
-    from concurrent.futures import ThreadPoolExecutor
+    import threading  # not concurrent.futures, which takes as long to load as it takes to read some maps
 
-    with ThreadPoolExecutor(threads) as pool:
-        running = [pool.submit(work, i) for i in range(count)]
-        try:
-            return [one.result() for one in running]
-        except BaseException:
-            for one in running:
-                one.cancel()
-            raise
+    results: list[Any] = [None] * count
+    failures: dict[int, BaseException] = {}
+    numbers = iter(range(count))  # taken under the interpreter's lock, so that each is taken once
+
+    def run() -> None:
+        for i in numbers:
+            if failures:
+                return
+            try:
+                results[i] = work(i)
+            except BaseException as error:
+                failures[i] = error
+
+    others = [threading.Thread(target=run, daemon=True) for _ in range(threads - 1)]
+    for other in others:
+        other.start()
+    run()
+    for other in others:
+        other.join()
+    if failures:
+        raise failures[min(failures)]
+    return results
 
 
 def _threads() -> int:

@@ -49,13 +49,15 @@ class Inflater:
 
     def take(self, size: int) -> bytes:
         """The next bytes: `size` of them, or fewer where the data end or are damaged."""
-        pieces, left, stream = [], size, self._stream
+        stream = self._stream
+        pieces: list[bytes] = []
+        left = size
         try:
             while left and not stream.eof:
                 given = stream.unconsumed_tail or next(self._parts, b"")
-                piece = stream.decompress(given, left)
+                piece: bytes = stream.decompress(given, left)
                 if len(piece) == size:
-                    return bytes(piece)
+                    return piece
                 pieces.append(piece)
                 left -= len(piece)
                 if not piece and not given:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from typing import Any
 
 import numpy as np
@@ -113,6 +112,8 @@ def _bytes_of(path: str) -> bytes:
 
 def numpy_file(path: str, inside: str) -> Array:
     """An array of NumPy's own files; `inside` is its name, or its place along the first axis."""
+    from zipfile import BadZipFile  # few maps come in archives
+
     try:
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -123,7 +124,7 @@ def numpy_file(path: str, inside: str) -> Array:
             return np.asarray(loaded[inside])
     except InputError:
         raise
-    except (OSError, ValueError, EOFError, KeyError, IndexError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, KeyError, IndexError, BadZipFile) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot be read: {reason}", where=path, remedy="Is the file whole?") from None
 

@@ -72,13 +72,14 @@ class _Lines:
     """The lines of a file, a piece at a time."""
 
     def __init__(self, file: PngFile) -> None:
-        self.file = file
+        self.file, self._line = file, file.line
         self._inflater = Inflater(file.packed)
 
     def take(self, rows: int) -> bytes:
         """So many lines; an error where there are fewer."""
-        piece = self._inflater.take(rows * self.file.line)
-        if len(piece) < rows * self.file.line:
+        size = rows * self._line
+        piece = self._inflater.take(size)
+        if len(piece) < size:
             self._refuse()
         return piece
 

@@ -17,7 +17,8 @@ from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.need import Cells, Work
 from steelyard.core.totals import Wanted
 from steelyard.core.weights import Floats, ratio
-from steelyard.metrics.panoptic.data import Fits, PanopticPairs
+from steelyard.metrics.panoptic.data import PanopticPairs
+from steelyard.metrics.panoptic.fits import Fits
 from steelyard.metrics.segmentation.overlap import as_spec, mean_defined
 
 OVERLAP, TP, FP, FN, THING, STUFF = range(6)
@@ -45,7 +46,7 @@ class SegmentCounts(Cells):
         n = len(match)
         table[:n, OVERLAP] = np.where(match, fits.overlap, 0.0)
         table[:n, TP] = match
-        table[:n, FP] = ~match & ~fits.excused
+        table[:n, FP] = ~match & ~fits.pardoned
         table[:n, FN] = ~match
         table[n:, FP : FN + 1] = fits.lone
         things = np.isin(np.array(pairs.facts.axes["class"].ids, dtype=np.int64)[label], list(pairs.things))

@@ -14,6 +14,7 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Cells, Sum, Work
 from steelyard.core.pairs import Array
+from steelyard.core.records import distinct_values
 from steelyard.core.weights import ratio
 from steelyard.maps.each import for_each
 from steelyard.metrics.segmentation.data import Coded, MapPairs, Scan
@@ -186,7 +187,7 @@ def coders(pairs: MapPairs) -> list[Callable[[Array], Array]]:
     place = {label: i for i, label in enumerate(ids)}
 
     def coder(side: int, seen: Array) -> Callable[[Array], Array]:
-        values = np.unique(seen[seen >= 0])
+        values = distinct_values(seen[seen >= 0])
         labels = known.classes(values, side).tolist()
         codes = [place.get(v, _IGNORED if v == -1 and side == 0 else UNCLASSED) for v in labels]
         keys, to = values.astype(np.uint32), np.array(codes, dtype=np.uint16)

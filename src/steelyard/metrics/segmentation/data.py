@@ -14,7 +14,7 @@ from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
-from steelyard.core.records import Column, Records, Schema
+from steelyard.core.records import Column, Records, Schema, distinct_values
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
 from steelyard.maps.load import Opened, count_pairs, open_map
@@ -72,8 +72,11 @@ class MapPairs(Pairs):
         if known.ids is not None:
             ids: tuple[int, ...] = known.ids
         else:
-            values = [known.classes(np.unique(self.scan.truth), 0), known.classes(np.unique(self.scan.predicted), 1)]
-            ids = tuple(int(v) for v in np.unique(np.concatenate(values)).tolist() if v >= 0)
+            values = [
+                known.classes(distinct_values(self.scan.truth), 0),
+                known.classes(distinct_values(self.scan.predicted), 1),
+            ]
+            ids = tuple(int(v) for v in distinct_values(np.concatenate(values)).tolist() if v >= 0)
         groups = tuple(dict.fromkeys(known.groups.values()))
         flags = {"groups": ";".join(f"{name}:{group}" for name, group in known.groups.items())}
         return Facts({"class": Axis(ids, known.names), "group": Axis(tuple(sorted(groups)))}, flags)
@@ -166,7 +169,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
 def kept_units(pairs: Pairs) -> dict[str, Any]:
     """The fields of pairs without the units that lost their row to the policy."""
     values: dict[str, Any] = {name: getattr(pairs, name) for name in Pairs.__dataclass_fields__}
-    kept = np.unique(pairs.owner)
+    kept = distinct_values(pairs.owner)
     values |= {"units": pairs.units[kept], "owner": np.searchsorted(kept, pairs.owner), "partial": pairs.partial[kept]}
     return values | {"weight": None if pairs.weight is None else pairs.weight[kept]}
 
@@ -216,7 +219,7 @@ def _refuse(pairs: MapPairs, scan: Scan, bad: Array, side: int) -> None:
     at = int(np.flatnonzero(bad)[0])
     unit, value = int(scan.owner[at]), int((scan.predicted if side else scan.truth)[at])
     mine = bad & (scan.owner == unit) & ((scan.predicted if side else scan.truth) == value)
-    pixels, images = int(scan.count[mine].sum()), len(np.unique(scan.owner[bad]))
+    pixels, images = int(scan.count[mine].sum()), len(distinct_values(scan.owner[bad]))
     at_pair = pairs.pair_of(unit)
     grid = pairs.maps(at_pair)[side]
     row, column = np.argwhere(grid == value)[0].tolist() if grid is not None else (0, 0)

@@ -132,7 +132,7 @@ class VolumePairs(Pairs):
         """Labels of each structure by its name: the regions, or every label that either side has."""
         if self.regions:
             return self.regions
-        seen = {int(v) for a, b, _ in self.cells for v in (*np.unique(a).tolist(), *np.unique(b).tolist())} - {0}
+        seen = {int(v) for a, b, _ in self.cells for v in (*a.tolist(), *b.tolist())} - {0}
         return {str(value): (value,) for value in sorted(seen)}
 
     @cached_property
