@@ -75,9 +75,9 @@ def fuzz_pixels(rng: random.Random) -> None:
         if cells is not None:
             draw.call(cells.feed, b"".join(one[at:end]), b"".join(two[at:end]))
         at = end
-    for found, name in ((pixels, "map"), (cells, "cells")):
-        if found is not None:
-            draw.call(getattr(found, name))
+    for reader, name in ((pixels, "map"), (cells, "cells")):
+        if reader is not None:
+            draw.call(getattr(reader, name))
 
 
 @target("maps.files")

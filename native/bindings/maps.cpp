@@ -167,9 +167,9 @@ class PngCells {
 
   auto cells() const {
     require(left_ == 0, "the pictures have more lines");
-    MapCells found;
-    counter_.into(found);
-    return std::make_tuple(array_of(found.a), array_of(found.b), array_of(found.count));
+    MapCells cells;
+    counter_.into(cells);
+    return std::make_tuple(array_of(cells.a), array_of(cells.b), array_of(cells.count));
   }
 
  private:

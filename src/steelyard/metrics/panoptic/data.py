@@ -81,9 +81,9 @@ class PanopticPairs(Pairs):
     @cached_property
     def shared(self) -> Shared:
         """How many pixels segments share; maps and segments that do not fit each other are refused."""
-        found = self._joined(for_each(len(self.owner), lambda pair: count_pairs(*self.opened(pair))))
-        shared = Shared.of(*found, *self.segments)
-        self._check(*found[:3], shared)
+        cells = self._joined(for_each(len(self.owner), lambda pair: count_pairs(*self.opened(pair))))
+        shared = Shared.of(*cells, *self.segments)
+        self._check(*cells[:3], shared)
         return shared
 
     @cached_property
@@ -102,12 +102,12 @@ class PanopticPairs(Pairs):
         classes = self.facts.axes["class"].ids
         return fit_segments(true, predicted, self.shared, bands, areas, self.owner, classes, self.crowds)
 
-    def _joined(self, found: list[Cells]) -> tuple[Array, Array, Array, Array]:
+    def _joined(self, parts: list[Cells]) -> tuple[Array, Array, Array, Array]:
         """Cells of all images one after the other: pair, both ids, pixels."""
-        pair = np.repeat(np.arange(len(found)), [len(cells[0]) for cells in found])
-        if not found:
+        pair = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+        if not parts:
             return pair, pair, pair, pair
-        a, b, count = (np.concatenate([cells[i] for cells in found]).astype(np.int64) for i in range(3))
+        a, b, count = (np.concatenate([part[i] for part in parts]).astype(np.int64) for i in range(3))
         return pair, a, b, count
 
     def opened(self, pair: int) -> tuple[Opened, Opened]:
@@ -152,10 +152,10 @@ class PanopticPairs(Pairs):
 
 
 def _opened(records: Records, row: int) -> Opened:
-    found = open_map(records["map"][row])
-    if len(found.shape) != 2:
-        raise InputError(f"has {len(found.shape)} axes", where=records.place(row), remedy="A map is height × width.")
-    return found
+    grid = open_map(records["map"][row])
+    if len(grid.shape) != 2:
+        raise InputError(f"has {len(grid.shape)} axes", where=records.place(row), remedy="A map is height × width.")
+    return grid
 
 
 def _refuse(records: Records, row: int, pixels: Mapping[int, int], sizes: bool) -> None:

@@ -133,16 +133,16 @@ def two_kinds(category: int, name: str, other: str, where: str) -> InputError:
 def row_segments(records: Records, row: int) -> dict[int, Segment]:
     """The segments of a row by id; what is none is named."""
     where = records.place(row)
-    found: dict[int, Segment] = {}
+    segments: dict[int, Segment] = {}
     try:
         listed = json.loads(records["segments"][row] or "[]")
         for one in listed:
             number, category = int(one["id"]), int(one["category_id"])
-            if number in found or not 0 < number < 1 << BITS:
-                what = "stands twice" if number in found else "is no id: 1 to 2²⁴ - 1"
+            if number in segments or not 0 < number < 1 << BITS:
+                what = "stands twice" if number in segments else "is no id: 1 to 2²⁴ - 1"
                 raise InputError(f"segment {number} {what}", where=where, remedy="Each id stands for one segment.")
             name, thing = str(one.get("name", category)), bool(one.get("isthing", 1))
-            found[number] = Segment(category, name, bool(one.get("iscrowd", 0)), thing, int(one.get("area", -1)))
+            segments[number] = Segment(category, name, bool(one.get("iscrowd", 0)), thing, int(one.get("area", -1)))
     except _FAULTS as error:
         if isinstance(error, InputError):
             raise
@@ -151,4 +151,4 @@ def row_segments(records: Records, row: int) -> dict[int, Segment]:
             where=where,
             remedy='Give [{"id": 7, "category_id": 1}].',
         ) from None
-    return found
+    return segments

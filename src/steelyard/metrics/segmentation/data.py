@@ -126,12 +126,12 @@ class MapPairs(Pairs):
         return int(np.flatnonzero(self.owner == unit)[0])
 
     def _open(self, records: Records, row: int) -> Opened:
-        found = open_map(records["map"][row])
-        if len(found.shape) != 2:
+        grid = open_map(records["map"][row])
+        if len(grid.shape) != 2:
             raise InputError(
-                f"has {len(found.shape)} axes", where=_name(records, row), remedy="A label map is height × width."
+                f"has {len(grid.shape)} axes", where=_name(records, row), remedy="A label map is height × width."
             )
-        if found.colours != self.labelling.colours and isinstance(records["map"][row], str):
+        if grid.colours != self.labelling.colours and isinstance(records["map"][row], str):
             if self.labelling.colours:
                 raise InputError(
                     "has no colours", where=_name(records, row), remedy="Leave --palette out: its values are classes."
@@ -142,7 +142,7 @@ class MapPairs(Pairs):
                     where=_name(records, row),
                     remedy="Give --palette, or use the task panoptic.",
                 )
-        return found
+        return grid
 
     def place(self, pair: int, side: int) -> str:
         """Where a map of a pair stands."""
