@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused() -> None:
     for call in entries:
         for events, why in (
             ((begin, unit + 9, positive, last, AP), "a unit is out of range"),
-            ((begin, unit, positive, last, 2), "this kind cannot be counted"),
+            ((begin, unit, positive, last, 2), "this figure cannot be counted"),
             ((begin, unit, positive, np.zeros_like(last), AP), "does not end"),
             ((begin + 1, unit, positive, last, AP), "must follow each other"),
             ((begin, unit[1:], positive, last, AP), "as many in every column"),

@@ -30,12 +30,12 @@ Tuple<Out<double>, Out<double>, Out<double>> curves(In1<std::int64_t> begin, In1
 Tuple<Out<double>, Out<double>> figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
                   In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
                   In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
-                  In2<double> weights, int kind, In1<double> grid, long threads) {
+                  In2<double> weights, int code, In1<double> grid, long threads) {
   const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
                                   view(truth_begin), view(truth_image), view(counts)}, weights.shape(1), thresholds, most);
   check_weights(weights);
-  const BoxFigure figure = check_box_figure(kind, view(grid));
-  require(figure != BoxFigure::curves, "an unknown kind");
+  const BoxFigure figure = check_box_figure(code, view(grid));
+  require(figure != BoxFigure::curves, "an unknown figure");
   double *v, *r;
   auto value = make_raw<double>({weights.shape(0), thresholds}, v);
   auto recall = make_raw<double>({weights.shape(0), thresholds}, r);
@@ -49,15 +49,15 @@ Tuple<Out<double>, Out<double>> figures(In1<std::int64_t> begin, In1<std::int64_
 Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
                 In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
                 In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
-                Counted weights, std::size_t rows, int kind, In1<double> grid, bool wide, long threads) {
+                Counted weights, std::size_t rows, int code, In1<double> grid, bool wide, long threads) {
   const std::size_t groups = weights.shape(0);
   const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
                                   view(truth_begin), view(truth_image), view(counts)}, weights.shape(1), thresholds, most);
   require(weights.shape(2) == kCountedLanes, "counts come 32 rows side by side");
   require(rows <= groups * kCountedLanes && groups == rows / kCountedLanes + (rows % kCountedLanes != 0),
           "the groups do not hold so many rows");
-  const BoxFigure figure = check_box_figure(kind, view(grid));
-  require(on_grid(figure) || figure == BoxFigure::step || figure == BoxFigure::recall, "this kind cannot be counted");
+  const BoxFigure figure = check_box_figure(code, view(grid));
+  require(on_grid(figure) || figure == BoxFigure::step || figure == BoxFigure::recall, "this figure cannot be counted");
   require(grid.shape(0) <= kMostPoints, "too many points of the grid");
   check_grid(view(grid));
   double *v, *r;
@@ -84,15 +84,15 @@ void bind_box_figures(nb::module_& m) {
         nb::arg("image").noconvert(), nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
         nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(),
         nb::arg("truth_image").noconvert(), nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"),
-        nb::arg("weights").noconvert(), nb::arg("kind"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
+        nb::arg("weights").noconvert(), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
         "A figure and the recall, mean over the classes with truth, for each row of weights and threshold.");
   m.def("box_draws", &draws, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
         nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
         nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
         nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("weights").noconvert(),
-        nb::arg("rows"), nb::arg("kind"), nb::arg("grid").noconvert(), nb::arg("wide") = false,
+        nb::arg("rows"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("wide") = false,
         nb::arg("threads") = 0,
-        "The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four kinds. `wide` counts in "
+        "The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures. `wide` counts in "
         "64 bits, as is done for large classes anyway, with the same results.");
 }
 

@@ -6,11 +6,11 @@
 namespace steelyard {
 namespace {
 
-Out<double> matrix(In2<double> truth, In2<double> detected, int kind, In1<double> weights, long threads) {
+Out<double> matrix(In2<double> truth, In2<double> detected, int code, In1<double> weights, long threads) {
   check_ellipses(view(truth));
   check_ellipses(view(detected));
   check_parameter_weights(view(weights));
-  const EllipseDistance distance = check_distance(kind);
+  const EllipseDistance distance = check_distance(code);
   double* out;
   auto result = make_array<double>({truth.shape(0), detected.shape(0)}, out);
   nb::gil_scoped_release release;
@@ -24,10 +24,10 @@ void check_rows(const In2<double>& truth, const In2<double>& detected) {
   check_ellipses(view(detected));
 }
 
-Out<double> pairwise(In2<double> truth, In2<double> detected, int kind, In1<double> weights) {
+Out<double> pairwise(In2<double> truth, In2<double> detected, int code, In1<double> weights) {
   check_rows(truth, detected);
   check_parameter_weights(view(weights));
-  const EllipseDistance distance = check_distance(kind);
+  const EllipseDistance distance = check_distance(code);
   double* out;
   auto result = make_array<double>({truth.shape(0)}, out);
   nb::gil_scoped_release release;
@@ -45,11 +45,11 @@ Out<double> overlap_area(In2<double> truth, In2<double> detected) {
 }
 
 Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>> match(In2<double> truth, In2<double> detected, In1<std::int64_t> truth_ends, In1<std::int64_t> detected_ends,
-                int kind, In1<double> weights, bool optimal, long threads) {
+                int code, In1<double> weights, bool optimal, long threads) {
   const EllipseSides sides{view(truth), view(detected), view(truth_ends), view(detected_ends)};
   check_sides(sides);
   check_parameter_weights(view(weights));
-  const EllipseDistance distance = check_distance(kind);
+  const EllipseDistance distance = check_distance(code);
   const std::size_t pairs = most_pairs(sides);
   EllipsePairs out;
   auto images = make_array<std::int64_t>({pairs}, out.image);
@@ -90,14 +90,14 @@ Out<std::int64_t> assign_matrix(In2<double> cost, bool optimal) {
 }  // namespace
 
 void bind_ellipses(nb::module_& m) {
-  m.def("ellipse_matrix", &matrix, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(), nb::arg("kind"),
+  m.def("ellipse_matrix", &matrix, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(), nb::arg("distance"),
         nb::arg("weights").noconvert(), nb::arg("threads") = 0, "Distances of every truth to every detection.");
-  m.def("ellipse_pairwise", &pairwise, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(), nb::arg("kind"),
+  m.def("ellipse_pairwise", &pairwise, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(), nb::arg("distance"),
         nb::arg("weights").noconvert(), "The distance of each row of one side to the same row of the other.");
   m.def("ellipse_overlap", &overlap_area, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),
         "The area that each row of one side shares with the same row of the other.");
   m.def("ellipse_match", &match, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),
-        nb::arg("truth_ends").noconvert(), nb::arg("detected_ends").noconvert(), nb::arg("kind"),
+        nb::arg("truth_ends").noconvert(), nb::arg("detected_ends").noconvert(), nb::arg("distance"),
         nb::arg("weights").noconvert(), nb::arg("optimal"), nb::arg("threads") = 0,
         "Pair truths with detections image by image: for each pair its image, truth, detection and distance.");
   m.def("ellipse_match_by_score", &match_scored, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),

@@ -280,16 +280,16 @@ const std::uint8_t* mask_of(const AnyMap& mask) {
   return static_cast<const std::uint8_t*>(mask.data());
 }
 
-auto surfaces(AnyMap a, AnyMap b, In1<double> spacing, const std::string& kind) {
+auto surfaces(AnyMap a, AnyMap b, In1<double> spacing, const std::string& method) {
   const std::uint8_t *first = mask_of(a), *second = mask_of(b);
   require(same_shape(a, b), "the masks are of different sizes");
-  require(kind == "voxels" || kind == "elements", "a surface is of voxels or of elements");
+  require(method == "voxels" || method == "elements", "a surface is of voxels or of elements");
   const Spacing3 sizes = spacing_of(spacing, a.ndim());
   SurfaceDistances from_a, from_b;
   {
     nb::gil_scoped_release release;
     surface_distances(first, second, shape_of(a), sizes, a.ndim() == 2,
-                      kind == "voxels" ? SurfaceOf::voxels : SurfaceOf::elements, from_a, from_b);
+                      method == "voxels" ? SurfaceOf::voxels : SurfaceOf::elements, from_a, from_b);
   }
   return std::make_tuple(array_of(from_a.distance), array_of(from_a.weight), array_of(from_a.count),
                          array_of(from_b.distance), array_of(from_b.weight), array_of(from_b.count));
@@ -368,7 +368,7 @@ void bind_maps(nb::module_& m) {
   m.def("map_boxes", &boxes, nb::arg("map").noconvert(),
         "The values of a map, the first and last place of each along every axis, and how many there are.");
   m.def("surface_distances", &surfaces, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
-        nb::arg("spacing").noconvert(), nb::arg("kind"),
+        nb::arg("spacing").noconvert(), nb::arg("method"),
         "Distances from the surface of a to that of b and back: distance, weight and count, twice.");
   m.def("squared_distances", &distances, nb::arg("mask").noconvert(), nb::arg("spacing").noconvert(),
         "The squared distance of each place to the nearest one that is set.");

@@ -38,17 +38,17 @@ void feed_labels(LabelStream& stream, In1<double> score, In1<std::uint8_t> posit
 void bind_streams(nb::module_& m) {
   nb::class_<BoxStream>(m, "BoxStream", "A class of detections that comes in parts by falling score; units weigh 1.")
       .def("__init__",
-           [](BoxStream* self, std::size_t thresholds, std::size_t most, int kind, In1<double> grid, double positives,
-              double images) { new (self) BoxStream(thresholds, most, kind, view(grid), positives, images); },
+           [](BoxStream* self, std::size_t thresholds, std::size_t most, int code, In1<double> grid, double positives,
+              double images) { new (self) BoxStream(thresholds, most, code, view(grid), positives, images); },
            nb::arg("thresholds"),
-           nb::arg("most"), nb::arg("kind"), nb::arg("grid").noconvert(), nb::arg("positives"), nb::arg("images"),
-           "`kind` as for box_figures, or 7: as box_curves.")
+           nb::arg("most"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("positives"), nb::arg("images"),
+           "`figure` as for box_figures, or 7: as box_curves.")
       .def("feed", &feed_boxes, nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
            nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), "The next part; equal scores in one.")
       .def("result", &result_of, "What all parts give.");
   nb::class_<LabelStream>(m, "LabelStream", "A ranking of rows that comes in parts by falling score; units weigh 1.")
-      .def(nb::init<int, double, double, double>(), nb::arg("kind"), nb::arg("limit"), nb::arg("positives"),
-           nb::arg("negatives"), "`kind` as for ranked, but 3 gives the score and not its rank.")
+      .def(nb::init<int, double, double, double>(), nb::arg("figure"), nb::arg("limit"), nb::arg("positives"),
+           nb::arg("negatives"), "`figure` as for ranked, but 3 gives the score and not its rank.")
       .def("feed", &feed_labels, nb::arg("score").noconvert(), nb::arg("positive").noconvert(),
            "The next part; equal scores in one.")
       .def("result", &LabelStream::result, "What all parts give.");

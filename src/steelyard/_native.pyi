@@ -15,14 +15,14 @@ def box_curves(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: ND
     Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision) under one row of weights; nan for a class without truth.
     """
 
-def box_figures(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.float64], kind: int, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+def box_figures(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.float64], figure: int, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
     A figure and the recall, mean over the classes with truth, for each row of weights and threshold.
     """
 
-def box_draws(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.uint8], rows: int, kind: int, grid: NDArray[numpy.float64], wide: bool = False, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+def box_draws(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.uint8], rows: int, figure: int, grid: NDArray[numpy.float64], wide: bool = False, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
-    The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four kinds. `wide` counts in 64 bits, as is done for large classes anyway, with the same results.
+    The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures. `wide` counts in 64 bits, as is done for large classes anyway, with the same results.
     """
 
 def boxes_match(t_image: NDArray[numpy.int32], t_label: NDArray[numpy.int32], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], t_flags: NDArray[numpy.uint8], d_image: NDArray[numpy.int32], d_label: NDArray[numpy.int32], d_box: NDArray[numpy.float64], d_score: NDArray[numpy.float64], images: int, labels: int, ious: NDArray[numpy.float64], areas: NDArray[numpy.float64], most: int, voc: bool, partners: bool, threads: int = 0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
@@ -92,10 +92,10 @@ def flip_counts(keys: NDArray[numpy.uint64], seed: int, first: int, count: int, 
 def flip_weights(keys: NDArray[numpy.uint64], seed: int, first: int, count: int) -> NDArray[numpy.float64]:
     """The flips that flip_totals multiplies with, draws x units."""
 
-def ellipse_matrix(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], kind: int, weights: NDArray[numpy.float64], threads: int = 0) -> NDArray[numpy.float64]:
+def ellipse_matrix(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], distance: int, weights: NDArray[numpy.float64], threads: int = 0) -> NDArray[numpy.float64]:
     """Distances of every truth to every detection."""
 
-def ellipse_pairwise(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], kind: int, weights: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+def ellipse_pairwise(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], distance: int, weights: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
     """The distance of each row of one side to the same row of the other."""
 
 def ellipse_overlap(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
@@ -103,7 +103,7 @@ def ellipse_overlap(truth: NDArray[numpy.float64], detected: NDArray[numpy.float
     The area that each row of one side shares with the same row of the other.
     """
 
-def ellipse_match(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], truth_ends: NDArray[numpy.int64], detected_ends: NDArray[numpy.int64], kind: int, weights: NDArray[numpy.float64], optimal: bool, threads: int = 0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64]]:
+def ellipse_match(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], truth_ends: NDArray[numpy.int64], detected_ends: NDArray[numpy.int64], distance: int, weights: NDArray[numpy.float64], optimal: bool, threads: int = 0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64]]:
     """
     Pair truths with detections image by image: for each pair its image, truth, detection and distance.
     """
@@ -297,7 +297,7 @@ def map_boxes(map: NDArray[numpy.generic]) -> tuple[NDArray[numpy.uint32], NDArr
     The values of a map, the first and last place of each along every axis, and how many there are.
     """
 
-def surface_distances(a: NDArray[numpy.generic], b: NDArray[numpy.generic], spacing: NDArray[numpy.float64], kind: str) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]:
+def surface_distances(a: NDArray[numpy.generic], b: NDArray[numpy.generic], spacing: NDArray[numpy.float64], method: str) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]:
     """
     Distances from the surface of a to that of b and back: distance, weight and count, twice.
     """
@@ -350,22 +350,22 @@ def rank_order(scores: NDArray[numpy.float64], positive: NDArray[numpy.uint8]) -
     Places of the scores from the highest to the lowest, 1 where a run of equal scores ends, and what each is.
     """
 
-def ranked(weights: NDArray[numpy.float64], owner: NDArray[numpy.int64], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], kind: int, limit: float = 0.0, threads: int = 0) -> NDArray[numpy.float64]:
+def ranked(weights: NDArray[numpy.float64], owner: NDArray[numpy.int64], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], figure: int, limit: float = 0.0, threads: int = 0) -> NDArray[numpy.float64]:
     """
-    One value for each row of weights (without owners, of even weights); kind: 0 AP, 1 ROC AUC, 2 best F1, 3 its rank, 4 TPR at an FPR.
-    """
-
-def ranked_draws(weights: NDArray[numpy.uint8], draws: int, begin: NDArray[numpy.int64], unit: NDArray[numpy.int32], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], kind: int, threads: int = 0) -> NDArray[numpy.float64]:
-    """
-    The same of several rankings for rows of counts, which lie as (groups, units, 32 rows), to the bit; kind: 0 AP, 1 ROC AUC.
+    One value for each row of weights (without owners, of even weights); figure: 0 AP, 1 ROC AUC, 2 best F1, 3 its rank, 4 TPR at an FPR.
     """
 
-def ranked_left_out(group: NDArray[numpy.int32], groups: int, begin: NDArray[numpy.int64], unit: NDArray[numpy.int32], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], kind: int, threads: int = 0) -> NDArray[numpy.float64]:
+def ranked_draws(weights: NDArray[numpy.uint8], draws: int, begin: NDArray[numpy.int64], unit: NDArray[numpy.int32], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], figure: int, threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    The same of several rankings for rows of counts, which lie as (groups, units, 32 rows), to the bit; figure: 0 AP, 1 ROC AUC.
+    """
+
+def ranked_left_out(group: NDArray[numpy.int32], groups: int, begin: NDArray[numpy.int64], unit: NDArray[numpy.int32], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], figure: int, threads: int = 0) -> NDArray[numpy.float64]:
     """
     The same with one group of units left out for each row; `group` is by unit, -1 is never left out.
     """
 
-def ranked_each(starts: NDArray[numpy.int64], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], kind: int, limit: float = 0.0) -> NDArray[numpy.float64]:
+def ranked_each(starts: NDArray[numpy.int64], positive: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], figure: int, limit: float = 0.0) -> NDArray[numpy.float64]:
     """The same for each unit alone, whose events stand together."""
 
 def ranked_ap(weights: NDArray[numpy.float64], truths: NDArray[numpy.float64], owner: NDArray[numpy.int64], hit: NDArray[numpy.uint8], closes: NDArray[numpy.uint8], rule: int, threads: int = 0) -> NDArray[numpy.float64]:
@@ -421,8 +421,8 @@ class BoxStream:
     A class of detections that comes in parts by falling score; units weigh 1.
     """
 
-    def __init__(self, thresholds: int, most: int, kind: int, grid: NDArray[numpy.float64], positives: float, images: float) -> None:
-        """`kind` as for box_figures, or 7: as box_curves."""
+    def __init__(self, thresholds: int, most: int, figure: int, grid: NDArray[numpy.float64], positives: float, images: float) -> None:
+        """`figure` as for box_figures, or 7: as box_curves."""
 
     def feed(self, score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32]) -> None:
         """The next part; equal scores in one."""
@@ -433,8 +433,8 @@ class BoxStream:
 class LabelStream:
     """A ranking of rows that comes in parts by falling score; units weigh 1."""
 
-    def __init__(self, kind: int, limit: float, positives: float, negatives: float) -> None:
-        """`kind` as for ranked, but 3 gives the score and not its rank."""
+    def __init__(self, figure: int, limit: float, positives: float, negatives: float) -> None:
+        """`figure` as for ranked, but 3 gives the score and not its rank."""
 
     def feed(self, score: NDArray[numpy.float64], positive: NDArray[numpy.uint8]) -> None:
         """The next part; equal scores in one."""

@@ -71,7 +71,7 @@ class Figures {
 }  // namespace
 
 BoxFigure check_box_figure(int figure, View<double> grid) {
-  require(figure >= 0 && figure <= static_cast<int>(BoxFigure::curves), "an unknown kind");
+  require(figure >= 0 && figure <= static_cast<int>(BoxFigure::curves), "an unknown figure");
   check_finite(grid.data(), grid.size(), "the grid must be finite");
   require(grid.size() >= 2 && std::is_sorted(grid.begin(), grid.end()), "the grid must rise");
   const auto checked = static_cast<BoxFigure>(figure);

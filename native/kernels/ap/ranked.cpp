@@ -25,7 +25,7 @@ constexpr double kWeighsOne[kRowLanes] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
 }  // namespace
 
 RowFigure check_row_figure(int figure) {
-  require(figure >= 0 && figure <= static_cast<int>(RowFigure::tpr), "there is no such kind");
+  require(figure >= 0 && figure <= static_cast<int>(RowFigure::tpr), "there is no such figure");
   return static_cast<RowFigure>(figure);
 }
 

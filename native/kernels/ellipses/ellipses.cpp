@@ -39,10 +39,10 @@ ParamDistance param(View<double> weights) {
   return d;
 }
 
-// Calls `use` with the distance of that kind: each use is compiled for each distance.
+// Calls `use` with the distance that is named: each use is compiled for each distance.
 template <typename Use>
-void with_distance(EllipseDistance kind, const ParamDistance& weighted, Use use) {
-  switch (kind) {
+void with_distance(EllipseDistance metric, const ParamDistance& weighted, Use use) {
+  switch (metric) {
     case EllipseDistance::param: return use(weighted);
     case EllipseDistance::center: return use(CenterDistance());
     case EllipseDistance::wasserstein: return use(WassersteinDistance());
@@ -123,17 +123,17 @@ void check_sides(const EllipseSides& sides) {
   check_ends(sides.detected_ends, sides.detected.rows);
 }
 
-void distance_matrix(Matrix<double> truth, Matrix<double> detected, EllipseDistance kind, View<double> weights, long threads,
+void distance_matrix(Matrix<double> truth, Matrix<double> detected, EllipseDistance metric, View<double> weights, long threads,
                      double* out) {
   const auto t = ellipses(truth), d = ellipses(detected);
-  with_distance(kind, param(weights), [&](const auto& distance) {
+  with_distance(metric, param(weights), [&](const auto& distance) {
     fill(t.data(), t.size(), d.data(), d.size(), distance, out, thread_count(threads));
   });
 }
 
-void distances_by_row(Matrix<double> truth, Matrix<double> detected, EllipseDistance kind, View<double> weights, double* out) {
+void distances_by_row(Matrix<double> truth, Matrix<double> detected, EllipseDistance metric, View<double> weights, double* out) {
   const auto t = ellipses(truth), d = ellipses(detected);
-  with_distance(kind, param(weights), [&](const auto& distance) {
+  with_distance(metric, param(weights), [&](const auto& distance) {
     for (std::size_t i = 0; i < t.size(); ++i) out[i] = distance(t[i], d[i]);
   });
 }
@@ -145,7 +145,7 @@ void overlaps_by_row(Matrix<double> truth, Matrix<double> detected, double* out)
 
 std::size_t most_pairs(const EllipseSides& sides) { return pair_places(sides).back(); }
 
-void match_ellipses(const EllipseSides& sides, EllipseDistance kind, View<double> weights, bool optimal, long threads,
+void match_ellipses(const EllipseSides& sides, EllipseDistance metric, View<double> weights, bool optimal, long threads,
                     const EllipsePairs& out) {
   const std::size_t images = sides.truth_ends.size();
   const View<std::int64_t> ends = sides.truth_ends, other_ends = sides.detected_ends;
@@ -153,9 +153,9 @@ void match_ellipses(const EllipseSides& sides, EllipseDistance kind, View<double
   const ParamDistance weighted = param(weights);
   const std::size_t workers = thread_count(threads);
   constexpr std::size_t kChunk = 64;
-  const bool turned = kind != EllipseDistance::param && kind != EllipseDistance::center;
+  const bool turned = metric != EllipseDistance::param && metric != EllipseDistance::center;
   const double *true_rows = sides.truth.data(), *found_rows = sides.detected.data();
-  with_distance(kind, weighted, [&](const auto& distance) {
+  with_distance(metric, weighted, [&](const auto& distance) {
     parallel_for((images + kChunk - 1) / kChunk, workers, [&](std::size_t chunk) {
       std::vector<Ellipse> t, d;
       std::vector<double> cost;

@@ -250,11 +250,11 @@ SurfaceDistances between(const Surface& points, const Surface& target, const Spa
 }  // namespace
 
 void surface_distances(const std::uint8_t* a, const std::uint8_t* b, const Shape3& shape, const Spacing3& spacing,
-                       bool plane, SurfaceOf kind, SurfaceDistances& from_a, SurfaceDistances& from_b) {
+                       bool plane, SurfaceOf method, SurfaceDistances& from_a, SurfaceDistances& from_b) {
   std::vector<double> sizes;
-  if (kind == SurfaceOf::elements) sizes = element_sizes(spacing, plane);
+  if (method == SurfaceOf::elements) sizes = element_sizes(spacing, plane);
   auto make = [&](const std::uint8_t* mask) {
-    return kind == SurfaceOf::voxels ? voxels_of(mask, shape, plane) : elements_of(mask, shape, plane, sizes);
+    return method == SurfaceOf::voxels ? voxels_of(mask, shape, plane) : elements_of(mask, shape, plane, sizes);
   };
   const Surface first = make(a), second = make(b);
   if (!first.any || !second.any) return;

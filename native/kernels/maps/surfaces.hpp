@@ -27,7 +27,7 @@ struct SurfaceDistances {
 
 // From the surface of `a` to that of `b`, and back. Both empty where either mask is.
 void surface_distances(const std::uint8_t* a, const std::uint8_t* b, const Shape3& shape, const Spacing3& spacing,
-                       bool plane, SurfaceOf kind, SurfaceDistances& from_a, SurfaceDistances& from_b);
+                       bool plane, SurfaceOf method, SurfaceDistances& from_a, SurfaceDistances& from_b);
 
 // Lengths of 16 or areas of 256 neighbourhoods, by the code of their voxels: the first has the highest bit.
 std::vector<double> element_sizes(const Spacing3& spacing, bool plane);

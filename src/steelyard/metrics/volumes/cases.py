@@ -171,7 +171,7 @@ def _events(pairs: VolumePairs, work: Work) -> dict[tuple[int, int, str], Direct
     return work.once(("distances", kinds), lambda: _distances(pairs, kinds))
 
 
-def _distances(pairs: VolumePairs, kinds: tuple[str, ...]) -> dict[tuple[int, int, str], Directions]:
+def _distances(pairs: VolumePairs, methods: tuple[str, ...]) -> dict[tuple[int, int, str], Directions]:
     listed = list(pairs.listed())
 
     def of_case(pair: int) -> list[tuple[tuple[int, int, str], Directions]]:
@@ -180,10 +180,10 @@ def _distances(pairs: VolumePairs, kinds: tuple[str, ...]) -> dict[tuple[int, in
             masks = case.masks(labels)
             if masks is None:
                 continue
-            for kind in kinds:
-                events = _native.surface_distances(masks[0], masks[1], pairs.scan[pair].sizes(), kind)
+            for method in methods:
+                events = _native.surface_distances(masks[0], masks[1], pairs.scan[pair].sizes(), method)
                 if len(events[0]):
-                    surfaces.append(((pair, place, kind), events))
+                    surfaces.append(((pair, place, method), events))
         return surfaces
 
     return dict(one for surfaces in for_each(len(pairs.owner), of_case) for one in surfaces)
