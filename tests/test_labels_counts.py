@@ -177,3 +177,19 @@ def test_a_hundred_thousand_classes() -> None:
     for name in ("confusion", "confusion_true"):
         with pytest.raises(sy.InputError, match=r"'confusion.*100,000 classes"):
             report.table(name)
+
+
+def test_many_weighted_rows_have_the_interval_of_rows_that_weigh_one() -> None:
+    """Half the weight for every row changes nothing; 1,200 rows are left out in groups, and 0.5 is no whole number."""
+    rng = np.random.default_rng(3)
+    truth = rng.choice(["a", "b"], 1200)
+    predicted = np.where(rng.random(1200) < 0.8, truth, "a")
+    specs = ["specificity(label=a)", "npv(label=a)", "macro(specificity)"]
+    reports = [
+        sy.evaluate("labels", {"label": truth, "weight": np.full(1200, w)}, {"label": predicted}, specs)
+        for w in (1.0, 0.5)
+    ]
+    for spec in specs:
+        one, half = (report[spec] for report in reports)
+        assert (half.value, half.interval, half.se) == (one.value, one.interval, one.se)
+        assert one.interval is not None

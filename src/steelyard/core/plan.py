@@ -44,7 +44,7 @@ class Plan:
         Units of a cluster take its name for their id; strata keep their totals.
         """
         if self.role is Role.POINT:
-            return Plain(lambda: units.plain, even=units.unweighted and not units.alike)
+            return Plain(lambda: units.plain, whole=True, even=units.unweighted and not units.alike)
         if self.role is Role.COUNT:
             return Plain(lambda: units.counted, role=Role.COUNT)
         if self.role is Role.UNITS:

@@ -124,10 +124,11 @@ class Plain(Weights):
         self,
         weights: Array | Callable[[], Array],
         *,
+        whole: bool = False,
         even: bool = False,
         role: Role = Role.POINT,
     ) -> None:
-        self._given, self.even, self.role = weights, even, role
+        self._given, self.whole, self.even, self.role = weights, whole, even, role
         self.rows = 1
 
     @cached_property
