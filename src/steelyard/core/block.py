@@ -220,8 +220,6 @@ class CellsBlock(Block):
     def of(axes: tuple[str | int, ...], facts: Facts, owner: Array, code: Array, value: Array | None) -> CellsBlock:
         """Entries in any order."""
         order = np.argsort(owner, kind="stable")
-        if (np.diff(owner) >= 0).all():
-            order = np.arange(len(owner))
         size = int(np.prod(shape_of(axes, facts), dtype=np.int64))
         entries = Entries(
             np.ascontiguousarray(owner[order], dtype=np.int64),

@@ -137,10 +137,6 @@ class RankingBlock(Block):
                 tables.append(Grouped(begin, part.unit[rows] - np.int32(first), columns))
             yield RankingBlock(self.axis, tables[0], tables[1])
 
-    def read(self, reading: Reading, weights: Weights, facts: Facts) -> Any:
-        """What a curve reads."""
-        return reading.read(self, weights, facts)
-
     def take(self, index: Array, units: int) -> RankingBlock:
         """The events of the given units; among equal scores the order is that of the units."""
         last = max(int(self.events.unit.max(initial=-1)), int(self.positives.unit.max(initial=-1)))
