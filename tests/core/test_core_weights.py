@@ -6,12 +6,23 @@ import numpy as np
 import pytest
 
 from steelyard.core import weights as module
-from steelyard.core.weights import EachUnit, Entries, LeaveOneOut, Plain, Role, Weights, ratio
+from steelyard.core.weights import (
+    EachUnit,
+    Entries,
+    EverySwap,
+    GivenRows,
+    LeaveGroupOut,
+    LeaveOneOut,
+    Plain,
+    Role,
+    Weights,
+    ratio,
+)
 
 COLUMN = np.array([1.0, 2, 4, 8])
 MATRIX = np.array([[1.0, 10], [2, 20], [4, 40], [8, 80]])
-CELLS = Entries(np.array([0, 1, 1, 3]), np.array([2, 0, 2, 1]), np.array([1.0, 2, 3, 4]), 3)
-COUNTED = Entries(np.array([0, 1, 1, 3]), np.array([2, 0, 2, 1]), None, 3)
+CELLS = Entries(np.array([0, 1, 1, 3]), np.array([2, 0, 2, 1]), np.array([1.0, 2, 3, 4]), 4)
+COUNTED = Entries(np.array([0, 1, 1, 3]), np.array([2, 0, 2, 1]), None, 4)
 
 CASES: list[tuple[Weights, list[list[float]], Role]] = [
     (Plain(np.array([1, 0, 2, 0.5])), [[1, 0, 2, 0.5]], Role.POINT),
@@ -19,6 +30,12 @@ CASES: list[tuple[Weights, list[list[float]], Role]] = [
     (EachUnit(4), np.eye(4).tolist(), Role.UNITS),
     (EachUnit(4, 1, 3), np.eye(4)[1:3].tolist(), Role.UNITS),
     (LeaveOneOut(np.array([1, 2, 0.5, 3])), [[0, 2, 0.5, 3], [1, 0, 0.5, 3], [1, 2, 0, 3], [1, 2, 0.5, 0]], Role.JACKKNIFE),
+    (LeaveOneOut(np.array([4.0, 0, 12, 3]), np.array([1.0, 0, 2, 3])), [[3, 0, 12, 3], [4, 0, 12, 3], [4, 0, 10, 3], [4, 0, 12, 0]], Role.JACKKNIFE),
+    (LeaveGroupOut(np.array([1, 2, 0.5, 3]), np.array([1, 0, 1, -1]), 2), [[1, 0, 0.5, 3], [0, 2, 0, 3]], Role.JACKKNIFE),
+    (GivenRows(np.array([[1, 0, 2, 0.5], [0, 1, 1, 1]]), Role.DRAWS), [[1, 0, 2, 0.5], [0, 1, 1, 1]], Role.DRAWS),
+    (EverySwap(np.array([2.0, 3])), [[2, 3, 0, 0], [0, 3, 2, 0], [2, 0, 0, 3], [0, 0, 2, 3]], Role.POINT),
+    (EverySwap(np.array([2.0, 3]), other=True), [[0, 0, 2, 3], [2, 0, 0, 3], [0, 3, 2, 0], [2, 3, 0, 0]], Role.POINT),
+    (EverySwap(np.array([0.0, 3])), [[0, 3, 0, 0], [0, 0, 0, 3]], Role.POINT),
 ]  # fmt: skip
 
 
@@ -35,11 +52,13 @@ def test_totals_are_those_of_the_rows(
     assert (weights @ COLUMN).tolist() == (matrix @ COLUMN).tolist()
     assert (weights @ MATRIX).tolist() == (matrix @ MATRIX).tolist()
     for cells in (CELLS, COUNTED):
-        dense = np.zeros((4, 3))
+        dense = np.zeros((4, 4))
         np.add.at(dense, (cells.owner, cells.code), 1.0 if cells.value is None else cells.value)
         totals = weights.scatter(cells)
         assert (totals.tolist(), totals.dtype) == ((matrix @ dense).tolist(), np.float64)
     assert weights.counts() is None
+    whole_numbers = weights @ np.array([1, 2, 4, 8])
+    assert (whole_numbers.tolist(), whole_numbers.dtype) == ((matrix @ COLUMN).tolist(), np.float64)
 
 
 class Bare(Weights):
@@ -56,9 +75,11 @@ def test_what_every_kind_of_weights_can_do() -> None:
     weights = Bare()
     assert (weights @ COLUMN).tolist() == [3, 8, 24]
     assert (weights @ MATRIX).tolist() == [[3, 30], [8, 80], [24, 240]]
-    assert weights.scatter(CELLS).tolist() == [[2, 0, 4], [0, 0, 0], [0, 12, 0]]
+    assert weights.scatter(CELLS).tolist() == [[2, 0, 4, 0], [0, 0, 0, 0], [0, 12, 0, 0]]
     assert weights.scatter(Entries(np.zeros(0, int), np.zeros(0, int), None, 2)).tolist() == [[0, 0]] * 3
     assert [part is weights for part in weights.parts(1)] == [True]
+    assert weights.present() is weights
+    assert (weights.whole, weights.even, Plain(COLUMN).whole, Plain(COLUMN).even) == (False,) * 4
 
 
 def test_units_in_parts() -> None:
@@ -104,5 +125,54 @@ def test_plain_weights_are_made_when_asked_for() -> None:
 def test_ratio() -> None:
     value = ratio(np.array([1.0, 1, 0, -1]), np.array([2.0, 0, 0, 4]))
     assert value[[0, 3]].tolist() == [0.5, -0.25]
+    assert ratio(np.array([1.0]), np.array([0.5])).tolist() == [2]
     assert np.isnan(value[1:3]).all()
     assert np.isnan(ratio(np.array([1.0]), np.array([-2.0]))).all()
+
+
+def test_weights_above_zero_count_as_one() -> None:
+    """Each kind keeps its rows: who is left out, and how many alike ones there are."""
+    given = np.array([0.5, 0, 3])
+    plain = Plain(given, role=Role.COUNT).present()
+    assert (np.concatenate(list(plain.blocks())).tolist(), plain.role) == ([[1, 0, 1]], Role.COUNT)
+    assert (plain.whole, plain.even) == (False, False)
+    one = LeaveOneOut(given).present()
+    assert np.concatenate(list(one.blocks())).tolist() == [[0, 0, 1], [1, 0, 1], [1, 0, 0]]
+    alike = LeaveOneOut(np.array([2.0, 0, 3]), np.array([0.5, 0, 3])).present()  # four units of 0.5, none, one of 3
+    assert np.concatenate(list(alike.blocks())).tolist() == [[3, 0, 1], [4, 0, 1], [4, 0, 0]]
+    group = LeaveGroupOut(given, np.array([1, -1, 0]), 2).present()
+    assert np.concatenate(list(group.blocks())).tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert (one.role, group.role, group.rows, group.units) == (Role.JACKKNIFE, Role.JACKKNIFE, 2, 3)
+
+
+def test_wide_columns_without_a_group() -> None:
+    weights = LeaveGroupOut(np.array([1.0, 2, 1]), np.array([0, 1, -1]), 2)
+    cube = np.arange(12.0).reshape(3, 2, 2)  # weighted: 0..3, 8 10 12 14, 8..11
+    assert (weights @ cube).tolist() == [[[16, 19], [22, 25]], [[8, 10], [12, 14]]]
+    assert (weights @ np.zeros((3, 0))).shape == (2, 0)
+    assert weights.scatter(Entries(np.array([2]), np.array([0]), None, 1)).tolist() == [[1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("block_bytes", "rows", "groups"),
+    [(1, 130, [4, 1]), (8 * 300 * 64, 300, [8, 2]), (32 << 20, 130, [5]), (32 << 20, 128, [4])],
+)
+def test_groups_left_out_as_bytes(
+    block_bytes: int, rows: int, groups: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """32 rows side by side; a unit's byte is 0 in the row of its own group, and 1 elsewhere."""
+    monkeypatch.setattr(module, "BLOCK_BYTES", block_bytes)
+    group = np.append(np.arange(rows)[::-1], -1)[-300:]
+    weights = LeaveGroupOut(np.ones(len(group)), group, rows)
+    counts = list(weights.counts() or ())
+    assert [block.shape for block in counts] == [(n, len(group), 32) for n in groups]
+    assert {block.dtype for block in counts} == {np.dtype(np.uint8)}
+    expected = np.ones((32 * sum(groups), len(group)))
+    for unit, its in enumerate(group):
+        expected[its, unit] = 0 if its >= 0 else 1
+    wide = np.concatenate([np.moveaxis(block, 2, 1).reshape(-1, len(group)) for block in counts])
+    assert wide.tolist() == expected.tolist()
+    blocks = list(weights.blocks())
+    assert np.concatenate(blocks).tolist() == expected[:rows].tolist()
+    if block_bytes == 1:
+        assert [len(block) for block in blocks] == [32, 32, 32, 32, 2]
