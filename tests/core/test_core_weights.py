@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -24,29 +26,29 @@ MATRIX = np.array([[1.0, 10], [2, 20], [4, 40], [8, 80]])
 CELLS = Entries(np.array([0, 1, 1, 3]), np.array([2, 0, 2, 1]), np.array([1.0, 2, 3, 4]), 4)
 COUNTED = Entries(np.array([0, 1, 1, 3]), np.array([2, 0, 2, 1]), None, 4)
 
-CASES: list[tuple[Weights, list[list[float]], Role]] = [
-    (Plain(np.array([1, 0, 2, 0.5])), [[1, 0, 2, 0.5]], Role.POINT),
-    (Plain(lambda: np.array([1, 0, 2, 0.5]), role=Role.COUNT), [[1, 0, 2, 0.5]], Role.COUNT),
-    (EachUnit(4), np.eye(4).tolist(), Role.UNITS),
-    (EachUnit(4, 1, 3), np.eye(4)[1:3].tolist(), Role.UNITS),
-    (LeaveOneOut(np.array([1, 2, 0.5, 3])), [[0, 2, 0.5, 3], [1, 0, 0.5, 3], [1, 2, 0, 3], [1, 2, 0.5, 0]], Role.JACKKNIFE),
-    (LeaveOneOut(np.array([4.0, 0, 12, 3]), np.array([1.0, 0, 2, 3])), [[3, 0, 12, 3], [4, 0, 12, 3], [4, 0, 10, 3], [4, 0, 12, 0]], Role.JACKKNIFE),
-    (LeaveGroupOut(np.array([1, 2, 0.5, 3]), np.array([1, 0, 1, -1]), 2), [[1, 0, 0.5, 3], [0, 2, 0, 3]], Role.JACKKNIFE),
-    (GivenRows(np.array([[1, 0, 2, 0.5], [0, 1, 1, 1]]), Role.DRAWS), [[1, 0, 2, 0.5], [0, 1, 1, 1]], Role.DRAWS),
-    (EverySwap(np.array([2.0, 3])), [[2, 3, 0, 0], [0, 3, 2, 0], [2, 0, 0, 3], [0, 0, 2, 3]], Role.POINT),
-    (EverySwap(np.array([2.0, 3]), other=True), [[0, 0, 2, 3], [2, 0, 0, 3], [0, 3, 2, 0], [2, 3, 0, 0]], Role.POINT),
-    (EverySwap(np.array([0.0, 3])), [[0, 3, 0, 0], [0, 0, 0, 3]], Role.POINT),
+CASES: list[tuple[Callable[[], Weights], list[list[float]], Role]] = [
+    (lambda: Plain(np.array([1, 0, 2, 0.5])), [[1, 0, 2, 0.5]], Role.POINT),
+    (lambda: Plain(lambda: np.array([1, 0, 2, 0.5]), role=Role.COUNT), [[1, 0, 2, 0.5]], Role.COUNT),
+    (lambda: EachUnit(4), np.eye(4).tolist(), Role.UNITS),
+    (lambda: EachUnit(4, 1, 3), np.eye(4)[1:3].tolist(), Role.UNITS),
+    (lambda: LeaveOneOut(np.array([1, 2, 0.5, 3])), [[0, 2, 0.5, 3], [1, 0, 0.5, 3], [1, 2, 0, 3], [1, 2, 0.5, 0]], Role.JACKKNIFE),
+    (lambda: LeaveOneOut(np.array([4.0, 0, 12, 3]), np.array([1.0, 0, 2, 3])), [[3, 0, 12, 3], [4, 0, 12, 3], [4, 0, 10, 3], [4, 0, 12, 0]], Role.JACKKNIFE),
+    (lambda: LeaveGroupOut(np.array([1, 2, 0.5, 3]), np.array([1, 0, 1, -1]), 2), [[1, 0, 0.5, 3], [0, 2, 0, 3]], Role.JACKKNIFE),
+    (lambda: GivenRows(np.array([[1, 0, 2, 0.5], [0, 1, 1, 1]]), Role.DRAWS), [[1, 0, 2, 0.5], [0, 1, 1, 1]], Role.DRAWS),
+    (lambda: EverySwap(np.array([2.0, 3])), [[2, 3, 0, 0], [0, 3, 2, 0], [2, 0, 0, 3], [0, 0, 2, 3]], Role.POINT),
+    (lambda: EverySwap(np.array([2.0, 3]), other=True), [[0, 0, 2, 3], [2, 0, 0, 3], [0, 3, 2, 0], [2, 3, 0, 0]], Role.POINT),
+    (lambda: EverySwap(np.array([0.0, 3])), [[0, 3, 0, 0], [0, 0, 0, 3]], Role.POINT),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("small", [False, True])
-@pytest.mark.parametrize(("weights", "rows", "role"), CASES)
+@pytest.mark.parametrize(("make", "rows", "role"), CASES)
 def test_totals_are_those_of_the_rows(
-    weights: Weights, rows: list[list[float]], role: Role, small: bool, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[], Weights], rows: list[list[float]], role: Role, small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if small:
         monkeypatch.setattr(module, "BLOCK_BYTES", 1)
-    matrix = np.array(rows)
+    weights, matrix = make(), np.array(rows)
     assert (weights.rows, weights.units, weights.role) == (len(rows), 4, role)
     assert np.concatenate(list(weights.blocks())).tolist() == rows
     assert (weights @ COLUMN).tolist() == (matrix @ COLUMN).tolist()

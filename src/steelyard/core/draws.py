@@ -41,8 +41,8 @@ class _Drawn(Weights, ABC):
         self.units = len(keys)
 
     def __matmul__(self, column: Array) -> Floats:
-        flat = column.reshape(len(column), -1).astype(np.float64, copy=False)
-        return self._pass(np.ascontiguousarray(flat)).reshape((self.rows, *column.shape[1:]))
+        flat = np.ascontiguousarray(column.reshape(len(column), -1), dtype=np.float64)
+        return self._pass(flat).reshape((self.rows, *column.shape[1:]))
 
     def scatter(self, entries: Entries) -> Floats:
         """Weighted totals of the columns that entries add up to."""

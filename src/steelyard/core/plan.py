@@ -73,24 +73,26 @@ def _in_strata(rows: Weights, units: Units) -> Weights:
 
 
 def _left_out(units: Units) -> Weights:
-    plain = np.asarray(units.plain, dtype=np.float64)
+    plain = units.plain
     if units.copies is not None:
         return LeaveOneOut(plain, units.own)
     if units.cluster is None or units.drawn > MOST_LEFT_OUT:
         return leave_groups_out(plain, lambda: draw_keys(units))
-    used, place = np.unique(np.where(plain > 0, units.drawn_as[1], -1), return_inverse=True)
-    first = int(used[0] < 0) if len(used) else 0  # units without a weight
-    return LeaveGroupOut(plain, (place.reshape(-1) - first).astype(np.int32), len(used) - first)
+    return _without_each(plain, units.drawn_as[1])
 
 
 def leave_groups_out(base: Floats, keys: Callable[[], Array]) -> Weights:
     """Each unit left out, or where they are many, each of a thousand groups that the units' keys give."""
     if len(base) <= MOST_LEFT_OUT:
         return LeaveOneOut(base)
-    group = np.where(base > 0, (keys() % np.uint64(MOST_LEFT_OUT)).astype(np.int64), -1)
-    used, place = np.unique(group, return_inverse=True)
-    first = int(used[0] < 0)  # units without a weight
-    return LeaveGroupOut(base, (place - first).astype(np.int32), len(used) - first)
+    return _without_each(base, (keys() % np.uint64(MOST_LEFT_OUT)).astype(np.int64))
+
+
+def _without_each(base: Floats, group: Array) -> Weights:
+    """Each group left out of those that have a unit with a weight."""
+    used, place = np.unique(np.where(base > 0, group, -1), return_inverse=True)
+    first = int((used[:1] < 0).any())  # units without a weight
+    return LeaveGroupOut(base, (place.reshape(-1) - first).astype(np.int32), len(used) - first)
 
 
 POINT = Plan(Role.POINT)

@@ -50,7 +50,7 @@ class Grouped:
         group = np.concatenate([part.group for part in parts])
         unit = np.concatenate([part.unit + np.int32(start) for part, start in zip(parts, starts, strict=False)])
         columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
-        return group, unit.astype(np.int32, copy=False), columns
+        return group, np.asarray(unit, dtype=np.int32), columns
 
 
 def _arranged(group: Array, unit: Array, columns: Mapping[str, Array], groups: int, by_score: bool) -> Grouped:

@@ -189,7 +189,7 @@ def _factorize_integers(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
             for column in filled:
                 seen[column - low] = True
             rank = np.cumsum(seen) - 1
-            return np.flatnonzero(seen) + low, [rank[c.astype(np.int64, copy=False) - low] for c in columns]
+            return np.flatnonzero(seen) + low, [rank[np.asarray(c, dtype=np.int64) - low] for c in columns]
     distinct, inverse = np.unique(np.concatenate(columns), return_inverse=True)
     return distinct, np.split(inverse.astype(np.int64), np.cumsum([len(c) for c in columns])[:-1])
 

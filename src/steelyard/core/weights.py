@@ -81,7 +81,7 @@ class Weights(ABC):
             for block in self.blocks()
             for row in block
         ]
-        return np.array(totals, dtype=np.float64).reshape(self.rows, entries.size)
+        return np.array(totals).reshape(self.rows, entries.size)
 
     @abstractmethod
     def blocks(self) -> Iterator[Floats]:
@@ -157,7 +157,7 @@ class Plain(Weights):
 
     def present(self) -> Weights:
         """1 for every weight above 0."""
-        return Plain((self.array > 0).astype(np.float64), role=self.role)
+        return Plain(self.array > 0, role=self.role)
 
 
 class EachUnit(Weights):
@@ -178,7 +178,7 @@ class EachUnit(Weights):
         place = (entries.owner[first:last] - self.start) * entries.size + entries.code[first:last]
         value = None if entries.value is None else entries.value[first:last]
         total = np.bincount(place, weights=value, minlength=self.rows * entries.size)
-        return total.astype(np.float64, copy=False).reshape(self.rows, entries.size)
+        return np.asarray(total, dtype=np.float64).reshape(self.rows, entries.size)
 
     def blocks(self) -> Iterator[Floats]:
         """Give rows of the identity matrix."""
@@ -350,9 +350,6 @@ class EverySwap(Weights):
         first[:, kept] = (np.arange(worlds)[:, np.newaxis] >> coin & 1) == int(other)
         self.array = np.concatenate([first * base, (1 - first) * base], axis=1)
         self.rows, self.units = self.array.shape
-
-    def __matmul__(self, column: Array) -> Floats:
-        return np.asarray(self.array @ column, dtype=np.float64)
 
     def blocks(self) -> Iterator[Floats]:
         """All of them."""
