@@ -1,97 +1,20 @@
-"""Rankings and rows as blocks, and rankings as records, by hand."""
+"""Rows as blocks, and rankings as records, by hand."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pytest
 
 from steelyard.core.block import SumBlock
 from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Rows, Work
-from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.rankings import Content, Ids, Rankings
 from steelyard.core.rows import RowsBlock, RowTable
 from steelyard.core.weights import EachUnit, Plain
 
 TWO = Facts({"class": Axis(("a", "b"))})
-FOUR = Facts({"class": Axis(("a", "aa", "b", "c"))})
-
-
-def grouped(groups: int, rows: list[tuple[int, int, float]], score: bool = True) -> Grouped:
-    """Rows of group, unit and score, in the order they are given."""
-    group, unit, value = (np.array(column) for column in zip(*rows, strict=True)) if rows else (np.zeros(0),) * 3
-    begin = np.searchsorted(group, np.arange(groups + 1)).astype(np.int64)
-    columns = {"score": value.astype(float)} if score else {"size": value.astype(float)}
-    return Grouped(begin, unit.astype(np.int32), columns)
-
-
-def rows_of(part: Grouped) -> list[tuple[int, int, float]]:
-    column = next(iter(part.columns.values()))
-    return list(zip(part.group.tolist(), part.unit.tolist(), column.tolist(), strict=True))
-
-
-EVENTS = [(0, 1, 0.9), (0, 0, 0.5), (0, 2, 0.5), (1, 2, 0.7), (1, 0, 0.1)]
-POSITIVES = [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)]
-BLOCK = RankingBlock("class", grouped(2, EVENTS), grouped(2, POSITIVES, score=False))
-
-
-def test_a_ranking_is_cut_with_equal_scores_in_the_order_of_units() -> None:
-    part = BLOCK.take(np.array([2, 0]), 2)  # unit 2 comes first now
-    assert rows_of(part.events) == [(0, 0, 0.5), (0, 1, 0.5), (1, 0, 0.7), (1, 1, 0.1)]
-    assert rows_of(part.positives) == [(0, 0, 2.0), (0, 1, 1.0)]
-    assert (part.axis, part.groups, part.events.unit.dtype, part.events.begin.dtype) == ("class", 2, np.int32, np.int64)
-    assert part.positives.begin.tolist() == [0, 2, 2]
-    none = BLOCK.take(np.array([7]), 1)
-    assert (rows_of(none.events), rows_of(none.positives), none.groups) == ([], [], 2)
-    assert len(BLOCK.take(np.zeros(0, np.int64), 0).events) == 0
-    assert BLOCK.take(np.array([1]), 1).positives.columns["size"].tolist() == [3]
-
-
-def test_rankings_are_stacked_in_one_order() -> None:
-    other = RankingBlock("class", grouped(2, [(0, 0, 0.6), (1, 0, 0.7)]), grouped(2, [(0, 0, 4.0)], score=False))
-    both = RankingBlock.stack([BLOCK, other], [3, 1])
-    assert rows_of(both.events) == [
-        (0, 1, 0.9), (0, 3, 0.6), (0, 0, 0.5), (0, 2, 0.5), (1, 2, 0.7), (1, 3, 0.7), (1, 0, 0.1),
-    ]  # fmt: skip
-    assert rows_of(both.positives) == [(0, 0, 1), (0, 2, 2), (0, 3, 4), (1, 1, 3)]
-    assert (both.axis, both.groups, both.events.unit.dtype) == ("class", 2, np.int32)
-
-
-def test_rankings_move_to_other_groups() -> None:
-    moved = BLOCK.move({"class": np.array([2, 0])}, TWO, FOUR)
-    assert rows_of(moved.events) == [(0, 2, 0.7), (0, 0, 0.1), (2, 1, 0.9), (2, 0, 0.5), (2, 2, 0.5)]
-    assert rows_of(moved.positives) == [(0, 1, 3), (2, 0, 1), (2, 2, 2)]
-    assert (moved.groups, moved.axis) == (4, "class")
-    single = RankingBlock("", grouped(1, [(0, 0, 0.5)]), grouped(1, []))
-    assert single.move({}, TWO, FOUR) is single
-
-
-def test_rankings_are_kept() -> None:
-    facts, arrays = BLOCK.pack()
-    assert facts == {"axis": "class"}
-    assert list(arrays) == [
-        "event.begin", "event.unit", "event.column.score", "positive.begin", "positive.unit", "positive.column.size",
-    ]  # fmt: skip
-    again = RankingBlock.unpack(facts, arrays)
-    assert (again.axis, rows_of(again.events), rows_of(again.positives)) == ("class", EVENTS, POSITIVES)
-    assert list(again.positives.columns) == ["size"]
-    with pytest.raises(TypeError, match=r"^a ranking is read by a curve$"):
-        BLOCK.total(Plain(np.ones(3)), TWO)
-
-
-def test_some_rows_of_a_group() -> None:
-    part = BLOCK.events.kept(np.array([6, -1, -1, 5, -1]))
-    assert (part.begin.tolist(), part.unit.tolist(), part.columns["score"].tolist()) == (
-        [0, 1, 2],
-        [6, 5],
-        [0.9, 0.7],
-    )
-    one = BLOCK.events.one(1)
-    assert (one.begin.tolist(), one.columns["score"].tolist()) == ([0, 2], BLOCK.events.columns["score"][3:].tolist())
-    assert (len(BLOCK.events), BLOCK.events.group.tolist()) == (5, [0, 0, 0, 1, 1])
 
 
 @frozen

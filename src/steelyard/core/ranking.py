@@ -69,9 +69,7 @@ def tied_by_unit(score: Array, unit: Array) -> Array:
     same = ordered[1:] == ordered[:-1]
     if not same.any():
         return order
-    tied = np.zeros(len(order), dtype=bool)
-    tied[1:] |= same
-    tied[:-1] |= same
+    tied = np.append(False, same) | np.append(same, False)
     places = np.flatnonzero(tied)
     run = np.cumsum(np.concatenate([[True], ~same])[places])
     order[places] = order[places][np.lexsort((unit[order[places]], run))]
