@@ -9,6 +9,7 @@ import pytest
 
 from steelyard.core.block import CellsBlock, MomentsBlock, Pooled, SumBlock, shape_of
 from steelyard.core.facts import Axis, Facts
+from steelyard.core.ranking import Reading
 from steelyard.core.weights import EachUnit, Entries, LeaveOneOut, Plain
 
 FACTS = Facts({"class": Axis(("a", "b")), "rater": Axis((1, 2, 3))})
@@ -159,3 +160,90 @@ def test_shapes() -> None:
     assert shape_of(("rater", 7, "class"), FACTS) == (3, 7, 2)
     block = SumBlock(np.ones(1))
     assert block.merged() is block
+
+
+def test_sums_along_an_axis() -> None:
+    """Columns are classes: they keep their axis wherever they go, and are weighed one by one."""
+    block = SumBlock(np.array([[1, 2], [3, 4], [5, 6]]), "class")
+    assert (block.take(np.array([2, 0]), 2).axis, block.take(np.array([2, 0]), 2).values.tolist()) == (
+        "class", [[5, 6], [1, 2]],
+    )  # fmt: skip
+    alone = SumBlock.stack([block], [3])
+    assert (alone.axis, alone.values.tolist()) == ("class", block.values.tolist())
+    new = Facts({"class": Axis(("a", "aa", "b", "c"))})
+    moved = block.move({"class": np.array([2, 0])}, FACTS, new)
+    assert (moved.axis, moved.values.tolist()) == ("class", [[2, 0, 1, 0], [4, 0, 3, 0], [6, 0, 5, 0]])
+    assert block.total(Plain(np.array([1.0, 2, 0.5])), FACTS).tolist() == [[9.5, 13]]
+    assert block.total(EachUnit(3), FACTS).tolist() == block.values.tolist()
+    assert SumBlock(np.zeros((3, 0)), "class").total(EachUnit(3), FACTS).shape == (3, 0)
+    facts, arrays = block.pack()
+    assert (facts, list(arrays)) == ({"axis": "class"}, ["values"])
+    again = SumBlock.unpack(facts, arrays)
+    assert (again.axis, again.values.tolist()) == ("class", block.values.tolist())
+    assert SumBlock.unpack({}, arrays).axis == ""
+
+
+def test_moments_of_three_columns() -> None:
+    """Rows (1, 2, 9), (3, 2, 3) and (5, 8, 3); means 3, 4 and 5; each product around them by hand."""
+    columns = (np.array([1.0, 3, 5]), np.array([2.0, 2, 8]), np.array([9.0, 3, 3]))
+    block = MomentsBlock.of(columns, np.array([0, 0, 1]), 2)
+    assert block.product.tolist() == [[2, 0, 0, -6, 0, 18], [0] * 6]  # xx, xy, yy, xz, yz, zz around 2, 2, 6
+    pooled = block.total(Plain(np.ones(2)), FACTS)
+    assert (pooled.count.tolist(), pooled.sums.tolist()) == ([3], [[0, 0, 0]])  # about the mean of all
+    products = {(0, 0): 8, (0, 1): 12, (1, 1): 24, (0, 2): -12, (1, 2): -12, (2, 2): 24}
+    for (a, b), expected in products.items():
+        assert pooled.covariance(a, b)[0].tolist() == [expected]
+        assert pooled.covariance(b, a)[0].tolist() == [expected]
+
+
+def test_covariances_of_one_row_and_of_none() -> None:
+    pooled = Pooled(np.array([1.0, 0]), np.array([[2.0], [3]]), np.array([[5.0], [5]]))
+    covariance, size = pooled.covariance(0, 0)
+    assert (covariance[0], size[0]) == (1, 9)  # 5 - 4; 5 + 4
+    assert np.isnan([covariance[1], size[1]]).all()
+
+
+def many_cells(value: bool) -> tuple[CellsBlock, list[tuple[int, int, float]]]:
+    """Sixty entries of five units, in any order, and the same in the order of their owners."""
+    rng = np.random.default_rng(4)
+    owner, code = rng.integers(0, 5, 60).astype(np.int32), rng.permutation(60)
+    values = rng.integers(1, 9, 60) if value else None
+    rows = zip(owner.tolist(), code.tolist(), [1.0] * 60 if values is None else values.tolist(), strict=True)
+    return CellsBlock.of((100,), FACTS, owner, code, values), sorted(rows, key=lambda row: row[0])
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_many_cells_stay_as_they_came_inside_a_unit(value: bool) -> None:
+    block, rows = many_cells(value)
+    owner, code, values, size = entries(block)
+    assert list(zip(owner, code, values or [1.0] * 60, strict=True)) == rows
+    assert (size, block.entries.owner.dtype) == (100, np.int64)
+    assert block.entries.value is None or block.entries.value.dtype == np.float64
+    part = block.take(np.array([4, 1, 0]), 3)
+    owner, code, values, size = entries(part)
+    expected = [(new, c, v) for new, old in enumerate((4, 1, 0)) for o, c, v in rows if o == old]
+    assert list(zip(owner, code, values or [1.0] * len(code), strict=True)) == expected
+    assert (size, part.axes, values is None) == (100, (100,), not value)
+
+
+def test_cells_alone_and_without_an_entry() -> None:
+    block = CellsBlock.of(("class",), FACTS, np.array([0]), np.array([1]), np.array([0.5]))
+    alone = CellsBlock.stack([block], [1])
+    assert (alone.axes, entries(alone)) == (("class",), ([0], [1], [0.5], 2))
+    new = Facts({"class": Axis(tuple(range(70)))})
+    moved = block.move({"class": np.array([0, 69])}, FACTS, new)
+    assert (entries(moved), moved.entries.code.dtype) == (([0], [69], [0.5], 70), np.int32)
+    none = block.take(np.zeros(0, np.int64), 0).move({"class": np.array([0, 69])}, FACTS, new)
+    assert (none.axes, entries(none)) == (("class",), ([], [], [], 70))
+
+
+class Told(Reading):
+    """What it is given, to be looked at."""
+
+    def read(self, block: Any, weights: Any, facts: Any) -> Any:
+        return block, weights, facts
+
+
+def test_a_reading_is_given_the_block() -> None:
+    block, weights = SumBlock(np.ones(1)), Plain(np.ones(1))
+    assert block.read(Told(), weights, FACTS) == (block, weights, FACTS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,6 +23,7 @@ OWN = np.array([1.0, 2, 0.5, 1, 0, 3, 1])
 
 def plain_rows(first: int = 0, count: int = DRAWS, copies: np.ndarray | None = None) -> np.ndarray:
     """The weights, 32 draws at a time."""
+    copies = None if copies is None else copies.astype(np.int64)
     groups = [_native.poisson_weights(KEYS, SEED, first + k, 32, copies=copies) for k in range(0, count, 32)]
     return np.concatenate(groups)[:count]
 
@@ -27,7 +31,7 @@ def plain_rows(first: int = 0, count: int = DRAWS, copies: np.ndarray | None = N
 def cells(units: int) -> list[Entries]:
     rng = np.random.default_rng(1)
     owner, code = np.sort(rng.integers(0, units, 40)), rng.integers(0, 5, 40).astype(np.int32)
-    return [Entries(owner, code, None, 5), Entries(owner, code, rng.integers(1, 9, 40).astype(float), 5)]
+    return [Entries(owner, code, None, 6), Entries(owner, code, rng.integers(1, 9, 40).astype(float), 6)]
 
 
 def dense(entries: Entries, units: int) -> np.ndarray:
@@ -45,8 +49,8 @@ def calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("calls")
-@pytest.mark.parametrize("own", [np.ones(UNITS_NUMBER), OWN])
-@pytest.mark.parametrize("copies", [None, np.array([1, 5, 3, 2, 1, 1, 9])])
+@pytest.mark.parametrize("own", [np.ones(UNITS_NUMBER), np.full(UNITS_NUMBER, 2.0), OWN])
+@pytest.mark.parametrize("copies", [None, np.array([1, 5, 3, 2, 1, 1, 9], np.int32)])
 @pytest.mark.parametrize("first", [0, 96])
 def test_bootstrap_totals_are_those_of_the_rows(own: np.ndarray, copies: np.ndarray | None, first: int) -> None:
     rows = plain_rows(first, DRAWS, copies) * own
@@ -88,6 +92,76 @@ def test_sizes_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(block) for block in draws.blocks()] == [64] * 9 + [24]
     assert [piece.rows for piece in draws.pieces()] == [64] * 9 + [24]
     assert [block.shape for block in draws.counts() or ()] == [(16, 7, 32), (3, 7, 32)]
+    monkeypatch.setattr(module, "SURE_UNITS", UNITS_NUMBER)
+    monkeypatch.setattr(weights_module, "BLOCK_BYTES", 8 * 2 * UNITS_NUMBER * 32)
+    swaps = SwapDraws(KEYS, np.ones(UNITS_NUMBER), SEED, 600)
+    assert [block.shape for block in swaps.counts() or ()] == [(8, 14, 32), (8, 14, 32), (3, 14, 32)]
+    assert [len(block) for block in swaps.blocks()] == [32] * 18 + [24]
+
+
+def test_counts_are_kept_where_they_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for held, same in ((UNITS_NUMBER * DRAWS, True), (UNITS_NUMBER * DRAWS - 1, False)):
+        monkeypatch.setattr(module, "HELD_BYTES", held)
+        draws = BootstrapDraws(KEYS, np.ones(UNITS_NUMBER), SEED, DRAWS)
+        first, second = (list(draws.counts() or ()) for _ in range(2))
+        assert (first[0] is second[0]) is same
+
+
+class Recorded:
+    """The native core, with the draws that each call makes written down."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            self.calls.append(given[-2:])
+            return getattr(_native, name)(*given, **named)
+
+        return call
+
+
+@pytest.mark.parametrize(("make", "units"), [(BootstrapDraws, UNITS_NUMBER), (SwapDraws, 2 * UNITS_NUMBER)])
+def test_a_call_is_as_long_as_its_work_allows(make: Any, units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A draw of 2 columns takes 7 x 2 sums and 7 weights of 8 each: 70. One of 6 cells and 40 entries takes 56 + 46."""
+    recorded = Recorded()
+    monkeypatch.setattr(module, "_native", recorded)
+    draws = make(KEYS, np.ones(UNITS_NUMBER), SEED, 200)
+
+    def calls(work: int, ask: Callable[[], Any]) -> list[tuple[int, int]]:
+        monkeypatch.setattr(module, "CALL_WORK", work)
+        recorded.calls.clear()
+        ask()
+        return recorded.calls[: len(recorded.calls) // (2 if ask is cut and make is SwapDraws else 1)]
+
+    def whole() -> Any:
+        return draws @ np.ones((units, 2))
+
+    def cut() -> Any:
+        return draws.scatter(cells(units)[1])
+
+    parts = [(0, 64), (64, 64), (128, 64), (192, 8)]
+    for sums, ask in ((70, whole), (102, cut)):
+        assert calls(sums * 64, ask) == parts
+        assert calls(sums * 96 - 1, ask) == parts  # whole groups of 32
+        assert calls(sums * 64 - 1, ask)[:2] == [(0, 32), (32, 32)]
+        assert calls(1, ask)[:2] == [(0, 32), (32, 32)]
+        assert calls(sums * 224, ask) == [(0, 200)]
+    draws = make(KEYS, np.ones(UNITS_NUMBER), SEED, 64)
+    assert calls(70 * 64, whole) == [(0, 64)]
+
+
+def test_a_large_seed_counts_whole() -> None:
+    draws = BootstrapDraws(KEYS, np.ones(UNITS_NUMBER), (1 << 40) + SEED, 32)
+    assert (
+        np.concatenate(list(draws.blocks())).tolist() == _native.poisson_weights(KEYS, (1 << 40) + SEED, 0, 32).tolist()
+    )
+
+
+def test_swaps_are_those_of_the_first_model_unless_it_is_said() -> None:
+    first, default = (SwapDraws(KEYS, OWN, SEED, 40, **more) for more in ({"other": False}, {}))
+    assert (default @ np.arange(14.0)).tolist() == (first @ np.arange(14.0)).tolist()
+    assert (first @ np.arange(14)).dtype == np.float64
 
 
 def flips(seed: int = SEED, count: int = DRAWS) -> np.ndarray:
@@ -131,7 +205,7 @@ def test_swap_counts_need_many_units_of_weight_one(other: bool, monkeypatch: pyt
         assert [block.shape for block in blocks] == [(1, 14, 32)]
         expected = [0] * 7 + [1] * 7 if other else [1] * 7 + [0] * 7
         assert bytes_as_rows(blocks, 1).tolist() == [expected]
-        assert blocks[0][:, :, 1:].sum() == 0
+        assert (blocks[0][:, :, 1:].sum(), blocks[0].dtype) == (0, np.uint8)
     assert SwapDraws(KEYS, OWN, SEED, DRAWS).counts() is None
 
 

@@ -6,6 +6,7 @@ and taken apart into arrays for a file (`pack`). It knows neither metrics nor ta
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -220,7 +221,7 @@ class CellsBlock(Block):
     def of(axes: tuple[str | int, ...], facts: Facts, owner: Array, code: Array, value: Array | None) -> CellsBlock:
         """Entries in any order."""
         order = np.argsort(owner, kind="stable")
-        size = int(np.prod(shape_of(axes, facts), dtype=np.int64))
+        size = math.prod(shape_of(axes, facts))
         entries = Entries(
             np.ascontiguousarray(owner[order], dtype=np.int64),
             np.ascontiguousarray(code[order], dtype=np.int32 if size < 2**31 else np.int64),
@@ -254,15 +255,14 @@ class CellsBlock(Block):
     def move(self, codes: Mapping[str, Codes], old: Facts, new: Facts) -> CellsBlock:
         """Codes along each axis, moved."""
         before, after = shape_of(self.axes, old), shape_of(self.axes, new)
+        size = math.prod(after)
         if not len(self.entries.code):
-            size = int(np.prod(after, dtype=np.int64))
             return CellsBlock(self.axes, Entries(self.entries.owner, self.entries.code, self.entries.value, size))
         places = list(np.unravel_index(self.entries.code.astype(np.int64), before))
         for i, axis in enumerate(self.axes):
             if isinstance(axis, str):
                 places[i] = codes[axis][places[i]]
         code = np.ravel_multi_index(tuple(places), after)
-        size = int(np.prod(after, dtype=np.int64))
         kind = np.int32 if size < 2**31 else np.int64
         return CellsBlock(self.axes, Entries(self.entries.owner, code.astype(kind), self.entries.value, size))
 

@@ -173,7 +173,7 @@ def distinct_values(values: Array) -> Array:
 
 
 def _in_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]:
-    order = np.argsort(names, kind="stable") if len(names) else np.zeros(0, np.int64)
+    order = np.argsort(names, kind="stable")
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
     return names[order], [rank[code] for code in codes]
