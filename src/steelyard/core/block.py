@@ -233,9 +233,7 @@ class CellsBlock(Block):
     def take(self, index: Array, units: int) -> CellsBlock:
         """Entries of the units."""
         e = self.entries
-        place = np.full(int(max(index.max(initial=-1), e.owner.max(initial=-1))) + 1, -1, dtype=np.int64)
-        place[index] = np.arange(len(index))
-        owner = place[e.owner]
+        owner = new_places(index, e.owner)[e.owner]
         kept = np.flatnonzero(owner >= 0)
         kept = kept[np.argsort(owner[kept], kind="stable")]
         value = None if e.value is None else e.value[kept]
@@ -288,6 +286,14 @@ class CellsBlock(Block):
 def shape_of(axes: Sequence[str | int], facts: Facts) -> tuple[int, ...]:
     """How many places each axis has."""
     return tuple(facts.size(axis) if isinstance(axis, str) else axis for axis in axes)
+
+
+def new_places(index: Array, *units: Array) -> Array:
+    """Where each of these units stands in an index; -1 where it does not."""
+    last = max(int(some.max(initial=-1)) for some in (index, *units))
+    place = np.full(last + 1, -1, dtype=np.int64)
+    place[index] = np.arange(len(index))
+    return place
 
 
 def _filled(entries: Entries) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steelyard.core.block import Block
+from steelyard.core.block import Block, new_places
 from steelyard.core.facts import Codes, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.units import Array
@@ -137,9 +137,7 @@ class RankingBlock(Block):
 
     def take(self, index: Array, units: int) -> RankingBlock:
         """The events of the given units; among equal scores the order is that of the units."""
-        last = max(int(self.events.unit.max(initial=-1)), int(self.positives.unit.max(initial=-1)))
-        place = np.full(max(last + 1, int(index.max(initial=-1)) + 1), -1, dtype=np.int32)
-        place[index] = np.arange(len(index), dtype=np.int32)
+        place = new_places(index, self.events.unit, self.positives.unit).astype(np.int32)
         events, positives = (part.kept(place[part.unit]) for part in (self.events, self.positives))
         if (np.diff(index) < 0).any():
             events = _arranged(events.group, events.unit, events.columns, self.groups, True)
