@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from steelyard.core.block import CellsBlock, MomentsBlock, SumBlock
+from steelyard.core.draws import BootstrapDraws
 from steelyard.core.errors import InputError
 from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.need import Cells, Curve, Moments, Need, Ranking, Sum, Work, sum_by_unit
+from steelyard.core.need import Cells, Curve, Moments, Need, Ranking, Rows, Sum, Work, sum_by_unit
 from steelyard.core.plan import POINT, UNITS, Plan
 from steelyard.core.ranking import Grouped, RankingBlock
+from steelyard.core.rows import RowsBlock, RowTable
 from steelyard.core.state import State
 from steelyard.core.totals import Declared, Totals
 from steelyard.core.units import Units
@@ -101,7 +103,7 @@ def test_measured_once_and_weighed() -> None:
     assert pairs.looks == 2  # shared by all that are given the same work
 
 
-def test_draws_are_one_pass_over_all_columns() -> None:
+def test_draws_are_one_pass_over_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = state([1, 2, 3], [1.0, 2, 4], [0, 1, 1])
     matrix, columns = measured.dense
     assert matrix.tolist() == [[1, 2, 1, 1 - 7 / 3, (1 - 7 / 3) ** 2]] + [
@@ -111,10 +113,15 @@ def test_draws_are_one_pass_over_all_columns() -> None:
     assert matrix.flags.c_contiguous
     plan = Plan(Role.DRAWS, 0, 0, 40)
     rows = np.concatenate(list(plan.bind(measured.units).blocks()))
+    passes: list[int] = []
+    monkeypatch.setattr(
+        BootstrapDraws, "_pass", lambda self, matrix, make=BootstrapDraws._pass: passes.append(1) or make(self, matrix)
+    )
     totals = measured.totals(plan)
     assert totals[Size(2.0)].tolist() == (rows @ np.array([2.0, 4, 8])).tolist()
     assert totals[Size()].tolist() == (rows @ np.array([1.0, 2, 4])).tolist()
     assert totals[Spread()].count.tolist() == rows.sum(axis=1).tolist()
+    assert passes == [1]
     assert totals[Aside()].tolist() == totals[Size()].tolist()
     assert totals[Kinds()].tolist() == (rows @ np.array([[1, 0], [0, 1], [0, 1]])).tolist()
     only = State(measured.units, measured.facts, {Kinds(): measured.blocks[Kinds()]})
@@ -159,6 +166,40 @@ def test_what_does_not_merge() -> None:
     assert str(caught.value) == "2 units stand in more than one part: '1', '5'"
 
 
+def test_one_part_and_a_plain_list() -> None:
+    alone = State.merge([state([2, 1], [5.0, 7.0], [0, 1])])
+    assert (alone.units.ids.tolist(), alone.totals(UNITS)[Size()].tolist()) == ([1, 2], [7, 5])
+    assert [part is alone for part in State.unified([alone])] == [True]
+    part = alone.take([1])  # type: ignore[arg-type]
+    assert (part.units.ids.tolist(), part.totals(POINT)[Size()].tolist()) == ([2], [5])
+    assert len(alone.take([])) == 0  # type: ignore[arg-type]
+
+
+@frozen
+class Share(Rows):
+    """The sum of a unit's rows over that of all."""
+
+    name, columns = "core.state.share", {"size": "f"}
+
+    def measure(self, pairs: Any, work: Work) -> RowsBlock:
+        n = len(pairs.column)
+        table = RowTable(self, pairs.units, np.arange(n + 1), {"size": pairs.column})
+        return RowsBlock((table,), np.arange(n))
+
+    def finish(self, rows: RowTable) -> SumBlock:
+        return SumBlock(rows.columns["size"] / rows.columns["size"].sum())
+
+
+def test_merged_parts_are_looked_at_together() -> None:
+    parts = [
+        State.of(Given(ids, sizes, [0] * len(ids), ("a",)), (Share(),))
+        for ids, sizes in (([1, 3], [1.0, 5.0]), ([2], [2.0]))
+    ]
+    assert [part.totals(UNITS)[Share()].tolist() for part in parts] == [[1 / 6, 5 / 6], [1]]
+    assert State.merge(parts).totals(UNITS)[Share()].tolist() == [1 / 8, 2 / 8, 5 / 8]
+    assert State.stack(parts).totals(UNITS)[Share()].tolist() == [1 / 6, 5 / 6, 1]  # two models are not
+
+
 def test_units() -> None:
     plain = Units(np.array([4, 5, 6]))
     assert (len(plain), plain.unweighted, plain.count) == (3, True, 3)
@@ -183,10 +224,11 @@ def test_units_are_stacked() -> None:
     none = Units(np.zeros(0, dtype=object))
     assert Units.stack([none, numbers]).ids.tolist() == [1, 2]
     assert Units.stack([none, none]).ids.tolist() == []
+    assert Units.stack([none]).ids.tolist() == []
     mixed = Units.stack([numbers, Units(np.array([3]), np.array([0.5]), np.array([7]))])
     assert mixed.weight is not None
     assert mixed.copies is not None
-    assert (mixed.weight.tolist(), mixed.copies.tolist()) == ([1, 1, 0.5], [1, 1, 7])
+    assert (mixed.weight.tolist(), mixed.copies.tolist(), mixed.copies.dtype) == ([1, 1, 0.5], [1, 1, 7], np.int64)
 
 
 def test_a_need_is_its_text() -> None:
@@ -252,6 +294,25 @@ class Both(Metric):
 
     def reduce(self, totals: Declared) -> Any:
         return totals[Size()] + (totals[Size(2.0)] if self.also else 0)
+
+
+def test_needs_of_one_name_are_of_one_module() -> None:
+    """A notebook may define its own again; another module may not take the name."""
+
+    def define(module: str) -> None:
+        fields = {"name": "core.defined", "__module__": module, "measure": lambda self, pairs, work: None}
+        type("Defined", (Sum,), fields)
+
+    define("core.first")
+    define("core.first")
+    with pytest.raises(TypeError, match=r"^a need 'core\.defined' is there already: core\.first\.Defined$"):
+        define("core.second")
+
+
+def test_the_text_of_a_curve_and_of_what_is_measured() -> None:
+    assert str(Reader(Ranked())) == "Reader(ranking=core.ranked/1)"
+    assert str(Both(also=True)) == "both(also=true)"
+    assert (Work((Size(),)).needs, Work().needs) == ((Size(),), ())
 
 
 def test_a_metric_sees_what_it_declares() -> None:
