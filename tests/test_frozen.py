@@ -81,7 +81,7 @@ def test_same_instances(ours: Any, plain: Any, values: tuple[Any, ...], named: d
 
 def test_cannot_be_changed() -> None:
     value = Base(1)
-    with pytest.raises(dataclasses.FrozenInstanceError, match="first"):
+    with pytest.raises(dataclasses.FrozenInstanceError, match=r"^'first' of Base cannot be changed$"):
         value.first = 2  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError, match="first"):
         del value.first
@@ -108,3 +108,73 @@ def test_equality_is_that_of_tuples() -> None:
     assert Base(1, nan) == Base(1, nan)
     assert Base(5) != Derived(5)
     assert Base(1, hidden=[1]) == Base(1, hidden=[2])
+
+
+def test_the_first_instance_is_made_as_the_others_are() -> None:
+    """`__init__` is compiled when it is first called: with positions, with names, and with nothing."""
+    made: list[str] = []
+
+    def define() -> Any:
+        @frozen
+        class Fresh:
+            """A class with a field of each kind."""
+
+            kind: ClassVar[str] = "kind"
+            first: int
+            second: list[int] = dataclasses.field(default_factory=lambda: [7])
+            third: float = 2.0
+            fourth: dict[str, int] = dataclasses.field(default_factory=dict)
+
+            def __post_init__(self) -> None:
+                made.append(self.kind)
+
+        return Fresh
+
+    for values, named, expected in (
+        ((1,), {}, (1, [7], 2.0, {})),
+        ((1, [2], 3.0, {"a": 4}), {}, (1, [2], 3.0, {"a": 4})),
+        ((), {"third": 5.0, "first": 6}, (6, [7], 5.0, {})),
+        ((1,), {"second": [], "fourth": {"b": 1}}, (1, [], 2.0, {"b": 1})),
+    ):
+        fresh = define()
+        for _ in range(2):
+            value = fresh(*values, **named)
+            assert (value.first, value.second, value.third, value.fourth) == expected
+    assert made == ["kind"] * 8
+    with pytest.raises(TypeError, match=r"Fresh\.__init__\(\) missing 1 required positional argument: 'first'"):
+        define()()
+
+
+def test_a_class_without_fields() -> None:
+    @frozen
+    class Bare:
+        """Nothing."""
+
+    assert (repr(Bare()), Bare() == Bare(), hash(Bare()) == hash(())) == (f"{Bare.__qualname__}()", True, True)
+    assert Bare.__init__.__qualname__ == f"{Bare.__qualname__}.__init__"
+
+
+def test_what_a_class_says_itself_is_kept() -> None:
+    @frozen
+    class Own:
+        """With a text, an equality and a hash of its own."""
+
+        value: int
+
+        def __repr__(self) -> str:
+            return "own"
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 3
+
+    assert (repr(Own(1)), Own(1) == Own(2), hash(Own(1))) == ("own", True, 3)
+    assert Own.__doc__ == "With a text, an equality and a hash of its own."
+
+    @frozen
+    class Silent:
+        value: int
+
+    assert Silent.__doc__ is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,8 @@ def test_values(text: str, value: Any) -> None:
         ("", "it ends too early"),
         ("map(", "it ends too early"),
         ("1", "a name is expected where '1' stands"),
+        ("map(a=", "it ends too early"),
+        ("map(a", "it ends too early"),
         ("map)", "nothing may follow from ')' on"),
         ("map(a=1 b=2)", "',' is expected where 'b' stands"),
         ("map(a=1, a=2)", "'a' is given twice"),
@@ -59,8 +61,10 @@ def test_values(text: str, value: Any) -> None:
         ("map(a=[1 2])", "',' is expected where '2' stands"),
         ("map(0:1:2:3)", "',' is expected where ':' stands"),
         ("a(" * 22 + ")" * 22, "it is nested too deeply"),
+        ("a@" * 21 + "1", "it is nested too deeply"),
         ("a(b=" + "[" * 21 + "]" * 21 + ")", "it is nested too deeply"),
         ("a" + "(,)" * 4000, "it is too long"),
+        ("x" * 79 + ";", "cannot read it from ';' on"),
     ],
 )
 def test_what_is_no_spec(text: str, why: str) -> None:
@@ -73,9 +77,11 @@ def test_the_limits_of_a_spec() -> None:
     assert parse_value("[" * 21 + "]" * 21) is not None
     deep = parse_spec("a(b=" + "[" * 20 + "]" * 20 + ")")
     assert deep.name == "a"
+    assert parse_value("a@" * 20 + "1").name == "a"
     many = "[" + "1," * 4999 + "]"
     assert len(parse_value(many)) == 4999
     assert refused(lambda: parse_value("[" + "1," * 5000 + "]")).split(": ")[1].startswith("it is too long")
+    assert refused(lambda: parse_value("[" + "1," * 4999 + "1]")).split(": ")[1].startswith("it is too long")  # 10,001
     text = "x" * 80
     assert parse_spec(text).name == text
     long = "x" * 80 + ";"
@@ -89,6 +95,9 @@ def test_numbers_too_large() -> None:
         f"'{'1' * 37}...' is too large a number for a setting. Numbers go up to 1.79769e+308."
     )
     assert refused(lambda: parse_value("1e999")).startswith("'1e999' is too large a number")
+    assert parse_value("1.7976931348623157e308") == 1.7976931348623157e308  # the largest there is
+    for digits, shown in ((36, "9" * 36 + "e300"), (37, "9" * 37 + "...")):
+        assert refused(lambda digits=digits: parse_value("9" * digits + "e300")).startswith(f"'{shown}' is too large")
 
 
 @pytest.mark.parametrize(
@@ -111,6 +120,8 @@ def test_ranges() -> None:
     assert isinstance(Range(0, 2, 1).values[-1], float)
     assert len(Range(0, 100_000, 1).values) == 100_001
     assert refused(lambda: Range(0, 100_001, 1)) == "'0:100001:1' has more than 100,000 values. Choose a larger step."
+    assert refused(lambda: Range(0, 1000, 0.005)).startswith("'0:1000:0.005' has more than 100,000 values")
+    assert refused(lambda: Range(-100, 100, 0.001)).startswith("'-100:100:0.001' has more than 100,000 values")
     for ends in ((1.0, 0.0, 0.1), (0.0, 1.0, 0.0), (0.0, 1.0, -1.0), (math.nan, 1.0, 0.1), (0.0, math.inf, 0.1)):
         assert refused(lambda ends=ends: Range(*ends)) == (
             f"'{ends[0]}:{ends[1]}:{ends[2]}' is not a range. "
@@ -129,6 +140,9 @@ def test_a_request_keeps_what_it_is_given() -> None:
     assert request == Request(
         "weights", ("mae",), (("food",), ("food", "cut")), "skip", "error", {"weight": "g"}, {"a": 1}, ("tool",), 0.9, 200, 3, True
     )  # fmt: skip
+    margins = Request.of("weights", None, {"adjust": "holm", "margin": {"mae": 0.5, "mape": "2%"}})
+    assert (margins.adjust, margins.margin) == ("holm", {"mae": "0.5", "mape": "2%"})
+    assert margins.measuring() == Request("weights", confidence=None, draws=0)
     assert Request.of("weights") == Request("weights", None, (), None, None, {}, {}, (), 0.95, 1000, 0, False)
     assert Request.of("weights", ["mae", "mape"], {"by": "food"}).by == (("food",),)
     assert Request.of("weights", ("mae",), {"explain": ["a", "b"]}).explain == ("a", "b")
@@ -159,6 +173,8 @@ def test_a_request_keeps_what_it_is_given() -> None:
             None, {"confidence": None, "save_draws": True},
             "without intervals there are no draws to save. Leave --ci out, or --save-draws.",
         ),
+        (None, {"adjust": "hol"}, "'hol' is no correction. Choose one of: max-t, holm, fdr, none."),
+        (None, {"margin": 0.5}, "margins are 0.5. Give a mapping: {'map': 0.005}."),
         (None, {"seed": -1}, "the seed -1 is negative. Choose a whole number from 0 up."),
         (None, {"seed": 1 << 63}, "the seed has more than 63 bits. Choose a smaller one."),
         ([3], {}, "3 is no metric. Give its spec as a text, such as 'mae'."),
@@ -178,6 +194,7 @@ def test_the_ends_of_what_a_request_takes() -> None:
     for settings in (
         {"draws": 100}, {"draws": 1_000_000}, {"seed": (1 << 63) - 1}, {"seed": 0}, {"confidence": None, "draws": 1},
         {"confidence": 0.99, "draws": 200}, {"confidence": 0.875, "draws": 100},
+        {"confidence": 127 / 128, "draws": 128},
     ):  # fmt: skip
         Request.of("weights", None, settings)  # type: ignore[arg-type]
 
@@ -211,14 +228,14 @@ class Told(Metric):
 
     $a + b$
 
-    $= c$
+    $= X$
 
     Its meaning is
     on two lines.
 
-    And on another.
+    And on another, $n
 
-    Undefined when there is nothing.
+    Undefined when there is no X.
 
     Pros:
     - one
@@ -230,6 +247,11 @@ class Told(Metric):
 
     >>> 1 + 1
     2
+
+    Pros:
+    - four
+
+    $ 5 is what it costs
     """
 
     name, title, at = "told", "Told", "k"
@@ -262,7 +284,7 @@ def test_a_metric_is_its_spec() -> None:
     assert str(Told(3, 0.25, Bare(), "hot dog")) == 'told@3(level=0.25, bare, range="hot dog")'
     assert (Told.examples(), Told().label, Told().expand()) == ((Told(),), "Told", (Told(),))
     assert (Told().why(), Told().left_out(), Told().notes(), Told().undefined_reason()) == (
-        "there is nothing", (0, ""), (), "there is nothing",
+        "there is no X", (0, ""), (), "there is no X",
     )  # fmt: skip
     assert (Bare.better, Bare.range, Bare.measured_in, Bare.reference, Bare.aliases, Bare.reaches_best) == (
         "higher", (0.0, 1.0), "", "", (), True,
@@ -271,9 +293,9 @@ def test_a_metric_is_its_spec() -> None:
 
 def test_a_docstring_is_taken_apart() -> None:
     told = describe(Told)
-    assert (told.summary, told.formula) == ("A mean of things.", "a + b = c")
-    assert told.meaning == "Its meaning is on two lines.\n\nAnd on another."
-    assert (told.undefined, told.pros, told.cons) == ("when there is nothing.", ("one", "two lines"), ("three",))
+    assert (told.summary, told.formula) == ("A mean of things.", "a + b = X")
+    assert told.meaning == "Its meaning is on two lines.\n\nAnd on another, $n\n\n$ 5 is what it costs"
+    assert (told.undefined, told.pros, told.cons) == ("when there is no X.", ("one", "two lines", "four"), ("three",))
     bare = describe(Bare)
     assert (bare.summary, bare.formula, bare.meaning, bare.undefined, bare.pros, bare.cons) == ("", "", "", "", (), ())
 
@@ -324,15 +346,20 @@ def test_one_source_holds_both_sides() -> None:
         "b.csv",
         {
             "id": np.array([1, 2, 3]), "weight": np.array([1.0, 2, 3]), "guess": np.array([4.0, math.nan, 6]),
-            "guess:a": np.array([7.0, 8, 9]),
+            "guess:a": np.array([7.0, 8, 9]), "guess:b:c": np.array([1.0, 2, 3]),
         },
         names={"guess": "Guess"},
     )  # fmt: skip
     split = task().split(records)
     assert {name: column.tolist() for name, column in split.columns.items()} == {
-        "id": [1, 3], "weight": [4, 6], "weight:a": [7, 9],
+        "id": [1, 3], "weight": [4, 6], "weight:a": [7, 9], "weight:b:c": [1, 3],
     }  # fmt: skip
-    assert split.names == {"id": "id", "weight": "Guess", "weight:a": "guess:a"}
+    assert split.names == {"id": "id", "weight": "Guess", "weight:a": "guess:a", "weight:b:c": "guess:b:c"}
     assert split.place(1) == "row 2"
+    two = replace(
+        task(), prediction=Schema(("id",), (Column("x", "number", beside="px"), Column("y", "number", beside="py")))
+    )
+    gaps = Records("b", {"px": np.array([math.nan, 2, 3]), "py": np.array([4, 5, math.nan])})
+    assert {name: column.tolist() for name, column in two.split(gaps).columns.items()} == {"x": [2], "y": [5]}
     texts = Records("b", {"id": np.array([1, 2]), "guess": np.array(["", "x"], dtype=object)})
     assert task().split(texts)["weight"].tolist() == ["x"]

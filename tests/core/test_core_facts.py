@@ -28,7 +28,8 @@ def test_mixed_ids_unite_as_texts() -> None:
     ("ids", "order"),
     [
         (("10", "9"), ("9", "10")),
-        (("10", "-9"), ("-9", "10")),
+        (("10", "-9", "5", "-10"), ("-10", "-9", "5", "10")),
+        (("10", "9-"), ("10", "9-")),
         (("10", "9", "x"), ("10", "9", "x")),  # one is no number: as texts
         (("10", "09"), ("09", "10")),  # written otherwise than a number is
         (("10", "٩"), ("10", "٩")),
@@ -39,6 +40,20 @@ def test_mixed_ids_unite_as_texts() -> None:
 def test_whole_texts_are_ordered_as_numbers(ids: tuple[str, ...], order: tuple[str, ...]) -> None:
     axis, _ = Axis.union([Axis(ids, whole=True), Axis((), whole=True)])
     assert (axis.ids, axis.whole) == (order, True)
+
+
+def test_equal_axes_keep_their_order() -> None:
+    axis = Axis(("b", "a"), ("B", "A"))
+    for parts in ([axis], [axis, Axis(("b", "a"), ("B", "A"))]):
+        union, codes = Axis.union(parts)
+        assert union is axis
+        assert [code.tolist() for code in codes] == [[0, 1]] * len(parts)
+        assert {code.dtype for code in codes} == {np.dtype(np.int64)}
+    union, codes = Axis.union([Axis((3,)), Axis(())])
+    assert (union.ids, [code.tolist() for code in codes]) == ((3,), [[0], []])
+    assert {code.dtype for code in codes} == {np.dtype(np.int64)}
+    assert Axis.union([Axis(("9", "10"), whole=True), Axis(("10",))])[0].ids == ("9", "10")
+    assert Axis.union([Axis(("9", "10")), Axis(("10",), whole=True)])[0].ids == ("10", "9")  # the first one says
 
 
 def test_names_unite() -> None:

@@ -67,6 +67,8 @@ def test_two_models_keep_their_tables_and_parts_get_one() -> None:
     assert merged.tables[0].ids.tolist() == [1, 2, 3, 4]
     assert merged.values.tolist() == [4 / 16, 8 / 16, 1 / 16, 3 / 16]
     assert merged.merged() is merged
+    alone, place = RowTable.join([table([5, 3], [[1], [3]])])
+    assert (alone.ids.tolist(), alone.values.tolist(), place.tolist()) == ([3, 5], [3 / 4, 1 / 4], [1, 0])
     cut = RowsBlock.stack([b.take(np.array([1]), 1), a.take(np.array([1, 0]), 2)], [1, 2])
     assert cut.values.tolist() == [8 / 12, 3 / 4, 1 / 4]
     assert RowsBlock.stack([cut, cut], [3, 3]).values.tolist() == [8 / 12, 3 / 4, 1 / 4] * 2
@@ -102,12 +104,14 @@ def test_ids() -> None:
     assert ([words[i] for i in range(4)], len(words)) == (["a", "", "éb", "long"], 4)
     part = words.take(np.array([3, 0]))
     assert ([part[0], part[1]], part.key.tolist()) == (["long", "a"], [3, 0])
-    assert (len(Ids.none()), Ids.none().text.dtype, Ids.none().key.dtype) == (0, np.uint8, np.uint64)
+    none = Ids.none()
+    assert [part.dtype for part in (none.text, none.place, none.key)] == [np.uint8, np.uint64, np.uint64]
+    assert [len(part) for part in (none, none.text, none.key)] == [0, 0, 0]
     assert Ids(np.array([0xFF], np.uint8), np.array([1], np.uint64), np.zeros(1, np.uint64))[0] == "�"
 
 
 def runs(queries: list[str], begin: list[int], values: list[float]) -> Rankings:
-    words = ids(*"abcdefg"[: len(values)])
+    words = ids(*(chr(ord("a") + i % 26) for i in range(len(values))))
     return Rankings.from_runs(
         "run.txt", lambda row: f"line {row + 1}", queries, np.array(begin), words, np.array(values)
     )
@@ -131,10 +135,26 @@ def test_a_run_in_pieces_is_gathered() -> None:
     assert (run.starts.dtype, run.queries.dtype) == (np.int64, object)
 
 
+def test_pieces_of_many_rows_keep_their_order() -> None:
+    """Two queries in turn, forty rows each one by one, and a third that has no row."""
+    run = runs(["q2", "q1"] * 40 + ["q3"], list(range(81)), [float(i) for i in range(80)])
+    assert (run.queries.tolist(), run.starts.tolist()) == (["q2", "q1", "q3"], [0, 40, 80, 80])
+    assert run.values.tolist() == [*range(0, 80, 2), *range(1, 80, 2)]
+    nobody = runs([], [], [])
+    assert (nobody.queries.tolist(), nobody.starts.tolist(), nobody.order, len(nobody)) == ([], [0], None, 0)
+
+
+def test_a_run_keeps_what_stands_beside_it() -> None:
+    beside = {"columns": {"iter": np.array([0])}, "other": {"tag": np.array(["x"])}, "names": {"score": "Score"}}
+    run = Rankings.from_runs("r", lambda row: f"line {row}", ["q"], np.array([0]), ids("a"), np.array([1.0]), **beside)  # type: ignore[arg-type]
+    assert (run.columns, run.other, run.names) == (beside["columns"], beside["other"], beside["names"])
+    assert (run.where(0, "score"), run.where(0, "tag")) == ("line 0, column 'Score'", "line 0, column 'tag'")
+
+
 def test_the_digest_does_not_depend_on_the_order_of_queries() -> None:
     def digest(queries: list[str], rows: list[int], sums: list[int]) -> str:
         run = runs(queries, list(range(len(queries))), [1.0] * len(queries))
-        run.content.append(Content(np.array(rows), np.array(sums, np.uint64)))
+        run.content.append(Content(np.array(rows, np.int32), np.array(sums, np.uint32)))
         return run.digest()
 
     import hashlib

@@ -9,22 +9,10 @@ import numpy as np
 import pytest
 
 from steelyard.core import figure as figures
-from steelyard.core.embeddings import Embeddings
 from steelyard.core.errors import InputError, MissingExtra, MissingPackage, first_few, nearest
 from steelyard.core.figure import Figure, Listing, Texts, are_near, points_or_cells, wide_range
 from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
 from steelyard.core.options import Option, Options, find_option
-from steelyard.core.pairs import Coverage, Pairs
-from steelyard.core.records import (
-    BoxRecords,
-    Column,
-    Records,
-    Schema,
-    as_object,
-    constant_in_unit,
-    factorize,
-    with_similarity,
-)
 from steelyard.core.slice import slice_key, slice_parts, slice_text
 from steelyard.core.table import Table
 from steelyard.core.visible import visible
@@ -48,6 +36,12 @@ def test_bounds_of_a_histogram() -> None:
     assert histogram.average_precision("coco")[0] == pytest.approx(sum(hundred) / 101)
     assert histogram.roc_auc() == (pytest.approx((2 * 2) / 9), pytest.approx((2 * 2 + 2 + 2) / 9))
     assert np.isnan(Histogram(np.array([1]), np.array([0]), 1.0).roc_auc()).all()
+    assert Histogram(np.array([1, 0]), np.array([0, 1]), 1.0).roc_auc() == (1.0, 1.0)
+    assert Histogram(np.array([1, 0]), np.array([0, 1]), 1.0).average_precision("step") == (1.0, 1.0)
+    assert np.isnan(Histogram(np.array([0]), np.array([1]), 0.0).average_precision("step")).tolist() == [True, True]
+    bytes_ = Histogram(np.array([200], np.uint8), np.array([200], np.uint8), 200.0)
+    assert bytes_.precision_bounds()[0][[0, -1]].tolist() == [1 / 201, 200 / 400]
+    assert bytes_.roc_auc() == (0.0, 1.0)
     assert np.isnan(Histogram(np.array([0]), np.array([1]), 0.0).roc_auc()).all()
     assert Histogram(np.array([0]), np.array([5]), 2.0).average_precision("coco") == (0.0, 0.0)
     assert fallen(np.array([0.2, 0.9, 0.5])).tolist() == [0.9, 0.9, 0.5]
@@ -103,10 +97,14 @@ def test_figures() -> None:
 def test_too_many_points_are_counted_in_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.array([0.0, 0.1, 4.0]), np.array([0.0, 0.1, 8.0])
     assert points_or_cells(x, y) == {"x": x, "y": y}
+    monkeypatch.setattr(figures, "MOST_POINTS", 3)
+    assert points_or_cells(x, y) == {"x": x, "y": y}
     monkeypatch.setattr(figures, "MOST_POINTS", 2)
     monkeypatch.setattr(figures, "CELLS", 4)
     cells = {name: column.tolist() for name, column in points_or_cells(x, y).items()}
     assert cells == {"x": [0, 3], "x2": [1, 4], "y": [0, 6], "y2": [2, 8], "count": [2, 1]}
+    far = points_or_cells(np.full(3, 2e6), y)  # all alike: a range of 2 to each side
+    assert (far["x"].tolist(), far["x2"].tolist(), far["count"].tolist()) == ([2e6, 2e6], [2e6 + 1] * 2, [2, 1])
 
 
 def test_names_of_slices() -> None:
@@ -122,6 +120,7 @@ def test_errors_say_what_where_and_the_remedy() -> None:
         "a.csv,\\nrow 1: it is wrong. Do that.", "it is wrong.", "a.csv,\\nrow 1", "Do that.",
     )  # fmt: skip
     assert str(InputError("it is wrong.")) == "it is wrong."
+    assert str(InputError("it is no X.", remedy="Do that.")) == "it is no X. Do that."
     assert str(InputError("x" * 1500)) == "x" * 1500
     assert str(InputError("a" * 800 + "b" * 800)) == "a" * 750 + " ... " + "b" * 750
     assert InputError("w", where="p" * 501).where == "p" * 250 + " ... " + "p" * 250
@@ -129,6 +128,7 @@ def test_errors_say_what_where_and_the_remedy() -> None:
     assert str(MissingPackage("Logging", "wandb")) == "Logging needs the package wandb: pip install wandb"
     assert nearest("mea", ["mae", "rmse"]) == "Did you mean 'mae'?"
     assert nearest("zzz", ["rmse", "mae"]) == "Known: mae, rmse."
+    assert nearest("abcd", ["abxy"]) == "Did you mean 'abxy'?"  # half of it is alike
     assert nearest("zzz", []) == ""
     assert first_few([1, 2, 3]) == "'1', '2', '3'"
     assert first_few([1, 2, 3, 4, 5]) == "'1', '2', '3' and 2 more"
@@ -138,112 +138,6 @@ def test_errors_say_what_where_and_the_remedy() -> None:
 def test_visible() -> None:
     assert visible("a\x1b[2J\nb\t\x7f\u202e\ud800") == "a\\u001b[2J\nb\t\\u007f\\u202e\\ud800"
     assert visible("äöü 日本") == "äöü 日本"
-
-
-RECORDS = Records(
-    "t.csv",
-    {"id": np.array([1, 2, 3]), "grams": np.array([1.0, 2, 3])},
-    {"food": np.array(["a", "b", "c"])},
-    lambda row: f"t.csv, line {row + 2}",
-    {"grams": "weight"},
-)
-
-
-def test_records() -> None:
-    assert (len(RECORDS), "id" in RECORDS, "food" in RECORDS, RECORDS["id"].tolist()) == (3, True, False, [1, 2, 3])
-    assert RECORDS.where(1, "grams") == "t.csv, line 3, column 'weight'"
-    assert RECORDS.where(1, "id") == "t.csv, line 3, column 'id'"
-    assert RECORDS.find("food") is RECORDS.other["food"]
-    assert RECORDS.find("grams") is RECORDS["grams"]
-    assert RECORDS.find("none") is None
-    part = RECORDS.take(np.array([2, 0]))
-    assert (part["id"].tolist(), part.other["food"].tolist(), part.source) == ([3, 1], ["c", "a"], "t.csv")
-    assert (part.where(0, "grams"), part.place(1)) == ("t.csv, line 4, column 'weight'", "t.csv, line 2")
-    assert (len(Records("x", {})), Records("x", {}).place(4)) == (0, "row 4")
-    schema = Schema(("id",), (Column("id", "id"), Column("grams", "number")))
-    assert (schema.names, schema.column("grams"), schema.column("x")) == (("id", "grams"), schema.columns[1], None)
-    vectors = Embeddings("e", {"query": np.zeros((2, 3)), "gallery": np.zeros((5, 3))})
-    assert (len(vectors), len(Embeddings("e", {}))) == (5, 0)
-
-
-def test_records_with_a_likeness() -> None:
-    other = {"id": np.array([9])}
-    plain = with_similarity(RECORDS, other, ("oks",))
-    assert (plain.columns, plain.similarity, plain.source, plain.names) == (
-        other,
-        ("oks",),
-        "t.csv",
-        {"grams": "weight"},
-    )
-    assert (plain.place(0), list(plain.other)) == ("t.csv, line 2", ["food"])
-    boxes = BoxRecords("b", {}, images=np.array([1]), notes=("n",))
-    kept = with_similarity(boxes, other, ("mask",))
-    assert (kept.columns, kept.similarity, kept.notes, kept.images) == (other, ("mask",), ("n",), boxes.images)
-
-
-def codes(*columns: Any) -> tuple[list[Any], list[list[int]]]:
-    ids, found = factorize(*(np.asarray(column) for column in columns))
-    assert {code.dtype for code in found} == {np.dtype(np.int64)}
-    return ids.tolist(), [code.tolist() for code in found]
-
-
-def test_ids_become_codes() -> None:
-    assert codes([5, 3, 5], [4, 3]) == ([3, 4, 5], [[2, 0, 2], [1, 0]])
-    assert codes([10**12, -(10**12)], [0]) == ([-(10**12), 0, 10**12], [[2, 0], [1]])
-    assert codes([10, 2], ["2", "x"]) == (["10", "2", "x"], [[0, 1], [1, 2]])
-    assert codes(["b", "a"], ["a"]) == (["a", "b"], [[1, 0], [0]])
-    assert codes(np.zeros(0, int), [3]) == ([3], [[], [0]])
-    assert codes(np.zeros(0, int), np.zeros(0, int)) == ([], [[], []])
-    assert codes(np.zeros(0, object), np.zeros(0, object)) == ([], [[], []])
-    assert codes(np.array([200], np.uint8), np.array([-1], np.int8)) == ([-1, 200], [[1], [0]])
-    assert codes([0, 1 << 16], [5]) == ([0, 5, 1 << 16], [[0, 2], [1]])
-    assert (as_object(["a", "bcd"]).dtype, as_object(["a", "bcd"]).tolist()) == (object, ["a", "bcd"])
-
-
-def test_a_column_must_be_constant_in_a_unit() -> None:
-    records = Records(
-        "t", {"w": np.array([2.0, 7, 2, math.nan, math.nan, 3])}, place=lambda row: f"line {row}", names={"w": "wt"}
-    )
-    value = constant_in_unit(records, "w", np.array([0, 0, 2, 2]), np.array([0, 2, 3, 4]), 4)
-    assert (value[0], np.isnan(value[1:]).tolist()) == (2.0, [True, True, True])
-    with pytest.raises(InputError) as caught:
-        constant_in_unit(records, "w", np.array([1, 0, 1]), np.array([5, 1, 0]), 2)
-    assert said(caught) == (
-        "line 0, column 'wt': 2 differs from 3, which the same unit has at line 5. "
-        "'wt' must be the same in all rows of a unit."
-    )
-    with pytest.raises(InputError, match="nan differs from 2, which the same unit has at line 0"):
-        constant_in_unit(records, "w", np.array([0, 0]), np.array([0, 3]), 1)
-
-
-def test_coverage_and_pairs() -> None:
-    assert Coverage(4, 3, 2, 2, 1).share == 0.5
-    assert math.isnan(Coverage(0, 0, 0, 0, 0).share)
-    prediction = Records("p", {"weight": np.array([7.0, 9])}, {"camera": np.array(["x", "y"])})
-    pairs = Pairs(
-        RECORDS, prediction, np.array([1, 2]), np.array([0, 1, 1]), np.array([0, 2, 1]), np.array([1, -1, 0]),
-        np.array([False, False]), Coverage(3, 2, 2, 1, 0),
-    )  # fmt: skip
-    assert pairs.truth_column("grams").tolist() == [1, 3, 2]
-    assert pairs.prediction_column("weight", -1.0).tolist() == [9, -1, 7]
-    assert [column.tolist() for column in pairs.slice_values("food")] == [["a", "c", "b"], [0, 1, 1]]
-    with pytest.raises(InputError) as caught:
-        pairs.slice_values("fod")
-    assert said(caught) == "t.csv: column 'fod' is missing, which the slices are by. Did you mean 'food'?"
-    with pytest.raises(InputError):  # a prediction is missing, and with it its camera
-        pairs.slice_values("camera")
-    kept = pairs.select(np.array([True, False, True]))
-    assert (kept.owner.tolist(), kept.truth_row.tolist(), kept.prediction_row.tolist()) == ([0, 1], [0, 1], [1, 0])
-    assert (kept.partial.tolist(), kept.units.tolist()) == ([False, True], [1, 2])
-    assert [column.tolist() for column in kept.slice_values("camera")] == [["y", "x"], [0, 1]]
-    again = kept.select(np.array([False, True]))
-    assert again.partial.tolist() == [True, True]
-    nobody = Records("p", {"weight": np.zeros(0)})
-    alone = Pairs(
-        RECORDS, nobody, pairs.units, pairs.owner, pairs.truth_row, np.full(3, -1), pairs.partial, pairs.coverage
-    )
-    assert alone.prediction_column("weight", 5.0).tolist() == [5, 5, 5]
-    assert pairs.facts.axes == {}
 
 
 ANGLE = Option("angle", "choice", "unit of angles", "degrees", ("degrees", "radians"))

@@ -199,9 +199,7 @@ def takes_settings(*left_out: str) -> Callable[[F], F]:
 
     def shown(name: str) -> inspect.Parameter:
         default = defaults[name].default
-        value = (
-            {"columns": None, "options": None, "margin": None}.get(name, default) if default is not MISSING else None
-        )
+        value = None if default is MISSING else default
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
 
     def decorate(function: F) -> F:

@@ -123,7 +123,7 @@ class _Parser:
             match = _TOKEN.match(text, position)
             if match is None:
                 raise self.error(f"cannot read it from '{text[position:].strip()[:20]}' on")
-            kind = match.lastgroup or ""
+            kind = str(match.lastgroup)
             self.tokens.append((kind, match.group(kind)))
             position = match.end()
         if len(self.tokens) > 10_000:
@@ -161,8 +161,6 @@ class _Parser:
         return self.rest_of_call(name, depth)
 
     def rest_of_call(self, name: str, depth: int) -> Call:
-        if depth > 20:
-            raise self.error("it is nested too deeply")
         at: Any = None
         values: list[Any] = []
         settings: dict[str, Any] = {}
