@@ -81,7 +81,7 @@ class Weights(ABC):
             for block in self.blocks()
             for row in block
         ]
-        return np.array(totals).reshape(self.rows, entries.size)
+        return np.array(totals, dtype=np.float64).reshape(self.rows, entries.size)
 
     @abstractmethod
     def blocks(self) -> Iterator[Floats]:
