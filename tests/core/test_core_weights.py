@@ -133,7 +133,7 @@ def test_ratio() -> None:
 
 
 def test_weights_above_zero_count_as_one() -> None:
-    """Each kind keeps its rows: who is left out, and how many alike ones there are."""
+    """Each kind keeps its rows: who is left out, and whether an alike one stays."""
     given = np.array([0.5, 0, 3])
     plain = Plain(given, role=Role.COUNT).present()
     assert (np.concatenate(list(plain.blocks())).tolist(), plain.role) == ([[1, 0, 1]], Role.COUNT)
@@ -141,7 +141,7 @@ def test_weights_above_zero_count_as_one() -> None:
     one = LeaveOneOut(given).present()
     assert np.concatenate(list(one.blocks())).tolist() == [[0, 0, 1], [1, 0, 1], [1, 0, 0]]
     alike = LeaveOneOut(np.array([2.0, 0, 3]), np.array([0.5, 0, 3])).present()  # four units of 0.5, none, one of 3
-    assert np.concatenate(list(alike.blocks())).tolist() == [[3, 0, 1], [4, 0, 1], [4, 0, 0]]
+    assert np.concatenate(list(alike.blocks())).tolist() == [[1, 0, 1], [1, 0, 1], [1, 0, 0]]  # three of 0.5 stay
     group = LeaveGroupOut(given, np.array([1, -1, 0]), 2).present()
     assert np.concatenate(list(group.blocks())).tolist() == [[1, 0, 0], [0, 0, 1]]
     assert (one.role, group.role, group.rows, group.units) == (Role.JACKKNIFE, Role.JACKKNIFE, 2, 3)
