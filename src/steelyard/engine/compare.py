@@ -13,9 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.plan import POINT, Plan
+from steelyard.core.plan import Plan
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
@@ -24,41 +23,25 @@ from steelyard.engine.families import UnjudgedDifference, exact_p, p_value
 from steelyard.engine.intervals import FEW_UNITS, LINE, Estimate, Interval, Sample, by_jackknife, of_difference
 from steelyard.engine.margins import Margin, margin_verdict, margins_of
 from steelyard.engine.planning import showable
-from steelyard.engine.score import left_out_totals, left_rows, nothing_drawn, remarks, sample_of, score
+from steelyard.engine.score import left_rows, nothing_drawn, remarks, sample_of
+from steelyard.engine.sides import Side
 from steelyard.results.score import Difference, Direction
 
 MOST_LISTED = 12  # units of which all swaps are walked
 
 
 def compare(
-    a: State,
-    b: State,
-    metrics: Sequence[Metric],
-    request: Request,
-    *,
-    same: bool = False,
-    left_out: Sequence[Totals | None] = (),
+    first: Side, second: Side, metrics: Sequence[Metric], request: Request, *, same: bool = False
 ) -> dict[str, UnjudgedDifference]:
-    """B against A, metric by metric, not judged yet. Both must list their units, the same ones.
+    """B against A, metric by metric, not judged yet.
 
-    `same` says that the two predictions are one: then no difference is a fact, and not a finding. `left_out` are the
-    jackknives of both, where they were made.
+    `same` says that the two predictions are one: then no difference is a fact, and not a finding.
     """
-    a, b = State.unified([a, b])
-    if len(a) != len(b) or (a.units.ids != b.units.ids).any() or (a.units.own != b.units.own).any():
-        raise InputError("the two predictions were not scored on the same units", remedy="Use the same truth for both.")
-    stacked = State.stack([a, b])
-    plain = [side.totals(POINT) for side in (a, b)]
+    both = (first, second)
+    a, stacked = first.state, State.stack([side.state for side in both])
+    plain, drawn, scores = [s.plain for s in both], [s.drawn for s in both], [s.scores for s in both]
     values = [[float(totals.of(metric)[0]) for metric in metrics] for totals in plain]
-    drawn_weights = request.plan.bind(a.units)
-    jackknives = list(left_out) or [left_out_totals(side) for side in (a, b)]
-    scores = [
-        score(side, metrics, request, drawn_weights, left_out=made)
-        for side, made in zip((a, b), jackknives, strict=True)
-    ]
-
-    drawn = [Totals(side, drawn_weights) for side in (a, b)]
-    both_left = [totals for totals in jackknives if totals is not None]
+    both_left = [side.left_out for side in both if side.left_out is not None]
     sample = sample_of(a.units)
     swaps = [stacked.totals(Plan(Role.SWAP, request.seed, 0, request.draws, second)) for second in (False, True)]
     observed = [stacked.totals(Plan(Role.OBSERVED, request.seed, 0, request.draws, second)) for second in (False, True)]

@@ -15,6 +15,7 @@ from steelyard.engine.compare import compare
 from steelyard.engine.evidence import Pairs, definitions_of, unit_table
 from steelyard.engine.families import judged_together
 from steelyard.engine.measure import listed, measured
+from steelyard.engine.sides import sides_of
 from steelyard.results.evidence import Evidence
 from steelyard.results.score import Difference
 from steelyard.results.unit_table import UnitTable
@@ -60,9 +61,8 @@ class LivePair(Evidence):
             for pairs, state in (self.a, self.b)
         ]
         confidence = 0.95 if self.request.confidence is None else self.request.confidence
-        judged = judged_together(
-            {"": compare(sides[0], sides[1], wanted, self.request)}, confidence, self.request.adjust
-        )[""]
+        a, b = sides_of(sides, wanted, self.request)
+        judged = judged_together({"": compare(a, b, wanted, self.request)}, confidence, self.request.adjust)[""]
         return {name: judged[str(metric)] for name, metric in metrics.items()}
 
     def definitions(self) -> dict[str, Description]:

@@ -16,12 +16,13 @@ from steelyard.engine.compare import compare
 from steelyard.engine.compared import LivePair
 from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.measure import listed, measured
+from steelyard.engine.ranks import standing
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured
-from steelyard.engine.score import left_out_totals
+from steelyard.engine.sides import Side, sides_of
 from steelyard.engine.slices import paired_slices
 from steelyard.engine.together import together_notes
-from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.comparison import Comparison, Lineup, Standing
 from steelyard.results.origin import Model
 from steelyard.results.score import Difference
 
@@ -39,19 +40,18 @@ def lineup(
     sides = [(one.pairs, one.state) for one in data]
     confidence = 0.95 if request.confidence is None else request.confidence
     models = [Model(applied(task, request, chosen, one.options.given), sources_of(one), one.coverage) for one in data]
-    each = State.unified([listed(task, pairs, state, chosen) for pairs, state in sides])
-    left_out = [left_out_totals(state) for state in each]
+    scored = sides_of([listed(task, pairs, state, chosen) for pairs, state in sides], chosen, request)
     digests = [model.sources.predictions.digest for model in models]
     compared = [
-        compare(each[0], state, chosen, request, same=digest == digests[0], left_out=(left_out[0], left))
-        for state, left, digest in zip(each[1:], left_out[1:], digests[1:], strict=True)
+        compare(scored[0], side, chosen, request, same=digest == digests[0])
+        for side, digest in zip(scored[1:], digests[1:], strict=True)
     ]
     whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence, request.adjust)
     sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
     shared = (
         *getattr(data[0].truth, "notes", ()),
         *notes_of(task, data[0].state, request),
-        *together_notes(task, request, chosen, each[:2], left_out[:2]),
+        *together_notes(task, request, chosen, [s.state for s in scored[:2]], [s.left_out for s in scored[:2]]),
     )
     comparisons = []
     for i, other in enumerate(models[1:]):
@@ -68,7 +68,18 @@ def lineup(
                 evidence=LivePair(task, request, tuple(chosen), sides[0], sides[i + 1]),
             )
         )
-    return Lineup(tuple(comparisons))
+    return Lineup(tuple(comparisons), _standings(chosen, scored, confidence) if len(data) > 2 else {})
+
+
+def _standings(chosen: Sequence[Metric], sides: Sequence[Side], confidence: float) -> dict[str, Standing]:
+    """The ranks that each model may have, by metric."""
+    if sides[0].state.units.drawn < 2:
+        return {}
+    each = {
+        str(m): standing(m, [s.scores[str(m)].value for s in sides], [s.drawn.of(m) for s in sides], confidence)
+        for m in chosen
+    }
+    return {spec: one for spec, one in each.items() if one is not None}
 
 
 def _in_slices(
@@ -82,8 +93,9 @@ def _in_slices(
         return listed(task, pairs, measured(task, pairs, chosen), chosen)
 
     for value, parts in paired_slices(models, by, measure).items():
-        for side, part in zip(raw, parts[1:], strict=True):
-            side[slice_key(value)] = compare(parts[0], part, chosen, request)
+        first, *others = sides_of(parts, chosen, request)
+        for side, other in zip(raw, others, strict=True):
+            side[slice_key(value)] = compare(first, other, chosen, request)
     sides: list[Differences] = [{value: {} for value in side} for side in raw]
     for spec in map(str, chosen):
         family = {(i, value): {spec: one[spec]} for i, side in enumerate(raw) for value, one in side.items()}

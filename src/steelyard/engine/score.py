@@ -14,7 +14,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.units import Units
-from steelyard.core.weights import Floats, Weights
+from steelyard.core.weights import Floats
 from steelyard.engine.intervals import FEW_UNITS, Estimate, Parts, Sample, by_jackknife, by_parts, by_range
 from steelyard.results.score import Direction, Score
 
@@ -26,11 +26,12 @@ def score(
     state: State,
     metrics: Sequence[Metric],
     request: Request,
-    shared: Weights | None = None,
+    shared: Totals | None = None,
     listed: Callable[[], State] | None = None,
     left_out: Totals | None = None,
 ) -> dict[str, Score]:
-    """Score every metric; all share the draws, and one pass over them. `shared`: draws that others need as well.
+    """Score every metric; all share the draws, and one pass over them. `shared`: totals of draws that others
+    need as well.
 
     `listed` gives the same state with every unit a row of its own, where units are counted; `left_out` is the
     jackknife, where it was made.
@@ -88,12 +89,12 @@ def _intervals(
     values: Sequence[float],
     point: Totals,
     request: Request,
-    shared: Weights | None = None,
+    shared: Totals | None = None,
     left_out: Totals | None = None,
 ) -> list[_Drawn]:
     if request.confidence is None:
         return [(NOTHING, None)] * len(metrics)
-    drawn = Totals(state, request.plan.bind(state.units) if shared is None else shared)
+    drawn = Totals(state, request.plan.bind(state.units)) if shared is None else shared
     left_out, sample = left_out or left_out_totals(state), sample_of(state.units)
     intervals: list[_Drawn] = []
     for metric, value in zip(metrics, values, strict=True):

@@ -6,7 +6,7 @@ import math
 import textwrap
 
 from steelyard.core.counts import count_text
-from steelyard.render.markdown import plain
+from steelyard.render.markdown import code, plain
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.results.gate import Gate, Verdict
 
@@ -46,8 +46,8 @@ def _block(verdict: Verdict, width: int) -> str:
 def gate_markdown(gate: Gate) -> str:
     """The same for a pull request or the summary of a job."""
     head = f"### {MARKS[gate.outcome]}: {gate.task}, {count_text(gate.units, gate.unit)}"
-    against = f"`{_code(gate.result)}`" + ("" if gate.baseline is None else f" against `{_code(gate.baseline)}`")
-    against += "" if gate.ledger is None else f", looks counted in `{_code(gate.ledger)}`"
+    against = f"`{code(gate.result)}`" + ("" if gate.baseline is None else f" against `{code(gate.baseline)}`")
+    against += "" if gate.ledger is None else f", looks counted in `{code(gate.ledger)}`"
     rows = ["| " + " | ".join([MARKS[v.outcome], _cell(v), plain(seen(v)), plain(v.why)]) + " |" for v in gate.verdicts]
     table = "\n".join([f"| | fail if | {_seen_header(gate)} | |", "| --- | --- | --- | --- |", *rows])
     notes = "\n".join(f"- {plain(note)}" for note in remarks(gate))
@@ -55,12 +55,7 @@ def gate_markdown(gate: Gate) -> str:
 
 
 def _cell(verdict: Verdict) -> str:
-    return f"`{_code(verdict.rule)}`" + (f" ({plain(verdict.where)})" if "*" in verdict.rule else "")
-
-
-def _code(text: str) -> str:
-    """Text inside backticks in a cell of a table."""
-    return " ".join(text.split()).replace("`", "'").replace("|", "\\|")
+    return f"`{code(verdict.rule)}`" + (f" ({plain(verdict.where)})" if "*" in verdict.rule else "")
 
 
 def _seen_header(gate: Gate) -> str:

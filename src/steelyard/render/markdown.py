@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
 from steelyard.core.slice import Slice, slice_text
+from steelyard.render.board import board_cells, letters_of, rank_remarks
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, heading, remarks_of
@@ -38,11 +39,11 @@ def report_markdown(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def comparison_markdown(comparison: Comparison) -> str:
-    """Who A and B are, and a table of the differences."""
+def comparison_markdown(comparison: Comparison, letter: str = "B") -> str:
+    """Who A and B are, and a table of the differences. `letter` is what B is called."""
     a, b = comparison.a.sources.predictions.source, comparison.b.sources.predictions.source
     units = next((d.units for d in comparison.differences.values()), 0)
-    top = f"### {comparison.task}: {count_text(units, comparison.unit)}, paired\n\nA: `{a}`, B: `{b}`"
+    top = f"### {comparison.task}: {count_text(units, comparison.unit)}, paired\n\nA: `{a}`, {letter}: `{b}`"
     rows = [
         [
             ARROWS[d.better],
@@ -56,10 +57,10 @@ def comparison_markdown(comparison: Comparison) -> str:
         ]
         for d in comparison.differences.values()
     ]
-    header = ["", "metric", "A", "B", "B − A", "interval", "p, corrected", "B is"]
+    header = ["", "metric", "A", letter, f"{letter} − A", "interval", "p, corrected", f"{letter} is"]
     remarks = (
         f"p: paired randomisation over units, {correction_text(comparison.differences.values())}.",
-        *verdict_remarks(comparison.differences.values(), comparison.unit),
+        *verdict_remarks(comparison.differences.values(), comparison.unit, letter),
         *comparison.notes,
     )
     notes = "\n".join(f"- {plain(note)}" for note in remarks)
@@ -67,8 +68,17 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 
 def lineup_markdown(lineup: Lineup) -> str:
-    """Every comparison, one after the other."""
-    return "\n".join(comparison_markdown(c) for c in lineup.comparisons)
+    """The board of all models, then every comparison, one after the other."""
+    named = zip(letters_of(lineup.comparisons), lineup.comparisons, strict=True)
+    each = [comparison_markdown(comparison, letter) for letter, comparison in named]
+    if len(each) < 2:
+        return each[0]
+    header, rows = board_cells(lineup)
+    shown = [[letter, f"`{code(source)}`", *cells] for letter, source, *cells in rows]
+    board = _table(header, "ll" + "rl" * ((len(header) - 2) // 2), shown)
+    notes = "\n".join(f"- {plain(remark)}" for remark in rank_remarks(lineup))
+    top = f"### {lineup.comparisons[0].task}: {count_text(len(rows), 'model')}"
+    return "\n".join(["\n\n".join(part for part in (top, board, notes) if part) + "\n", *each])
 
 
 def _row(score: Score) -> list[str]:
@@ -101,3 +111,8 @@ def plain(text: str) -> str:
     for mark in "\\`*_[]|":
         text = text.replace(mark, f"\\{mark}")
     return text
+
+
+def code(text: str) -> str:
+    """Text inside backticks in a cell of a table."""
+    return " ".join(text.split()).replace("`", "'").replace("|", "\\|")

@@ -45,11 +45,11 @@ def _explanation(explanation: Explanation, width: int) -> str:
     return f"{heading_of(explanation)}\n\n" + "\n".join(lines) + (f"\n\n{remarks}" if remarks else "")
 
 
-def comparison_text(comparison: Comparison, width: int = 80) -> str:
-    """The whole comparison: who A and B are, the differences, what they mean."""
+def comparison_text(comparison: Comparison, width: int = 80, letter: str = "B") -> str:
+    """The whole comparison: who A and B are, the differences, what they mean. `letter` is what B is called."""
     a, b = comparison.a.sources.predictions.source, comparison.b.sources.predictions.source
     units = next((d.units for d in comparison.differences.values()), 0)
-    top = f"{comparison.task}: {count_text(units, comparison.unit)}, paired\n  A  {a}\n  B  {b}"
+    top = f"{comparison.task}: {count_text(units, comparison.unit)}, paired\n  A  {a}\n  {letter}  {b}"
     confidence = comparison.a.request.confidence or 0.95
     rows = [
         [
@@ -63,24 +63,32 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
         ]
         for d in comparison.differences.values()
     ]
-    header = ["", "metric", "A", "B", "B − A", f"{percent_text(confidence)} interval", "p", "B is"]
+    level = f"{percent_text(confidence)} interval"
+    header = ["", "metric", "A", letter, f"{letter} − A", level, "p", f"{letter} is"]
     table = grid(header, rows, "llrrrlrl", width, shrink=1)
     remarks = [
         f"p: paired randomisation over units, {correction_text(comparison.differences.values())}.",
-        *verdict_remarks(comparison.differences.values(), comparison.unit),
+        *verdict_remarks(comparison.differences.values(), comparison.unit, letter),
         *comparison.notes,
         *_undefined(comparison.differences.values()),
     ]
-    sliced = [_compared_slices(slice_text(by), parts, width) for by, parts in comparison.slices.items()]
+    sliced = [_compared_slices(slice_text(by), parts, width, letter) for by, parts in comparison.slices.items()]
     return "\n\n".join([top, table, *sliced, "\n".join(_bullet(remark, width) for remark in remarks)])
 
 
 def lineup_text(lineup: Lineup, width: int = 80) -> str:
-    """Every comparison, one after the other."""
-    return "\n\n".join(comparison_text(c, width) for c in lineup.comparisons)
+    """The board of all models, then every comparison, one after the other."""
+    from steelyard.render.board import board_text, letters_of, rank_remarks
+
+    named = zip(letters_of(lineup.comparisons), lineup.comparisons, strict=True)
+    each = [comparison_text(comparison, width, letter) for letter, comparison in named]
+    if len(each) < 2:
+        return each[0]
+    remarks = [_bullet(remark, width) for remark in rank_remarks(lineup)]
+    return "\n\n".join(["\n".join([board_text(lineup, width), *remarks]), *each])
 
 
-def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], width: int) -> str:
+def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], width: int, letter: str) -> str:
     """The first metric's difference in each slice, and how many metrics were won and lost there."""
     spec = next(iter(next(iter(parts.values()), {})), "")
     rows = []
@@ -90,7 +98,7 @@ def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], w
         shown = [signed(d.difference, d.interval, 2), interval_text(d.difference, d.interval, 2)]
         verdict = d.verdict.replace("difference", "diff.")
         rows.append([slice_text(value), str(d.units), *shown, p_text(d.p_adjusted), verdict, str(won), str(lost)])
-    header = [by, "units", f"{spec}: B − A", "", "p", "B is", "won", "lost"]
+    header = [by, "units", f"{spec}: {letter} − A", "", "p", f"{letter} is", "won", "lost"]
     return grid(header, rows, "lrrlrlrr", width, shrink=0)
 
 

@@ -70,11 +70,44 @@ class Comparison(Result):
 
 
 @frozen
+class Standing:
+    """Where models stand in one metric: for each, in the order in which they were given, the ranks that it may have.
+
+    With a confidence of `confidence` all ranks lie in their sets, for all models together. (0, 0) is a model that has
+    no value.
+    """
+
+    spec: str
+    ranks: tuple[tuple[int, int], ...]
+    confidence: float
+
+    @property
+    def best(self) -> tuple[int, ...]:
+        """The places of the models that may be the best: none is shown to be better."""
+        return tuple(i for i, (first, _) in enumerate(self.ranks) if first == 1)
+
+    def text(self, place: int) -> str:
+        """The rank of a model: "1", or "1-3" where it may be any of these."""
+        first, last = self.ranks[place]
+        return "–" if not first else f"{first}" if first == last else f"{first}-{last}"
+
+    def faults(self) -> dict[str, str]:
+        """What no run can have given, by field."""
+        if all((a, b) == (0, 0) or 1 <= a <= b <= len(self.ranks) for a, b in self.ranks):
+            return {}
+        return {"ranks": "holds a rank that no model can have"}
+
+
+@frozen
 class Lineup(Result):
-    """Two models or more: `comparisons` holds each against the first, in the order in which they were given."""
+    """Two models or more: `comparisons` holds each against the first, in the order in which they were given.
+
+    `standings` say by metric which ranks each model may have, where there are three or more.
+    """
 
     kind: ClassVar[str] = "lineup"
     comparisons: tuple[Comparison, ...]
+    standings: Mapping[str, Standing] = field(default_factory=dict)
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
@@ -87,4 +120,11 @@ class Lineup(Result):
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""
-        return {} if self.comparisons else {"comparisons": "is empty"}
+        if not self.comparisons:
+            return {"comparisons": "is empty"}
+        for key, one in self.standings.items():
+            if one.spec != key or key not in self.comparisons[0].differences:
+                return {"standings": f"holds another metric under '{key}'"}
+            if len(one.ranks) != len(self.comparisons) + 1:
+                return {"standings": f"has {len(one.ranks)} ranks for {len(self.comparisons) + 1} models"}
+        return {}

@@ -23,6 +23,7 @@ from steelyard.core.request import Request
 from steelyard.core.slice import slice_key, slice_parts
 from steelyard.core.table import Table
 from steelyard.results import details, packed
+from steelyard.results.comparison import Standing
 from steelyard.results.gate import Gate, Outcome
 from steelyard.results.unit_table import UnitTable
 
@@ -30,7 +31,11 @@ HOW = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json.
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 # What follows from the fields: it is written beside them, for whoever reads the file without Steelyard, and not read.
 # And what is plainer in a result: every metric is its spec, every option the text that was given.
-WRITTEN: dict[type, dict[str, Any]] = {Gate: {"outcome": Outcome}, Coverage: {"share": float}}
+WRITTEN: dict[type, dict[str, Any]] = {
+    Gate: {"outcome": Outcome},
+    Coverage: {"share": float},
+    Standing: {"best": tuple[int, ...]},
+}
 PLAINER: dict[type, dict[str, Any]] = {Request: {"metrics": tuple[str, ...] | None, "options": Mapping[str, str]}}
 
 

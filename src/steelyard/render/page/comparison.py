@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from steelyard.core.figure import Array, Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Description
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.about import definitions_of
+from steelyard.render.board import letters_of
 from steelyard.render.charts.library import available
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.page.board import board
 from steelyard.render.page.figures import NO_CHARTS, figure_blocks
 from steelyard.render.page.frame import Section, bullets, document
 from steelyard.render.page.report import explorers, origin_facts, top
@@ -22,12 +24,9 @@ from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisk
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
 from steelyard.render.verdicts import correction_text, verdict_remarks
+from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.score import Difference
 
-if TYPE_CHECKING:
-    from steelyard.results.comparison import Comparison, Lineup
-
-LETTERS = "BCDEFGHIJKLMNOPQRSTUVWXYZ"
 CHANGED = 12
 MOST_LISTED = 6  # metrics in the listing of units
 VERDICTS = {"better": "better", "worse": "worse", "differs": "differs"}
@@ -35,24 +34,25 @@ VERDICTS = {"better": "better", "worse": "worse", "differs": "differs"}
 
 def comparison_page(comparison: Comparison) -> str:
     """The page of two models."""
-    return _page([comparison])
+    return _page(Lineup((comparison,)))
 
 
 def lineup_page(lineup: Lineup) -> str:
     """The page of several models."""
-    return _page(lineup.comparisons)
+    return _page(lineup)
 
 
-def _page(comparisons: Sequence[Comparison]) -> str:
+def _page(lineup: Lineup) -> str:
+    comparisons = lineup.comparisons
     first = comparisons[0]
     about = definitions_of(first, first.task, first.differences)
     units = next((d.units for d in first.differences.values()), 0)
     sides = [("A: ", first.a)]
-    sides += [(f"{letter}: ", c.b) for letter, c in zip(_letters(comparisons), comparisons, strict=True)]
+    sides += [(f"{letter}: ", c.b) for letter, c in zip(letters_of(comparisons), comparisons, strict=True)]
     scores = [d.a for d in first.differences.values()]
     confidence = first.a.request.confidence
     sections = [
-        Section("differences", "Differences", _differences(comparisons, about, confidence)),
+        Section("differences", "Differences", _differences(lineup, about, confidence)),
         Section("slices", "Wins and losses by slice", _slices(comparisons), "Slices"),
         Section("classes", "Wins and losses by class", _classes(comparisons), "Classes"),
         Section("units", "Units that changed most", _units(comparisons), "Units"),
@@ -82,19 +82,16 @@ def _figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     return [figure for figure in figures if len(figure)]
 
 
-def _letters(comparisons: Sequence[Comparison]) -> list[str]:
-    return [LETTERS[i] if i < len(LETTERS) else f"model {i + 2}" for i in range(len(comparisons))]
-
-
 def _verdict(d: Difference) -> str:
     return f'<span class="verdict {escape(d.verdict.split()[0])}">{escape(d.verdict)}</span>'
 
 
-def _differences(comparisons: Sequence[Comparison], about: Mapping[str, Description], confidence: float | None) -> str:
+def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: float | None) -> str:
+    comparisons = lineup.comparisons
     level = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
-    parts = [_cards(comparisons[0], about, level) if len(comparisons) == 1 else _board(comparisons, about)]
+    parts = [_cards(comparisons[0], about, level) if len(comparisons) == 1 else board(lineup, about)]
     parts.append(figure_blocks([improvement_figure(comparisons)]))
-    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
         rows = []
         for i, d in enumerate(comparison.differences.values()):
             name = term(d.spec, d.spec, about, f"{letter}-{i}", code=True)
@@ -120,7 +117,7 @@ def _differences(comparisons: Sequence[Comparison], about: Mapping[str, Descript
         f'<p class="legend">{escape(meaning)}. The dashed line in the picture is no difference. p is that of a paired '
         f"randomisation over units, {escape(correction_text(comparisons[0].differences.values()))}.</p>"
     )
-    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
         remarks = verdict_remarks(comparison.differences.values(), comparison.unit, letter)
         parts.append("<ul>" + "".join(f"<li>{escape(remark)}</li>" for remark in remarks) + "</ul>" if remarks else "")
     return "".join(parts)
@@ -140,23 +137,6 @@ def _cards(comparison: Comparison, about: Mapping[str, Description], level: str)
     return f'<div class="cards">{"".join(cards)}</div>'
 
 
-def _board(comparisons: Sequence[Comparison], about: Mapping[str, Description]) -> str:
-    """All models in one table: a row per metric, a column per model, marked where it surely differs from A."""
-    rows = []
-    for i, (spec, d) in enumerate(comparisons[0].differences.items()):
-        cells = [Cell(term(spec, spec, about, f"board-{i}", code=True), head=True)]
-        cells.append(number_cell(d.a.value, f"{ARROWS[d.better]} {value_text(d.a.value, d.a.interval)}"))
-        for comparison in comparisons:
-            other = comparison.differences[spec]
-            mark = f" <small>{_verdict(other)}</small>" if other.verdict in VERDICTS else ""
-            cells.append(Cell(escape(value_text(other.b.value, other.b.interval)) + mark, other.b.value))
-        rows.append(cells)
-    heads = ["metric", "A", *_letters(comparisons)]
-    return table("All models", heads, rows, kind="board") + (
-        '<p class="legend">A model is marked where it surely differs from A.</p>'
-    )
-
-
 def _gain(d: Difference) -> tuple[float, float, float] | None:
     """The difference and its interval in percent of A's score, so that more is better; None where there is none."""
     base = abs(d.a.value if d.better not in ("zero", "one") else (d.a.value - (d.better == "one")))
@@ -170,7 +150,7 @@ def _gain(d: Difference) -> tuple[float, float, float] | None:
 def improvement_figure(comparisons: Sequence[Comparison]) -> Figure:
     """Every metric's difference in percent of A's score, better to the right."""
     columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
-    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
         for d in comparison.differences.values():
             gain = _gain(d)
             if gain is None:
@@ -200,7 +180,7 @@ def slice_figures(comparisons: Sequence[Comparison]) -> dict[Slice, Figure]:
         groups = [{slice_text(value): part[spec] for value, part in c.slices[by].items()} for c in comparisons]
         label = comparisons[0].differences[spec].label
         name = f"by_{slice_text(by, '_')}"
-        figures[by] = _difference_figure(name, f"{label} by {slice_text(by)}", groups, _letters(comparisons))
+        figures[by] = _difference_figure(name, f"{label} by {slice_text(by)}", groups, letters_of(comparisons))
     return figures
 
 
@@ -210,7 +190,7 @@ def class_figure(comparisons: Sequence[Comparison]) -> Figure | None:
     if not groups or not groups[0]:
         return None
     label = next(iter(groups[0].values())).label.partition(" of ")[0]
-    return _difference_figure("by_class", f"{label} by class", groups, _letters(comparisons))
+    return _difference_figure("by_class", f"{label} by class", groups, letters_of(comparisons))
 
 
 def _difference_figure(
@@ -239,7 +219,7 @@ def _slices(comparisons: Sequence[Comparison]) -> str:
     parts = []
     for by in comparisons[0].slices:
         parts.append(f"<h3>By {escape(slice_text(by, ' and '))}</h3>{figure_blocks([drawn[by]])}")
-        for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+        for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
             parts.append(_slice_table(slice_text(by), letter, comparison.slices[by]))
     return "".join(parts)
 
@@ -273,7 +253,7 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
     if figure is None:
         return ""
     parts = [figure_blocks([figure])]
-    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
         differences = comparison.classes()
         rows = [
             [
@@ -297,7 +277,7 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
 def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     """Each unit's score with the one model against that with the other."""
     figures = []
-    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
         if comparison.evidence.units() is None:
             continue
         a, b = comparison.units()
@@ -322,7 +302,7 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
 
 def _units(comparisons: Sequence[Comparison]) -> str:
     parts = [figure_blocks(unit_figures(comparisons))]
-    for letter, comparison in zip(_letters(comparisons), comparisons, strict=True):
+    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
         if comparison.evidence.units() is None:
             continue
         a, b = comparison.units()
@@ -373,7 +353,7 @@ def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
     for spec in list(first.values)[:MOST_LISTED]:
         a = np.asarray(first.values[spec], dtype=float)
         columns[f"A {spec}"] = a
-        for letter, (_, table_b) in zip(_letters(comparisons), tables, strict=True):
+        for letter, (_, table_b) in zip(letters_of(comparisons), tables, strict=True):
             b = np.asarray(table_b.values[spec], dtype=float)
             columns[f"{letter} {spec}"] = b
             columns[f"{letter} − A {spec}"] = b - a

@@ -1,0 +1,50 @@
+"""All models of a page in one table: values with intervals, the ranks that each may have, and what differs from A."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from steelyard.core.metric import Description
+from steelyard.render.board import letters_of, rank_remarks
+from steelyard.render.numbers import interval_text, value_text
+from steelyard.render.page.frame import bullets
+from steelyard.render.page.scores import term
+from steelyard.render.page.tables import Cell, table
+from steelyard.render.text import ARROWS
+
+if TYPE_CHECKING:
+    from steelyard.results.comparison import Lineup, Standing
+    from steelyard.results.score import Score
+
+SURE = ("better", "worse", "differs")
+
+
+def board(lineup: Lineup, about: Mapping[str, Description]) -> str:
+    """A row per metric, a column per model."""
+    first = lineup.comparisons[0]
+    rows = []
+    for i, (spec, d) in enumerate(first.differences.items()):
+        standing = lineup.standings.get(spec)
+        cells = [Cell(f"{ARROWS[d.better]} {term(spec, spec, about, f'board-{i}', code=True)}", head=True)]
+        cells.append(_cell(d.a, 0, standing))
+        for place, comparison in enumerate(lineup.comparisons, start=1):
+            other = comparison.differences[spec]
+            cells.append(_cell(other.b, place, standing, other.verdict if other.verdict in SURE else ""))
+        rows.append(cells)
+    heads: Sequence[str] = ["metric", "A", *letters_of(lineup.comparisons)]
+    legend = "Better and worse say that a model surely differs from A."
+    said = bullets(rank_remarks(lineup)) if lineup.standings else ""
+    return f'{table("All models", heads, rows, kind="board")}<p class="legend">{legend}</p>{said}'
+
+
+def _cell(score: Score, place: int, standing: Standing | None, verdict: str = "") -> Cell:
+    value = escape(value_text(score.value, score.interval))
+    if standing is not None and place in standing.best:
+        value = f"<b>{value}*</b>"
+    mark = f' <small><span class="verdict {verdict}">{verdict}</span></small>' if verdict else ""
+    rank = f'<br><small class="nowrap">rank {escape(standing.text(place))}</small>' if standing is not None else ""
+    interval = interval_text(score.value, score.interval)
+    between = f'<br><small class="nowrap">{escape(interval)}</small>' if interval else ""
+    return Cell(f"{value}{mark}{between}{rank}", score.value)

@@ -1,0 +1,142 @@
+"""Ranks of several models: sets of ranks that hold for all models together, in every form of a lineup."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.engine.ranks import standing
+from steelyard.metrics import catalogue
+from steelyard.results.comparison import Lineup, Standing
+
+MAE = catalogue.parse("mae", "weights")
+ACCURACY = catalogue.parse("accuracy", "labels")
+
+
+def drawn(scores: Any, rng: np.random.Generator, draws: int = 300) -> list[Any]:
+    """Means of models under Poisson draws of units, as the bootstrap makes them."""
+    weights = rng.poisson(1.0, (draws, len(scores)))
+    return list((weights @ scores / weights.sum(axis=1, keepdims=True)).T)
+
+
+def test_ranks_by_hand() -> None:
+    """Three models, lower is better; 19 draws in which each pair's difference is its value and one of -1, 0, 1.
+
+    The spread is about .8 for all pairs, so that the differences of 10 and of 9.5 are shown, which 1 of 20 is p .05, and
+    that of 0.5 is not: A may be first or second, and C is the third.
+    """
+    noise = np.tile([-1.0, 0.0, 1.0], 7)[:19]
+    draws = [1.0 + noise / 2, 1.5 - noise / 2, 11.0 + 0 * noise]
+    found = standing(MAE, [1.0, 1.5, 11.0], draws, 0.95)
+    assert found == Standing("mae", ((1, 2), (1, 2), (3, 3)), 0.95)
+    assert found.best == (0, 1)
+    assert [found.text(i) for i in range(3)] == ["1-2", "1-2", "3"]
+
+
+def test_a_model_without_a_value_has_no_rank() -> None:
+    rng = np.random.default_rng(0)
+    values = [0.5, float("nan"), 0.9]
+    draws = [0.5 + rng.normal(0, 0.01, 200), np.full(200, np.nan), 0.9 + rng.normal(0, 0.01, 200)]
+    found = standing(ACCURACY, values, draws, 0.95)
+    assert found is not None
+    assert found.ranks == ((2, 2), (0, 0), (1, 1))
+    assert (found.best, found.text(1)) == ((2,), "–")
+    assert standing(ACCURACY, [0.5, float("nan")], draws[:2], 0.95) is None
+    assert standing(catalogue.parse("best_threshold", "labels"), values, draws, 0.95) is None
+
+
+def test_equal_models_keep_all_ranks() -> None:
+    """200 test sets of 100 units, 8 equal models: every one may have every rank in at least 90 % of them."""
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(200):
+        errors = np.abs(rng.standard_t(5, (100, 8)) + rng.normal(0, 1, (100, 1)))
+        found = standing(MAE, errors.mean(axis=0).tolist(), drawn(errors, rng), 0.95)
+        held += found.ranks == ((1, 8),) * 8
+    assert held >= 180
+
+
+def test_two_groups_are_told_apart_and_no_rank_is_lost() -> None:
+    """Four models right in 75 % and four in 60 % of 500 units: the true ranks, 1 to 4 and 5 to 8, lie in their sets."""
+    rng = np.random.default_rng(2)
+    held, size = 0, 0.0
+    for _ in range(80):
+        hard = rng.normal(0, 1, (500, 1))
+        right = (hard + rng.normal(0, 1, (500, 8)) < [0.954] * 4 + [0.358] * 4).astype(float)  # sqrt 2 times z
+        found = standing(ACCURACY, right.mean(axis=0).tolist(), drawn(right, rng), 0.95)
+        held += all(a <= 1 and b >= 4 for a, b in found.ranks[:4]) and all(
+            a <= 5 and b >= 8 for a, b in found.ranks[4:]
+        )
+        size += np.mean([b - a + 1 for a, b in found.ranks]) / 80
+    assert held >= 72
+    assert size < 5
+
+
+def lineup(**settings: Any) -> Lineup:
+    rng = np.random.default_rng(3)
+    truth = rng.uniform(100, 400, 80)
+    ids = np.arange(80)
+    sides = [{"dish": ids, "weight": truth + rng.normal(0, spread, 80)} for spread in (20, 20, 2)]
+    data = {"dish": ids, "weight": truth}
+    return sy.compare_all("weights", data, [*sides, sides[0]], ["mae", "bias", "r2"], draws=200, **settings)
+
+
+def test_standings_of_a_lineup() -> None:
+    """The third is far better; the fourth is the first again, and ties with it."""
+    found = lineup()
+    assert found.standings["mae"].best == (2,)
+    assert found.standings["mae"].ranks[2] == (1, 1)
+    assert found.standings["mae"].ranks[0] == found.standings["mae"].ranks[3] == (2, 4)
+    assert set(found.standings) == {"mae", "bias", "r2"}
+    two = sy.compare_all("weights", *_two(), "mae", draws=100)
+    assert two.standings == {}
+
+
+def _two() -> tuple[Any, Any]:
+    side = {"dish": [1, 2, 3], "weight": [1.0, 2.0, 3.0]}
+    return side, [side, {**side, "weight": [1.0, 2.5, 3.0]}]
+
+
+def test_ranks_stand_in_every_form() -> None:
+    found = lineup()
+    data = json.loads(found.to_json())
+    jsonschema.validate(data, json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text()))
+    assert data["body"]["standings"]["mae"]["ranks"] == [[2, 4], [2, 4], [1, 1], [2, 4]]
+    assert data["body"]["standings"]["mae"]["best"] == [2]
+    assert sy.read(data) == found
+    text = str(found)
+    assert "weights: 80 dishes, 4 models" in text
+    assert "mae: C;" in text.replace("\n  ", " ")
+    assert "2-4" in text.partition("paired")[0]
+    assert "C − A" in text
+    markdown = found.to_markdown()
+    assert "`mae` ↓ | rank |" in markdown
+    assert "| 2-4 |" in markdown
+    page = found.to_html()
+    assert "rank 2-4</small>" in page
+    assert "not shown to be worse than the best" in page
+    narrow = found.to_text(40)
+    assert "more metrics: choose with -m" in narrow
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ranks": [[1, 5], [1, 1], [1, 1], [1, 1]]}, "holds a rank that no model can have"),
+        ({"ranks": [[2, 1], [1, 1], [1, 1], [1, 1]]}, "holds a rank that no model can have"),
+        ({"ranks": [[1, 1], [1, 1]]}, "has 2 ranks for 4 models"),
+        ({"spec": "rmse"}, "holds another metric under 'mae'"),
+        ({"ranks": [[1, "x"]]}, "where a whole number from 0 up is expected"),
+    ],
+)
+def test_standings_that_no_run_gave(change: dict[str, Any], message: str) -> None:
+    data = lineup().to_dict()
+    data["body"]["standings"]["mae"] |= change
+    with pytest.raises(sy.InputError, match=message):
+        sy.read(data)
