@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
 from steelyard.render.numbers import interval_text, percent_text, value_text
+from steelyard.render.text import bullet, comparison_text, grid
 
 if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison, Lineup, Standing
@@ -52,10 +53,18 @@ def cell_of(row: Row, place: int, spec: str, standing: Standing | None) -> tuple
     return value + (MARK if place in standing.best else ""), standing.text(place)
 
 
+def lineup_text(lineup: Lineup, width: int = 80) -> str:
+    """The board of all models, then every comparison, one after the other."""
+    named = zip(letters_of(lineup.comparisons), lineup.comparisons, strict=True)
+    each = [comparison_text(comparison, width, letter) for letter, comparison in named]
+    if len(each) < 2:
+        return each[0]
+    remarks = [bullet(remark, width) for remark in rank_remarks(lineup)]
+    return "\n\n".join(["\n".join([board_text(lineup, width), *remarks]), *each])
+
+
 def board_text(lineup: Lineup, width: int) -> str:
     """The board for a terminal: a row per model; metrics that do not fit are counted below."""
-    from steelyard.render.text import grid
-
     rows, first = rows_of(lineup.comparisons), lineup.comparisons[0]
     columns = {
         spec: [cell_of(row, i, spec, lineup.standings.get(spec)) for i, row in enumerate(rows)]

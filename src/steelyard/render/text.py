@@ -15,7 +15,7 @@ from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
     from steelyard.core.explanation import Explanation
-    from steelyard.results.comparison import Comparison, Lineup
+    from steelyard.results.comparison import Comparison
     from steelyard.results.report import Report
 
 ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none": " "}
@@ -29,7 +29,7 @@ def report_text(report: Report, width: int = 80) -> str:
         parts.append(_slice_table(slice_text(by), values, report.unit, width))
     remarks = remarks_of(report)
     if remarks:
-        parts.append("\n".join(_bullet(remark, width) for remark in remarks))
+        parts.append("\n".join(bullet(remark, width) for remark in remarks))
     parts += [_explanation(explanation, width) for explanation in report.explanations]
     return "\n\n".join(parts)
 
@@ -41,7 +41,7 @@ def _explanation(explanation: Explanation, width: int) -> str:
     table = grid(header, rows, "l" + "r" * (len(header) - 1), width, shrink=0)
     lines = table.split("\n")
     lines.insert(len(lines) - 1, lines[1])
-    remarks = "\n".join(_bullet(remark, width) for remark in remarks_on(explanation))
+    remarks = "\n".join(bullet(remark, width) for remark in remarks_on(explanation))
     return f"{heading_of(explanation)}\n\n" + "\n".join(lines) + (f"\n\n{remarks}" if remarks else "")
 
 
@@ -73,19 +73,7 @@ def comparison_text(comparison: Comparison, width: int = 80, letter: str = "B") 
         *_undefined(comparison.differences.values()),
     ]
     sliced = [_compared_slices(slice_text(by), parts, width, letter) for by, parts in comparison.slices.items()]
-    return "\n\n".join([top, table, *sliced, "\n".join(_bullet(remark, width) for remark in remarks)])
-
-
-def lineup_text(lineup: Lineup, width: int = 80) -> str:
-    """The board of all models, then every comparison, one after the other."""
-    from steelyard.render.board import board_text, letters_of, rank_remarks
-
-    named = zip(letters_of(lineup.comparisons), lineup.comparisons, strict=True)
-    each = [comparison_text(comparison, width, letter) for letter, comparison in named]
-    if len(each) < 2:
-        return each[0]
-    remarks = [_bullet(remark, width) for remark in rank_remarks(lineup)]
-    return "\n\n".join(["\n".join([board_text(lineup, width), *remarks]), *each])
+    return "\n\n".join([top, table, *sliced, "\n".join(bullet(remark, width) for remark in remarks)])
 
 
 def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], width: int, letter: str) -> str:
@@ -200,5 +188,6 @@ def _undefined(differences: Iterable[Difference]) -> list[str]:
     return [f"{d.spec} is undefined: {d.why}." for d in differences if d.verdict == "undefined"]
 
 
-def _bullet(text: str, width: int) -> str:
+def bullet(text: str, width: int) -> str:
+    """A remark, folded to the width."""
     return textwrap.fill(text, width, initial_indent="• ", subsequent_indent="  ", break_on_hyphens=False)

@@ -24,7 +24,7 @@ RENDERERS: Mapping[str, str] = {
     "comparison.markdown": "steelyard.render.markdown:comparison_markdown",
     "comparison.html": "steelyard.render.page.comparison:comparison_page",
     "comparison.figures": "steelyard.render.page.comparison:comparison_figures",
-    "lineup.text": "steelyard.render.text:lineup_text",
+    "lineup.text": "steelyard.render.board:lineup_text",
     "lineup.markdown": "steelyard.render.markdown:lineup_markdown",
     "lineup.html": "steelyard.render.page.comparison:lineup_page",
     "lineup.figures": "steelyard.render.page.comparison:lineup_figures",
