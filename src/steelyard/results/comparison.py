@@ -9,14 +9,14 @@ from typing import ClassVar
 from steelyard.core.frozen import frozen
 from steelyard.results.evidence import LACKING, NONE, Evidence
 from steelyard.results.origin import Model, TaskFacts
-from steelyard.results.result import Result
+from steelyard.results.result import Result, TaskResult
 from steelyard.results.same import equal
 from steelyard.results.score import BySpec, Difference, Differences, DifferencesBySlice, by_slice, misnamed
 from steelyard.results.unit_table import UnitTable
 
 
 @frozen
-class Comparison(Result):
+class Comparison(TaskResult):
     """Model B against model A: `comparison["mae"].difference`, `.interval`, `.p`, `.verdict`."""
 
     kind: ClassVar[str] = "comparison"
@@ -41,16 +41,6 @@ class Comparison(Result):
     def task(self) -> str:
         """The task's name."""
         return self.b.request.task
-
-    @property
-    def title(self) -> str:
-        """What the task is called."""
-        return self.task_facts.title
-
-    @property
-    def unit(self) -> str:
-        """What is resampled: dish, image."""
-        return self.task_facts.unit
 
     def units(self) -> tuple[UnitTable, UnitTable]:
         """Every metric for each unit alone, of A and of B."""

@@ -15,14 +15,14 @@ from steelyard.core.slice import slice_text
 from steelyard.core.table import Table
 from steelyard.results.evidence import LACKING, NONE, Evidence, named
 from steelyard.results.origin import Sources, TaskFacts
-from steelyard.results.result import Path, Result
+from steelyard.results.result import Path, TaskResult
 from steelyard.results.same import equal
 from steelyard.results.score import BySpec, Score, Scores, ScoresBySlice, by_slice, misnamed
 from steelyard.results.unit_table import UnitTable
 
 
 @frozen
-class Report(Result):
+class Report(TaskResult):
     """Scores of one model: `report["mae"]`, and by slice: `report.slices["food"]["rice"]["mae"]`.
 
     Slices by several columns crossed have tuples for keys: `report.slices["food", "cut"]["rice", "diced"]["mae"]`.
@@ -53,16 +53,6 @@ class Report(Result):
     def task(self) -> str:
         """The task's name."""
         return self.request.task
-
-    @property
-    def title(self) -> str:
-        """What the task is called."""
-        return self.task_facts.title
-
-    @property
-    def unit(self) -> str:
-        """What is resampled: dish, image."""
-        return self.task_facts.unit
 
     @property
     def item(self) -> str:

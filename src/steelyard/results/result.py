@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 from steelyard.results.evidence import NONE, Details, Evidence, Stored
+from steelyard.results.origin import TaskFacts
 from steelyard.results.registry import EXPORT, load, renderer
 
 Path = str | PathLike[str]
@@ -79,6 +80,22 @@ class Result:
 
     def __str__(self) -> str:
         return self.to_text()
+
+
+class TaskResult(Result):
+    """Base of the results of one task."""
+
+    task_facts: TaskFacts
+
+    @property
+    def title(self) -> str:
+        """What the task is called."""
+        return self.task_facts.title
+
+    @property
+    def unit(self) -> str:
+        """What is resampled: dish, image."""
+        return self.task_facts.unit
 
 
 class Holder:

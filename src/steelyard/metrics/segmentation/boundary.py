@@ -22,7 +22,24 @@ from steelyard.metrics.segmentation.overlap import MeanOfClasses, OneClass, mean
 
 
 @frozen
-class BoundaryIou(OneClass):
+class Banded(Metric):
+    """A metric of the pixels within `width` of an edge."""
+
+    reference: ClassVar[str] = "boundary-iou-api mask_to_boundary"
+
+    width: float = 0.02
+
+    def check(self) -> None:
+        """A share of the diagonal."""
+        within_range(self, "width", 0.0, 1.0, open_low=True)
+
+    def cells(self) -> Cells:
+        """Pixels near edges."""
+        return BandPixels(self.width)
+
+
+@frozen
+class BoundaryIou(Banded, OneClass):
     r"""Boundary IoU by class: the IoU of what lies near the edges of the class on either side.
 
     $\frac{|G_d \cap P_d|}{|G_d \cup P_d|}$
@@ -41,21 +58,10 @@ class BoundaryIou(OneClass):
 
     name: ClassVar[str] = "boundary_iou"
     title: ClassVar[str] = "Boundary IoU"
-    reference: ClassVar[str] = "boundary-iou-api mask_to_boundary"
-
-    width: float = 0.02
-
-    def check(self) -> None:
-        """A share of the diagonal."""
-        within_range(self, "width", 0.0, 1.0, open_low=True)
-
-    def cells(self) -> Cells:
-        """Pixels near edges."""
-        return BandPixels(self.width)
 
 
 @frozen
-class MeanBoundaryIou(MeanOfClasses):
+class MeanBoundaryIou(Banded, MeanOfClasses):
     r"""Mean boundary IoU: the mean over classes of their boundary IoU.
 
     $\frac{1}{|C|} \sum_{c \in C} \frac{|G_{c,d} \cap P_{c,d}|}{|G_{c,d} \cup P_{c,d}|}$
@@ -73,17 +79,6 @@ class MeanBoundaryIou(MeanOfClasses):
 
     name: ClassVar[str] = "mbiou"
     title: ClassVar[str] = "Mean boundary IoU"
-    reference: ClassVar[str] = "boundary-iou-api mask_to_boundary"
-
-    width: float = 0.02
-
-    def check(self) -> None:
-        """A share of the diagonal."""
-        within_range(self, "width", 0.0, 1.0, open_low=True)
-
-    def cells(self) -> Cells:
-        """Pixels near edges."""
-        return BandPixels(self.width)
 
     def notes(self, totals: Any) -> tuple[str, ...]:
         """Nothing that mean IoU does not say."""

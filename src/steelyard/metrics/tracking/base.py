@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Literal
 
@@ -100,3 +100,11 @@ class TrackMetric(Metric):
     @abstractmethod
     def own_needs(self) -> tuple[Cells | Sum, ...]:
         """What its value is made of."""
+
+
+def added(sums: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:
+    """The sum of some counts, in their order."""
+    total = sums[names[0]]
+    for name in names[1:]:
+        total = total + sums[name]
+    return total

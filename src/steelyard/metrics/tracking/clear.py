@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.need import Cells, Sum
 from steelyard.core.totals import Declared
 from steelyard.core.weights import Floats, ratio
-from steelyard.metrics.tracking.base import TrackMetric
+from steelyard.metrics.tracking.base import TrackMetric, added
 from steelyard.metrics.tracking.needs import CLEAR, IDENTITY, ClearCells, SequenceMotaCells
 
 INFINITY = float("inf")
@@ -42,6 +43,8 @@ class CountedMetric(TrackMetric):
 class ClearMetric(CountedMetric):
     """A function of the counts of each class."""
 
+    reference = "trackeval.metrics.CLEAR"
+
     def reduce(self, totals: Declared) -> Floats:
         """The value from counts by class."""
         return self.combined(totals, totals[self.cells], lambda sums: self.of(named(sums)))
@@ -49,6 +52,18 @@ class ClearMetric(CountedMetric):
     @abstractmethod
     def of(self, s: S) -> Floats:
         """The value from counts."""
+
+
+@frozen
+class CountRatio(ClearMetric):
+    """A sum of counts over another."""
+
+    numerator: ClassVar[tuple[str, ...]]
+    denominator: ClassVar[tuple[str, ...]]
+
+    def of(self, s: S) -> Floats:
+        """Undefined where the denominator is 0."""
+        return ratio(added(s, self.numerator), added(s, self.denominator))
 
 
 def named(sums: Floats) -> S:
@@ -78,7 +93,6 @@ class Mota(ClearMetric):
     name = "mota"
     title = "MOTA"
     range = (-INFINITY, 1)
-    reference = "trackeval.metrics.CLEAR"
 
     def of(self, s: S) -> Floats:
         """Matches less mistakes, over truths."""
@@ -103,7 +117,6 @@ class Moda(ClearMetric):
     name = "moda"
     title = "MODA"
     range = (-INFINITY, 1)
-    reference = "trackeval.metrics.CLEAR"
 
     def of(self, s: S) -> Floats:
         """Matches less false positives, over truths."""
@@ -130,7 +143,6 @@ class Smota(ClearMetric):
     name = "smota"
     title = "sMOTA"
     range = (-INFINITY, 1)
-    reference = "trackeval.metrics.CLEAR"
 
     def of(self, s: S) -> Floats:
         """Similarity less mistakes, over truths."""
@@ -138,7 +150,7 @@ class Smota(ClearMetric):
 
 
 @frozen
-class Motp(ClearMetric):
+class Motp(CountRatio):
     r"""MOTP: the mean similarity of matched boxes.
 
     $\mathrm{MOTP} = \frac{1}{\mathrm{TP}} \sum_{\mathrm{TP}} S$
@@ -156,15 +168,12 @@ class Motp(ClearMetric):
 
     name = "motp"
     title = "MOTP"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Similarity over matches."""
-        return ratio(s["similarity"], s["tp"])
+    numerator = ("similarity",)
+    denominator = ("tp",)
 
 
 @frozen
-class Recall(ClearMetric):
+class Recall(CountRatio):
     r"""Recall: the share of true boxes that are matched.
 
     $R = \mathrm{TP} / (\mathrm{TP} + \mathrm{FN})$
@@ -180,15 +189,12 @@ class Recall(ClearMetric):
 
     name = "recall"
     title = "Recall"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Matches over truths."""
-        return ratio(s["tp"], s["tp"] + s["fn"])
+    numerator = ("tp",)
+    denominator = ("tp", "fn")
 
 
 @frozen
-class Precision(ClearMetric):
+class Precision(CountRatio):
     r"""Precision: the share of predicted boxes that are matched.
 
     $P = \mathrm{TP} / (\mathrm{TP} + \mathrm{FP})$
@@ -204,11 +210,8 @@ class Precision(ClearMetric):
 
     name = "precision"
     title = "Precision"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Matches over predictions."""
-        return ratio(s["tp"], s["tp"] + s["fp"])
+    numerator = ("tp",)
+    denominator = ("tp", "fp")
 
 
 @frozen
@@ -238,7 +241,7 @@ class IdF1(ClearMetric):
 
 
 @frozen
-class IdPrecision(ClearMetric):
+class IdPrecision(CountRatio):
     r"""IDP: the share of predicted boxes that have the right name.
 
     $\mathrm{IDP} = \mathrm{IDTP} / (\mathrm{IDTP} + \mathrm{IDFP})$
@@ -255,14 +258,12 @@ class IdPrecision(ClearMetric):
     name = "idp"
     title = "IDP"
     reference = "trackeval.metrics.Identity"
-
-    def of(self, s: S) -> Floats:
-        """Right names over predictions."""
-        return ratio(s["idtp"], s["idtp"] + s["idfp"])
+    numerator = ("idtp",)
+    denominator = ("idtp", "idfp")
 
 
 @frozen
-class IdRecall(ClearMetric):
+class IdRecall(CountRatio):
     r"""IDR: the share of true boxes that have the right name.
 
     $\mathrm{IDR} = \mathrm{IDTP} / (\mathrm{IDTP} + \mathrm{IDFN})$
@@ -279,10 +280,8 @@ class IdRecall(ClearMetric):
     name = "idr"
     title = "IDR"
     reference = "trackeval.metrics.Identity"
-
-    def of(self, s: S) -> Floats:
-        """Right names over truths."""
-        return ratio(s["idtp"], s["idtp"] + s["idfn"])
+    numerator = ("idtp",)
+    denominator = ("idtp", "idfn")
 
 
 @frozen

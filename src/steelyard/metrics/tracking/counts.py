@@ -9,7 +9,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.totals import Declared
 from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.tracking.base import in_order
-from steelyard.metrics.tracking.clear import INFINITY, ClearMetric, CountedMetric, S, named
+from steelyard.metrics.tracking.clear import INFINITY, ClearMetric, CountedMetric, CountRatio, S, named
 from steelyard.metrics.tracking.needs import SEQUENCES
 
 
@@ -20,6 +20,10 @@ class Total(ClearMetric):
     better = "lower"
     range = (0, INFINITY)
     total = True
+
+    def of(self, s: S) -> Floats:
+        """Their number."""
+        return s[self.name]
 
     def reduce(self, totals: Declared) -> Floats:
         """The count of all classes, or of one."""
@@ -48,11 +52,6 @@ class Switches(Total):
 
     name = "idsw"
     title = "Switches"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Their number."""
-        return s["idsw"]
 
 
 @frozen
@@ -75,11 +74,6 @@ class Fragments(Total):
     name = "fragments"
     title = "Fragments"
     reaches_best = False
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Their number."""
-        return s["fragments"]
 
 
 @frozen
@@ -99,11 +93,6 @@ class FalsePositives(Total):
 
     name = "fp"
     title = "False positives"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Their number."""
-        return s["fp"]
 
 
 @frozen
@@ -123,11 +112,6 @@ class Misses(Total):
 
     name = "fn"
     title = "Misses"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Their number."""
-        return s["fn"]
 
 
 @frozen
@@ -150,11 +134,6 @@ class MostlyTracked(Total):
     name = "mt"
     title = "Mostly tracked"
     better = "none"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Their number."""
-        return s["mt"]
 
 
 @frozen
@@ -177,11 +156,6 @@ class PartlyTracked(Total):
     name = "pt"
     title = "Partly tracked"
     better = "none"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Their number."""
-        return s["pt"]
 
 
 @frozen
@@ -204,15 +178,10 @@ class MostlyLost(Total):
     name = "ml"
     title = "Mostly lost"
     better = "none"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Their number."""
-        return s["ml"]
 
 
 @frozen
-class MostlyTrackedRate(ClearMetric):
+class MostlyTrackedRate(CountRatio):
     r"""The share of true tracks that are matched in more than 80 % of their frames.
 
     $\mathrm{MTR} = \mathrm{MT} / (\mathrm{MT} + \mathrm{PT} + \mathrm{ML})$
@@ -228,15 +197,12 @@ class MostlyTrackedRate(ClearMetric):
 
     name = "mtr"
     title = "Mostly tracked, share"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Over all tracks."""
-        return ratio(s["mt"], s["mt"] + s["pt"] + s["ml"])
+    numerator = ("mt",)
+    denominator = ("mt", "pt", "ml")
 
 
 @frozen
-class MostlyLostRate(ClearMetric):
+class MostlyLostRate(CountRatio):
     r"""The share of true tracks that are matched in less than 20 % of their frames.
 
     $\mathrm{MLR} = \mathrm{ML} / (\mathrm{MT} + \mathrm{PT} + \mathrm{ML})$
@@ -253,15 +219,12 @@ class MostlyLostRate(ClearMetric):
     name = "mlr"
     title = "Mostly lost, share"
     better = "lower"
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Over all tracks."""
-        return ratio(s["ml"], s["mt"] + s["pt"] + s["ml"])
+    numerator = ("ml",)
+    denominator = ("mt", "pt", "ml")
 
 
 @frozen
-class SwitchesPerTrack(ClearMetric):
+class SwitchesPerTrack(CountRatio):
     r"""Switches per true track.
 
     $\mathrm{IDSW} / (\mathrm{MT} + \mathrm{PT} + \mathrm{ML})$
@@ -279,11 +242,8 @@ class SwitchesPerTrack(ClearMetric):
     title = "Switches per track"
     better = "lower"
     range = (0, INFINITY)
-    reference = "trackeval.metrics.CLEAR"
-
-    def of(self, s: S) -> Floats:
-        """Over all tracks."""
-        return ratio(s["idsw"], s["mt"] + s["pt"] + s["ml"])
+    numerator = ("idsw",)
+    denominator = ("mt", "pt", "ml")
 
 
 @frozen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from steelyard.core.metric import Metric, one_of
 from steelyard.core.need import Cells, Sum
 from steelyard.core.totals import Declared
 from steelyard.core.weights import Floats, ratio
-from steelyard.metrics.tracking.base import TrackMetric, defined_mean, in_order
+from steelyard.metrics.tracking.base import TrackMetric, added, defined_mean, in_order
 from steelyard.metrics.tracking.needs import ALPHAS, HOTA, LOSSES, HotaCells, LossCells, SequenceHota
 
 CELLS, LOST = HotaCells(), LossCells()
@@ -24,6 +24,7 @@ class HotaMetric(TrackMetric):
     """A part of HOTA: one number for each threshold, and their mean. `alpha` asks for one threshold."""
 
     at = "alpha"
+    reference = "trackeval.metrics.HOTA"
 
     alpha: float | None = None
 
@@ -78,6 +79,18 @@ def share(numerator: Floats, denominator: Floats, nothing: float = 0.0) -> Float
 
 
 @frozen
+class HotaShare(HotaMetric):
+    """A sum over another at each threshold, 0 where the denominator is 0."""
+
+    numerator: ClassVar[tuple[str, ...]]
+    denominator: ClassVar[tuple[str, ...]]
+
+    def at_threshold(self, s: dict[str, Floats]) -> Floats:
+        """One ratio for each threshold."""
+        return share(added(s, self.numerator), added(s, self.denominator))
+
+
+@frozen
 class Hota(HotaMetric):
     r"""HOTA: higher order tracking accuracy, detection and association in one number.
 
@@ -100,7 +113,6 @@ class Hota(HotaMetric):
 
     name = "hota"
     title = "HOTA"
-    reference = "trackeval.metrics.HOTA"
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -113,7 +125,7 @@ class Hota(HotaMetric):
 
 
 @frozen
-class DetA(HotaMetric):
+class DetA(HotaShare):
     r"""DetA: detection accuracy, the share of right boxes among all true and predicted ones.
 
     $\mathrm{DetA}_\alpha = \mathrm{TP} / (\mathrm{TP} + \mathrm{FN} + \mathrm{FP})$
@@ -129,15 +141,12 @@ class DetA(HotaMetric):
 
     name = "deta"
     title = "DetA"
-    reference = "trackeval.metrics.HOTA"
-
-    def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        """Matches over all."""
-        return share(s["tp"], s["tp"] + s["fn"] + s["fp"])
+    numerator = ("tp",)
+    denominator = ("tp", "fn", "fp")
 
 
 @frozen
-class AssA(HotaMetric):
+class AssA(HotaShare):
     r"""AssA: association accuracy, how far the two tracks of a matched box are the same track.
 
     $\mathrm{AssA}_\alpha = \frac{1}{\mathrm{TP}} \sum_{c \in \mathrm{TP}}
@@ -156,15 +165,12 @@ class AssA(HotaMetric):
 
     name = "assa"
     title = "AssA"
-    reference = "trackeval.metrics.HOTA"
-
-    def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        """Mean over matches."""
-        return share(s["assa"], s["tp"])
+    numerator = ("assa",)
+    denominator = ("tp",)
 
 
 @frozen
-class DetRe(HotaMetric):
+class DetRe(HotaShare):
     r"""DetRe: the share of true boxes that are found, over all thresholds.
 
     $\mathrm{DetRe}_\alpha = \mathrm{TP} / (\mathrm{TP} + \mathrm{FN})$
@@ -180,15 +186,12 @@ class DetRe(HotaMetric):
 
     name = "detre"
     title = "DetRe"
-    reference = "trackeval.metrics.HOTA"
-
-    def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        """Matches over truths."""
-        return share(s["tp"], s["tp"] + s["fn"])
+    numerator = ("tp",)
+    denominator = ("tp", "fn")
 
 
 @frozen
-class DetPr(HotaMetric):
+class DetPr(HotaShare):
     r"""DetPr: the share of predicted boxes that are right, over all thresholds.
 
     $\mathrm{DetPr}_\alpha = \mathrm{TP} / (\mathrm{TP} + \mathrm{FP})$
@@ -204,15 +207,12 @@ class DetPr(HotaMetric):
 
     name = "detpr"
     title = "DetPr"
-    reference = "trackeval.metrics.HOTA"
-
-    def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        """Matches over predictions."""
-        return share(s["tp"], s["tp"] + s["fp"])
+    numerator = ("tp",)
+    denominator = ("tp", "fp")
 
 
 @frozen
-class AssRe(HotaMetric):
+class AssRe(HotaShare):
     r"""AssRe: association recall, how much of a true track one predicted track follows.
 
     $\mathrm{AssRe}_\alpha = \frac{1}{\mathrm{TP}} \sum_{c \in \mathrm{TP}} |c| / |g_c|$
@@ -228,15 +228,12 @@ class AssRe(HotaMetric):
 
     name = "assre"
     title = "AssRe"
-    reference = "trackeval.metrics.HOTA"
-
-    def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        """Mean over matches."""
-        return share(s["assre"], s["tp"])
+    numerator = ("assre",)
+    denominator = ("tp",)
 
 
 @frozen
-class AssPr(HotaMetric):
+class AssPr(HotaShare):
     r"""AssPr: association precision, how much of a predicted track follows one true track.
 
     $\mathrm{AssPr}_\alpha = \frac{1}{\mathrm{TP}} \sum_{c \in \mathrm{TP}} |c| / |t_c|$
@@ -252,11 +249,8 @@ class AssPr(HotaMetric):
 
     name = "asspr"
     title = "AssPr"
-    reference = "trackeval.metrics.HOTA"
-
-    def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        """Mean over matches."""
-        return share(s["asspr"], s["tp"])
+    numerator = ("asspr",)
+    denominator = ("tp",)
 
 
 @frozen
@@ -278,7 +272,6 @@ class LocA(HotaMetric):
 
     name = "loca"
     title = "LocA"
-    reference = "trackeval.metrics.HOTA"
 
     def curve(self, sums: Floats) -> Floats:
         """Undefined where no threshold has a match."""
