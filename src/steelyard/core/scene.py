@@ -50,11 +50,22 @@ class LineShape:
 
 
 @frozen
+class RasterShape:
+    """A picture of pixels: a PNG as base64 text that covers an area from the left upper corner, under a title."""
+
+    title: str
+    png: str
+    w: float
+    h: float
+
+
+@frozen
 class Scene:
     """The shapes of one unit and a line of text that says what they add up to.
 
     `bounds` (left, top, right, bottom) is what the picture shows; without it, all shapes. `images` are names that the
-    image below may have, without an ending.
+    image below may have, without an ending. `rasters` are shown side by side, `legend` says what their colours
+    (rrggbb) mean.
     """
 
     title: str
@@ -62,6 +73,8 @@ class Scene:
     shapes: tuple[EllipseShape | BoxShape | LineShape, ...]
     bounds: tuple[float, float, float, float] | None = None
     images: tuple[str, ...] = ()
+    rasters: tuple[RasterShape, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
 
 
 @frozen

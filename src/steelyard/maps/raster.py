@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,13 @@ def thinned(grid: Array, most: int = MOST_SIDE) -> Array:
     """Every n-th pixel, so that no side is longer than `most`."""
     step = -(-max(grid.shape) // most)
     return np.ascontiguousarray(grid[::step, ::step])
+
+
+def coloured(codes: Array, colour_of: Callable[[int], str]) -> str:
+    """A picture of codes, each in its colour, as base64 text; beyond 256 of them the last share one."""
+    shown = [int(code) for code in np.unique(codes, return_counts=True)[0].tolist()][:256]
+    place = np.minimum(np.searchsorted(np.array(shown), codes), len(shown) - 1)
+    return indexed_png(place, [colour_of(code) for code in shown])
 
 
 def indexed_png(grid: Array, colours: list[str]) -> str:

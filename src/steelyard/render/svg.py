@@ -5,25 +5,20 @@ from __future__ import annotations
 import math
 from html import escape
 
-from steelyard.core.frozen import frozen
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, Scene
+from steelyard.render.svg_parts import INK, PAPER, SIDE, Backdrop
+from steelyard.render.svg_parts import number as _n
+from steelyard.render.svg_parts import text as _text
+from steelyard.render.svg_rasters import rasters_svg
 
 # Truth is drawn solid, predictions dashed, so that colour is not needed to tell them apart.
-TRUTH, PREDICTION, PAIR, INK, PAPER = "#00695c", "#c43e00", "#5b5b66", "#1d1d22", "#ffffff"
-SIDE = 720.0  # the longer side of the picture, in its own units
-
-
-@frozen
-class Backdrop:
-    """The image itself, to lie under the shapes: where it is found, and its size in pixels."""
-
-    href: str
-    width: float
-    height: float
+TRUTH, PREDICTION, PAIR = "#00695c", "#c43e00", "#5b5b66"
 
 
 def scene_svg(scene: Scene, backdrop: Backdrop | None = None) -> str:
     """The picture: shapes to scale, over the image where it is given, a legend below."""
+    if scene.rasters:
+        return rasters_svg(scene, backdrop)
     left, top, right, bottom = (
         (scene.bounds or _bounds(scene)) if backdrop is None else (0.0, 0.0, backdrop.width, backdrop.height)
     )
@@ -133,14 +128,6 @@ def _label(shape: EllipseShape, x: float, y: float, scale: float) -> str:
     return _text(x, y + offset, shape.label, TRUTH if above else PREDICTION, anchor="middle")
 
 
-def _text(x: float, y: float, text: str, colour: str, *, anchor: str = "start", size: int = 13) -> str:
-    """Text with a halo of the paper's colour, so that it can be read on top of lines."""
-    return (
-        f'<text x="{_n(x)}" y="{_n(y)}" fill="{colour}" font-size="{size}" text-anchor="{anchor}" stroke="{PAPER}" '
-        f'stroke-width="3" paint-order="stroke">{escape(text)}</text>'
-    )
-
-
 def _legend(scene: Scene, top: float) -> list[str]:
     y = top + 22
     items = [("truth", TRUTH, ""), ("detected", PREDICTION, ' stroke-dasharray="7 4"')]
@@ -157,8 +144,3 @@ def _legend(scene: Scene, top: float) -> list[str]:
     drawn.append(_text(12, y + 24, scene.title, INK, size=15))
     drawn.append(_text(12, y + 45, scene.summary, INK))
     return drawn
-
-
-def _n(value: float) -> str:
-    """A number with two decimals at most."""
-    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"

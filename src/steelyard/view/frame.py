@@ -25,7 +25,7 @@ def policy() -> str:
     """The content security policy of the viewer's own pages."""
     digest = base64.b64encode(hashlib.sha256(style().encode("utf-8")).digest()).decode("ascii")
     return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
     )
 

@@ -12,7 +12,8 @@ import numpy as np
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
 from steelyard.render.numbers import interval_text, signed, value_text
-from steelyard.render.svg import Backdrop, scene_svg
+from steelyard.render.svg import scene_svg
+from steelyard.render.svg_parts import Backdrop
 from steelyard.render.text import ARROWS
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.gate import Gate

@@ -50,8 +50,8 @@ class Fits:
 
     A pair has its owner, the place of its class, its overlap, and whether its prediction would be left out if it had no
     partner. `lone` has a row for each class of an image: predictions that count as wrong, and true segments that are
-    missed. `best` is, for every true segment, its largest overlap with one of its class; `matched`, `taken` and
-    `excused` say what became of every true and every predicted segment.
+    missed. `best` is, for every true segment, its largest overlap with one of its class; `partner` the
+    place of the prediction that it is paired with, or -1; `taken` and `excused` say what became of predictions.
     """
 
     owner: Array
@@ -62,7 +62,7 @@ class Fits:
     lone_category: Array
     lone: Array
     best: Array
-    matched: Array
+    partner: Array
     taken: Array
     excused: Array
 
@@ -93,10 +93,10 @@ def fit_segments(
     np.maximum.at(best, shared.g[cells], overlap)
     match = overlap > 0.5
     g, p = shared.g[cells][match], shared.p[cells][match]
-    matched, taken = np.zeros(len(true), dtype=bool), np.zeros(len(predicted), dtype=bool)
-    matched[g], taken[p] = True, True
+    partner, taken = np.full(len(true), -1, dtype=np.int64), np.zeros(len(predicted), dtype=bool)
+    partner[g], taken[p] = p, True
     axis = np.array(classes, dtype=np.int64)
-    false, missed = np.flatnonzero(~taken & ~excused), np.flatnonzero(~matched & ~true.crowd)
+    false, missed = np.flatnonzero(~taken & ~excused), np.flatnonzero((partner < 0) & ~true.crowd)
     code = np.concatenate([
         predicted.pair[false] * len(axis) + np.searchsorted(axis, predicted.category[false]),
         true.pair[missed] * len(axis) + np.searchsorted(axis, true.category[missed]),
@@ -108,7 +108,7 @@ def fit_segments(
     many = max(1, len(axis))
     return Fits(
         owner[true.pair[g]], np.searchsorted(axis, true.category[g]), overlap[match], excused[p],
-        owner[codes // many], codes % many, lone, best, matched, taken, excused,
+        owner[codes // many], codes % many, lone, best, partner, taken, excused,
     )  # fmt: skip
 
 

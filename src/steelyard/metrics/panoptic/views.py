@@ -13,11 +13,14 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
+from steelyard.maps.raster import MOST_SIDE, colour
 from steelyard.metrics.panoptic.data import PanopticPairs
+from steelyard.metrics.panoptic.picture import MEANINGS, pictures, scene
 from steelyard.metrics.panoptic.quality import FN, FP, OVERLAP, THING, TP, PanopticQuality, SegmentCounts
 from steelyard.metrics.segmentation.overlap import as_spec
 
 MOST_CLASSES = 40
+SHOWN = 6
 
 
 def tables(pairs: PanopticPairs, state: State) -> Mapping[str, Callable[[], Table]]:
@@ -43,8 +46,38 @@ def class_table(state: State) -> Table:
 
 
 def figures(pairs: PanopticPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
-    """PQ by class, with its factors."""
-    return {"pq_class": lambda: pq_by_class(state)} if SegmentCounts() in state.blocks and len(state) else {}
+    """The images with the most wrong segments, and PQ by class."""
+    if SegmentCounts() not in state.blocks or not len(state):
+        return {}
+    return {"maps": lambda: maps(pairs, state), "pq_class": lambda: pq_by_class(state)}
+
+
+def maps(pairs: PanopticPairs, state: State) -> Figure:
+    """Truth, prediction and what became of segments, of the images with the most that are missed or false."""
+    cells = state.totals(UNITS)[SegmentCounts()].sum(axis=1)
+    wrong = cells[:, FP] + cells[:, FN]
+    columns: dict[str, list[Any]] = {"image": [], "cost": [], "truth": [], "prediction": [], "segments": []}
+    seen: set[int] = set()
+    for unit in np.argsort(-wrong, kind="stable")[:SHOWN].tolist():
+        images, classes, _ = pictures(pairs, int(np.flatnonzero(pairs.owner == unit)[0]), MOST_SIDE)
+        seen |= set(classes)
+        columns["image"].append(str(pairs.units[unit]))
+        columns["cost"].append(float(wrong[unit]))
+        for name, png in zip(("truth", "prediction", "segments"), images, strict=True):
+            columns[name].append(png)
+    names = state.facts.axes["class"].shown
+    legend = [[names[code], colour(code)] for code in sorted(seen)][:MOST_CLASSES]
+    rows = np.array(columns["cost"])[:, np.newaxis]
+    table = Table("maps", "Images", "image", tuple(columns["image"]), ("missed and false segments",), rows)
+    return Figure(
+        "maps",
+        "rasters",
+        "Images with the most missed and false segments",
+        columns,
+        {"panels": ["truth", "prediction", "segments"], "legend": [*legend, *map(list, MEANINGS)]},
+        "Segments of the truth, of the prediction, and what became of them. The number is of missed and false ones.",
+        table,
+    )
 
 
 def pq_by_class(state: State) -> Figure:
@@ -78,3 +111,6 @@ def listing(pairs: PanopticPairs, state: State) -> Listing | None:
         "PQ of all its segments": ratio(cells[:, OVERLAP], cells[:, TP] + 0.5 * (cells[:, FP] + cells[:, FN])),
     }
     return Listing("images", "Images", columns, x="PQ of all its segments")
+
+
+__all__ = ["class_metrics", "figures", "listing", "scene", "tables"]

@@ -13,17 +13,17 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
-from steelyard.maps.raster import colour, indexed_png, thinned
+from steelyard.maps.raster import colour, coloured, thinned
 from steelyard.metrics.segmentation.counts import HIT, IMAGES, PREDICTED, TRUE, UNCLASSED, ClassPixels, coders
 from steelyard.metrics.segmentation.data import MapPairs
 from steelyard.metrics.segmentation.overlap import as_spec, figure_of
+from steelyard.metrics.segmentation.picture import IGNORED_COLOUR, class_colour, error_picture
 from steelyard.metrics.segmentation.scores import Iou
 from steelyard.metrics.segmentation.tables import class_table, confusion
 
 SHOWN = 6
 MOST_CLASSES = 30
 MOST_PAIRS = 20
-IGNORED_COLOUR, WRONG_COLOUR, RIGHT_COLOUR, NONE_COLOUR = "c9c9c9", "d7263d", "eef2ee", "101010"
 
 
 def figures(pairs: MapPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
@@ -60,10 +60,9 @@ def maps(pairs: MapPairs, state: State) -> Figure:
         seen |= set(np.unique(np.concatenate([first.ravel(), second.ravel()])).tolist())
         columns["image"].append(str(pairs.units[unit]))
         columns["cost"].append(float(cost[unit]))
-        columns["truth"].append(_picture(first))
-        columns["prediction"].append(_picture(second))
-        errors = np.where(first >= UNCLASSED, 0, np.where(first == second, 1, 2))
-        columns["errors"].append(indexed_png(errors, [IGNORED_COLOUR, RIGHT_COLOUR, WRONG_COLOUR]))
+        columns["truth"].append(coloured(first, class_colour))
+        columns["prediction"].append(coloured(second, class_colour))
+        columns["errors"].append(error_picture(first, second))
     legend = [[names[code], colour(code)] for code in sorted(seen) if code < len(names)][:MOST_CLASSES]
     if any(code > UNCLASSED for code in seen):
         legend.append(["ignored", IGNORED_COLOUR])
@@ -79,14 +78,6 @@ def maps(pairs: MapPairs, state: State) -> Figure:
         "from mean IoU.",
         table,
     )
-
-
-def _picture(codes: Array) -> str:
-    """A map of places on the axis in the colours of classes."""
-    shown = [int(code) for code in np.unique(codes).tolist()][:256]
-    place = np.searchsorted(np.array(shown), codes)
-    colours = [colour(c) if c < UNCLASSED else NONE_COLOUR if c == UNCLASSED else IGNORED_COLOUR for c in shown]
-    return indexed_png(np.minimum(place, 255), colours)
 
 
 def iou_by_class(state: State) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,16 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
+from steelyard.maps.raster import MOST_SIDE, colour
 from steelyard.metrics.segmentation.overlap import as_spec
 from steelyard.metrics.volumes.cases import COUNT, EMPTY, MISSED, VALUE, CaseScore, case_voxels
 from steelyard.metrics.volumes.data import VolumePairs
 from steelyard.metrics.volumes.explain import explain
 from steelyard.metrics.volumes.metrics import Dice
+from steelyard.metrics.volumes.picture import MEANINGS, scene, slice_of, slice_pictures, steps, wrong_by_slice
 
 MOST_STRUCTURES = 40
+SHOWN = 6
 
 
 def tables(pairs: VolumePairs, state: State) -> Mapping[str, Callable[[], Table]]:
@@ -53,8 +57,40 @@ def _title(need: CaseScore) -> str:
 
 
 def figures(pairs: VolumePairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
-    """Dice against the true volume, and volumes against each other."""
-    return {"dice_volume": lambda: dice_by_volume(pairs)} if len(state) else {}
+    """The worst slices, and Dice against the true volume."""
+    if not len(state):
+        return {}
+    return {"slices": lambda: slices(pairs), "dice_volume": lambda: dice_by_volume(pairs)}
+
+
+def slices(pairs: VolumePairs) -> Figure:
+    """The slice with the most wrong voxels of the cases with the lowest Dice of all labels together."""
+    wrong = [int(count[a != b].sum()) for a, b, count in pairs.cells]
+    some = [int(count[a > 0].sum() + count[b > 0].sum()) for a, b, count in pairs.cells]
+    share = np.array(wrong) / np.maximum(some, 1)
+    columns: dict[str, list[Any]] = {"image": [], "cost": [], "truth": [], "prediction": [], "errors": []}
+    labels: set[int] = set()
+    for pair in np.argsort(-share, kind="stable")[:SHOWN].tolist():
+        case = pairs.case(pair)
+        number = int(wrong_by_slice(case).argmax()) if case.truth.ndim == 3 else None
+        sides = slice_of(case, number)
+        labels |= {int(v) for side in sides for v in np.unique(side, return_counts=True)[0].tolist()}
+        where = "" if number is None else f", slice {number}"
+        columns["image"].append(f"{pairs.units[pairs.owner[pair]]}{where}")
+        columns["cost"].append(float(share[pair]))
+        for name, png in zip(("truth", "prediction", "errors"), slice_pictures(*sides, MOST_SIDE), strict=True):
+            columns[name].append(png)
+    legend = [[f"label {label}", colour(label - 1)] for label in sorted(labels - {0})]
+    rows = np.array(columns["cost"])[:, np.newaxis]
+    return Figure(
+        "slices",
+        "rasters",
+        "Cases with the largest share of wrong voxels",
+        columns,
+        {"panels": ["truth", "prediction", "errors"], "legend": [*legend, *map(list, MEANINGS)]},
+        "The slice of each with the most wrong voxels. The number is wrong voxels over true and predicted ones.",
+        Table("slices", "Cases", "case", tuple(columns["image"]), ("share of wrong voxels",), rows),
+    )
 
 
 def dice_by_volume(pairs: VolumePairs) -> Figure:
@@ -96,4 +132,4 @@ def listing(pairs: VolumePairs, state: State) -> Listing | None:
     return Listing("cases", "Cases", columns, x=_title(kept[0]))
 
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "scene", "steps", "tables"]

@@ -1,0 +1,102 @@
+"""Pictures of label maps, segments and slices: every pixel has the colour of what it is."""
+
+from __future__ import annotations
+
+import base64
+import io
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import steelyard as sy
+from steelyard.core.errors import InputError
+from steelyard.maps.raster import PALETTE, coloured
+
+FIRST, SECOND = PALETTE[:2]
+RIGHT, WRONG, GREY = "eef2ee", "d7263d", "c9c9c9"
+
+
+class _Images(HTMLParser):
+    """The pictures of an SVG."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        href = dict(attrs).get("href") or ""
+        if tag == "image" and href.startswith("data:image/png;base64,"):
+            self.data.append(href.partition(",")[2])
+
+
+def colours(png: str) -> list[list[str]]:
+    grid = np.asarray(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB"))
+    return [["".join(f"{v:02x}" for v in pixel) for pixel in row.tolist()] for row in grid]
+
+
+def panels(svg: str) -> list[list[list[str]]]:
+    parser = _Images()
+    parser.feed(svg)
+    return [colours(png) for png in parser.data]
+
+
+def test_classes_what_differs_and_what_is_ignored() -> None:
+    truth, prediction = np.array([[[0, 0, 1, 255]]]), np.array([[[0, 1, 1, 1]]])
+    svg = sy.draw("segmentation", truth, prediction, "0", options={"classes": 2, "ignore": 255})
+    assert panels(svg) == [
+        [[FIRST, FIRST, SECOND, GREY]],
+        [[FIRST, SECOND, SECOND, SECOND]],
+        [[RIGHT, WRONG, RIGHT, GREY]],
+    ]
+    assert "pixel accuracy 0.6667" in svg
+    assert "3 pixels count, 1 are wrong, 1 are ignored" in svg
+
+
+def test_segments_that_are_paired_missed_false_and_ignored() -> None:
+    """Segment 1 is paired and its outline differs by a pixel, 2 is missed, 9 is false, 0 is void."""
+    sides: list[Any] = [
+        {"image": [1], "map": np.array([[ids]]), "segments": [[{"id": i, "category_id": c} for i, c in kinds]]}
+        for ids, kinds in (
+            ([1, 1, 1, 1, 2, 2, 0, 0], ((1, 1), (2, 1))),
+            ([1, 1, 1, 0, 9, 0, 0, 0], ((1, 1), (9, 2))),
+        )
+    ]
+    svg = sy.draw("panoptic", *sides, 1)
+    paired, missed, false, other = "cfe8cf", "2f6fb2", "d7263d", "f2c14e"
+    assert panels(svg)[2] == [[paired, paired, paired, other, false, missed, GREY, GREY]]
+    assert "1 segments paired, 1 missed, 1 false" in svg
+
+
+def test_slices_of_volumes() -> None:
+    truth, prediction = np.zeros((2, 3, 1, 4), dtype=np.uint8)
+    truth[1, 0], prediction[1, 0] = [1, 1, 2, 0], [1, 0, 1, 2]
+    truth[2, 0, 0] = 1
+    svg = sy.draw("volumes", truth[None], prediction[None], "0", step=None)
+    right, missed, false, other = "cfe8cf", "2f6fb2", "d7263d", "f2c14e"
+    assert panels(svg)[2] == [[right, missed, other, false]]
+    assert "Case 0, slice 1: 3 wrong voxels" in svg
+    assert panels(sy.draw("volumes", truth[None], prediction[None], "0", step=2))[2] == [[missed, *["f4f4f4"] * 3]]
+    with pytest.raises(InputError, match=r"case '0' has no slice 3.*slices 0 to 2"):
+        sy.draw("volumes", truth[None], prediction[None], "0", step=3)
+
+
+def test_many_codes_share_the_last_colour() -> None:
+    codes = np.arange(300).reshape(1, 300)
+    shown = colours(coloured(codes, lambda code: f"{code:06x}"))[0]
+    assert shown[:256] == [f"{code:06x}" for code in range(256)]
+    assert set(shown[256:]) == {f"{255:06x}"}
+
+
+@pytest.mark.parametrize("task", ["segmentation", "panoptic", "volumes"])
+def test_pages_show_the_worst_units(task: str) -> None:
+    sample = Path(sy.__file__).parent / "samples" / task
+    ending = ".json" if task == "panoptic" else ""
+    options = {"ignore": 255} if task == "segmentation" else {}
+    report = sy.evaluate(task, sample / f"truth{ending}", sample / f"model_a{ending}", options=options, confidence=None)
+    page = report.to_html()
+    assert "img-src data:" in page
+    assert page.count("data:image/png;base64,") == 18
