@@ -58,7 +58,7 @@ def test_totals_are_those_of_the_rows(
         np.add.at(dense, (cells.owner, cells.code), 1.0 if cells.value is None else cells.value)
         totals = weights.scatter(cells)
         assert (totals.tolist(), totals.dtype) == ((matrix @ dense).tolist(), np.float64)
-    assert weights.counts() is None
+    assert (weights.counts(), weights.groups()) == (None, None)
     whole_numbers = weights @ np.array([1, 2, 4, 8])
     assert (whole_numbers.tolist(), whole_numbers.dtype) == ((matrix @ COLUMN).tolist(), np.float64)
 
@@ -167,6 +167,7 @@ def test_groups_left_out_as_bytes(
     group = np.append(np.arange(rows)[::-1], -1)[-300:]
     weights = LeaveGroupOut(np.ones(len(group)), group, rows)
     counts = list(weights.counts() or ())
+    assert weights.groups() is group
     assert [block.shape for block in counts] == [(n, len(group), 32) for n in groups]
     assert {block.dtype for block in counts} == {np.dtype(np.uint8)}
     expected = np.ones((32 * sum(groups), len(group)))
