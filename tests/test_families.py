@@ -19,6 +19,7 @@ from steelyard.engine.families import false_discovery, max_t, p_value, smallest_
 from steelyard.engine.margins import margin_verdict
 from steelyard.engine.planning import Pilot, cautious_se, showable, smallest_shown, units_for
 from steelyard.gating.plan import plan
+from steelyard.render.page.plan import plan_figures
 from steelyard.render.plan import plan_text
 
 
@@ -285,3 +286,26 @@ def test_balanced_accuracy_of_perfect_labels_is_not_sure() -> None:
     below = 1 - 0.025 ** (1 / 10)
     assert found["balanced_accuracy"].interval == pytest.approx((1 - below / math.sqrt(2), 1.0))
     assert found["accuracy"].interval == pytest.approx((0.025 ** (1 / 20), 1.0))
+
+
+def test_a_plan_as_a_page_and_as_figures(tmp_path: Path, steelyard: Any) -> None:
+    """The page has the numbers of the table, and a curve per metric; figures are files."""
+    compared(tmp_path)
+    done = steelyard("plan", "pilot.json", "--target", "mae=1", "--html", "plan.html", "--figures", "curves")
+    assert done.returncode == 0, done.stderr
+    study = plan(tmp_path / "pilot.json", targets={"mae": 1.0})
+    page = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    mae = study.metrics[0]
+    assert f'<td class=n data-v="{mae.needed.cautious}">{mae.needed.cautious:,}</td>' in page
+    assert page.count('class="picture') == 2
+    assert {p.name for p in (tmp_path / "curves").iterdir()} == {
+        f"plan_{k}.{kind}" for k in (1, 2) for kind in ("svg", "png", "pdf")
+    }
+    figure = plan_figures(study)[0]
+    # The curve goes through the table: it falls with the square root of the units.
+    for n, shown, careful in mae.curve:
+        at = np.exp(np.interp(math.log(n), np.log(figure.columns["x"]), np.log(figure.columns["y"])))
+        assert at == pytest.approx(shown)
+        high = np.exp(np.interp(math.log(n), np.log(figure.columns["x"]), np.log(figure.columns["high"])))
+        assert high == pytest.approx(careful)
+    assert plan_figures(plan(tmp_path / "pilot.json", units=[100])) == []
