@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -20,10 +21,19 @@ from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.weights import EverySwap, Floats, Role
 from steelyard.engine.families import UnjudgedDifference, exact_p, p_value
-from steelyard.engine.intervals import FEW_UNITS, LINE, Estimate, Interval, Sample, by_jackknife, of_difference
+from steelyard.engine.intervals import (
+    FEW_UNITS,
+    LINE,
+    Estimate,
+    Interval,
+    Sample,
+    by_jackknife,
+    of_difference,
+    of_distances,
+)
 from steelyard.engine.margins import Margin, margin_verdict, margins_of
 from steelyard.engine.planning import showable
-from steelyard.engine.score import left_rows, nothing_drawn, remarks, sample_of
+from steelyard.engine.score import left_rows, nothing_drawn, remarks, sample_of, with_values
 from steelyard.engine.sides import Side
 from steelyard.results.score import Difference, Direction
 
@@ -65,7 +75,7 @@ def compare(
             if few and left is not None and not metric.total:
                 estimate = by_jackknife(value, left_rows(a.units, left), LINE, confidence)
             elif not metric.total:
-                estimate = of_difference(value, _difference(metric, drawn), left, _bounds(metric), sample, confidence)
+                estimate = _estimate(metric, plain, drawn, both_left, sample, confidence)
             if same:
                 estimate = Estimate((0.0, 0.0), 0.0, estimate.df)
             # As the worlds are made, which may be in single precision.
@@ -100,6 +110,35 @@ def compare(
             size,
         )
     return differences
+
+
+def _estimate(
+    metric: Metric,
+    plain: Sequence[Totals],
+    drawn: Sequence[Totals],
+    left_out: Sequence[Totals],
+    sample: Sample,
+    confidence: float,
+) -> Estimate:
+    """The interval of the difference. Of distances from the best value, it is made from what has a sign."""
+    best = _best(metric)
+
+    def signed(turn: float) -> tuple[float, Estimate]:
+        """B's value plus or less A's, both from the best value."""
+
+        def joined(sides: Sequence[Totals]) -> Floats:
+            first, second = (totals.of(metric) - (best or 0.0) for totals in sides)
+            return second + turn * first
+
+        at, left = float(joined(plain)[0]), joined(left_out) if len(left_out) == 2 else None
+        agreeing = partial(with_values, plain[0].state, metric, sample)
+        return at, of_difference(at, joined(drawn), left, metric.range, sample, confidence, agreeing)
+
+    gap, of_gap = signed(-1.0)
+    if best is None:
+        return of_gap
+    total, of_total = signed(1.0)
+    return of_distances(gap, total, of_gap, of_total)
 
 
 def _margin(
@@ -141,16 +180,20 @@ def _margin(
     }
 
 
+def _best(metric: Metric) -> float | None:
+    """The best value of a metric that is best neither high nor low."""
+    return {"zero": 0.0, "one": 1.0}.get(metric.better)
+
+
 def _goodness(metric: Metric, value: Floats) -> Floats:
     """The value, or its distance from the best one for a metric that is best at zero or at one."""
-    best = {"zero": 0.0, "one": 1.0}.get(metric.better)
+    best = _best(metric)
     return value if best is None else np.abs(value - best)
 
 
 def _bounds(metric: Metric) -> Interval:
     """The range of what is compared: the metric's, or that of its distance from the best value."""
-    best = {"zero": 0.0, "one": 1.0}.get(metric.better)
-    low, high = metric.range
+    best, (low, high) = _best(metric), metric.range
     return (low, high) if best is None else (0.0, max(high - best, best - low))
 
 

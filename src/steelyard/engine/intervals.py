@@ -13,6 +13,7 @@ Units that all agree say nothing of the share of units that do not: 12 of 12 may
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ FEW_UNITS = 30
 FEW_DF = 8  # below, a standard error rests on so few units that it is likely too small
 LEAST_DF = 4
 LEAST_UNITS = 4  # for a jackknife interval
+LEAST_ENDLESS = 3  # for an interval where the range has no end
 CAP = 1.1  # of the draws' standard error: the jackknife is too large for ranked metrics
 ON_END = 0.05  # share of draws on an end of the range, above which their spread is not taken on the line
 UNDEFINED_SHARE = 0.01
@@ -96,36 +98,20 @@ def jackknife(left_out: Floats, alike: Floats | None = None) -> tuple[float, flo
 
 
 def by_range(
-    value: float, draws: Floats, left_out: Floats | None, bounds: Bounds, sample: Sample, confidence: float
+    value: float,
+    draws: Floats,
+    left_out: Floats | None,
+    bounds: Bounds,
+    sample: Sample,
+    confidence: float,
+    agreeing: Callable[[], Sample] | None = None,
 ) -> Estimate:
-    """The interval of a value on the scale of its range. `left_out` None: the jackknife is too long to make."""
-    lo, hi = bounds
-    kept = draws[~np.isnan(draws)]
-    if len(kept) < 2:
-        return Estimate(why="fewer than two draws have a value")
-    se_left, df = (math.nan, math.inf) if left_out is None else jackknife(left_out, sample.alike)
-    spread = float(kept.std(ddof=1))
-    scale = max(abs(value), float(np.abs(kept).max()))
-    varies = spread > SAME * scale or se_left > 0
-    at_end = _near(value, lo) or _near(value, hi) or not lo < value < hi
-    notes = _undefined(draws, kept)
-    if not varies or at_end:
-        return _no_spread(value, kept if varies else kept[:0], bounds, sample, confidence, notes)
-    slope = _slope(value, bounds)
-    on_end = (kept <= lo) | (kept >= hi)
-    if on_end.mean() > ON_END or np.count_nonzero(~on_end) < 2:
-        se = spread * slope
-    else:
-        se = float(_line(kept[~on_end], bounds).std(ddof=1))
-    if left_out is not None:
-        se = min(max(se, se_left * slope), CAP * se) if se > 0 else se_left * slope
-    if df < FEW_DF:
-        notes = (*notes, "rests on few units: the interval is likely too narrow")
-    df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
-    reach = t_quantile((1 + confidence) / 2, df) * se
-    middle = float(_line(np.array([value]), bounds)[0])
-    low, high = (_back(middle - reach, bounds), _back(middle + reach, bounds))
-    return Estimate((low, high), se / slope, df, notes=notes)
+    """The interval of a value on the scale of its range. `left_out` None: the jackknife is too long to make.
+
+    `agreeing` gives the units that have a value of their own, where they are not all: in a class of three units only
+    those three can be said to agree.
+    """
+    return _of_enough(_on_line(value, draws, left_out, bounds, sample, confidence, agreeing), bounds, sample)
 
 
 def by_parts(
@@ -202,19 +188,43 @@ def by_jackknife(value: float, left_out: Floats, bounds: Bounds, confidence: flo
 
 
 def of_difference(
-    value: float, draws: Floats, left_out: Floats | None, bounds: Bounds, sample: Sample, confidence: float
+    value: float,
+    draws: Floats,
+    left_out: Floats | None,
+    bounds: Bounds,
+    sample: Sample,
+    confidence: float,
+    agreeing: Callable[[], Sample] | None = None,
 ) -> Estimate:
     """The interval of a difference of two models on the same units. `bounds` are those of the metric."""
-    estimate = by_range(value, draws, left_out, LINE, sample, confidence)
     width = bounds[1] - bounds[0]
+    estimate = _on_line(value, draws, left_out, LINE, sample, confidence, agreeing)
     if math.isinf(width):
-        return estimate
+        return _of_enough(estimate, LINE, sample)
     if estimate.interval is not None:
         return replace(estimate, interval=(max(estimate.interval[0], -width), min(estimate.interval[1], width)))
     if not estimate.why.startswith("all "):
         return estimate
-    reach = sample.may_differ(confidence) * width
+    resting = sample if agreeing is None else agreeing()
+    reach = resting.may_differ(confidence) * width
     return Estimate((max(value - reach, -width), min(value + reach, width)), 0.0, sample.units - 1)
+
+
+def of_distances(gap: float, total: float, of_gap: Estimate, of_total: Estimate) -> Estimate:
+    """The interval of |b| - |a|, from those of the signed gap b - a and of the total b + a.
+
+    A distance has a kink at zero, where its draws all lie on one side, so it has no interval of its own. But |b| - |a|
+    is sign(gap) sign(total) min(|gap|, |total|), which rises or falls with either: its ends are those at four corners.
+    """
+    nearer = of_gap if abs(gap) <= abs(total) else of_total
+    if of_gap.interval is None or of_total.interval is None:
+        return nearer
+    corners = [
+        math.copysign(1, g) * math.copysign(1, t) * min(abs(g), abs(t))
+        for g in of_gap.interval
+        for t in of_total.interval
+    ]
+    return replace(nearer, interval=(min(corners), max(corners)))
 
 
 def percentile_interval(draws: Floats, confidence: float) -> Interval | None:
@@ -224,6 +234,54 @@ def percentile_interval(draws: Floats, confidence: float) -> Interval | None:
         return None
     low, high = np.quantile(kept, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
+
+
+def _of_enough(estimate: Estimate, bounds: Bounds, sample: Sample) -> Estimate:
+    """The same without an interval where it has no end and the units are two: it would be a dozen standard errors."""
+    endless = math.isinf(bounds[0]) or math.isinf(bounds[1])
+    if estimate.interval is None or not endless or sample.units >= LEAST_ENDLESS:
+        return estimate
+    why = f"{sample.units} units say too little; {LEAST_ENDLESS} are needed"
+    return replace(estimate, interval=None, why=why)
+
+
+def _on_line(
+    value: float,
+    draws: Floats,
+    left_out: Floats | None,
+    bounds: Bounds,
+    sample: Sample,
+    confidence: float,
+    agreeing: Callable[[], Sample] | None,
+) -> Estimate:
+    lo, hi = bounds
+    kept = draws[~np.isnan(draws)]
+    if len(kept) < 2:
+        return Estimate(why="fewer than two draws have a value")
+    se_left, df = (math.nan, math.inf) if left_out is None else jackknife(left_out, sample.alike)
+    spread = float(kept.std(ddof=1))
+    scale = max(abs(value), float(np.abs(kept).max()))
+    varies = spread > SAME * scale or se_left > 0
+    at_end = _near(value, lo) or _near(value, hi) or not lo < value < hi
+    notes = _undefined(draws, kept)
+    if not varies or at_end:
+        resting = sample if agreeing is None else agreeing()
+        return _no_spread(value, kept if varies else kept[:0], bounds, resting, confidence, notes)
+    slope = _slope(value, bounds)
+    on_end = (kept <= lo) | (kept >= hi)
+    if on_end.mean() > ON_END or np.count_nonzero(~on_end) < 2:
+        se = spread * slope
+    else:
+        se = float(_line(kept[~on_end], bounds).std(ddof=1))
+    if left_out is not None:
+        se = min(max(se, se_left * slope), CAP * se) if se > 0 else se_left * slope
+    if df < FEW_DF:
+        notes = (*notes, "rests on few units: the interval is likely too narrow")
+    df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
+    reach = t_quantile((1 + confidence) / 2, df) * se
+    middle = float(_line(np.array([value]), bounds)[0])
+    low, high = (_back(middle - reach, bounds), _back(middle + reach, bounds))
+    return Estimate((low, high), se / slope, df, notes=notes)
 
 
 def _no_spread(

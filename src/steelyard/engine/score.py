@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 import numpy as np
 
+from steelyard.core.by_group import AnsweredBlock
 from steelyard.core.metric import Metric
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS
 from steelyard.core.request import Request
@@ -16,6 +18,7 @@ from steelyard.core.totals import Totals
 from steelyard.core.units import Units
 from steelyard.core.weights import Floats
 from steelyard.engine.intervals import FEW_UNITS, Estimate, Parts, Sample, by_jackknife, by_parts, by_range
+from steelyard.engine.measure import needs_of, unit_values
 from steelyard.results.score import Direction, Score
 
 NOTHING = Estimate()
@@ -83,6 +86,14 @@ def sample_of(units: Units) -> Sample:
     return Sample(units.count, shares, alike)
 
 
+def with_values(state: State, metric: Metric, sample: Sample) -> Sample:
+    """The units that have a value of their own; all of them where none has, or where a ranking lies elsewhere."""
+    if any(isinstance(state.blocks[need], AnsweredBlock) for need in needs_of([metric])):
+        return sample
+    kept = ~np.isnan(unit_values(state, [metric])[str(metric)]) & (state.units.counted > 0)
+    return sample_of(state.units.take(np.flatnonzero(kept))) if kept.any() else sample
+
+
 def _intervals(
     state: State,
     metrics: Sequence[Metric],
@@ -109,7 +120,8 @@ def _intervals(
         elif metric.few == "t" and sample.units < FEW_UNITS and left is not None:
             estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
         elif parts is None:
-            estimate = by_range(value, draws, left, metric.range, sample, request.confidence)
+            agreeing = partial(with_values, state, metric, sample)
+            estimate = by_range(value, draws, left, metric.range, sample, request.confidence, agreeing)
         else:
             estimate = by_parts(value, draws, left, parts, metric.range, sample, request.confidence)
         intervals.append((estimate, draws if request.save_draws else None))

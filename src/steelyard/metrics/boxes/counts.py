@@ -107,8 +107,12 @@ class Precision(_AtScore):
 
     def reduce(self, totals: Declared) -> Floats:
         """Hits over detections."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: hits, of the detections kept."""
         counts = self.counted(totals)
-        return mean_over_thresholds(ratio(counts[:, 0], counts[:, 0] + counts[:, 1]))
+        return counts[:, 0], counts[:, 0] + counts[:, 1]
 
 
 @frozen
@@ -132,8 +136,12 @@ class Recall(_AtScore):
 
     def reduce(self, totals: Declared) -> Floats:
         """Hits over objects."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: hits, of the objects."""
         counts = self.counted(totals)
-        return mean_over_thresholds(ratio(counts[:, 0], counts[:, 2]))
+        return counts[:, 0], counts[:, 2]
 
 
 @frozen
@@ -156,8 +164,12 @@ class F1(_AtScore):
 
     def reduce(self, totals: Declared) -> Floats:
         """Twice the hits over detections plus objects."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: twice the hits, of the detections kept and the objects."""
         counts = self.counted(totals)
-        return mean_over_thresholds(ratio(2 * counts[:, 0], counts[:, 0] + counts[:, 1] + counts[:, 2]))
+        return 2 * counts[:, 0], counts[:, 0] + counts[:, 1] + counts[:, 2]
 
 
 @frozen

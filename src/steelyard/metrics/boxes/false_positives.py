@@ -88,8 +88,12 @@ class FalsePositiveRateImage(Metric):
 
     def reduce(self, totals: Declared) -> Floats:
         """Absent classes that were detected over absent classes."""
+        return ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion, of the classes that images do not hold: those that were detected."""
         seen = totals[ClassesSeen(self.score)]
-        return ratio(seen[:, 1], totals.facts.size(CLASS) * totals[IMAGES] - seen[:, 0])
+        return seen[:, 1], totals.facts.size(CLASS) * totals[IMAGES] - seen[:, 0]
 
 
 @frozen
@@ -124,5 +128,9 @@ class FalsePositiveRateCandidate(WorkingPoint):
 
     def reduce(self, totals: Declared) -> Floats:
         """Unmatched kept over unmatched."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: the unmatched kept, of all unmatched."""
         kept, every = (by_threshold(totals[need])[:, 1] for need in self.counts)
-        return mean_over_thresholds(ratio(kept, every))
+        return kept, every

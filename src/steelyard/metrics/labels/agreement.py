@@ -18,6 +18,7 @@ from steelyard.metrics.labels.counts import (
     ROWS,
     CountMetric,
     Counts,
+    ProportionMetric,
     class_counts,
     count_needs,
     holds,
@@ -31,7 +32,7 @@ _ROUNDING = 1e-12
 
 
 @frozen
-class Accuracy(CountMetric):
+class Accuracy(ProportionMetric):
     r"""Accuracy: the share of rows that are right.
 
     $\mathrm{accuracy} = (TP + TN) \;/\; (TP + TN + FP + FN)$
@@ -57,10 +58,10 @@ class Accuracy(CountMetric):
         """Right rows; of one class, its counts."""
         return (RIGHT, ROWS) if self.only is None and self.threshold is None else super().needs()
 
-    def value(self, counts: Counts) -> Floats:
-        """Right decisions over all."""
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """Right decisions, of all."""
         right = counts.tp + counts.tn
-        return ratio(right, right + counts.fp + counts.fn)
+        return right, right + counts.fp + counts.fn
 
     def has_overall(self, facts: Facts) -> bool:
         """Labels are right or wrong whatever the classes."""
@@ -71,8 +72,10 @@ class Accuracy(CountMetric):
         return ratio(totals[RIGHT], totals[ROWS])
 
     def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
-        """One proportion, of all rows: those that are right."""
-        return (totals[RIGHT], totals[ROWS]) if self.only is None and self.threshold is None else None
+        """One proportion, of all rows or of one class's decisions: those that are right."""
+        if self.only is None and self.threshold is None:
+            return totals[RIGHT], totals[ROWS]
+        return super().parts(totals)
 
 
 @frozen
@@ -122,7 +125,11 @@ class ExactMatch(LabelMetric):
 
     def of_labels(self, totals: Declared) -> Floats:
         """Right rows over all."""
-        return ratio(totals[RIGHT], totals[ROWS])
+        return ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion, of all rows: those that are right."""
+        return totals[RIGHT], totals[ROWS]
 
 
 @frozen
@@ -154,10 +161,15 @@ class HammingLoss(LabelMetric):
     def of_labels(self, totals: Declared) -> Floats:
         """Wrong decisions over all."""
         rows = totals[ROWS]
+        return ratio(*self.parts(totals)) if several(totals.facts) else 1 - ratio(totals[RIGHT], rows)
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion, of all decisions: those that are wrong."""
+        rows = totals[ROWS]
         if not several(totals.facts):
-            return 1 - ratio(totals[RIGHT], rows)
+            return rows - totals[RIGHT], rows
         counts = class_counts(totals)
-        return ratio((counts.fp + counts.fn).sum(axis=1), rows * totals.facts.size("class"))
+        return (counts.fp + counts.fn).sum(axis=1), rows * totals.facts.size("class")
 
 
 @frozen
@@ -274,7 +286,7 @@ class CohenKappa(LabelMetric):
 
     name = "kappa"
     title = "Cohen's kappa"
-    range = (-float("inf"), 1)
+    range = (-1, 1)
     reference = "sklearn.metrics.cohen_kappa_score"
 
     weights: Literal["plain", "linear", "quadratic"] = "plain"
@@ -372,7 +384,11 @@ class TopAccuracy(Metric):
         """Rows whose class is among the first k, over all."""
         if self._lacks(totals.facts):
             return np.full(totals.rows, np.nan)
-        return ratio(totals[self._hits], totals[ROWS])
+        return ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion, of all rows: those whose class is among the first k."""
+        return totals[self._hits], totals[ROWS]
 
     def _lacks(self, facts: Facts) -> str:
         if several(facts):

@@ -240,6 +240,12 @@ class Micro(Wrapper):
             return value
         return np.where(np.isnan(value) & (totals[ROWS] > 0), 0.0, value)
 
+    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+        """The proportion of all decisions, where the metric inside is one."""
+        if self.undefined != "skip" or not isinstance(self.of, CountMetric) or self.of.lacks(totals.facts):
+            return None
+        return self.of.fraction(self.of.counts(totals).pooled())
+
 
 @frozen
 class EachClass(Wrapper):
@@ -274,6 +280,10 @@ class EachClass(Wrapper):
     def value(self, totals: Declared) -> Floats:
         """The mean, where one number is asked for."""
         return Macro(self.of).value(totals)
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+        """Those of the mean."""
+        return Macro(self.of).parts(totals)
 
 
 def as_spec(name: str) -> str | int:

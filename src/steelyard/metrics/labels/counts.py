@@ -21,7 +21,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.totals import Declared, Wanted
-from steelyard.core.weights import Floats
+from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.labels.needs import ClassCounts, Present, RowSum, WeightedRows
 
 INFINITY = float("inf")
@@ -270,6 +270,14 @@ class CountMetric(PerClass):
         """Counts of every class, by labels or by the threshold."""
         return class_counts(totals, self.limit)
 
+    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+        """The one proportion, of the named or the positive class."""
+        facts = totals.facts
+        if self.lacks(facts) or (self.only is None and self.has_overall(facts)):
+            return None
+        place = place_of(self, self.only, facts)
+        return None if place < 0 else self.fraction(self.counts(totals).of(place))
+
     def of(self, totals: Declared, place: int) -> Floats:
         """The formula of one class's counts."""
         return self.value(self.counts(totals).of(place))
@@ -281,3 +289,16 @@ class CountMetric(PerClass):
     def pooled(self, totals: Declared) -> Floats:
         """The formula of the counts of all classes."""
         return self.value(self.counts(totals).pooled())
+
+
+@frozen
+class ProportionMetric(CountMetric):
+    """Base of the metrics of counts that are one proportion."""
+
+    @abstractmethod
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """What counts, and of how much."""
+
+    def value(self, counts: Counts) -> Floats:
+        """The proportion."""
+        return ratio(*self.fraction(counts))

@@ -7,11 +7,11 @@ import numpy as np
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import within_range
 from steelyard.core.weights import Floats, ratio
-from steelyard.metrics.labels.counts import INFINITY, CountMetric, Counts
+from steelyard.metrics.labels.counts import INFINITY, CountMetric, Counts, ProportionMetric
 
 
 @frozen
-class Precision(CountMetric):
+class Precision(ProportionMetric):
     r"""Precision: of the rows predicted to be the class, the share that are.
 
     $P = TP \;/\; (TP + FP)$
@@ -30,17 +30,13 @@ class Precision(CountMetric):
     aliases = ("ppv",)
     reference = "sklearn.metrics.precision_score(zero_division=nan)"
 
-    def value(self, counts: Counts) -> Floats:
-        """True positives over predicted positives."""
-        return ratio(*self.fraction(counts))
-
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
         """True positives, of all predictions of the class."""
         return counts.tp, counts.tp + counts.fp
 
 
 @frozen
-class Recall(CountMetric):
+class Recall(ProportionMetric):
     r"""Recall: of the rows that are the class, the share that were found.
 
     $R = TP \;/\; (TP + FN)$
@@ -61,17 +57,13 @@ class Recall(CountMetric):
     aliases = ("sensitivity", "tpr")
     reference = "sklearn.metrics.recall_score(zero_division=nan)"
 
-    def value(self, counts: Counts) -> Floats:
-        """True positives over actual positives."""
-        return ratio(*self.fraction(counts))
-
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
         """True positives, of all rows of the class."""
         return counts.tp, counts.tp + counts.fn
 
 
 @frozen
-class F1(CountMetric):
+class F1(ProportionMetric):
     r"""F1: precision and recall in one number, their harmonic mean.
 
     $F_1 = 2\,TP \;/\; (2\,TP + FP + FN)$
@@ -92,17 +84,13 @@ class F1(CountMetric):
     aliases = ("dice",)
     reference = "sklearn.metrics.f1_score(zero_division=nan)"
 
-    def value(self, counts: Counts) -> Floats:
-        """Twice the true positives over all positives of both sides."""
-        return ratio(*self.fraction(counts))
-
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
         """Twice the true positives, of the rows and the predictions of the class."""
         return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
 
 
 @frozen
-class FBeta(CountMetric):
+class FBeta(ProportionMetric):
     r"""F-beta: precision and recall in one number, recall counting beta times as much.
 
     $F_\beta = (1 + \beta^2)\,TP \;/\; ((1 + \beta^2)\,TP + \beta^2 FN + FP)$
@@ -134,17 +122,17 @@ class FBeta(CountMetric):
         """Name beta, and the class."""
         return super().label.replace("F-beta", f"F{self.beta:g}", 1)
 
-    def value(self, counts: Counts) -> Floats:
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
         """The weighted form of F1."""
         if self.beta == INFINITY:
-            return ratio(counts.tp, counts.tp + counts.fn)
+            return counts.tp, counts.tp + counts.fn
         square = self.beta**2
         hits = (1 + square) * counts.tp
-        return ratio(hits, hits + square * counts.fn + counts.fp)
+        return hits, hits + square * counts.fn + counts.fp
 
 
 @frozen
-class Jaccard(CountMetric):
+class Jaccard(ProportionMetric):
     r"""Jaccard index: rows that have the class on both sides, of those that have it on either.
 
     $J = TP \;/\; (TP + FP + FN)$
@@ -162,13 +150,13 @@ class Jaccard(CountMetric):
     title = "Jaccard index"
     reference = "sklearn.metrics.jaccard_score"
 
-    def value(self, counts: Counts) -> Floats:
-        """Both over either."""
-        return ratio(counts.tp, counts.tp + counts.fp + counts.fn)
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """Both, of either."""
+        return counts.tp, counts.tp + counts.fp + counts.fn
 
 
 @frozen
-class Specificity(CountMetric):
+class Specificity(ProportionMetric):
     r"""Specificity: of the rows that are not the class, the share that were not predicted to be.
 
     $\mathrm{TNR} = TN \;/\; (TN + FP)$
@@ -188,13 +176,13 @@ class Specificity(CountMetric):
     reference = "sklearn.metrics.recall_score of the other class"
     negatives = True
 
-    def value(self, counts: Counts) -> Floats:
-        """True negatives over actual negatives."""
-        return ratio(counts.tn, counts.tn + counts.fp)
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """True negatives, of actual negatives."""
+        return counts.tn, counts.tn + counts.fp
 
 
 @frozen
-class FalsePositiveRate(CountMetric):
+class FalsePositiveRate(ProportionMetric):
     r"""False positive rate: of the rows that are not the class, the share predicted to be.
 
     $\mathrm{FPR} = FP \;/\; (FP + TN)$
@@ -214,13 +202,13 @@ class FalsePositiveRate(CountMetric):
     reference = "sklearn.metrics.confusion_matrix"
     negatives = True
 
-    def value(self, counts: Counts) -> Floats:
-        """False positives over actual negatives."""
-        return ratio(counts.fp, counts.fp + counts.tn)
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """False positives, of actual negatives."""
+        return counts.fp, counts.fp + counts.tn
 
 
 @frozen
-class FalseNegativeRate(CountMetric):
+class FalseNegativeRate(ProportionMetric):
     r"""False negative rate: of the rows that are the class, the share that were missed.
 
     $\mathrm{FNR} = FN \;/\; (FN + TP)$
@@ -239,13 +227,13 @@ class FalseNegativeRate(CountMetric):
     better = "lower"
     reference = "sklearn.metrics.confusion_matrix"
 
-    def value(self, counts: Counts) -> Floats:
-        """False negatives over actual positives."""
-        return ratio(counts.fn, counts.fn + counts.tp)
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """False negatives, of actual positives."""
+        return counts.fn, counts.fn + counts.tp
 
 
 @frozen
-class NegativePredictiveValue(CountMetric):
+class NegativePredictiveValue(ProportionMetric):
     r"""Negative predictive value: of the rows not predicted to be the class, the share that are not.
 
     $\mathrm{NPV} = TN \;/\; (TN + FN)$
@@ -264,13 +252,13 @@ class NegativePredictiveValue(CountMetric):
     reference = "sklearn.metrics.precision_score of the other class"
     negatives = True
 
-    def value(self, counts: Counts) -> Floats:
-        """True negatives over predicted negatives."""
-        return ratio(counts.tn, counts.tn + counts.fn)
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """True negatives, of predicted negatives."""
+        return counts.tn, counts.tn + counts.fn
 
 
 @frozen
-class FalseDiscoveryRate(CountMetric):
+class FalseDiscoveryRate(ProportionMetric):
     r"""False discovery rate: of the rows predicted to be the class, the share that are not.
 
     $\mathrm{FDR} = FP \;/\; (FP + TP)$
@@ -289,9 +277,9 @@ class FalseDiscoveryRate(CountMetric):
     better = "lower"
     reference = "sklearn.metrics.precision_score(zero_division=nan)"
 
-    def value(self, counts: Counts) -> Floats:
-        """False positives over predicted positives."""
-        return ratio(counts.fp, counts.fp + counts.tp)
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """False positives, of predicted positives."""
+        return counts.fp, counts.fp + counts.tp
 
 
 def two_by_two_correlation(counts: Counts) -> Floats:
