@@ -18,6 +18,7 @@ from steelyard.core.records import (
     Schema,
     as_object,
     constant_in_unit,
+    distinct_values,
     factorize,
     first_of_runs,
     with_similarity,
@@ -107,6 +108,12 @@ def test_where_runs_begin() -> None:
     assert (none.tolist(), none.dtype) == ([], np.int64)
     mixed = first_of_runs(as_object([7, "7", None, None]))
     assert (mixed.tolist(), mixed.dtype) == ([0, 1, 2], np.int64)
+
+
+def test_distinct_values_rise() -> None:
+    assert distinct_values(np.array([[3, 1], [2, 3]])).tolist() == [1, 2, 3]
+    assert distinct_values(np.zeros(0)).tolist() == []
+    assert distinct_values(np.array(["b", "a", "b"])).tolist() == ["a", "b"]
 
 
 def test_a_column_must_be_constant_in_a_unit() -> None:
