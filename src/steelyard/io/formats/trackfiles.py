@@ -182,7 +182,7 @@ def _joined(files: Sequence[File], parts: Sequence[trackrows.Rows], source: str,
     other: dict[str, Array] = {}
     for key, name in _ATTRIBUTES.items():
         if side == "truth" and all(key in file.facts for file in files):
-            other[name] = np.repeat(as_object([file.facts[key].strip() for file in files]), lengths)
+            other[name] = np.repeat(_short([file.facts[key].strip() for file in files]), lengths)
     starts = np.cumsum([0, *lengths])
 
     def place(row: int) -> str:
@@ -192,6 +192,12 @@ def _joined(files: Sequence[File], parts: Sequence[trackrows.Rows], source: str,
         return f"{files[part].source}, line {lines[inside]}" if inside < len(lines) else files[part].source
 
     return Records(source, columns, other, place, {key: key for key in columns})
+
+
+def _short(texts: list[str]) -> Array:
+    """Texts, or the whole numbers that they are, in two bytes each: there is one for every row of a sequence."""
+    numbers = all(text.isascii() and text.isdigit() and len(text) < 5 and text == str(int(text)) for text in texts)
+    return np.array(texts, dtype=np.int16) if numbers else as_object(texts)
 
 
 def _column(key: str, parts: Sequence[Array | None], empty: bool) -> Array:

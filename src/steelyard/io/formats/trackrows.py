@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class Rows:
 
     source: str
     columns: dict[str, Array]
-    lines: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    lines: Array | range = range(0)
     frames: int = 0
 
     def __len__(self) -> int:
@@ -111,7 +110,9 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
         refuse(~(label == np.floor(label)), "class {} is not a whole number", 7, "Column 8 is the class.")
         if reading.side == "truth" or (label > 0).any():
             columns["label"] = _classes(label)
-    return _tracked(Rows(source, columns, lines.copy()), track, reading)
+    first, last = int(lines[0]), int(lines[-1])
+    every = range(first, last + 1) if last - first == count - 1 else lines.copy()  # no blank line between
+    return _tracked(Rows(source, columns, every), track, reading)
 
 
 def _classes(values: Array) -> Array:
@@ -133,7 +134,10 @@ def _tracked(rows: Rows, track: Array, reading: Reading) -> Rows:
         )
     kept = np.flatnonzero(~untracked)
     return Rows(
-        rows.source, {name: column[kept] for name, column in rows.columns.items()}, rows.lines[kept], rows.frames
+        rows.source,
+        {name: column[kept] for name, column in rows.columns.items()},
+        np.asarray(rows.lines)[kept],
+        rows.frames,
     )
 
 
