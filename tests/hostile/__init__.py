@@ -2,7 +2,29 @@
 
 import os
 
-from hostile import commands, files_coco, files_formats, files_rankings, files_tables, frames, results, servers, states
+from hostile import (
+    commands,
+    files_coco,
+    files_formats,
+    files_maps,
+    files_rankings,
+    files_tables,
+    frames,
+    results,
+    servers,
+    states,
+)
 
-TABLES = (files_tables, files_coco, files_formats, files_rankings, frames, states, results, commands, servers)
+TABLES = (
+    files_tables,
+    files_coco,
+    files_formats,
+    files_maps,
+    files_rankings,
+    frames,
+    states,
+    results,
+    commands,
+    servers,
+)
 ROWS = [row for table in TABLES for row in table.ROWS if os.name == "posix" or not row.posix]

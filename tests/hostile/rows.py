@@ -15,6 +15,7 @@ Script = Callable[[Any], None]  # what a hostile server does with a connection
 TASKS = (
     "boxes", "masks", "keypoints", "weights", "sequences", "ellipses", "labels", "rankings", "captions", "losses",
 )  # fmt: skip
+MAP_TASKS = ("segmentation", "panoptic", "volumes")  # whose data are folders of files
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def row(name: str, line: str | Sequence[str], *says: str, **more: Any) -> Row:
     """A row whose command is a line as a shell would split it; task and command are read off it."""
     args = tuple(shlex.split(line)) if isinstance(line, str) else tuple(line)
     command = " ".join(args[:2]) if args[0] == "vlm" else args[0]
-    task = more.pop("task", "") or next((arg for arg in args[1:3] if arg in TASKS), "")
+    task = more.pop("task", "") or next((arg for arg in args[1:3] if arg in (*TASKS, *MAP_TASKS)), "")
     return Row(name, args, says, task=task, command=more.pop("command", command), **more)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
+from steelyard.core.records import Records
 from steelyard.maps.nifti import Volume, nifti_volume
 from steelyard.maps.png import PngFile, png_cells, png_file
 
@@ -60,6 +61,25 @@ def open_map(value: str | bytes) -> Opened:
     if ending in _LOSSY:
         raise InputError(f"{ending[1:].upper()} changes labels", where=path, remedy="Write PNG.")
     raise InputError(f"'{ending}' is no format of maps", where=path, remedy="Give .png, .npy or .npz.")
+
+
+def open_row(records: Records, row: int) -> Opened:
+    """The map of a row of records; a file that is not there is named with the row that names it."""
+    value = records["map"][row]
+    try:
+        return open_map(value)
+    except InputError:
+        refuse_lost(records, row)
+        raise
+
+
+def refuse_lost(records: Records, row: int) -> None:
+    """An error where a row names a file that is not there."""
+    value = records["map"][row]
+    path = value.partition(INSIDE)[0] if isinstance(value, str) else ""
+    if path and not os.path.exists(path):
+        remedy = "Paths are meant from the folder of the file that names them."
+        raise InputError(f"there is no file '{path}'", where=records.place(row), remedy=remedy) from None
 
 
 def load_map(value: str | bytes) -> Array:

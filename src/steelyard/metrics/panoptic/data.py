@@ -19,7 +19,7 @@ from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
-from steelyard.maps.load import Held, Opened, count_pairs, open_map
+from steelyard.maps.load import Held, Opened, count_pairs, open_row
 from steelyard.metrics.panoptic.fits import INSIDE, VOID, Fits, Shared, fit_segments
 from steelyard.metrics.panoptic.segments import Segments, read_segments, row_segments, two_kinds
 from steelyard.metrics.segmentation.data import kept_units
@@ -152,7 +152,7 @@ class PanopticPairs(Pairs):
 
 
 def _opened(records: Records, row: int) -> Opened:
-    grid = open_map(records["map"][row])
+    grid = open_row(records, row)
     if len(grid.shape) != 2:
         raise InputError(f"has {len(grid.shape)} axes", where=records.place(row), remedy="A map is height × width.")
     return grid

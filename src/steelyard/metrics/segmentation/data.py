@@ -17,7 +17,7 @@ from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema, distinct_values
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
-from steelyard.maps.load import Opened, count_pairs, open_map
+from steelyard.maps.load import Opened, count_pairs, open_row
 from steelyard.metrics.segmentation.labelling import IGNORED, UNKNOWN, Labelling, labelling_of
 
 NOTHING = -1  # the predicted value where there is no prediction
@@ -126,7 +126,7 @@ class MapPairs(Pairs):
         return int(np.flatnonzero(self.owner == unit)[0])
 
     def _open(self, records: Records, row: int) -> Opened:
-        grid = open_map(records["map"][row])
+        grid = open_row(records, row)
         if len(grid.shape) != 2:
             raise InputError(
                 f"has {len(grid.shape)} axes", where=_name(records, row), remedy="A label map is height × width."

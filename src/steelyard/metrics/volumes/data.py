@@ -19,7 +19,8 @@ from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
-from steelyard.maps.load import load_volume
+from steelyard.maps.load import load_volume, refuse_lost
+from steelyard.maps.nifti import Volume
 from steelyard.metrics.segmentation.data import kept_units
 
 NEAR = 1e-3  # of spacings and affines of two files that lie on each other
@@ -152,11 +153,11 @@ class VolumePairs(Pairs):
         """Both volumes of a pair; a missing prediction finds nothing."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
         where = place_of(self.truth, row)
-        truth = load_volume(self.truth["map"][row])
+        truth = _volume(self.truth, row)
         spacing = self._spacing(self.truth, row, truth)
         if other < 0:
             return Case(truth.grid, np.zeros_like(truth.grid), spacing, where)
-        prediction = load_volume(self.prediction["map"][other])
+        prediction = _volume(self.prediction, other)
         if truth.grid.shape != prediction.grid.shape:
             raise InputError(
                 f"{_shape(truth.grid)} voxels, and {place_of(self.prediction, other)} has {_shape(prediction.grid)}",
@@ -188,6 +189,14 @@ class VolumePairs(Pairs):
                 remedy="It is a size above zero for each axis.",
             )
         return sizes
+
+
+def _volume(records: Records, row: int) -> Volume:
+    try:
+        return load_volume(records["map"][row])
+    except InputError:
+        refuse_lost(records, row)
+        raise
 
 
 def _same_place(a: Array | None, b: Array | None, where: str) -> None:
