@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.request import Metrics, Request, Settings, takes_settings
+from steelyard.core.request import Correction, Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.engine.margins import margins_of
 from steelyard.engine.report import report_of
@@ -27,7 +28,14 @@ __all__ = ["compare", "compare_all", "draw", "evaluate", "metrics", "read", "use
 
 @takes_settings("adjust", "margin")
 def evaluate(
-    task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, **settings: Unpack[Settings]
+    task: str,
+    truth: Any,
+    predictions: Any = None,
+    metrics: Metrics = None,
+    *,
+    proxy: Any = None,
+    judge_correction: str = "difference",
+    **settings: Unpack[Settings],
 ) -> Report:
     """Score predictions against truth.
 
@@ -41,8 +49,13 @@ def evaluate(
     `save_draws` keeps every score under the bootstrap draws, so that the JSON holds what a paired gate needs.
     `cluster` names the column of units that are drawn together (the images of a video), and `strata` the column whose
     shares were fixed by design.
+    `proxy` is for truth that only some units have: data like the truth, in which a judge or a cheap measurement stands
+    for it on all units, or the name of a column of the truth that holds it. `judge_correction` "difference" takes its
+    mean error out; "rates" is for labelled units that are no random part of all, and corrects a share of right units.
     """
     request = Request.of(task, metrics, settings)
+    if proxy is not None or judge_correction != "difference":
+        return _evaluate_judged(request, truth, predictions, proxy, judge_correction)
     definition = catalogue.find_task(task)
     metrics_of(definition, request.metrics)  # what is wrong there is wrong before any reading
     if request.explain and definition.explain is None:
@@ -50,6 +63,18 @@ def evaluate(
         raise InputError(f"task '{task}' has no other tools to explain", remedy=f"Tasks that have: {', '.join(have)}.")
     data = measure_sides(definition, request, truth, predictions)
     return report_of(definition, request, data, findings(data, task))
+
+
+def _evaluate_judged(request: Request, truth: Any, predictions: Any, proxy: Any, correction: str) -> Report:
+    from steelyard.engine.judged import measure_judged, report_of_judged
+
+    shown = proxy if proxy is None or isinstance(proxy, str) else getattr(proxy, "__fspath__", lambda: "in memory")()
+    request = replace(request, proxy=shown, judge_correction=cast("Correction", correction))
+    request.check()
+    definition = catalogue.find_task(request.task)
+    metrics_of(definition, request.metrics)
+    judged = measure_judged(definition, request, truth, predictions, proxy)
+    return report_of_judged(definition, request, judged, findings(judged.labelled, request.task))
 
 
 def findings(data: Measured, task: str) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.shards import are_shards, evaluate_shards, progress_bar, shard_options, work_folder
 from steelyard.core.errors import InputError
+from steelyard.core.request import CORRECTIONS
 
 
 @click.command(cls=TaskCommand)
@@ -57,6 +58,15 @@ from steelyard.core.errors import InputError
     is_flag=True,
     help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
 )
+@click.option(
+    "--proxy", metavar="FILE|COLUMN",
+    help="For truth that some units lack: a judge or a cheap measurement on all of them, in a file like the truth or a "
+    "column of it.",
+)  # fmt: skip
+@click.option(
+    "--judge-correction", type=click.Choice(CORRECTIONS), default="difference", show_default=True,
+    help="How the proxy's errors are taken out: by its mean error, or by its rates of error on labelled units.",
+)  # fmt: skip
 @shard_options
 @shared_options
 def evaluate(
@@ -69,6 +79,8 @@ def evaluate(
     explain: str | None,
     details: bool,
     save_draws: bool,
+    proxy: str | None,
+    judge_correction: str,
     engine: str | None,
     address: str | None,
     workers: int | None,
@@ -123,6 +135,8 @@ def evaluate(
     choices["save_draws"] = save_draws
     with ExitStack() as held:
         if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
+            if proxy:
+                raise InputError("--proxy needs all data in one place", remedy="Evaluate one file.")
             if explain:
                 raise InputError("--explain needs all data in one place", remedy="Evaluate one file.")
             folder = held.enter_context(work_folder(work))  # units, tables and figures are made from what lies there
@@ -133,7 +147,10 @@ def evaluate(
                     **choices,
                 )  # fmt: skip
         else:
-            report = api.evaluate(task, truth, predictions, named, explain=explain or (), **choices)
+            report = api.evaluate(
+                task, truth, predictions, named, proxy=proxy, judge_correction=judge_correction,
+                explain=explain or (), **choices,
+            )  # fmt: skip
         if units:
             report.units().to_csv(units)
         more = [*([units] if units else []), *(report.write_tables(tables) if tables else ())]

@@ -16,6 +16,8 @@ from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Role
 
 Adjust = Literal["max-t", "holm", "fdr", "none"]
+Correction = Literal["difference", "rates"]
+CORRECTIONS: tuple[Correction, ...] = ("difference", "rates")
 ADJUSTMENTS: tuple[Adjust, ...] = ("max-t", "holm", "fdr", "none")
 By = Sequence[str | Sequence[str]]
 Metrics = Sequence[str | Metric] | str | Metric | None
@@ -52,7 +54,8 @@ class Request:
     `seed` are of the bootstrap, and `save_draws` keeps every score under its draws. For comparisons, `adjust` says how
     p-values are corrected ("max-t", "holm", "fdr" or "none"), and `margin` how much a metric may lose: {"map": 0.005},
     or {"mae": "2%"} of the first model's value. `cluster` names the column of units that are drawn together, and
-    `strata` the column whose shares were fixed by design and stay the same in every draw.
+    `strata` the column whose shares were fixed by design and stay the same in every draw. `proxy` names what stands for
+    the truth of units that have none, and `judge_correction` how its errors are taken out.
     """
 
     task: str
@@ -71,12 +74,14 @@ class Request:
     margin: Mapping[str, str] = field(default_factory=dict)
     cluster: str | None = None
     strata: str | None = None
+    proxy: str | None = None
+    judge_correction: Correction = "difference"
 
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
         """Check what was given. An unknown setting is an error that names the nearest."""
         given: dict[str, Any] = dict(settings or {})
-        known = [one.name for one in fields(cls)]
+        known = [one.name for one in fields(cls) if one.name not in ("proxy", "judge_correction")]
         for name in given:
             if name not in known:
                 raise TypeError(f"there is no setting '{name}'. {nearest(name, known)}")
@@ -129,6 +134,12 @@ class Request:
                 f"'{self.cluster}' cannot be both cluster and strata",
                 remedy="Clusters are drawn, strata are kept: name two columns.",
             )
+        if self.judge_correction not in CORRECTIONS:
+            raise InputError(
+                f"'{self.judge_correction}' is no correction of a judge", remedy=f"Choose {' or '.join(CORRECTIONS)}."
+            )
+        if self.judge_correction != "difference" and self.proxy is None:
+            raise InputError("there is no judge to correct", remedy="Name it with --proxy.")
         if self.seed < 0:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
         if self.seed >= 1 << 63:

@@ -40,8 +40,9 @@ def grouped(task: Task, request: Request, pairs: Any, state: State) -> State:
 
 
 def by_unit(request: Request, pairs: Any) -> Any:
-    """The pairs with every unit listed, where units are drawn by cluster or stratum."""
-    return pairs.listed() if request.planned and isinstance(pairs, Countable) else pairs
+    """The pairs with every unit listed, where units are drawn by cluster or stratum, or have a proxy."""
+    asked = request.planned or request.proxy is not None
+    return pairs.listed() if asked and isinstance(pairs, Countable) else pairs
 
 
 def check_nested(units: Units, request: Request) -> None:

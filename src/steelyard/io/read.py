@@ -37,7 +37,9 @@ READERS: dict[str, Callable[[Path, str], Table]] = {
 
 
 def read_table(data: Any, side: str) -> Table:
-    """Read a path, a data frame or a mapping; `side` names data without a path in messages."""
+    """Read a path, a data frame or a mapping; `side` names data without a path in messages. A table is what it is."""
+    if isinstance(data, Table):
+        return data
     if not isinstance(data, str | PathLike):
         return from_memory(data, side)
     path = Path(data)
@@ -175,10 +177,11 @@ def _text(value: Any) -> str:
         value = list(value)
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if _is_empty(value) else str(value)
+    return "" if is_empty(value) else str(value)
 
 
-def _is_empty(value: Any) -> bool:
+def is_empty(value: Any) -> bool:
+    """Whether a cell holds nothing."""
     if value is None or value == "":
         return True
     if isinstance(value, str):
@@ -204,7 +207,7 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
         return np.array(raw, dtype=np.int64)
     texts = [v.strip() if isinstance(v, str) else v for v in raw]
     for row, value in enumerate(texts):
-        if _is_empty(value):
+        if is_empty(value):
             raise _problem(table, name, row, "the id is empty", "Give every row an id.")
         if isinstance(value, list | tuple | dict | set):
             raise _problem(table, name, row, f"{_shown(value)} is no id", "Give a text or a whole number.")
@@ -226,13 +229,13 @@ def _labels(table: Table, name: str, values: Array, column: Column) -> Array:
     if kinds and kinds <= {int, bool} and all(abs(v) < 1 << 62 for v in raw):
         return np.array(raw, dtype=np.int64)
     for row, value in enumerate(raw):
-        if _is_empty(value) and not column.empty:
+        if is_empty(value) and not column.empty:
             raise _problem(table, name, row, "the label is empty", "Give every row a label.")
         if isinstance(value, list | tuple | set | dict | np.ndarray):
             raise _problem(
                 table, name, row, f"{_shown(value)} is not one label", "Several labels per row go in a column 'labels'."
             )
-    return as_object(["" if _is_empty(v) else _label_text(v) for v in raw])
+    return as_object(["" if is_empty(v) else _label_text(v) for v in raw])
 
 
 def _label_text(value: Any) -> str:
@@ -245,7 +248,7 @@ def _label_sets(values: Array) -> Array:
     for row, value in enumerate(values.tolist()):
         if isinstance(value, list | tuple | set | frozenset | np.ndarray):
             sets[row] = tuple(dict.fromkeys(_label_text(v).strip() for v in value))
-        elif _is_empty(value):
+        elif is_empty(value):
             sets[row] = ()
         else:
             sets[row] = tuple(dict.fromkeys(part.strip() for part in str(value).split("|") if part.strip()))
@@ -312,7 +315,7 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
         pass
     numbers = np.empty(len(raw))
     for row, value in enumerate(raw):
-        if _is_empty(value):
+        if is_empty(value):
             if not column.empty:
                 raise _problem(table, name, row, "the cell is empty", "Give a number in every row.")
             numbers[row] = math.nan

@@ -28,11 +28,12 @@ class Side:
 
 @frozen
 class Sources:
-    """Both sides, and the version of Steelyard that made the numbers."""
+    """Both sides, the version of Steelyard that made the numbers, and the proxy of truth where there is one."""
 
     truth: Side
     predictions: Side
     version: str = __version__
+    proxy: Side | None = None
 
 
 @frozen

@@ -19,6 +19,26 @@ Interval = tuple[float, float]
 
 
 @frozen
+class FewLabels:
+    """What a score by truth on some units and a proxy on all rests on.
+
+    `others` is how many units have no truth, and `trust` how far the proxy is trusted on them, from 0 to 1.
+    `correction` is "difference" or "rates". `labels_alone` is the value by truth alone, with its interval and standard
+    error, and `proxy_alone` that of the other units by the proxy.
+    """
+
+    others: int
+    trust: float
+    correction: str
+    labels_alone: float
+    labels_interval: Interval | None
+    labels_se: float
+    proxy_alone: float
+
+    __eq__ = equal
+
+
+@frozen
 class Score:
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
@@ -27,7 +47,7 @@ class Score:
     many degrees of freedom that has. `undefined` counts what the metric had to leave out, and `left_out` says what that
     was. `draws` are the values under the bootstrap draws of units, where they were asked to be kept: those of two
     models on the same truth are paired. `measured_in` is the unit of measure, such as "g". `clusters` is how many
-    clusters were drawn, where units are drawn by cluster.
+    clusters were drawn, where units are drawn by cluster, and `few_labels` says what a proxy added.
     """
 
     spec: str
@@ -46,6 +66,7 @@ class Score:
     se: float = math.nan
     df: float = math.nan
     clusters: int = 0
+    few_labels: FewLabels | None = None
 
     __eq__ = equal
 
