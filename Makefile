@@ -35,7 +35,7 @@ kills: $(VENV)/test
 	STEELYARD_KILLS=20 $(PY) -m pytest -n 0 tests/test_scale_clusters.py -k killed_in
 
 simulate: $(VENV)/test
-	STEELYARD_SETS=400 $(PY) -m pytest -n 2 tests/test_simulated.py tests/test_families.py tests/test_stats.py
+	STEELYARD_SETS=400 $(PY) -m pytest -n 2 tests/test_simulated*.py tests/test_families.py tests/test_stats.py
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .

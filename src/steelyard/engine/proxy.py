@@ -109,7 +109,7 @@ def _trust(by_truth: Floats, on_same: Floats, rows: int, spread: float) -> float
     """cov(T_y, T_f) / (var T_f + var T_F) from the influences of some of so many rows, cut to [0, 1]."""
     if len(by_truth) < 2:
         return 0.0
-    times = (rows - 1) / rows * rows / len(by_truth)
+    times = (rows - 1) / len(by_truth)
     together, own = times * float(by_truth @ on_same), times * float(on_same @ on_same)
     return min(max(together / (own + spread), 0.0), 1.0) if own + spread > 0 else 0.0
 

@@ -1,0 +1,201 @@
+"""Few labels: truth on some units and a proxy on all, held to hand calculations and to the formulas of PPI++."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+
+N, LABELLED = 1000, 100
+IDS = [f"d{i:04d}" for i in range(N)]
+Columns = dict[str, Any]
+
+
+def dishes(seed: int = 3) -> tuple[Columns, Columns, Any]:
+    """Truth of the first hundred dishes, predictions of a thousand, and the true weights of all."""
+    rng = np.random.default_rng(seed)
+    true = rng.uniform(50, 200, N)
+    predictions = {"dish": IDS, "weight": true + rng.normal(5, 10, N)}
+    return {"dish": IDS[:LABELLED], "weight": true[:LABELLED]}, predictions, true
+
+
+def answers(counts: list[tuple[str, str, int]], rest: tuple[int, int]) -> tuple[Columns, Columns, Columns]:
+    """Labelled answers by (truth, judge) and others by the judge: those that are as predicted, and those that are not."""
+    truth = [t for t, _, count in counts for _ in range(count)]
+    judge = [j for _, j, count in counts for _ in range(count)] + ["yes"] * rest[0] + ["no"] * rest[1]
+    ids = list(range(len(judge)))
+    labelled = {"id": ids[: len(truth)], "label": truth}
+    return labelled, {"id": ids, "label": ["yes"] * len(ids)}, {"id": ids, "label": judge}
+
+
+def test_a_perfect_proxy_gives_the_standard_error_of_all_units() -> None:
+    truth, predictions, true = dishes()
+    score = sy.evaluate("weights", truth, predictions, ["bias"], proxy={"dish": IDS, "weight": true}, draws=4000)[
+        "bias"
+    ]
+    about = score.few_labels
+    assert about is not None
+    off = np.array(predictions["weight"]) - true
+    assert about.others == N - LABELLED
+    assert about.labels_alone == pytest.approx(off[:LABELLED].mean())
+    assert about.proxy_alone == pytest.approx(off[LABELLED:].mean())
+    assert about.trust == pytest.approx(0.9, abs=0.03)  # N / (n + N): units that count alike
+    expected = off[:LABELLED].mean() + about.trust * (off[LABELLED:].mean() - off[:LABELLED].mean())
+    assert score.value == pytest.approx(expected, rel=1e-12)
+    assert score.se == pytest.approx(off.std(ddof=1) / math.sqrt(N), rel=0.1)
+    assert about.labels_se == pytest.approx(off[:LABELLED].std(ddof=1) / 10, rel=0.05)
+
+
+def test_a_proxy_that_is_always_wrong_alike_moves_nothing() -> None:
+    truth, predictions, true = dishes()
+    right, shifted = (
+        sy.evaluate("weights", truth, predictions, ["bias"], proxy={"dish": IDS, "weight": true + shift})["bias"]
+        for shift in (0.0, 40.0)
+    )
+    assert shifted.value == pytest.approx(right.value, abs=1e-9)
+    assert shifted.interval == pytest.approx(right.interval, abs=1e-9)
+
+
+def test_a_proxy_that_knows_nothing_is_not_trusted() -> None:
+    truth, predictions, _ = dishes()
+    noise = {"dish": IDS, "weight": np.random.default_rng(9).uniform(50, 200, N)}
+    score = sy.evaluate("weights", truth, predictions, ["mae"], proxy=noise)["mae"]
+    assert score.few_labels is not None
+    assert score.few_labels.trust < 0.15
+    assert score.se == pytest.approx(score.few_labels.labels_se, rel=0.1)
+
+
+def test_a_column_of_the_truth_may_hold_the_proxy(tmp_path: Path) -> None:
+    truth, predictions, true = dishes()
+    cheap = np.round(true + np.random.default_rng(1).normal(0, 3, N), 1)
+    whole = sy.evaluate("weights", truth, predictions, proxy={"dish": IDS, "weight": cheap})
+    rows = [f"{d},{true[i] if i < LABELLED else ''},{cheap[i]}" for i, d in enumerate(IDS)]
+    (tmp_path / "truth.csv").write_text("\n".join(["dish,weight,cheap", *rows]) + "\n", encoding="utf-8")
+    by_column = sy.evaluate("weights", tmp_path / "truth.csv", predictions, proxy="cheap")
+    assert by_column.scores == whole.scores
+    assert by_column.request.proxy == "cheap"
+    assert whole.request.proxy == "in memory"
+    assert sy.read(json.loads(whole.to_json())) == whole
+    assert by_column.sources.proxy is not None
+    assert by_column.sources.proxy.rows == N
+
+
+def test_a_metric_without_a_value_by_the_proxy_is_that_of_the_labels() -> None:
+    """The judge never says "c": its recall of c has no value."""
+    labelled = {"id": [0, 1, 2, 3], "label": ["a", "a", "c", "c"]}
+    predictions = {"id": list(range(8)), "label": ["a", "c", "c", "c", "a", "c", "c", "a"]}
+    judge = {"id": list(range(8)), "label": ["a"] * 8}
+    report = sy.evaluate("labels", labelled, predictions, ["recall(label=c)"], proxy=judge)
+    assert report["recall(label=c)"].value == 1
+    assert report["recall(label=c)"].notes[0].startswith("recall(label=c) has no value by the proxy")
+
+
+def test_without_intervals_the_proxy_is_trusted_whole() -> None:
+    truth, predictions, true = dishes()
+    score = sy.evaluate("weights", truth, predictions, ["bias"], proxy={"dish": IDS, "weight": true}, confidence=None)
+    off = np.array(predictions["weight"]) - true
+    assert score["bias"].value == pytest.approx(off[LABELLED:].mean())
+    assert score["bias"].interval is None
+
+
+def test_rates_are_those_of_rogan_and_gladen() -> None:
+    """Sensitivity 45 of 50, specificity 40 of 50, and half of the others right by the judge: (.5 + .8 - 1) / .7."""
+    given = answers([("yes", "yes", 45), ("yes", "no", 5), ("no", "no", 40), ("no", "yes", 10)], (500, 500))
+    report = sy.evaluate("labels", given[0], given[1], ["accuracy"], proxy=given[2], judge_correction="rates")
+    score = report["accuracy"]
+    assert score.value == pytest.approx(0.3 / 0.7)
+    assert score.interval is not None
+    # The delta method (Rogan and Gladen 1978): three binomial variances, each times the square of its slope.
+    gain, theta = 0.7, 0.3 / 0.7
+    parts = (0.25 / 1000, (theta**2) * 0.09 / 50, ((1 - theta) ** 2) * 0.16 / 50)
+    assert score.se == pytest.approx(math.sqrt(sum(parts)) / gain, rel=0.1)
+    assert score.interval[0] < theta < score.interval[1]
+    assert "says how often the judge (in memory) errs on 1,000 more" in report.notes[-1]
+
+
+JUDGED = answers([("yes", "yes", 45), ("yes", "no", 5), ("no", "no", 40), ("no", "yes", 10)], (50, 50))
+CHANCE = answers([("yes", "yes", 5), ("yes", "no", 5), ("no", "no", 5), ("no", "yes", 5)], (50, 50))
+ALL_RIGHT = answers([("yes", "yes", 45), ("yes", "no", 5)], (50, 50))
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "said"),
+    [
+        (JUDGED, {"proxy": {"id": ["x", "y"], "label": ["yes", "no"]}, "extra": "skip", "missing": "worst"},
+         "no unit of truth stands in the proxy"),
+        (JUDGED, {"proxy": {"id": JUDGED[2]["id"][1:], "label": JUDGED[2]["label"][1:]}, "extra": "skip"},
+         "unit '0' of truth has truth and no proxy"),
+        (JUDGED, {"proxy": JUDGED[0], "extra": "skip"}, "every unit of the proxy has truth, so the proxy adds nothing"),
+        (JUDGED, {"proxy": "judge"}, "--proxy 'judge' is neither a file nor a column"),
+        (JUDGED, {"proxy": "label"}, "--proxy 'label' stands for no true value"),
+        (JUDGED, {"proxy": "no/such.csv"}, "no/such.csv"),
+        (JUDGED, {"proxy": JUDGED[2], "by": ["label"]}, "--proxy cannot be had with --by"),
+        (JUDGED, {"proxy": JUDGED[2], "cluster": "label"}, "--proxy cannot be had with --cluster"),
+        (JUDGED, {"proxy": JUDGED[2], "strata": "label"}, "--proxy cannot be had with --strata"),
+        (JUDGED, {"proxy": JUDGED[2], "save_draws": True}, "--proxy cannot be had with --explain or --save-draws"),
+        (JUDGED, {"proxy": JUDGED[2], "judge_correction": "rate"}, "'rate' is no correction of a judge"),
+        (JUDGED, {"judge_correction": "rates"}, "there is no judge to correct. Name it with --proxy"),
+        (JUDGED, {"proxy": JUDGED[2], "judge_correction": "rates", "metrics": ["macro(f1)"]},
+         "is not the share of units that are right"),
+        (CHANCE, {"proxy": CHANCE[2], "judge_correction": "rates"}, "the judge may be no better than chance for 'accuracy'"),
+        (ALL_RIGHT, {"proxy": ALL_RIGHT[2], "judge_correction": "rates"}, "all 50 labelled units are right by 'accuracy'"),
+    ],
+)  # fmt: skip
+def test_wrong_proxies_are_refused(given: tuple[Columns, ...], settings: Columns, said: str) -> None:
+    asked = {"metrics": ["accuracy"], **settings}
+    with pytest.raises(sy.InputError, match=said):
+        sy.evaluate("labels", given[0], given[1], asked.pop("metrics"), **asked)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"cheap": [1.0, None, 3.0]}, "the proxy has no value in 1 of 3 rows"),
+        ({"weight": [None, None, None]}, "no row has a value in 'weight'"),
+        ({"dish": ["a", "a", "b"], "item": ["x", "y", "x"]}, "dish 'a' has truth in some rows only"),
+    ],
+)
+def test_wrong_columns_of_a_proxy_are_refused(change: Columns, said: str) -> None:
+    truth = {"dish": ["a", "b", "c"], "weight": [10.0, None, 30.0], "cheap": [1.0, 2.0, 3.0], **change}
+    predictions = {name: truth[name] for name in ("dish", "item") if name in truth} | {"weight": [1.0, 2.0, 3.0]}
+    with pytest.raises(sy.InputError, match=said):
+        sy.evaluate("weights", truth, predictions, ["mae"], proxy="cheap")
+
+
+def test_objects_have_no_column_that_a_judge_could_give() -> None:
+    boxes = {"image": [1], "label": ["a"], "x": [0], "y": [0], "w": [5], "h": [5], "score": [1]}
+    with pytest.raises(sy.InputError, match="the truth of task 'boxes' is no column that a judge could give"):
+        sy.evaluate("boxes", boxes, boxes, proxy="judge")
+
+
+def test_other_calls_take_no_proxy() -> None:
+    with pytest.raises(TypeError, match="there is no setting 'proxy'"):
+        sy.compare("weights", {}, {}, {}, proxy="judge")  # type: ignore[call-arg]
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "steelyard", *words], capture_output=True, text=True, check=False)
+
+
+def test_the_command_line_takes_a_file_or_a_column(tmp_path: Path) -> None:
+    for name, columns in zip(("truth", "predictions", "judge"), JUDGED, strict=True):
+        rows = [f"{i},{label}" for i, label in zip(columns["id"], columns["label"], strict=True)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,label", *rows]) + "\n", encoding="utf-8")
+    paths = [str(tmp_path / f"{name}.csv") for name in ("truth", "predictions")]
+    judged = command("evaluate", "labels", *paths, "-m", "accuracy", "--proxy", str(tmp_path / "judge.csv"))
+    assert (judged.returncode, judged.stderr) == (0, "")
+    assert "by truth alone" in judged.stdout
+    wrong = command("evaluate", "labels", *paths, "--proxy", "judge")
+    assert wrong.returncode == 2
+    assert "--proxy 'judge' is neither a file nor a column" in wrong.stderr
+    many = command("evaluate", "labels", str(tmp_path / "t*.csv"), paths[1], "--proxy", "judge.csv")
+    assert many.returncode == 2
+    assert "--proxy needs all data in one place" in many.stderr
