@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.request import Correction, Metrics, Request, Settings, takes_settings
+from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.engine.margins import margins_of
 from steelyard.engine.report import report_of
@@ -28,15 +27,9 @@ __all__ = ["compare", "compare_all", "draw", "evaluate", "metrics", "read", "use
 
 @takes_settings("adjust", "margin")
 def evaluate(
-    task: str,
-    truth: Any,
-    predictions: Any = None,
-    metrics: Metrics = None,
-    *,
-    proxy: Any = None,
-    judge_correction: str = "difference",
-    **settings: Unpack[Settings],
-) -> Report:
+    task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, *, proxy: Any = None,
+    judge_correction: str = "difference", **settings: Unpack[Settings],
+) -> Report:  # fmt: skip
     """Score predictions against truth.
 
     `truth` and `predictions` are paths, data frames (pandas, polars, pyarrow) or dicts of arrays; without `predictions`
@@ -55,7 +48,9 @@ def evaluate(
     """
     request = Request.of(task, metrics, settings)
     if proxy is not None or judge_correction != "difference":
-        return _evaluate_judged(request, truth, predictions, proxy, judge_correction)
+        from steelyard.engine.judged import evaluate_judged
+
+        return evaluate_judged(request, truth, predictions, proxy, judge_correction, findings)
     definition = catalogue.find_task(task)
     metrics_of(definition, request.metrics)  # what is wrong there is wrong before any reading
     if request.explain and definition.explain is None:
@@ -63,18 +58,6 @@ def evaluate(
         raise InputError(f"task '{task}' has no other tools to explain", remedy=f"Tasks that have: {', '.join(have)}.")
     data = measure_sides(definition, request, truth, predictions)
     return report_of(definition, request, data, findings(data, task))
-
-
-def _evaluate_judged(request: Request, truth: Any, predictions: Any, proxy: Any, correction: str) -> Report:
-    from steelyard.engine.judged import measure_judged, report_of_judged
-
-    shown = proxy if proxy is None or isinstance(proxy, str) else getattr(proxy, "__fspath__", lambda: "in memory")()
-    request = replace(request, proxy=shown, judge_correction=cast("Correction", correction))
-    request.check()
-    definition = catalogue.find_task(request.task)
-    metrics_of(definition, request.metrics)
-    judged = measure_judged(definition, request, truth, predictions, proxy)
-    return report_of_judged(definition, request, judged, findings(judged.labelled, request.task))
 
 
 def findings(data: Measured, task: str) -> tuple[str, ...]:
@@ -86,13 +69,9 @@ def findings(data: Measured, task: str) -> tuple[str, ...]:
 
 @takes_settings("explain", "save_draws")
 def compare(
-    task: str,
-    truth: Any,
-    predictions_a: Any,
-    predictions_b: Any,
-    metrics: Metrics = None,
+    task: str, truth: Any, predictions_a: Any, predictions_b: Any, metrics: Metrics = None,
     **settings: Unpack[Settings],
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Compare two models on the same truth, paired by unit. Differences are B minus A: A is the one to beat.
 
     The settings are those of `evaluate`.

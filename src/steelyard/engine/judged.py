@@ -1,19 +1,19 @@
-"""Truth on some units and a proxy on all: what was given is read, told apart and measured, and becomes a report."""
+"""Truth on some units and a proxy on all: what was given is read and measured, and becomes a report."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError, first_few, nearest
 from steelyard.core.frozen import frozen
-from steelyard.core.request import Request
+from steelyard.core.request import Correction, Request
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.evidence import Live
@@ -24,10 +24,9 @@ from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of
 from steelyard.io.digest import digest
 from steelyard.io.read import READERS, is_empty, read_table
 from steelyard.io.table import Table
+from steelyard.metrics import catalogue
 from steelyard.results.origin import Side
 from steelyard.results.report import Report
-
-VALUES = ("label", "labels", "number")  # types of a column that a judge can fill in
 
 
 @frozen
@@ -36,6 +35,24 @@ class Judged:
 
     labelled: Measured
     every: Measured
+
+
+def evaluate_judged(
+    request: Request,
+    truth: Any,
+    predictions: Any,
+    proxy: Any,
+    correction: str,
+    findings: Callable[[Measured, str], tuple[str, ...]],
+) -> Report:
+    """Score predictions against truth on some units and a proxy on all; `findings` are what the checks say of data."""
+    shown = proxy if proxy is None or isinstance(proxy, str) else getattr(proxy, "__fspath__", lambda: "in memory")()
+    request = replace(request, proxy=shown, judge_correction=cast("Correction", correction))
+    request.check()
+    task = catalogue.find_task(request.task)
+    metrics_of(task, request.metrics)
+    judged = measure_judged(task, request, truth, predictions, proxy)
+    return report_of_judged(task, request, judged, findings(judged.labelled, task.name))
 
 
 def measure_judged(task: Task, request: Request, truth: Any, predictions: Any, proxy: Any) -> Judged:
@@ -132,10 +149,9 @@ def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> t
             remedy=nearest(column, table.columns),
         )
     named = {one.name: columns.get(f"truth.{one.name}", columns.get(one.name, one.name)) for one in task.truth.columns}
-    value = next(
-        (named[one.name] for one in task.truth.columns
-         if one.type in VALUES and one.name not in task.truth.key and named[one.name] in table.columns), None,
-    )  # fmt: skip
+    typed = [one.name for one in task.truth.columns if one.type.startswith(("label", "number"))]
+    held = [named[name] for name in typed if name not in task.truth.key and named[name] in table.columns]
+    value = held[0] if held else None
     key = named[task.truth.key[0]]
     if value is None or key not in table.columns or value == column:
         raise InputError(
