@@ -311,6 +311,12 @@ def test_needs_of_one_name_are_of_one_module() -> None:
 
 def test_the_text_of_a_curve_and_of_what_is_measured() -> None:
     assert str(Reader(Ranked())) == "Reader(ranking=core.ranked/1)"
+
+    @frozen
+    class Deep(Reader):
+        depth: int = 3
+
+    assert str(Deep(Ranked())) == "Deep(ranking=core.ranked/1, depth=3)"
     assert str(Both(also=True)) == "both(also=true)"
     assert (Work((Size(),)).needs, Work().needs) == ((Size(),), ())
 
