@@ -185,3 +185,17 @@ def test_swapping_sides_keeps_pq_where_nothing_is_void() -> None:
         made.append({"image": list(range(4)), "map": maps, "segments": segments})
     metrics = ["pq", "rq", "sq", "pq(overlap=boundary)"]
     assert scores(*made, metrics) == scores(*made[::-1], metrics)
+
+
+def test_stuff_without_a_threshold_by_hand() -> None:
+    """The golden: person 0.75 / 1.5 and car 0 as in PQ; sky overlaps by 1, road by 8 / 10, each of one true segment."""
+    assert scores(*sides(GOLDENS["panoptic"]), ["pq_dagger"]) == [pytest.approx((0.5 + 0 + 1 + 0.8) / 4, rel=1e-15)]
+
+
+def test_stuff_below_half_counts_by_its_overlap() -> None:
+    """A stuff segment of 5 pixels, 2 of them found: PQ is 0, PQ† 2 / 5."""
+    made = [
+        {"image": [1], "map": np.array([[row]]), "segments": [[{"id": 1, "category_id": 1, "isthing": 0}]]}
+        for row in ([1, 1, 1, 1, 1], [1, 1, 0, 0, 0])
+    ]
+    assert scores(*made, ["pq", "pq_dagger"]) == [0.0, 0.4]

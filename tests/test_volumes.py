@@ -107,6 +107,33 @@ def test_lesions_as_the_script_of_brats_pairs_them() -> None:
     np.testing.assert_allclose(scores([sides[0]], [sides[1]], metrics, [1, 1, 1]), values, rtol=1e-15)
 
 
+def test_distances_of_lesions_as_the_script_of_brats_adds_them() -> None:
+    """HD95 of the golden's lesions is 2 and 1; one is missed and one part is false: 374 each, as in the script."""
+    example = GOLDENS["lesionwise"]
+    sides = []
+    for side in ("truth", "prediction"):
+        grid = np.zeros(example["shape"], dtype=np.uint8)
+        for z0, z1, y0, y1, x0, x1 in example[f"{side}_boxes"]:
+            grid[z0:z1, y0:y1, x0:x1] = 3
+        sides.append(grid)
+    distances = [one["hd95"] for one in example["outputs"]["brats"]["lesions"]]
+    assert distances == ["inf", 2.0, 1.0]
+    metrics = ["lesion_hd(missed=374)", "lesion_hd(missed=374, minimum=50)", "lesion_hd"]
+    diagonal = float(np.sqrt(12**2 + 30**2 + 30**2))
+    values = [(374 + 2 + 1 + 374) / 4, (2 + 1 + 374) / 3, (2 + 1 + 2 * diagonal) / 4]
+    np.testing.assert_allclose(scores([sides[0]], [sides[1]], metrics, [1, 1, 1]), values, rtol=1e-15)
+
+
+def test_quality_of_parts_by_hand() -> None:
+    """Of two true parts one is found with an IoU of 3 / 4; of three predicted parts two are false: 0.75 / (1 + 1 + 0.5)."""
+    truth, prediction = np.zeros((2, 1, 5, 12), dtype=np.uint8)
+    truth[0, 0, 0:4] = truth[0, 4, 0:2] = 1
+    prediction[0, 0, 0:3] = prediction[0, 4, 6] = prediction[0, 2, 11] = 1
+    assert scores([truth], [prediction], ["lesion_pq"]) == [pytest.approx(0.75 / (1 + 0.5 + 1), rel=1e-15)]
+    same = scores([truth], [truth], ["lesion_pq", "lesion_hd"], [1, 1, 1])
+    assert same == [1.0, 0.0]
+
+
 def test_volumes_by_hand() -> None:
     """6 and 4 voxels of 1.5 mm³: one third too small, 3 mm³ are 0.003 ml."""
     truth, prediction = np.zeros((2, 1, 3, 4), dtype=np.uint8)

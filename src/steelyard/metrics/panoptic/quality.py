@@ -56,6 +56,21 @@ class SegmentCounts(Cells):
         return CellsBlock.of(("class", 6), pairs.facts, owner[row], label[row] * 6 + column, table[row, column])
 
 
+class StuffOverlaps(Cells):
+    """True segments of stuff: the sum of their largest overlaps with a prediction of their class, and their number."""
+
+    name: ClassVar[str] = "panoptic.stuff"
+
+    def measure(self, pairs: PanopticPairs, work: Work) -> CellsBlock:
+        """Two numbers for each class of an image."""
+        true, ids = pairs.segments[0], np.array(pairs.facts.axes["class"].ids, dtype=np.int64)
+        stuff = np.flatnonzero(~true.crowd & ~np.isin(true.category, list(pairs.things)))
+        owner, label = pairs.owner[true.pair[stuff]], np.searchsorted(ids, true.category[stuff])
+        table = np.stack([pairs.fits.best[stuff], np.ones(len(stuff))], axis=1)
+        row, column = np.nonzero(table)
+        return CellsBlock.of(("class", 2), pairs.facts, owner[row], label[row] * 2 + column, table[row, column])
+
+
 @frozen
 class Quality(Metric):
     """Base of the three: `of` says of which classes the mean is, `label` names one class alone."""
@@ -227,4 +242,37 @@ class RecognitionQuality(Quality):
         return ratio(cells[:, :, TP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
 
 
-METRICS: tuple[type[Metric], ...] = (PanopticQuality, SegmentationQuality, RecognitionQuality)
+@frozen
+class PanopticQualityDagger(Metric):
+    r"""PQ†: panoptic quality whose stuff classes need no overlap of a half.
+
+    $\mathrm{PQ}^\dagger_c = \frac{1}{|S_c|} \sum_{s \in S_c} \mathrm{IoU}(s, \hat s)$
+
+    That is for stuff; things have their PQ. S_c are the true segments of a stuff class, ŝ the prediction of the class
+    in the same image that overlaps s most (Porzi et al. 2019). The mean over classes.
+
+    Undefined when no class has a segment.
+
+    Pros:
+    - A large region that is found by a little less than half is not a failure.
+
+    Cons:
+    - Stuff that is made up in images without it is free.
+    """
+
+    name: ClassVar[str] = "pq_dagger"
+    title: ClassVar[str] = "PQ†"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts of segments, and overlaps of stuff."""
+        return (SegmentCounts(), StuffOverlaps())
+
+    def reduce(self, totals: Any) -> Floats:
+        """The mean over classes that have a segment; of stuff, a true one."""
+        cells, stuff = totals[SegmentCounts()], totals[StuffOverlaps()]
+        things = ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
+        values = np.where(stuff[:, :, 1] > 0, ratio(stuff[:, :, 0], stuff[:, :, 1]), things)
+        return mean_defined(values, (stuff[:, :, 1] > 0) | (cells[:, :, THING] > 0))
+
+
+METRICS: tuple[type[Metric], ...] = (PanopticQuality, SegmentationQuality, RecognitionQuality, PanopticQualityDagger)

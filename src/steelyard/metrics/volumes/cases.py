@@ -13,13 +13,13 @@ from steelyard.core.frozen import frozen
 from steelyard.core.need import Cells, Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.maps.each import for_each
-from steelyard.metrics.volumes.data import Case, VolumePairs
-from steelyard.metrics.volumes.lesions import lesion_score
+from steelyard.metrics.volumes.data import Case, Scanned, VolumePairs
+from steelyard.metrics.volumes.lesions import lesion_distance, lesion_score, part_quality
 
 VALUE, COUNT, MISSED, EMPTY, BARE = range(5)  # sum of values, cases with one, one side empty, both empty, left out
 OVERLAPS = ("dice", "iou", "sensitivity", "ppv", "volume_error", "volume_bias")
 DISTANCES = ("hd", "asd", "assd", "masd", "nsd")
-LESIONS = ("lesion_f1", "lesion_dice")
+LESIONS = ("lesion_f1", "lesion_dice", "lesion_hd", "lesion_pq")
 _SIZED = ("volume_bias", *DISTANCES)  # figures that need the size of a voxel
 Directions = tuple[Array, Array, Array, Array, Array, Array]
 
@@ -28,7 +28,8 @@ Directions = tuple[Array, Array, Array, Array, Array, Array]
 class CaseScore(Cells):
     """A figure of every structure, added up over cases: its sum, its cases, and those that have none.
 
-    `at` is the percentile of `hd`, the tolerance of `nsd`, and the dilation of lesions.
+    `at` is the percentile of `hd`, the tolerance of `nsd`, and the dilation of lesions; `percentile` that of
+    `lesion_hd`.
     """
 
     figure: str = "dice"
@@ -39,6 +40,7 @@ class CaseScore(Cells):
     missed: str | float = "diagonal"
     both_empty: str = "skip"
     minimum: float = 0.0
+    percentile: float = 95.0
 
     name: ClassVar[str] = "volumes.cases"
 
@@ -62,6 +64,7 @@ class CaseMean(Sum):
     missed: str | float = "diagonal"
     both_empty: str = "skip"
     minimum: float = 0.0
+    percentile: float = 95.0
 
     name: ClassVar[str] = "volumes.means"
 
@@ -80,9 +83,12 @@ Asked = CaseScore | CaseMean
 
 def case_values(asked: Asked, pairs: VolumePairs, work: Work) -> Array:
     """(cases, structures, 5): value, 1 where there is one, and why there is none."""
-    key = ("values", asked.figure, asked.at, asked.surface, asked.rule, asked.of, asked.missed, asked.both_empty,
-           asked.minimum)  # fmt: skip
-    return work.once(key, lambda: _case_values(asked, pairs, work))
+    return work.once(_key(asked), lambda: _case_values(asked, pairs, work))
+
+
+def _key(asked: Asked) -> tuple[object, ...]:
+    return ("values", asked.figure, asked.at, asked.surface, asked.rule, asked.of, asked.missed, asked.both_empty,
+           asked.minimum, asked.percentile)  # fmt: skip
 
 
 def _case_values(asked: Asked, pairs: VolumePairs, work: Work) -> Array:
@@ -96,7 +102,7 @@ def _case_values(asked: Asked, pairs: VolumePairs, work: Work) -> Array:
             true, predicted, shared = counts[pair, place]
             row = table[pair, place]
             if asked.figure in LESIONS:
-                parts = work.once(_lesion_key(asked), lambda: _lesions(pairs, asked))
+                parts = work.once(("lesions", *_key(asked)), lambda: _lesions(pairs, asked))
                 value = float(parts[pair, place])
                 row[VALUE], row[COUNT], row[EMPTY] = np.nan_to_num(value), not np.isnan(value), np.isnan(value)
                 continue
@@ -229,25 +235,28 @@ def _reached(at: float, side: tuple[Array, Array, Array]) -> float:
     return float(distance[min(place, len(distance) - 1)])
 
 
-def _lesion_key(asked: Asked) -> tuple[str, str, float, float]:
-    return ("lesions", asked.figure, asked.at, asked.minimum)
-
-
 def _lesions(pairs: VolumePairs, asked: Asked) -> Array:
     listed = list(pairs.listed())
     dilation = int(asked.at)
 
     def of_case(pair: int) -> list[float]:
         case: Case = pairs.case(pair)
-        scores = []
-        for _, labels in listed:
-            masks = case.masks(labels, dilation + 1)
-            score = (
-                np.nan
-                if masks is None
-                else lesion_score(asked.figure, *masks, pairs.scan[pair].voxel, dilation, asked.minimum)
-            )
-            scores.append(score)
-        return scores
+        return [_lesion_figure(case.masks(labels, dilation + 1), pairs.scan[pair], asked) for _, labels in listed]
 
     return np.array(for_each(len(pairs.owner), of_case)).reshape(len(pairs.owner), len(listed))
+
+
+def _lesion_figure(masks: tuple[Array, Array] | None, scanned: Scanned, asked: Asked) -> float:
+    if masks is None:
+        return float("nan")
+    if asked.figure == "lesion_pq":
+        return part_quality(*masks)
+    if asked.figure != "lesion_hd":
+        return lesion_score(asked.figure, *masks, scanned.voxel, int(asked.at), asked.minimum)
+    missed = scanned.diagonal() if asked.missed == "diagonal" else float(asked.missed)
+
+    def distance(truth: Array, prediction: Array) -> float:
+        da, wa, na, db, wb, nb = _native.surface_distances(truth, prediction, scanned.sizes(), "elements")
+        return _percentile(asked.percentile, "area", (da, wa, na), (db, wb, nb))
+
+    return lesion_distance(*masks, scanned.voxel, int(asked.at), asked.minimum, missed, distance)

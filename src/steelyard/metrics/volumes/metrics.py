@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.metrics.volumes.scores import CaseMetric
 
 INF = float("inf")
@@ -220,7 +220,76 @@ class LesionDice(LesionF1):
     reference: ClassVar[str] = "BraTS-2023-Metrics get_LesionWiseScores"
 
 
+@frozen
+class LesionHausdorff(LesionF1):
+    r"""Lesion-wise Hausdorff distance: the mean over lesions of a percentile of their surface distance, case by case.
+
+    $\frac{\sum_{l} \mathrm{HD}_l + m\,(FN + FP)}{|L| + FP}$
+
+    Lesions are paired as in `lesion_f1`, distances are those of `hd` by area. A lesion that is missed and a part that
+    is made up count as m: the `diagonal` of the volume, or a number (374 in the script of BraTS 2023).
+
+    Undefined when no case has a lesion or a predicted part.
+
+    Pros:
+    - Lesions that are missed or made up cost, in mm.
+
+    Cons:
+    - The number is ruled by what a missed lesion counts as.
+    - A false part counts whatever its size.
+    """
+
+    name: ClassVar[str] = "lesion_hd"
+    title: ClassVar[str] = "Lesion-wise Hausdorff distance"
+    figure: ClassVar[str] = "lesion_hd"
+    better: ClassVar[str] = "lower"
+    range: ClassVar[tuple[float, float]] = (0.0, INF)
+    measured_in: ClassVar[str] = "mm"
+    at: ClassVar[str | None] = "percentile"
+    reference: ClassVar[str] = "BraTS-2023-Metrics get_LesionWiseScores"
+
+    percentile: float = 95.0
+    missed: str | float = "diagonal"
+
+    def check(self) -> None:
+        """A percentile above 0, and a known word or a number from 0 up."""
+        super().check()
+        within_range(self, "percentile", 0.0, 100.0, open_low=True)
+        if not isinstance(self.missed, int | float) or isinstance(self.missed, bool) or not self.missed >= 0:
+            one_of(self, "missed", "diagonal")
+
+    def settings(self) -> dict[str, Any]:
+        """The percentile, and what a missed lesion counts as."""
+        return {**super().settings(), "percentile": float(self.percentile), "missed": self.missed}
+
+
+@frozen
+class LesionQuality(CaseMetric):
+    r"""Lesion-wise panoptic quality: how many connected parts are found and how well they fit, case by case.
+
+    $\frac{\sum_{(g,p) \in TP} \mathrm{IoU}(g,p)}{|TP| + \tfrac12 |FP| + \tfrac12 |FN|}$
+
+    A connected part of the truth and one of the prediction are a pair if their IoU is above 0.5.
+
+    Undefined when no case has the structure on either side.
+
+    Pros:
+    - Small lesions count as much as large ones, and their outlines matter.
+
+    Cons:
+    - A lesion that is predicted in two parts, or two in one, is missed.
+    """
+
+    name: ClassVar[str] = "lesion_pq"
+    title: ClassVar[str] = "Lesion-wise panoptic quality"
+    figure: ClassVar[str] = "lesion_pq"
+
+    def settings(self) -> dict[str, Any]:
+        """No dilation."""
+        return {**super().settings(), "at": 0.0}
+
+
 OVERLAP_METRICS: tuple[type[Metric], ...] = (
     Dice, Iou, Sensitivity, PositivePredictiveValue, VolumeError, VolumeBias,
 )  # fmt: skip
-LESION_METRICS: tuple[type[Metric], ...] = (LesionF1, LesionDice)
+LESION_METRICS: tuple[type[Metric], ...] = (LesionF1, LesionDice, LesionHausdorff, LesionQuality)
