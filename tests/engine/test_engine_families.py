@@ -270,3 +270,5 @@ def test_groups_are_judged_as_one_family() -> None:
     assert found["b"]["y"].p_adjusted == pytest.approx(0.04)
     assert judged_together({"a": {"x": family()[0]}}, 0.95)["a"]["x"].adjust == "max-t"
     assert judged_together({"a": {"x": unjudged(0.08)}}, 0.9, "none")["a"]["x"].verdict == "better"
+    assert judged_together({"a": {"x": unjudged(0.2)}}, 0.9, "none")["a"]["x"].verdict == "no difference shown"
+    assert judged_together({"a": {"x": family()[0]}}, 0.95, "none")["a"]["x"].adjust == "none"
