@@ -256,6 +256,26 @@ def test_ends_beyond_what_a_number_holds() -> None:
     assert both[1] == 1.0
 
 
+def test_alike_units_count_as_many() -> None:
+    """Rows of a jackknife that stand for 3, 1 and 36 units: the same as 40 rows."""
+    times = np.array([3.0, 1.0, 36.0])
+    rows = np.array([5.0, 7.0, 6.1])
+    draws = np.random.default_rng(9).normal(6, 0.1, 200)
+    parts = Parts(np.array([0.6]), np.array([40.0]), np.eye(1))
+    listed, kinds = np.repeat(rows, [3, 1, 36]), Sample(40, None, times)
+    for bounds in RANGES:
+        found = by_range(6.0, draws, rows, bounds, kinds, 0.95)
+        same = by_range(6.0, draws, listed, bounds, Sample(40), 0.95)
+        check(found, same.interval, same.se, same.df, same.notes)
+    found = by_parts(6.0, draws, rows, parts, (2.0, 10.0), kinds, 0.95)
+    same = by_parts(6.0, draws, listed, parts, (2.0, 10.0), Sample(40), 0.95)
+    low, high = ends_of(24.0, 40.0, 0.025)
+    check(found, (6 - 8 * (0.6 - low), 6 + 8 * (high - 0.6)), same.se, same.df)
+    difference = of_difference(6.0, draws, rows, (2.0, 10.0), kinds, 0.95)
+    plain = by_range(6.0, draws, listed, LINE, Sample(40), 0.95)
+    check(difference, plain.interval, plain.se, plain.df, plain.notes)
+
+
 # No spread
 
 

@@ -54,6 +54,10 @@ def test_draws_are_kept_where_they_are_asked_for() -> None:
     assert found["mean"].draws.tolist() == draws.tolist()
     assert (found["count"].interval, found["count"].value) == (None, pytest.approx(VALUES.sum()))
     other = state_of(VALUES + 1).totals(request.plan)
+    jackknife = state_of(VALUES * 0.9).totals(JACKKNIFE)  # as it was made elsewhere
+    elsewhere = score(state, [Mean()], request, left_out=jackknife)["mean"]
+    expected = by_range(VALUES.mean(), draws, jackknife.of(Mean()), (0.0, 10.0), Sample(40), 0.95)
+    assert (elsewhere.interval, elsewhere.df) == (pytest.approx(expected.interval), pytest.approx(expected.df))
     shared = score(state, [Mean()], request, other)["mean"].draws
     assert shared is not None
     assert shared.tolist() == other.of(Mean()).tolist()
@@ -71,7 +75,7 @@ def test_an_undefined_score_says_why() -> None:
     found = score(state, [Mean(), Count()], REQUEST)
     assert math.isnan(found["mean"].value)
     assert (found["mean"].why, found["mean"].notes, found["mean"].interval) == ("there is nothing", (), None)
-    assert (found["count"].why, found["count"].notes) == ("", ("0 are lost.",))
+    assert (found["count"].why, found["count"].notes, found["count"].left_out) == ("", ("0 are lost.",), "")
     assert math.isnan(found["count"].se)
 
 
@@ -138,6 +142,8 @@ def test_samples_of_clusters() -> None:
     assert (found.units, found.alike) == (2, None)
     assert found.shares is not None
     assert sorted(found.shares.tolist()) == [3.0, 4.0]
+    small = sample_of(state_of([1.0, 2.0, 3.0], weight=np.array([0.5, 0.0, 0.2]), cluster=cluster).units)
+    assert (small.units, small.shares) == (1, None)
     even = sample_of(state_of([1.0, 2.0, 3.0], weight=np.array([1.0, 3.0, 2.0]), cluster=cluster).units)
     assert (even.units, even.shares) == (2, None)
     units = state_of([1.0, 2.0, 3.0], cluster=cluster).units
