@@ -6,7 +6,7 @@
 # make bench  benchmarks against the peers: CPU seconds and ratios
 # make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
-# make mutants  change the core one small thing at a time; at least 90 % must be noticed by its tests (10 minutes)
+# make mutants  change the core and the engine one small thing at a time; at least 90 % must be noticed by their tests (30 minutes)
 # make docs   the documentation, into site/
 # make clean  remove what the above made
 
