@@ -135,7 +135,9 @@ def draw(
     return scene_svg(scene_of(catalogue.find_task(task), request, truth, predictions, unit, step))
 
 
-@takes_settings("by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata")
+@takes_settings(
+    "by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata", "sequence"
+)
 def measure(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, **settings: Unpack[Settings]
 ) -> Measured:

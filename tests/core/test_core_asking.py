@@ -218,6 +218,7 @@ def test_settings_are_shown_in_a_signature() -> None:
         "margin",
         "cluster",
         "strata",
+        "sequence",
     ]
     defaults = [shown[name].default for name in ("seed", "by", "missing", "columns", "options", "confidence", "draws")]
     assert defaults == [7, (), None, None, None, 0.95, 1000]

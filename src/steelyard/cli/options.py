@@ -16,6 +16,7 @@ from steelyard import api
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
+from steelyard.core.request import SEQUENCES
 from steelyard.metrics import catalogue
 from steelyard.results.result import Result
 
@@ -115,6 +116,8 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="Draw units of one value together, such as the images of a video or the visits of a person."),
     click.option("--strata", metavar="COLUMN",
                  help="Keep the share of each value in every draw: for sizes that were fixed by design."),
+    click.option("--sequence", type=click.Choice(SEQUENCES),
+                 help="Intervals that hold at every look while data grow; for means of bounded scores they are exact."),
     click.option("--missing", default=None, show_default="error, or the task's own",
                  type=click.Choice(["error", "worst", "skip"]),
                  help="What to do with truth that has no prediction."),

@@ -19,6 +19,8 @@ Adjust = Literal["max-t", "holm", "fdr", "none"]
 Correction = Literal["difference", "rates"]
 CORRECTIONS: tuple[Correction, ...] = ("difference", "rates")
 ADJUSTMENTS: tuple[Adjust, ...] = ("max-t", "holm", "fdr", "none")
+Sequenced = Literal["exact", "approximate"]
+SEQUENCES: tuple[Sequenced, ...] = ("exact", "approximate")
 By = Sequence[str | Sequence[str]]
 Metrics = Sequence[str | Metric] | str | Metric | None
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,6 +43,7 @@ class Settings(TypedDict, total=False):
     margin: Mapping[str, Any] | None
     cluster: str | None
     strata: str | None
+    sequence: str | None
 
 
 @frozen
@@ -55,7 +58,8 @@ class Request:
     p-values are corrected ("max-t", "holm", "fdr" or "none"), and `margin` how much a metric may lose: {"map": 0.005},
     or {"mae": "2%"} of the first model's value. `cluster` names the column of units that are drawn together, and
     `strata` the column whose shares were fixed by design and stay the same in every draw. `proxy` names what stands for
-    the truth of units that have none, and `judge_correction` how its errors are taken out.
+    the truth of units that have none, and `judge_correction` how its errors are taken out. With `sequence` intervals
+    hold at every look while data grow: "exact" for means of bounded unit scores alone, "approximate" for others too.
     """
 
     task: str
@@ -76,6 +80,7 @@ class Request:
     strata: str | None = None
     proxy: str | None = None
     judge_correction: Correction = "difference"
+    sequence: Sequenced | None = None
 
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
@@ -129,6 +134,8 @@ class Request:
             column = getattr(self, name)
             if column is not None and not (isinstance(column, str) and column):
                 raise InputError(f"{name} is {column!r}", remedy="Give the name of a column as a text.")
+        if self.sequence is not None:
+            self._check_sequence()
         if self.cluster is not None and self.cluster == self.strata:
             raise InputError(
                 f"'{self.cluster}' cannot be both cluster and strata",
@@ -144,6 +151,19 @@ class Request:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
         if self.seed >= 1 << 63:
             raise InputError("the seed has more than 63 bits", remedy="Choose a smaller one.")
+
+    def _check_sequence(self) -> None:
+        if self.sequence not in SEQUENCES:
+            raise InputError(f"'{self.sequence}' is no sequence", remedy=f"Choose one of: {', '.join(SEQUENCES)}.")
+        if self.confidence is None:
+            raise InputError("without intervals there is no sequence", remedy="Leave --ci out, or --sequence.")
+        if self.cluster is not None or self.strata is not None or self.proxy is not None:
+            raise InputError("a sequence of clusters, strata or a proxy is not known", remedy="Leave one of them out.")
+        shares = [spec for spec, size in self.margin.items() if str(size).strip().endswith("%")]
+        if shares:
+            raise InputError(
+                f"the margin of '{shares[0]}' is a share, which a sequence does not know", remedy="Give it as a number."
+            )
 
     @property
     def plan(self) -> Plan:
@@ -171,6 +191,7 @@ class Request:
             save_draws=False,
             adjust="max-t",
             margin={},
+            sequence=None,
         )
 
 

@@ -34,6 +34,7 @@ from steelyard.engine.intervals import (
 from steelyard.engine.margins import Margin, margin_verdict, margins_of
 from steelyard.engine.planning import showable
 from steelyard.engine.score import left_rows, nothing_drawn, remarks, sample_of, with_values
+from steelyard.engine.sequence import sequenced_difference
 from steelyard.engine.sides import Side
 from steelyard.results.score import Difference, Direction
 
@@ -84,6 +85,10 @@ def compare(
             p, method = p_value(size, worlds)
             if few and every:
                 p, method = exact_p(value, _difference(metric, every)), "all swaps"
+            if request.sequence is not None and not metric.total:
+                states = (first.state, second.state)
+                estimate, p, method = sequenced_difference(metric, states, value, estimate, request)
+                worlds = None
         differences[spec] = UnjudgedDifference(
             Difference(
                 spec=spec,

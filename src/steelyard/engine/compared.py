@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -61,8 +62,9 @@ class LivePair(Evidence):
             for pairs, state in (self.a, self.b)
         ]
         confidence = 0.95 if self.request.confidence is None else self.request.confidence
-        a, b = sides_of(sides, wanted, self.request)
-        judged = judged_together({"": compare(a, b, wanted, self.request)}, confidence, self.request.adjust)[""]
+        request = replace(self.request, sequence=None)  # no class is a mean over all units
+        a, b = sides_of(sides, wanted, request)
+        judged = judged_together({"": compare(a, b, wanted, request)}, confidence, request.adjust)[""]
         return {name: judged[str(metric)] for name, metric in metrics.items()}
 
     def definitions(self) -> dict[str, Description]:

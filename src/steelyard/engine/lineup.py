@@ -68,7 +68,8 @@ def lineup(
                 evidence=LivePair(task, request, tuple(chosen), sides[0], sides[i + 1]),
             )
         )
-    return Lineup(tuple(comparisons), _standings(chosen, scored, confidence) if len(data) > 2 else {})
+    ranked = len(data) > 2 and request.sequence is None
+    return Lineup(tuple(comparisons), _standings(chosen, scored, confidence) if ranked else {})
 
 
 def _standings(chosen: Sequence[Metric], sides: Sequence[Side], confidence: float) -> dict[str, Standing]:

@@ -19,6 +19,7 @@ from steelyard.core.units import Units
 from steelyard.core.weights import Floats
 from steelyard.engine.intervals import FEW_UNITS, Estimate, Parts, Sample, by_jackknife, by_parts, by_range
 from steelyard.engine.measure import needs_of, unit_values
+from steelyard.engine.sequence import sequenced
 from steelyard.results.score import Direction, Score
 
 NOTHING = Estimate()
@@ -50,10 +51,11 @@ def score(
         each = listed()
         again = _intervals(each, metrics, values, each.totals(POINT), request)
         drawn = [(estimate, draws) for (estimate, _), (_, draws) in zip(drawn, again, strict=True)]
-    return {
+    scores = {
         str(metric): _score(metric, counted, value, estimate, units, draws if request.save_draws else None)
         for metric, value, (estimate, draws) in zip(metrics, values, drawn, strict=True)
     }
+    return scores if request.sequence is None else sequenced(state, metrics, scores, request)
 
 
 def nothing_drawn(units: Units, request: Request) -> Estimate:

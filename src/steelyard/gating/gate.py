@@ -51,7 +51,7 @@ def gate(
     held = held or _of_report(given, name, baseline, other_truth)  # type: ignore[arg-type]
     if ledger is None:
         verdicts = [verdict for rule in wanted for verdict in held.judge(rule)]
-        remarks = unknown_looks(wanted)
+        remarks = [] if held.sequence else unknown_looks(wanted)
     else:
         verdicts, remarks = counted(held, wanted, ledger, looks)
     on_baseline = any(rule.on_baseline for rule in wanted)
@@ -78,6 +78,7 @@ def _of_comparison(given: Comparison, name: str, baseline: Result | None) -> Hel
         lambda rule: spec_of(rule, given.task, given.differences, "the comparison"),
         given.b.request.confidence,
         f"A of {name}",
+        sequence=given.b.request.sequence is not None,
     )
 
 
@@ -94,6 +95,7 @@ def _of_report(given: Report, name: str, baseline: Result | None, other_truth: b
         given.request.confidence,
         base,
         tuple(notes),
+        given.request.sequence is not None and before is None,
     )
 
 

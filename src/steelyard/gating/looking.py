@@ -33,6 +33,7 @@ class Held:
     confidence: float | None
     baseline: str | None
     notes: tuple[str, ...] = ()
+    sequence: bool = False  # whether its intervals and p hold at every look already
 
 
 def subject_of(request: Request, sources: Sources, units: int, baseline: Model | Report | None) -> Subject:
@@ -82,6 +83,11 @@ def counted(
         raise InputError(
             "the result has no intervals, so a look has no level to spend", where=fspath(path),
             remedy="Score it again without --ci none, or leave the ledger out.",
+        )  # fmt: skip
+    if held.sequence:
+        raise InputError(
+            "the result was made with --sequence: it holds at every look already", where=fspath(path),
+            remedy="Leave the ledger out.",
         )  # fmt: skip
     verdicts: list[Verdict] = []
     remarks: list[str] = []
