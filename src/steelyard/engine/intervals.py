@@ -272,15 +272,15 @@ def _on_line(
     if on_end.mean() > ON_END or np.count_nonzero(~on_end) < 2:
         se = spread * slope
     else:
-        se = float(_line(kept[~on_end], bounds).std(ddof=1))
+        se = float(to_line(kept[~on_end], bounds).std(ddof=1))
     if left_out is not None:
         se = min(max(se, se_left * slope), CAP * se) if se > 0 else se_left * slope
     if df < FEW_DF:
         notes = (*notes, "rests on few units: the interval is likely too narrow")
     df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
     reach = t_quantile((1 + confidence) / 2, df) * se
-    middle = float(_line(np.array([value]), bounds)[0])
-    low, high = (_back(middle - reach, bounds), _back(middle + reach, bounds))
+    middle = float(to_line(np.array([value]), bounds)[0])
+    low, high = (from_line(middle - reach, bounds), from_line(middle + reach, bounds))
     return Estimate((low, high), se / slope, df, notes=notes)
 
 
@@ -313,7 +313,7 @@ def _near(value: float, end: float) -> bool:
     return math.isfinite(end) and abs(value - end) <= SAME * max(abs(end), 1e-9)
 
 
-def _line(values: Floats, bounds: Bounds) -> Floats:
+def to_line(values: Floats, bounds: Bounds) -> Floats:
     """The values moved from the range to the line."""
     lo, hi = bounds
     if math.isinf(lo) and math.isinf(hi):
@@ -326,7 +326,7 @@ def _line(values: Floats, bounds: Bounds) -> Floats:
         return np.asarray(np.log((values - lo) / (hi - values)))
 
 
-def _back(y: float, bounds: Bounds) -> float:
+def from_line(y: float, bounds: Bounds) -> float:
     """From the line to the range."""
     lo, hi = bounds
     if math.isinf(lo) and math.isinf(hi):

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from steelyard.engine.distributions import t_quantile
-from steelyard.engine.intervals import Bounds, Interval, _back, _line
+from steelyard.engine.intervals import Bounds, Interval, from_line, to_line
 
 
 def spent_at(alpha: float, look: int, planned: int | None) -> float:
@@ -37,9 +37,9 @@ def at_level(
         low = value - _share(value - interval[0], value - lo, power)
         return low, value + _share(interval[1] - value, hi - value, power)
     grown = _t(after, df) / _t(before, df)
-    middle, *ends = (float(v) for v in _line(np.array([value, *interval]), bounds))
+    middle, *ends = (float(v) for v in to_line(np.array([value, *interval]), bounds))
     low, high = (middle + grown * (end - middle) for end in ends)
-    return _back(low, bounds), _back(high, bounds)
+    return from_line(low, bounds), from_line(high, bounds)
 
 
 def _share(reach: float, room: float, power: float) -> float:
