@@ -153,18 +153,19 @@ def _bands(pairs: MapPairs, widths: Sequence[float]) -> list[Coded]:
     coder = coders(pairs)
 
     def of_image(pair: int) -> list[tuple[Array, Array, Array]]:
-        truth, prediction = pairs.maps(pair)
-        first, second = coder[0](truth), None if prediction is None else coder[1](prediction)
-        cells = []
-        for width in widths:
-            distance = max(1, round(width * math.hypot(*truth.shape)))
-            true = _native.map_bands(first, distance, _INSIDE, _IGNORED)
-            if second is None:
-                values, count = np.unique(true, return_counts=True)
-                cells.append((values, np.full(len(values), UNCLASSED), count))
-            else:
-                cells.append(_native.map_cells(true, _native.map_bands(second, distance, _INSIDE)))
-        return cells
+        truth, prediction = pairs.opened(pair)
+        distances = [max(1, round(width * math.hypot(*truth.shape))) for width in widths]
+        codes = coder[0](truth.map())  # one side after the other, so that few copies of a map are in memory
+        bands = [_native.map_bands(codes, distance, _INSIDE, _IGNORED) for distance in distances]
+        if prediction is None:
+            counted = [np.unique(band, return_counts=True) for band in bands]
+            return [(values, np.full(len(values), UNCLASSED), count) for values, count in counted]
+        del codes
+        codes = coder[1](prediction.map())
+        return [
+            _native.map_cells(band, _native.map_bands(codes, distance, _INSIDE))
+            for band, distance in zip(bands, distances, strict=True)
+        ]
 
     every = for_each(len(pairs.owner), of_image)
     nothing = np.zeros(0, dtype=np.int64)

@@ -82,9 +82,14 @@ class Case:
     spacing: Array | None
     where: str
 
+    @cached_property
+    def _boxes(self) -> list[tuple[Array, Array]]:
+        """The labels of both sides, and the box around each."""
+        return [_native.map_boxes(grid)[:2] for grid in (self.truth, self.prediction)]
+
     def masks(self, labels: tuple[int, ...], margin: int = 0) -> tuple[Array, Array] | None:
         """Both masks of a structure, cut to the box around them with a margin; None where neither side has it."""
-        boxes = [_box(grid, labels) for grid in (self.truth, self.prediction)]
+        boxes = [_box(values, ends, labels, self.truth.ndim) for values, ends in self._boxes]
         some = [box for box in boxes if box is not None]
         if not some:
             return None
@@ -97,13 +102,12 @@ class Case:
         return np.ascontiguousarray(first), np.ascontiguousarray(second)
 
 
-def _box(grid: Array, labels: tuple[int, ...]) -> tuple[Array, Array] | None:
-    values, ends, _ = _native.map_boxes(grid)
+def _box(values: Array, ends: Array, labels: tuple[int, ...], axes: int) -> tuple[Array, Array] | None:
     mine = ends[np.isin(values, labels)]
     if not len(mine):
         return None
     low, high = mine[:, ::2].min(axis=0), mine[:, 1::2].max(axis=0)
-    return low[-grid.ndim :], high[-grid.ndim :]
+    return low[-axes:], high[-axes:]
 
 
 @frozen
