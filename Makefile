@@ -1,6 +1,7 @@
 # make demo   set up a virtual environment, install, score the sample data, write a report
 # make test   the whole test suite, with every optional part it needs, and the C++ tests of the kernels
 # make kills  kill -9 in the middle of every command that writes, fifty times each, and of workers and drivers of every engine
+# make partitions  cut the data of every task in 10,000 ways: states and reports stay the same (minutes)
 # make simulate  hold intervals, p-values and plans to what they promise, by simulation (minutes)
 # make lint   ruff and mypy --strict
 # make bench  benchmarks against the peers: CPU seconds and ratios
@@ -22,7 +23,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills simulate lint bench ctest fuzz mutants docs clean
+.PHONY: demo test kills partitions simulate lint bench ctest fuzz mutants docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -33,6 +34,9 @@ test: $(VENV)/test build/ctest-plain/tested
 kills: $(VENV)/test
 	STEELYARD_KILLS=50 $(PY) -m pytest -n 0 -rP tests/test_kills*.py
 	STEELYARD_KILLS=20 $(PY) -m pytest -n 0 tests/test_scale_clusters.py -k killed_in
+
+partitions: $(VENV)/test
+	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -n 2 tests/test_state.py -k partition
 
 simulate: $(VENV)/test
 	STEELYARD_SETS=400 $(PY) -m pytest -n 2 tests/test_simulated*.py tests/test_families.py tests/test_stats.py
