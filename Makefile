@@ -29,14 +29,14 @@ demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
 
 test: $(VENV)/test build/ctest-plain/tested
-	$(PY) -m pytest -n 2
+	$(PY) -m pytest -n 2 --dist worksteal
 
 kills: $(VENV)/test
 	STEELYARD_KILLS=50 $(PY) -m pytest -n 0 -rP tests/test_kills*.py
 	STEELYARD_KILLS=20 $(PY) -m pytest -n 0 tests/test_scale_clusters.py -k killed_in
 
 partitions: $(VENV)/test
-	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -n 2 tests/test_state.py -k partition
+	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -n 2 --dist worksteal tests/test_state.py -k partition
 
 simulate: $(VENV)/test
 	STEELYARD_SETS=400 $(PY) -m pytest -n 2 tests/test_simulated*.py tests/test_families.py tests/test_stats.py
