@@ -66,10 +66,9 @@ def table_cut(key: str) -> Callable[[Sides, set[str]], Sides]:
 
 def taken(column: Any, keep: Any) -> Any:
     """The kept values of a column, which may hold lists."""
-    kept = [value for value, wanted in zip(column, keep, strict=True) if wanted]
     if isinstance(column, np.ndarray) and column.dtype != object:
-        return np.array(kept, dtype=column.dtype)
-    return kept
+        return column[keep]
+    return [value for value, wanted in zip(column, keep, strict=True) if wanted]
 
 
 def policy_of(task: str) -> dict[str, str]:
@@ -97,7 +96,8 @@ def drawn_case(task: str, **settings: Any) -> Case:
     if task == "losses":  # soft targets and hard ones, of which a row is lost below
         truth["site"] = [SITES[i % 3] for i in range(len(of_row))]
     order = np.random.default_rng(32).permutation(len(predictions[key]))
-    predictions = {name: [list(column)[i] for i in order] for name, column in predictions.items()}
+    listed = {name: list(column) for name, column in predictions.items()}
+    predictions = {name: [column[i] for i in order] for name, column in listed.items()}
     predictions = with_gaps(predictions, key, ids)
     policy = policy_of(task)
     return Case(
@@ -271,8 +271,10 @@ def values(found: Any) -> str:
 
 
 def _values(found: Any) -> Any:
+    if found is None or isinstance(found, str | int | float):
+        return found.item() if isinstance(found, np.generic) else found
     if isinstance(found, np.ndarray):
-        return [_values(value) for value in found.tolist()]
+        return [_values(value) for value in found.tolist()] if found.dtype == object else found.tolist()
     if isinstance(found, np.generic):
         return found.item()
     if dataclasses.is_dataclass(found) and not isinstance(found, type):

@@ -102,9 +102,10 @@ def test_rankings_are_walked_by_class_on_the_workers(
 
     for name, side in (("truth", truth), ("pred", predictions)):
         (tmp_path / name).mkdir()
+        listed = {column: list(values) for column, values in side.items()}
         for number in range(4):
             rows = [i for i, unit in enumerate(side[key]) if shards[unit] == number]
-            table = pa.table({column: [list(values)[i] for i in rows] for column, values in side.items()})
+            table = pa.table({column: [values[i] for i in rows] for column, values in listed.items()})
             pq.write_table(table, tmp_path / name / f"{number}.parquet")
     wanted = RANKED[task] if units < 1000 else RANKED[task][:9]
     expected = in_one_place(task, (truth, predictions), wanted, draws=100)
