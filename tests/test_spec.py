@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from steelyard.core.errors import InputError
@@ -56,6 +56,7 @@ values = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # a busy machine draws slowly
 @given(values)
 def test_value_round_trip(value: object) -> None:
     back = parse_value(render_value(value))
