@@ -1,0 +1,193 @@
+"""Looks at one test set, groups of units and units that go together: formulas and whole messages."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_states import Mean, state_of
+from scipy import stats as scipy_stats
+
+from steelyard.api import evaluate, measure
+from steelyard.core.errors import InputError
+from steelyard.core.request import Request
+from steelyard.core.units import Units
+from steelyard.engine.groups import check_nested, plan_notes, weight_notes
+from steelyard.engine.looks import at_level, spent_at
+from steelyard.engine.together import design_effect, together_notes
+from steelyard.metrics import catalogue
+
+INF = math.inf
+
+
+def test_the_level_of_a_look() -> None:
+    """An equal part where looks are planned; else 6 / (pi k)^2, which adds up to all of it."""
+    assert spent_at(0.05, 3, 20) == pytest.approx(0.0025)
+    assert spent_at(0.05, 1, None) == pytest.approx(0.05 * 6 / math.pi**2)
+    assert spent_at(0.05, 4, None) == pytest.approx(0.05 * 6 / math.pi**2 / 16)
+    assert sum(spent_at(0.05, k, None) for k in range(1, 20_000)) == pytest.approx(0.05, rel=1e-4)
+
+
+def test_an_interval_at_another_level() -> None:
+    """On the scale of the range the reach grows as Student's t does."""
+    grown = scipy_stats.t.ppf(1 - 0.0025 / 2, 9) / scipy_stats.t.ppf(0.975, 9)
+    found = at_level(1.0, (0.5, 2.0), (-INF, INF), 0.3, 9.0, (0.05, 0.0025))
+    assert found == pytest.approx((1 - 0.5 * grown, 1 + grown))
+    logs = at_level(1.0, (0.5, 2.0), (0.0, INF), 0.3, 9.0, (0.05, 0.0025))
+    assert logs == pytest.approx((0.5**grown, 2.0**grown))
+    normal = scipy_stats.norm.ppf(0.995) / scipy_stats.norm.ppf(0.95)
+    assert at_level(1.0, (0.5, 2.0), (-INF, INF), 0.3, math.nan, (0.1, 0.01)) == pytest.approx(
+        (1 - 0.5 * normal, 1 + normal)
+    )
+    assert at_level(1.0, None, (0.0, 1.0), 0.3, 9.0, (0.05, 0.01)) is None
+    assert at_level(math.nan, (0.0, 1.0), (0.0, 1.0), 0.3, 9.0, (0.05, 0.01)) is None
+
+
+def test_units_that_agree_at_another_level() -> None:
+    """12 of 12: .025 ** (1 / 12) at 5 %, .005 ** (1 / 12) at 1 %."""
+    found = at_level(1.0, (0.025 ** (1 / 12), 1.0), (0.0, 1.0), 0.0, 11.0, (0.05, 0.01))
+    assert found == pytest.approx((0.005 ** (1 / 12), 1.0))
+    share, wider = (1 - tail ** (1 / 12) for tail in (0.025, 0.005))
+    inside = at_level(0.6, (0.6 - 0.6 * share, 0.6 + 0.4 * share), (0.0, 1.0), 0.0, 11.0, (0.05, 0.01))
+    assert inside == pytest.approx((0.6 - 0.6 * wider, 0.6 + 0.4 * wider))
+    end = at_level(0.0, (0.0, 0.4), (0.0, INF), 0.1, 11.0, (0.05, 0.01))
+    assert end == (0.0, 0.4)  # no room to count in
+
+
+def test_the_design_effect() -> None:
+    """Groups of two that move alike: twice the variance. Against each other: none."""
+    u = np.array([1.0, 1.0, -1.0, -1.0])
+    assert design_effect(u, np.array([0, 0, 1, 1])) == 2.0
+    assert design_effect(u, np.array([0, 1, 0, 1])) == 0.0
+    assert design_effect(u, np.arange(4)) == 1.0
+    assert design_effect(np.zeros(4), np.arange(4)) == 0.0
+
+
+def grouped_state(alike: bool, groups: int = 12, size: int = 5) -> Any:
+    rng = np.random.default_rng(0)
+    code = np.repeat(np.arange(groups), size)
+    centre = rng.normal(0, 1.5, groups)[code] if alike else 0.0
+    x = 5 + centre + rng.normal(0, 0.3, groups * size)
+    return x, code, state_of(x, groups={"video": code.astype(np.uint64)})
+
+
+def test_units_of_one_group_are_warned_of() -> None:
+    x, code, state = grouped_state(alike=True)
+    request = Request("weights", draws=100)
+    task = catalogue.find_task("weights")
+    effect = design_effect(x - x.mean(), code)
+    found = together_notes(task, request, [Mean()], [state], [None])
+    assert found == (
+        f"Dishes of one video go together (design effect {effect:.1f}): intervals are about "
+        f"{math.sqrt(effect):.1f} times too narrow. Use --cluster video.",
+    )
+    for quiet in (
+        (Request("weights", confidence=None), state),
+        (request, grouped_state(alike=False)[2]),
+        (request, grouped_state(alike=True, groups=4)[2]),
+        (request, grouped_state(alike=True, size=1)[2]),
+        (request, state_of(x)),
+    ):
+        assert together_notes(task, quiet[0], [Mean()], [quiet[1]], [None]) == ()
+
+
+def test_notes_of_clusters() -> None:
+    task = catalogue.find_task("weights")
+    request = Request("weights", cluster="video")
+    for count, expected in (
+        (1, "An interval needs at least two clusters; there is one by 'video'."),
+        (
+            2,
+            "Only 2 clusters of 40 dishes by 'video': below 20 clusters an interval is rough and tends to be too narrow.",
+        ),
+        (
+            19,
+            "Only 19 clusters of 40 dishes by 'video': below 20 clusters an interval is rough and tends to be too narrow.",
+        ),
+        (20, "Drawn as 20 clusters of 40 dishes by 'video'."),
+    ):
+        cluster = np.array([str(i % count) for i in range(40)], dtype=object)
+        assert plan_notes(task, state_of(np.ones(40), cluster=cluster), request) == (expected,)
+
+
+def test_notes_of_strata() -> None:
+    task = catalogue.find_task("weights")
+    request = Request("weights", strata="site")
+    for names, expected in (
+        ("aabb", ()),
+        ("aabcc", ("Stratum 'b' has one dish only and is joined to the next.",)),
+        ("aabcdd", ("2 strata have one dish only and are joined to the next: 'b', 'c'.",)),
+    ):
+        state = state_of(np.ones(len(names)), stratum=np.array(list(names), dtype=object))
+        assert plan_notes(task, state, request) == expected
+
+
+def test_notes_of_weights() -> None:
+    """Kish: (sum w)^2 / sum w^2. One dish above a fifth of all weight is named."""
+    task = catalogue.find_task("weights")
+    ids = np.array(list("abcdefg"))
+    even = Units(ids, np.array([2.0, 2.0, 2.0, 0.0, 2.0, 2.0, 2.0]))
+    assert weight_notes(task, even) == weight_notes(task, Units(ids)) == ()
+    assert weight_notes(task, Units(ids, np.array([5.0, 0, 0, 0, 0, 0, 0]))) == ()
+    mild = Units(ids, np.array([1.0, 1, 1, 1, 1, 1, 1.2]))
+    assert weight_notes(task, mild) == ("The weights are unequal: 7 dishes are worth 7.0 equal ones (Kish).",)
+    heavy = Units(ids, np.array([1.0, 1, 4, 1, 1, 0, 1]))
+    assert weight_notes(task, heavy) == (
+        "The weights are unequal: 6 dishes are worth 3.9 equal ones (Kish).",
+        "Dish 'c' has 44 % of all weight: the scores rest on it.",
+    )
+
+
+def test_a_cluster_in_two_strata() -> None:
+    units = Units(
+        np.arange(3), cluster=np.array(["p", "q", "p"], dtype=object), stratum=np.array(["x", "x", "y"], dtype=object)
+    )
+    with pytest.raises(InputError) as refused:
+        check_nested(units, Request("weights", cluster="person", strata="site"))
+    assert str(refused.value) == (
+        "person 'p' lies in two strata, 'x' and 'y' of 'site'. A cluster must lie in one stratum: name a wider column "
+        "as strata, or leave --strata out."
+    )
+    check_nested(Units(np.arange(3), cluster=units.cluster), Request("weights", cluster="person"))
+
+
+def test_suspected_groups_are_named_as_such_and_constant_in_a_unit() -> None:
+    rows = {
+        "dish": ["a", "a", "b"], "item": [1, 2, 1], "weight": [1.0, 2.0, 3.0], "video_id": ["v", "v", "v"],
+        "Person": ["p", "q", "p"], "colour": ["r", "r", "r"], "site-name": [1.0, 1.0, math.nan],
+    }  # fmt: skip
+    data = measure("weights", rows, {name: rows[name] for name in ("dish", "item", "weight")}, "mae")
+    assert sorted(data.state.units.groups) == ["site-name", "video_id"]
+
+
+@pytest.mark.parametrize(
+    ("videos", "asked", "message"),
+    [
+        (["v", "v", "w"], "vidio", "truth: column 'vidio' is missing, which --cluster names. Did you mean 'video'?"),
+        (
+            ["v", " ", "w"],
+            "video",
+            "truth: dish 'a' has no value in column 'video', which --cluster names. Give every dish one; a dish that "
+            "stands alone takes its own id.",
+        ),
+        (
+            [None, "v", ""],
+            "video",
+            "truth: dish 'a' has no value in column 'video', which --cluster names (2 are so: 'a', 'b'). Give every "
+            "dish one; a dish that stands alone takes its own id.",
+        ),
+        (
+            [1.0, 2.0, 2.0],
+            "video",
+            "truth: dish 'a' has both '1' and '2' in column 'video', which --cluster names. It must be the same in all "
+            "rows of a dish.",
+        ),
+    ],
+)
+def test_clusters_that_cannot_be_drawn(videos: Any, asked: str, message: str) -> None:
+    rows = {"dish": ["a", "a", "b"], "item": [1, 2, 1], "weight": [1.0, 2.0, 3.0]}
+    with pytest.raises(InputError) as refused:
+        evaluate("weights", {**rows, "video": videos}, rows, "mae", cluster=asked, draws=100)
+    assert str(refused.value) == message
