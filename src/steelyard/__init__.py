@@ -6,22 +6,23 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 >>> report = sy.evaluate("weights", truth, predictions)  # doctest: +SKIP
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from steelyard import idle  # noqa: F401  # before anything else loads NumPy
 
 # isort: split
-from steelyard.api import compare, compare_all, draw, evaluate, metrics, read, use_threads
-from steelyard.core.errors import InputError, SteelyardError
-from steelyard.results.comparison import Comparison
-from steelyard.results.report import Report
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
+    from steelyard.api import compare, compare_all, draw, evaluate, metrics, read, use_threads
+    from steelyard.core.errors import InputError, SteelyardError
     from steelyard.files import check, convert
     from steelyard.gating.gate import gate
+    from steelyard.results.comparison import Comparison
     from steelyard.results.gate import Gate
+    from steelyard.results.report import Report
 
 __all__ = [
     "Accumulator",
@@ -44,22 +45,42 @@ __all__ = [
 ]
 
 
+# Where each name is: a program loads what it uses, when it first uses it.
+_HOMES = {
+    "Accumulator": "accumulator",
+    "Comparison": "results.comparison",
+    "Gate": "results.gate",
+    "InputError": "core.errors",
+    "Report": "results.report",
+    "SteelyardError": "core.errors",
+    "check": "files",
+    "compare": "api",
+    "compare_all": "api",
+    "convert": "files",
+    "draw": "api",
+    "evaluate": "api",
+    "gate": "gating.gate",
+    "metrics": "api",
+    "read": "api",
+    "use_threads": "api",
+}
+
+
+# A folder has the name of a function. An import sets it as an attribute once, which is now, and never again.
+import_module("steelyard.metrics")
+globals().pop("metrics")
+
+
 def __getattr__(name: str) -> Any:
-    """Look up when it is first asked for what most programs do not need."""
-    if name == "Accumulator":
-        from steelyard.accumulator import Accumulator
+    """Load a name from its module, and keep it."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
+    value = getattr(import_module(f"steelyard.{home}"), name)
+    globals()[name] = value
+    return value
 
-        return Accumulator
-    if name in ("check", "convert"):
-        from steelyard import files
 
-        return getattr(files, name)
-    if name == "gate":
-        from steelyard.gating.gate import gate
-
-        return gate
-    if name == "Gate":
-        from steelyard.results.gate import Gate
-
-        return Gate
-    raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
+def __dir__() -> list[str]:
+    """All names, those that are not loaded too."""
+    return sorted({*globals(), *__all__})

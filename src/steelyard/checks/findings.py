@@ -11,7 +11,6 @@ from typing import Any
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
 from steelyard.io.json import json_text
-from steelyard.io.write import write_text
 from steelyard.render.text import grid
 from steelyard.version import __version__
 
@@ -104,6 +103,8 @@ class CheckReport:
         """JSON text, written to a file where one is named."""
         text = json_text(self.to_dict())
         if path is not None:
+            from steelyard.io.write import write_text
+
             write_text(path, text)
         return text
 

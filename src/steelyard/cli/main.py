@@ -9,22 +9,9 @@ from typing import Any
 
 import click
 
-from steelyard.cli.check import check
-from steelyard.cli.compare import compare
-from steelyard.cli.completion import completion
-from steelyard.cli.convert import convert
-from steelyard.cli.demo import demo
-from steelyard.cli.draw import draw
-from steelyard.cli.evaluate import evaluate
-from steelyard.cli.gate import gate
-from steelyard.cli.metrics import metrics
-from steelyard.cli.parse import parse
-from steelyard.cli.plan import plan
-from steelyard.cli.report import report
+from steelyard.cli.commands import Commands, list_texts
 from steelyard.cli.say import say
 from steelyard.cli.streams import OutputLost, drop_output, open_streams, outcome
-from steelyard.cli.view import view
-from steelyard.cli.vlm import vlm
 from steelyard.core.errors import InputError, SteelyardError, nearest
 from steelyard.core.visible import visible
 from steelyard.version import __version__
@@ -54,20 +41,17 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        list_texts(formatter)
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=_Commands, commands=Commands(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(version)s")
 def cli() -> None:
     """Steelyard weighs predictions of vision models against the truth.
 
     Every score comes with an interval. Start with: steelyard demo
     """
-
-
-for command in (
-    evaluate, compare, report, check, convert, gate, plan, view, metrics, draw, parse, vlm, demo, completion,
-):  # fmt: skip
-    cli.add_command(command)
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -86,6 +85,8 @@ class Rankings(Records):
 
         SHA-256 over the queries, each with its number of rows and the sum of 64-bit hashes of its rows.
         """
+        import hashlib  # slow to load: nothing needs it before data are read
+
         content = self.content[0]
         names = self.queries.tolist()
         order = sorted(range(len(names)), key=names.__getitem__)

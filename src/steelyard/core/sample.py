@@ -7,7 +7,6 @@ options that the task needs: {"by": "city", "options": {"names": "names.txt"}}.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -50,7 +49,8 @@ def _files(folder: Traversable, under: str) -> Iterator[tuple[str, Traversable]]
 
 def find_sample(module: str, task: str) -> Sample | None:
     """The sample of the task that a module holds, or None where its package has none."""
-    from importlib.resources import files  # a demo alone needs it
+    import json
+    from importlib.resources import files  # a demo alone needs them
 
     folder = files(module.partition(".")[0]) / "samples" / task
     if not folder.is_dir():

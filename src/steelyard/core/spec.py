@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
@@ -93,6 +92,18 @@ def parse_value(text: str) -> Any:
     return value
 
 
+def _quoted(text: str) -> str:
+    import json  # few specs have quoted texts
+
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _unquoted(text: str) -> Any:
+    import json
+
+    return json.loads(text)
+
+
 def render_value(value: Any) -> str:
     """The text of a value, such that `parse_value` gives the value back."""
     if value is None:
@@ -103,7 +114,7 @@ def render_value(value: Any) -> str:
         return _number(value)
     if isinstance(value, str):
         plain = _WORD.match(value) and value not in _CONSTANTS and value != "inf" and value != "nan"
-        return value if plain else json.dumps(value, ensure_ascii=False)
+        return value if plain else _quoted(value)
     if isinstance(value, tuple | list):
         return "[" + ", ".join(render_value(v) for v in value) + "]"
     return str(value)
@@ -195,8 +206,8 @@ class _Parser:
         kind, text = self.take()
         if kind == "quoted":
             try:
-                return json.loads(text)
-            except json.JSONDecodeError:
+                return _unquoted(text)
+            except ValueError:
                 raise self.error(f"{text} is not a quoted text") from None
         if kind == "number":
             return self.range_from(_to_number(text))

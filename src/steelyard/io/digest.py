@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from steelyard import _native
@@ -19,6 +17,8 @@ def digest(records: Records) -> str:
     A large one enters by a 256-bit fingerprint that is made at the speed of memory; of many texts, the distinct ones
     and the fingerprint of which stands where.
     """
+    import hashlib  # slow to load: nothing needs it before data are read
+
     own = getattr(records, "digest", None)  # a shape with a digest of its own
     if own is not None:
         return str(own())
@@ -54,6 +54,8 @@ def digest(records: Records) -> str:
 
 def maps_digest(column: Array) -> bytes:
     """SHA-256 of maps: of packed runs, or of the contents of files."""
+    import hashlib
+
     from steelyard.maps.load import map_bytes
 
     total = hashlib.sha256()

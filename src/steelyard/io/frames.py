@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -56,7 +57,7 @@ def _wide(name: str, values: Any) -> list[tuple[str, Any]]:
     if isinstance(values, Mapping):
         return [(f"{name}:{key}", to_numpy(part)) for key, part in values.items()]
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "__array__"):
-        table = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        table = values if _may_be_masked(values) else np.asarray(values)
         return [(f"{name}:{i}", part) for i, part in enumerate(table.T)]
     return [(name, values)]
 
@@ -70,8 +71,13 @@ def _refuse_equal(names: Iterable[Any], source: str) -> None:
         seen.add(name)
 
 
+def _may_be_masked(values: Any) -> bool:
+    """Whether it is a masked array. There is none before its module is loaded, which is slow."""
+    return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
+
+
 def _array(values: Any, name: str, source: str) -> Array:
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    if _may_be_masked(values) and np.ma.is_masked(values):
         array = as_object(values.tolist())  # None where a value is masked: an empty cell
     elif hasattr(values, "__array__"):
         array = np.asarray(values)

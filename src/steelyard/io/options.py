@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,8 @@ from steelyard.core.records import Column, Records, Schema, as_object
 from steelyard.core.task import Task
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from steelyard.io.table import Table
 
 
@@ -39,6 +40,8 @@ def resolve_options(task: Task, given: Mapping[str, Any]) -> Options:
 
 def read_ids(option: Option, value: Any) -> Records:
     """A list of ids: in memory, a text file with one per line, or a table with a column of them."""
+    from pathlib import Path
+
     from steelyard.io.read import read_table, to_records  # few evaluations name a list: the others need no reader yet
     from steelyard.io.table import Table
 

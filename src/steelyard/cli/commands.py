@@ -1,0 +1,62 @@
+"""The commands by name: each is loaded when it is run, and the list of all needs none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+
+import click
+
+# Each stands in the module of its name; the texts are the first paragraphs of their help.
+TEXTS = {
+    "evaluate": "Score PREDICTIONS against TRUTH.",
+    "compare": "Compare predictions B with predictions A, paired by unit.",
+    "report": "Make the page of RESULT, a JSON file of 'evaluate', 'compare', 'gate --json' or 'vlm score'.",
+    "check": "Find what would make numbers silently wrong, before you believe one.",
+    "convert": "Convert annotations or predictions from one format into another.",
+    "gate": "Hold RESULT to rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.",
+    "plan": "Say what difference test sets of other sizes show, and how many units a difference needs.",
+    "view": "Show the results in DIR: a list of runs, their reports, two compared, and single units with their images.",
+    "metrics": "List the metrics, or explain one.",
+    "draw": "Draw truth, predictions and their pairs in one image, as SVG.",
+    "parse": "Print the scene graph of a caption: objects, attributes and relations.",
+    "vlm": "Vision-language models: run, parse, score.",
+    "demo": "Score sample data: print the table, write the report, compare two models.",
+    "completion": "Print the completion script of a shell.",
+}
+
+
+class Commands(MutableMapping[str, click.Command]):
+    """The commands in the order of the list; others can be added."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, click.Command | None] = dict.fromkeys(TEXTS)
+
+    def __getitem__(self, name: str) -> click.Command:
+        command = self._loaded[name]
+        if command is None:
+            command = self._loaded[name] = getattr(import_module(f"steelyard.cli.{name}"), name)
+        return command
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaded
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+
+def list_texts(formatter: click.HelpFormatter) -> None:
+    """Write the list of commands, as Click does from commands that are loaded."""
+    limit = formatter.width - 6 - max(map(len, TEXTS))
+    with formatter.section("Commands"):
+        rows = [(name, click.Command(name, help=text).get_short_help_str(limit)) for name, text in TEXTS.items()]
+        formatter.write_dl(rows)

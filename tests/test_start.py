@@ -1,0 +1,53 @@
+"""What a process loads as it starts: names by a table, commands by another, both true to what they stand for."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import steelyard as sy
+from steelyard.cli.commands import TEXTS
+from steelyard.cli.main import cli
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that are loaded after some code."""
+    show = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_every_public_name_is_found() -> None:
+    assert set(sy._HOMES) | {"__version__"} == set(sy.__all__)
+    for name, home in sy._HOMES.items():
+        assert getattr(sy, name).__module__ == f"steelyard.{home}" or home == "api"
+    assert set(sy.__all__) <= set(dir(sy))
+    assert not hasattr(sy, "evaluated")
+
+
+def test_the_function_metrics_outlives_the_folder_of_its_name() -> None:
+    code = "import steelyard.metrics.catalogue\nimport steelyard\nassert steelyard.metrics('weights')"
+    assert "steelyard.metrics.catalogue" in loaded(code)
+
+
+def test_the_import_loads_numpy_and_nothing_of_the_engine() -> None:
+    rooms = {name for name in loaded("import steelyard") if name.startswith("steelyard.")}
+    assert rooms == {"steelyard.idle", "steelyard.metrics", "steelyard.version"}
+
+
+def test_help_loads_no_command() -> None:
+    code = (
+        "import contextlib, io\nfrom steelyard.cli.main import cli\n"
+        "with contextlib.redirect_stdout(io.StringIO()): cli(['--help'], standalone_mode=False)"
+    )
+    modules = loaded(code)
+    assert not {f"steelyard.cli.{name}" for name in TEXTS} & modules
+    assert "steelyard.api" not in modules
+
+
+def test_the_list_of_commands_says_what_their_help_says() -> None:
+    assert list(cli.commands) == list(TEXTS)
+    for name, command in cli.commands.items():
+        assert command.name == name
+        assert inspect.cleandoc(command.help or "").split("\n\n")[0].replace("\n", " ") == TEXTS[name]
