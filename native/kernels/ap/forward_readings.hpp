@@ -80,19 +80,21 @@ struct Curves {
   Plain<1> plain{};
   const double *grid, *score;  // `score` by event
   std::size_t points;
-  double positives;
+  double positives, near;          // `near`: what must be found before it is worth asking whether `next` is reached
   std::size_t next = 0, free = 0;  // the first point that is not reached, and at the start
   std::vector<double> best, at;    // the best precision between two points; by point the score at which it is reached
   Reals<1> tp{}, fp{};
 
   Curves(const double* recalls, std::size_t count, double all)
-      : grid(recalls), score(nullptr), points(count), positives(all), best(count + 1, -1.0), at(count, 0.0) {
+      : grid(recalls), score(nullptr), points(count), positives(all), near(0), best(count + 1, -1.0), at(count, 0.0) {
     while (next < points && grid[next] <= 0) ++next;  // points that need no hit at all
     free = next;
+    near = nearly(next);
   }
   // As it was before the first event, with the same memory.
   void reset() {
     next = free;
+    near = nearly(next);
     tp = fp = {};
     std::fill(best.begin(), best.end(), -1.0);
     std::fill(at.begin(), at.end(), 0.0);
@@ -100,8 +102,12 @@ struct Curves {
 
   void hit(const double* w, std::size_t i) {
     add(tp, w);
-    const double recall = tp[0] / positives, precision = tp[0] / ((fp[0] + plain(i)[0]) + tp[0] + kTiny);
-    while (next < points && reaches(recall, next)) at[next++] = score[i];
+    const double precision = tp[0] / ((fp[0] + plain(i)[0]) + tp[0] + kTiny);
+    if (tp[0] >= near) {
+      const double recall = tp[0] / positives;
+      while (next < points && reaches(recall, next)) at[next++] = score[i];
+      near = nearly(next);
+    }
     best[next] = std::max(best[next], precision);
   }
   void miss(const double* w) { add(fp, w); }
@@ -118,6 +124,8 @@ struct Curves {
   }
 
  private:
+  double nearly(std::size_t r) const { return (static_cast<double>(r) - 1e-6) / static_cast<double>(points - 1) * positives; }
+
   // Whether a recall reaches point r of the grid. On the point itself (real weights add up to it only nearly) the
   // point's own rounding decides, as it does for whole weights in the reference.
   bool reaches(double recall, std::size_t r) const {

@@ -22,9 +22,10 @@ using baseline::Lanes;
 using baseline::Outcome;
 
 // The points of the curves at which recall rises, for each lane.
-struct Curve {
-  std::vector<double> recall, precision;
+struct Point {
+  double recall, precision;
 };
+using Curve = std::vector<Point>;
 
 // The mean of the envelope at `points` + 1 recalls from 0 to 1; a recall counts as reached up to rounding.
 double sampled(const Curve& curve, int points) {
@@ -32,23 +33,21 @@ double sampled(const Curve& curve, int points) {
   std::size_t at = 0;
   for (int i = 0; i <= points; ++i) {
     const double wanted = static_cast<double>(i) / points - 1e-12;
-    while (at < curve.recall.size() && curve.recall[at] < wanted) ++at;
-    if (at == curve.recall.size()) break;
-    sum += curve.precision[at];
+    while (at < curve.size() && curve[at].recall < wanted) ++at;
+    if (at == curve.size()) break;
+    sum += curve[at].precision;
   }
   return sum / (points + 1);
 }
 
 double average(Curve& curve, ApRule rule) {
-  for (std::size_t i = curve.precision.size(); i-- > 1;) {
-    curve.precision[i - 1] = std::max(curve.precision[i - 1], curve.precision[i]);
-  }
+  for (std::size_t i = curve.size(); i-- > 1;) curve[i - 1].precision = std::max(curve[i - 1].precision, curve[i].precision);
   if (rule == ApRule::eleven_points) return sampled(curve, 10);
   if (rule == ApRule::hundred_one_points) return sampled(curve, 100);
   double sum = 0.0, last = 0.0;
-  for (std::size_t i = 0; i < curve.recall.size(); ++i) {
-    sum += (curve.recall[i] - last) * curve.precision[i];
-    last = curve.recall[i];
+  for (const Point& point : curve) {
+    sum += (point.recall - last) * point.precision;
+    last = point.recall;
   }
   return sum;
 }
@@ -88,8 +87,7 @@ struct TiePoints {
     risen = false;
     for (std::size_t r = 0; r < lanes; ++r) {
       if (!(hits[r] > before[r])) continue;
-      curve[r].recall.push_back(hits[r] / truths[r]);
-      curve[r].precision.push_back(hits[r] / all[r]);
+      curve[r].push_back({hits[r] / truths[r], hits[r] / all[r]});
       before[r] = hits[r];
     }
   }
@@ -107,7 +105,7 @@ void areas(const EventRange& events, const double* truths, std::size_t lanes, Ap
     baseline::walk(events, reading);
     return put([&](std::size_t r) { return reading.figure[r] / truths[r]; });
   }
-  for (std::size_t r = 0; r < lanes; ++r) curve[r].recall.clear(), curve[r].precision.clear();
+  for (std::size_t r = 0; r < lanes; ++r) curve[r].clear();
   TiePoints reading{truths, lanes, curve};
   baseline::walk(events, reading);
   put([&](std::size_t r) { return average(curve[r], rule); });
