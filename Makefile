@@ -4,7 +4,8 @@
 # make partitions  cut the data of every task in 10,000 ways: states and reports stay the same (minutes)
 # make simulate  hold intervals, p-values and plans to what they promise, by simulation (minutes)
 # make lint   ruff and mypy --strict
-# make bench  benchmarks against the peers: CPU seconds and ratios
+# make bench  benchmarks against the peers: CPU seconds, memory and ratios in one table, out/bench/table.md and .json
+# make bench-check  compare that table with the last one in benchmarks/results/, and name what got worse by more than 10 %
 # make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
 # make mutants  change the core and the engine one small thing at a time; at least 90 % must be noticed by their tests (30 minutes)
@@ -23,7 +24,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills partitions simulate lint bench ctest fuzz mutants docs clean
+.PHONY: demo test kills partitions simulate lint bench bench-check ctest fuzz mutants docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -47,7 +48,10 @@ lint: $(VENV)/lint
 	$(BIN)/mypy
 
 bench: $(VENV)/bench
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
+	$(PY) benchmarks/run.py --out $(OUT)/bench
+
+bench-check: $(PY)
+	$(PY) benchmarks/check.py $(OUT)/bench/table.json
 
 # What the wheel's build says of itself (pyproject.toml) is said here by hand.
 BY_HAND = -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(PY)) -DSKBUILD_SABI_VERSION=3.11

@@ -4,7 +4,7 @@ Each tool runs as a fresh process (import, load both files, evaluate, summarise)
 time counts, which is the figure that does not depend on what else the machine does. The data is made here, shaped like
 COCO val2017 (S and M: 5,000 images, 36,000 truths with polygons; L: 80,000 images, 365 classes, a million truths).
 
-    python benchmarks/bench_boxes.py [S] [M] [L] [--rounds 3] [--draws] [--keep FOLDER]
+    python benchmarks/bench_boxes.py [S] [M] [L] [--rounds 3] [--no-draws] [--keep FOLDER]
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from measure import QUICK, Run, record
 
 SIZES = {
+    "Q": {"images": 20, "classes": 5, "truths": 150, "detections": 300},  # a smoke run
     "S": {"images": 5000, "classes": 80, "truths": 36_484, "detections": 37_452},
     "M": {"images": 5000, "classes": 80, "truths": 36_484, "detections": 500_000},
     "L": {"images": 80_000, "classes": 365, "truths": 1_030_000, "detections": 1_200_000},
 }
 
+KIND = "boxes"
 OURS = """
 import steelyard as sy
 report = sy.evaluate("boxes", TRUTH, RESULTS, NUMBERS, confidence=None)
@@ -168,16 +171,16 @@ def measure(code: str) -> tuple[float, float, float, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", default=["S", "M"], choices=[*SIZES, []])
+    parser.add_argument("sizes", nargs="*", default=[], choices=[*SIZES, []], help="S and M")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--draws", action="store_true", help="time 1,000 bootstrap draws too")
+    parser.add_argument("--no-draws", dest="draws", action="store_false", help="leave out 1,000 bootstrap draws")
     parser.add_argument("--skip", nargs="*", default=[], help="peers to leave out")
     parser.add_argument("--keep", type=Path, help="keep the data in this folder")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for size in asked.sizes:
+        for size in asked.sizes or (["Q"] if QUICK else ["S", "M"]):
             run_size(size, folder, asked)
 
 
@@ -192,10 +195,11 @@ def run_size(size: str, folder: Path, asked: argparse.Namespace) -> None:
             print(f"  {name}: left out")
         elif importlib.util.find_spec(module) is None:
             print(f"  {name}: not installed, skipped")
+            record(f"{KIND} {size}", name, "not installed")
         else:
             tools[name] = prelude + code
     best: dict[str, tuple[float, float, float, str]] = {}
-    for turn in range(asked.rounds):
+    for turn in range(1 if QUICK else asked.rounds):
         for name, code in tools.items():
             if turn and name in SLOW:
                 continue
@@ -206,6 +210,11 @@ def run_size(size: str, folder: Path, asked: argparse.Namespace) -> None:
                 continue
             known = best.get(name)
             best[name] = taken if known is None else (*map(min, known[:3], taken[:3]), taken[3])
+    ours = best.get("steelyard")
+    for name in tools:
+        taken = best.get(name)
+        row = "failed" if taken is None else Run(*taken[:3])
+        record(f"{KIND} {size}", name, row, None if ours is None else Run(*ours[:3]))
     peers = {name: taken for name, taken in best.items() if not name.startswith("steelyard")}
     fastest = [min((taken[i] for taken in peers.values()), default=float("nan")) for i in range(3)]
     print(f"  {'':22} {'CPU s':>8} {'ratio':>6} {'wall s':>8} {'ratio':>6} {'MB':>7} {'ratio':>6}   mAP")
@@ -215,6 +224,7 @@ def run_size(size: str, folder: Path, asked: argparse.Namespace) -> None:
     if asked.draws:
         code = prelude + OURS.replace("confidence=None", "confidence=0.95, draws=1000")
         taken = measure(code)
+        record(f"{KIND} {size}", "steelyard, with intervals of 1,000 draws", Run(*taken[:3]))
         print(f"  steelyard, all twelve with intervals of 1,000 draws: {taken[0]:.2f} CPU s, {taken[2]:.0f} MB")
 
 

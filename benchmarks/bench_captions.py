@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from measure import measure, table
+from measure import measure, sized, table
 
-TEXTS = """
+TEXTS = f"""
 import numpy as np
 rng = np.random.default_rng(0)
 things = ["dog", "cat", "man", "woman", "car", "bus", "table", "bowl", "horse", "boat", "kite", "pizza", "clock"]
@@ -13,8 +13,8 @@ doing = ["sitting on", "standing next to", "riding", "holding", "in front of", "
 def caption():
     a, b, c = rng.choice(things, 3)
     x, y = rng.choice(words, 2)
-    return f"a {x} {a} {rng.choice(doing)} a {y} {b} {rng.choice(doing)} the {c}"
-images, references = 5000, 5
+    return f"a {{x}} {{a}} {{rng.choice(doing)}} a {{y}} {{b}} {{rng.choice(doing)}} the {{c}}"
+images, references = {sized(5000, 50)}, 5
 candidates = [caption() for _ in range(images)]
 truth = [[caption() for _ in range(references)] for _ in range(images)]
 """

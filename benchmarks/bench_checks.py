@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from measure import Run, record, sized
 
 from steelyard import api
 
@@ -38,12 +39,15 @@ def least(run: Callable[[], object], rounds: int = 5) -> float:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else sized(100_000, 1_000)
     truth, given = drawn(count)
     settings = {"extra": "skip"}
     measured = api.measure("boxes", truth, given, "map", **settings)
     quick = least(lambda: api.findings(measured, "boxes"))
     whole = least(lambda: api.evaluate("boxes", truth, given, "map", confidence=None, **settings))
+    base = Run(whole, whole, 0)
+    record("Quick checks of boxes", "steelyard, the whole evaluation", base)
+    record("Quick checks of boxes", "steelyard, the quick checks alone", Run(quick, quick, 0), base)
     print(f"boxes, {count:,} detections: quick checks {quick:.4f} CPU s of {whole:.4f} ({100 * quick / whole:.1f} %)")
 
 

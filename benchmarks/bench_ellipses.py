@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from measure import Run, measure, table
+from measure import Run, measure, record, sized, table
 
+CROWDED = sized(1000, 50)
 CROWD = """
 import numpy as np
 from steelyard.match.ellipses import canonical, distance_matrix, match, WEIGHTS
@@ -54,7 +55,7 @@ for _ in range(n):
 """
 
 
-def pairing(distance: str, matching: str = "greedy", n: int = 1000, repeat: int = 3) -> Run | str:
+def pairing(distance: str, matching: str = "greedy", n: int = CROWDED, repeat: int = 3) -> Run | str:
     return measure(f"match(truth, found, end, end, '{distance}', '{matching}')", CROWD.format(n=n), repeat=repeat)
 
 
@@ -68,18 +69,19 @@ table(
         "steelyard, param, optimal pairs": pairing("param", "optimal"),
         "scipy, optimal pairs of the same matrix": measure(
             "linear_sum_assignment(dists)",
-            CROWD.format(n=1000)
+            CROWD.format(n=CROWDED)
             + "from scipy.optimize import linear_sum_assignment\ndists = distance_matrix(truth, found)",
         ),
-        "numpy: the literal loop of the specification": measure(LITERAL, CROWD.format(n=1000), repeat=1),
-        "numpy: distances by broadcasting, then the loop": measure(NUMPY, CROWD.format(n=1000), repeat=1),
+        "numpy: the literal loop of the specification": measure(LITERAL, CROWD.format(n=CROWDED), repeat=1),
+        "numpy: distances by broadcasting, then the loop": measure(NUMPY, CROWD.format(n=CROWDED), repeat=1),
     },
 )
 
 print("\nGrowth of greedy pairing with n (n² log n would be about 4.3 from one line to the next)")
 last = None
-for n in (500, 1000, 2000, 4000):
+for n in (CROWDED // 2, CROWDED, 2 * CROWDED, 4 * CROWDED):
     run = pairing("param", n=n, repeat=2)
+    record("Growth of greedy pairing", f"steelyard, {n}", run)
     if isinstance(run, Run):
         print(f"  n = {n:<6} {run.cpu:8.4f} CPU s" + (f"   {run.cpu / last:6.2f} ×" if last else ""))
         last = run.cpu
@@ -94,7 +96,7 @@ from steelyard.engine.measure import measured
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 rng = np.random.default_rng(0)
-images, each = 100_000, 5
+images, each = {images}, 5
 n = images * each
 truth = {"image": np.repeat(np.arange(images), each), "xc": rng.uniform(0, 500, n), "yc": rng.uniform(0, 500, n),
          "theta": rng.uniform(0, 180, n), "a": rng.uniform(12, 50, n), "b": rng.uniform(6, 10, n)}
@@ -102,7 +104,7 @@ found = {k: v if k == "image" else v + rng.normal(0, 1, n) for k, v in truth.ite
 task = catalogue.find_task("ellipses")
 score = catalogue.parse("score", "ellipses")
 sides = read_sides(task, truth, found, {})
-"""
+""".replace("{images}", str(sized(100_000, 200)))
 table(
     "100,000 images of 5 × 5 ellipses (goal: under 1 CPU s after loading)",
     "steelyard: from read rows to the score",
@@ -141,7 +143,7 @@ def polygons(rows):
     ring = np.stack([x + a * c * np.cos(t) - b * s * np.sin(t), y + a * s * np.cos(t) + b * c * np.sin(t)], axis=-1)
     return shapely.polygons(ring)
 """
-MANY, FEW = 200_000, 5_000
+MANY, FEW = sized(200_000, 1000), sized(5_000, 100)
 
 
 def touching(drawn: int) -> int:
@@ -164,6 +166,7 @@ overlaps = {
 print("\nOverlap of ellipses that touch, a pair (goal: 50 times faster than polygon clipping with 256 points)")
 exact = overlaps["steelyard, exact"]
 for name, run in overlaps.items():
+    record("Overlap of ellipses that touch: so many pairs", name, run)
     if isinstance(run, str) or isinstance(exact, str):
         print(f"  {name:<48} not run: {run}")
         continue

@@ -21,6 +21,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from measure import Run, record
 
 import steelyard as sy
 from steelyard.io.formats.convert import read_dataset
@@ -65,6 +66,10 @@ def draw(folder: Path) -> None:
 
 
 def show(what: str, ours: float, peer: str = "", theirs: float = 0.0) -> None:
+    base = Run(ours, ours, 0)
+    record(what, "steelyard", base)
+    if peer:
+        record(what, peer, Run(theirs, theirs, 0), base)
     beside = f"   {peer} {theirs:7.3f} s, ratio {ours / theirs:5.2f}" if peer else ""
     print(f"{what:44s} {ours:7.3f} s{beside}")
 

@@ -27,6 +27,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from measure import Run, record
+
 SIDES, ANCHORS_A_CELL, CLASSES = (64, 32, 16, 8, 4), 9, 90
 EFFDET = "effdet==0.4.1"
 
@@ -237,6 +239,8 @@ def main() -> int:
                     continue
                 found = json.loads(run.stdout.splitlines()[-1])
                 first = first or found
+                rows = [Run(one["seconds"], one["seconds"], one["peak"] / 2**20) for one in (found, first)]
+                record(f"{title}, {device}", name, *rows)
                 print(
                     f"{name:34}{1000 * found['seconds']:10.2f}{found['seconds'] / first['seconds']:8.2f}"
                     f"{found['peak'] / 2**20:10.0f}{found['peak'] / first['peak']:8.2f}  {found['loss']:.6g}"

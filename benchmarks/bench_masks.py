@@ -4,7 +4,7 @@ The data are those of bench_boxes.py (COCO val2017's shape): objects are smooth 
 lengths, and each detection's box becomes a compressed mask, as detectors write them. Each tool runs as a fresh process
 (import, load both files, evaluate, summarise), in turn, several times; the least CPU time counts.
 
-    python benchmarks/bench_masks.py [S] [M] [--rounds 3] [--draws] [--keep FOLDER]
+    python benchmarks/bench_masks.py [S] [M] [--rounds 3] [--no-draws] [--keep FOLDER]
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import bench_boxes as boxes
 import numpy as np
+from measure import QUICK
 
 HEIGHT, WIDTH = 480, 640
 OURS = boxes.OURS.replace('"boxes"', '"masks"')
@@ -89,17 +90,17 @@ def counts_of(mask: dict[str, object]) -> list[int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", default=["S"], choices=["S", "M", []])
+    parser.add_argument("sizes", nargs="*", default=[], choices=["Q", "S", "M", []], help="S")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--draws", action="store_true", help="time 1,000 bootstrap draws too")
+    parser.add_argument("--no-draws", dest="draws", action="store_false", help="leave out 1,000 bootstrap draws")
     parser.add_argument("--skip", nargs="*", default=[], help="peers to leave out")
     parser.add_argument("--keep", type=Path, help="keep the data in this folder")
     asked = parser.parse_args()
-    boxes.OURS, boxes.PEERS, boxes.make_data = OURS, PEERS, _made(boxes.make_data)
+    boxes.KIND, boxes.OURS, boxes.PEERS, boxes.make_data = "masks", OURS, PEERS, _made(boxes.make_data)
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for size in asked.sizes:
+        for size in asked.sizes or (["Q"] if QUICK else ["S"]):
             boxes.run_size(size, folder, asked)
 
 

@@ -15,7 +15,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from measure import measure, table
+from measure import measure, sized, table
 
 DRAW = """
 import random
@@ -28,7 +28,7 @@ def draw(queries, documents):
         qrels[f"query{q}"] = {doc: rng.randint(0, 3) for doc in docs[::40]} | {f"other{i}": 1 for i in range(25)}
     return qrels, run
 """
-MEMORY = f"{DRAW}\nqrels, run = draw(10_000, 1_000)\n"
+MEMORY = f"{DRAW}\nqrels, run = draw({sized(10_000, 50)}, {sized(1_000, 40)})\n"
 FLAT = """
 import numpy as np
 def flat(nested, number):
@@ -116,7 +116,7 @@ with open({str(run)!r}, "w") as listed, open({str(qrels)!r}, "w") as judged:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lines", type=int, default=10_000_000)
+    parser.add_argument("--lines", type=int, default=sized(10_000_000, 100_000))
     parser.add_argument("--only", choices=("memory", "file"))
     chosen = parser.parse_args()
     if chosen.only != "file":

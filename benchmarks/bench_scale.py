@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measure import Run, record
 
 ENGINES = (("local", 1), ("local", 2), ("dask", 2), ("ray", 2))
 TESTS = Path(__file__).resolve().parent.parent / "tests"
@@ -86,6 +87,7 @@ def cpu() -> float:
 def timed(name: str, work: Callable[[], Any]) -> Any:
     before, wall = cpu(), time.perf_counter()
     result = work()
+    record("Shards", f"steelyard, {name}", Run(cpu() - before, time.perf_counter() - wall, 0))
     print(f"{name:<44} {cpu() - before:7.2f} CPU s  {time.perf_counter() - wall:7.2f} s wall", flush=True)
     return result
 
@@ -187,6 +189,11 @@ def small() -> None:
                     f"{engine}, {workers} workers{name:<20}".ljust(34),
                     f"{one['cpu']:8.2f} {one['wall']:8.2f} {one['self_mb']:8} {one['child_mb']:8}",
                     flush=True,
+                )
+                record(
+                    "Shards",
+                    f"steelyard, {engine}, {workers} workers{name}",
+                    Run(one["cpu"], one["wall"], one["self_mb"]),
                 )
                 seen.add((one["map"], tuple(one["interval"])))
             shutil.rmtree(work)

@@ -15,6 +15,8 @@ import time
 from importlib.resources import files
 from pathlib import Path
 
+from measure import Run, record
+
 from steelyard.vlm.backend import Conversation, ModelOptions, Reply
 from steelyard.vlm.frames import Frame, read_frames
 from steelyard.vlm.images import Picture
@@ -50,6 +52,7 @@ def overhead() -> None:
         cpu, wall = time.process_time(), time.perf_counter()
         done = run(frames, Instant(), tuple(PROMPTS.values()), folder).done
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    record("Runner of vision-language models", f"steelyard, {done:,} readings", Run(cpu, wall, 0))
     print("\nThe runner's own cost, journal brought to disk after each batch of 16 (goal: under 2 ms a reading)")
     print(f"  {done:,} readings: {1000 * cpu / done:.3f} CPU ms and {1000 * wall / done:.3f} ms a reading")
 
@@ -70,6 +73,7 @@ def resume(readings: int = 1_000_000) -> None:
         with Journal(Path(folder)) as journal:
             found = len(journal.done)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    record("Runner of vision-language models", f"steelyard, a journal of {found:,} readings resumes", Run(cpu, wall, 0))
     print(f"\nA journal of {found:,} readings ({size / 1e6:.0f} MB) resumes (goal: under 5 s)")
     print(f"  {cpu:.2f} CPU s, {wall:.2f} s")
 
@@ -137,6 +141,7 @@ def sharing(model: str, frames, batch: int, title: str, dtype: str = "float32", 
             best = min(best, (time.process_time() - cpu, time.perf_counter() - wall))
         backend.close()
         cost[name] = best
+        record(title, f"steelyard, {name}", Run(*best, 0))
         print(f"  {name:<24} {best[0]:8.2f} CPU s {best[1]:8.2f} s")
     ours, other = cost["one run, shared"], cost["four runs"]
     print(f"  {'ratio':<24} {other[0] / ours[0]:8.2f} ×     {other[1] / ours[1]:8.2f} ×")

@@ -9,7 +9,17 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+QUICK = bool(os.environ.get("STEELYARD_BENCH_QUICK"))  # a smoke run: small data, one round, no figure means anything
+ROWS = os.environ.get("STEELYARD_BENCH_ROWS")  # where run.py collects what is measured
+
+
+def sized(whole: int, quick: int) -> int:
+    """How much data: that of the benchmark, or that of a smoke run."""
+    return quick if QUICK else whole
+
 
 PREFIX = """
 import json, resource, time
@@ -41,6 +51,7 @@ def measure(work: str, setup: str = "", *, repeat: int = 3, whole: bool = False)
 
     With `whole`, the process's own start and its imports count too.
     """
+    repeat = 1 if QUICK else repeat
     start = "0.0" if whole else "_used()"
     code = f"{PREFIX}{setup}\n_start = ({start}, time.perf_counter())\n{work}\n{SUFFIX}"
     best: Run | None = None
@@ -58,11 +69,26 @@ def measure(work: str, setup: str = "", *, repeat: int = 3, whole: bool = False)
     return best
 
 
+def record(group: str, name: str, run: Run | str, base: Run | str | None = None) -> None:
+    """Add a row to the table of the whole run, where there is one; `base` is our own row of the group."""
+    if ROWS is None:
+        return
+    row: dict[str, object] = {"script": Path(sys.argv[0]).stem, "group": group, "name": name}
+    if isinstance(run, str):
+        row["not_run"] = run
+    else:
+        ratio = run.cpu / base.cpu if isinstance(base, Run) and base.cpu > 0 else None
+        row |= {key: round(value, 6) for key, value in asdict(run).items()} | {"ratio": ratio and round(ratio, 3)}
+    with open(ROWS, "a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
 def table(title: str, ours: str, runs: dict[str, Run | str]) -> None:
     """Print CPU seconds, wall seconds, peak memory, and how many times our CPU each one takes."""
     print(f"\n{title}")
     base = runs[ours]
     for name, run in runs.items():
+        record(title, name, run, base)
         if isinstance(run, str):
             print(f"  {name:<48} not run: {run}")
             continue
