@@ -1,7 +1,7 @@
-"""The start of a process: what `import steelyard`, `steelyard --help` and a first evaluation cost beside `import numpy`.
+"""The start of a process: `import steelyard`, `steelyard --help` and a first evaluation beside `import numpy`.
 
-Each is a whole process with compiled bytecode, as an installed package has it: the first round, which writes it, does not
-count. The goal is 30 ms of CPU above `import numpy` alone.
+Each is a whole process with compiled bytecode, as an installed package has it: the first round, which writes it, does
+not count. The goal is 30 ms of CPU above `import numpy` alone.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/check.py [NEW] [OLD]
 
-NEW is out/bench/table.json, and OLD the newest table of benchmarks/results/. Exit 1 where a row got worse. Only rows of the same
-kind of processor can be compared. Below 5 ms nothing is said: the clock of processes is too coarse.
+NEW is out/bench/table.json, and OLD the newest table of benchmarks/results/. Exit 1 where a row got worse. Only tables
+of the same kind of processor can be compared. Below 5 ms nothing is said: the clock of processes is too coarse.
 """
 
 from __future__ import annotations

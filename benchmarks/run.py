@@ -2,8 +2,8 @@
 
     python benchmarks/run.py [--quick] [--only labels boxes] [--out FOLDER] [--merge]
 
-Scripts run one after the other, each in a process of its own; one that fails is named, and the others still run. `--quick` is a
-smoke run of small data. `--merge` keeps the rows of scripts that are not run from the table that is there.
+Scripts run one after the other, each in a process of its own; one that fails is named, and the others still run.
+`--quick` is a smoke run of small data. `--merge` keeps the rows of scripts that are not run from the table there.
 """
 
 from __future__ import annotations

@@ -1,0 +1,58 @@
+"""The benchmarks run, in a small size, and two tables are compared. No time is asserted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCHMARKS / script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_a_smoke_run_makes_one_table(tmp_path: Path) -> None:
+    done = run("run.py", "--quick", "--only", "checks", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    made = json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))
+    assert made["scripts"]["checks"]["exit"] == 0
+    assert {"date", "system", "processor", "cores", "python", "steelyard", "peers"} <= made["machine"].keys()
+    names = [row["name"] for row in made["rows"]]
+    assert names == ["steelyard, the whole evaluation", "steelyard, the quick checks alone"]
+    assert all({"cpu", "wall", "peak_mb", "ratio"} <= row.keys() for row in made["rows"])
+    assert "| steelyard, the quick checks alone |" in (tmp_path / "table.md").read_text(encoding="utf-8")
+    again = run("run.py", "--quick", "--only", "checks", "--out", str(tmp_path), "--merge")
+    assert again.returncode == 0
+    assert len(json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))["rows"]) == 2
+
+
+def table(path: Path, processor: str = "one", **seconds: float) -> str:
+    rows: list[dict[str, Any]] = [
+        {"script": "bench_x", "group": "g", "name": name.replace("_", " "), "cpu": cpu} for name, cpu in seconds.items()
+    ]
+    path.write_text(json.dumps({"machine": {"processor": processor}, "quick": False, "rows": rows}))
+    return str(path)
+
+
+def test_rows_that_got_worse_are_named(tmp_path: Path) -> None:
+    """Ours above 10 % alone: not a peer, not what is too short, not what is new or gone."""
+    same = {"steelyard_b": 1.0, "peer": 1.0}
+    old = table(tmp_path / "old.json", steelyard_a=1.0, steelyard_short=0.001, steelyard_gone=1, **same)
+    worse = {"steelyard_b": 1.09, "peer": 9.0}
+    new = table(tmp_path / "new.json", steelyard_a=1.2, steelyard_short=0.004, steelyard_new=9, **worse)
+    done = run("check.py", new, old)
+    assert (done.returncode, done.stdout.splitlines()) == (
+        1,
+        [
+            "x: g: steelyard a: 1.0000 -> 1.2000 CPU s",
+            "1 of 3 rows got worse by more than 10 % since old.json",
+        ],
+    )
+    assert run("check.py", old, old).returncode == 0
+    assert run("check.py", new, table(tmp_path / "other.json", "two", steelyard_a=1.0)).returncode == 2
+    assert run("check.py", str(tmp_path / "none.json"), old).returncode == 2
