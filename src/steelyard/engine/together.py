@@ -24,6 +24,8 @@ from steelyard.core.totals import Totals
 from steelyard.core.weights import Array, Floats, LeaveOneOut
 
 SHUFFLES = 99
+FIRST_SHUFFLES = 19
+GLARING = 8  # standard deviations of the first shuffles
 LEAST_EFFECT = 1.2
 LEAST_GROUPS = 5
 SHARE = 60  # squared units of a sample per unit of the data: about 3 % of what the draws cost
@@ -84,9 +86,19 @@ def design_effect(u: Floats, code: Array) -> float:
 
 
 def _by_chance(u: Floats, code: Array, effect: float, seed: int) -> bool:
-    """Whether influences that are dealt out at random go together as much, once in so many times."""
+    """Whether influences that are dealt out at random go together as much, once in so many times.
+
+    What is far above the first shuffles needs no more of them.
+    """
     rng = np.random.default_rng([seed, len(u)])
-    return any(design_effect(rng.permutation(u), code) >= effect for _ in range(SHUFFLES))
+    dealt: list[float] = []
+    for _ in range(SHUFFLES):
+        dealt.append(design_effect(rng.permutation(u), code))
+        if dealt[-1] >= effect:
+            return True
+        if len(dealt) == FIRST_SHUFFLES and effect > np.mean(dealt) + GLARING * np.std(dealt):
+            return False
+    return False
 
 
 def _influences(
