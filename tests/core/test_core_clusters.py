@@ -161,3 +161,45 @@ def test_a_request_with_clusters() -> None:
     request = Request.of("weights", None, {"cluster": "person", "strata": "city"})
     assert (request.cluster, request.strata, request.planned) == ("person", "city", True)
     assert [Request("w", **one).planned for one in ({}, {"cluster": "a"}, {"strata": "a"})] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sequence": "exat"}, "'exat' is no sequence. Choose one of: exact, approximate."),
+        (
+            {"sequence": "exact", "confidence": None},
+            "without intervals there is no sequence. Leave --ci out, or --sequence.",
+        ),
+        *(
+            (
+                {"sequence": "exact", name: "a"},
+                "a sequence of clusters, strata or a proxy is not known. Leave one of them out.",
+            )
+            for name in ("cluster", "strata", "proxy")
+        ),
+        (
+            {"sequence": "exact", "margin": {"mae": "0.5", "mape": "2% "}},
+            "the margin of 'mape' is a share, which a sequence does not know. Give it as a number.",
+        ),
+        (
+            {"judge_correction": "rate", "proxy": "p"},
+            "'rate' is no correction of a judge. Choose difference or rates.",
+        ),
+        ({"judge_correction": "rates"}, "there is no judge to correct. Name it with --proxy."),
+    ],
+)
+def test_sequences_and_judges_that_are_refused(settings: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Request("weights", **settings).check()
+    assert str(caught.value) == message
+
+
+def test_sequences_and_judges_that_are_taken() -> None:
+    for settings in (
+        {"sequence": "exact", "margin": {"mae": "0.5"}}, {"sequence": "approximate"},
+        {"judge_correction": "rates", "proxy": "p"}, {"proxy": "p", "cluster": "c", "strata": "s"},
+    ):  # fmt: skip
+        Request("weights", **settings).check()  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^there is no setting 'proxy'\."):
+        Request.of("weights", None, {"proxy": "p"})  # type: ignore[typeddict-unknown-key]
