@@ -27,7 +27,7 @@ PEERS = (
     "ultrafast-pycocotools", "vernier", "pycocoevalcap", "ranx", "ir-measures", "pytrec_eval-terrier", "shapely",
     "surface-distance", "motrics", "pillow", "zlib-ng",
 )  # fmt: skip
-NOT_QUICK = {"formats", "losses", "maps", "pages", "scale", "tracking", "vlm"}  # their data has one size
+NOT_QUICK = {"compare", "formats", "losses", "maps", "pages", "scale", "tracking", "vlm"}  # their data has one size
 
 
 def scripts() -> dict[str, Path]:
