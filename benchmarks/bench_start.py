@@ -28,8 +28,8 @@ CODES = {
     "import steelyard": "import steelyard",
     "steelyard --help": HELP,
     "ready to evaluate: steelyard.evaluate": "import steelyard\nsteelyard.evaluate",
-    "three dishes, the value alone": EVALUATE % ", confidence=None",
-    "three dishes, with intervals": EVALUATE % "",
+    "steelyard, three dishes, the value alone": EVALUATE % ", confidence=None",
+    "steelyard, three dishes, with intervals": EVALUATE % "",
 }
 
 
