@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import Mean, state_of
+from engine_states import Count, Mean, state_of
 from scipy import stats as scipy_stats
 
 from steelyard.api import evaluate, measure
 from steelyard.core.errors import InputError
+from steelyard.core.plan import JACKKNIFE
 from steelyard.core.request import Request
 from steelyard.core.units import Units
 from steelyard.engine.groups import check_nested, plan_notes, weight_notes
 from steelyard.engine.looks import at_level, spent_at
+from steelyard.engine.run import measure_sides
 from steelyard.engine.together import design_effect, together_notes
 from steelyard.metrics import catalogue
 
@@ -191,3 +193,36 @@ def test_clusters_that_cannot_be_drawn(videos: Any, asked: str, message: str) ->
     with pytest.raises(InputError) as refused:
         evaluate("weights", {**rows, "video": videos}, rows, "mae", cluster=asked, draws=100)
     assert str(refused.value) == message
+
+
+def test_units_that_lost_all_rows_keep_their_cluster() -> None:
+    """Dishes without a prediction are skipped; their person stands in the truth."""
+    rows = {"dish": ["a", "b", "c", "d"], "weight": [1.0, 2.0, 3.0, 4.0], "person": ["p", "q", "q", "r"]}
+    predicted = {"dish": ["b", "d"], "weight": [2.5, 4.5]}
+    request = Request.of("weights", "mae", {"missing": "skip", "cluster": "person"})
+    data = measure_sides(catalogue.find_task("weights"), request, rows, predicted)
+    assert data.state.units.cluster is not None
+    assert data.state.units.cluster.tolist() == ["p", "q", "q", "r"]
+    plain = measure("weights", rows, predicted, "mae", missing="skip").state.units
+    assert list(plain.groups) == ["person"]
+    assert len(set(plain.groups["person"].tolist())) == 3
+
+
+def test_groups_of_a_difference() -> None:
+    """Of two models the difference is asked; the jackknife is taken where it was made; the worst column is named."""
+    x, code, first = grouped_state(alike=True)
+    moved = np.random.default_rng(1).normal(0, 0.1, len(x))
+    none = code.astype(np.uint64) % 2
+    groups = {"site": none, "person": (code // 2).astype(np.uint64), "video": code.astype(np.uint64)}
+    second = state_of(2 * x - 5 + moved, groups=groups)
+    first = state_of(x, groups=groups)
+    task, request = catalogue.find_task("weights"), Request("weights", draws=100)
+    gap = x - 5 + moved
+    effects = {name: design_effect(gap - gap.mean(), c.astype(np.int64)) for name, c in groups.items()}
+    worst = max(("person", "video"), key=lambda name: effects[name])
+    expected = f"Dishes of one {worst} go together (design effect {effects[worst]:.1f})"
+    states = [first, second]
+    for left_out in ([None, None], [state.totals(JACKKNIFE) for state in states]):
+        found = together_notes(task, request, [Count(), Mean()], states, left_out)
+        assert len(found) == 1
+        assert found[0].startswith(expected)
