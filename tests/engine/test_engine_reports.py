@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -191,8 +192,9 @@ def test_a_report_of_states_alone() -> None:
     assert state_report(WEIGHTS, request, METRICS, data.state, {}, *facts, kept=kept).evidence.state is kept
 
 
-def test_draws_of_counted_labels_are_those_of_their_units() -> None:
+def test_draws_of_counted_labels_are_those_of_their_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Units are counted by kind where they are many; what is saved is by unit, in all and in each slice."""
+    monkeypatch.setattr(import_module("steelyard.metrics.labels.data"), "KINDS_FROM", 100)
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 3, 400)
     named = np.where(rng.random(400) < 0.7, truth, rng.integers(0, 3, 400))
@@ -200,6 +202,7 @@ def test_draws_of_counted_labels_are_those_of_their_units() -> None:
     settings = {"draws": 100, "save_draws": True, "by": ["site"]}
     request = Request.of("labels", ["accuracy"], settings)
     data = measure_sides(LABELS, request, rows, {"id": np.arange(400), "label": named})
+    assert data.state.units.alike
     report = report_of(LABELS, request, data)
     every = listed(LABELS, data.pairs, data.state, data.metrics)
     assert report["accuracy"].draws is not None
@@ -228,6 +231,21 @@ def test_notes_of_few_units() -> None:
     assert notes_of(WEIGHTS, states[30], request, parts) == (f"2 of 3 slices have few units: {ROUGH}",)
     assert notes_of(WEIGHTS, states[30], request, parts[1:2]) == ()
     assert notes_of(WEIGHTS, states[2], Request("weights", confidence=None)) == ()
+
+
+def test_slices_inside_units_in_reports_and_lineups() -> None:
+    """The food differs inside a dish: each slice is measured again, in a report and for two models."""
+    truth, a = items()
+    request = Request.of("weights", ["mae"], {"draws": 100, "by": ["food"]})
+    data = [measure_sides(WEIGHTS, request, truth, {**a, "weight": a["weight"] + k}) for k in (0.0, 1.0)]
+    report = report_of(WEIGHTS, request, data[0])
+    sides = paired_slices([(one.pairs, one.state) for one in data], ["food"], measure_items)
+    found = lineup(WEIGHTS, METRICS[:1], request, data, [[], []]).comparisons[0]
+    for (food,), states in sides.items():
+        same_scores(report.slices["food"][food], score(states[0], METRICS[:1], request))
+        raw = compare(*sides_of(states, METRICS[:1], request), METRICS[:1], request)["mae"].difference
+        assert found.slices["food"][food]["mae"].difference == raw.difference
+        assert found.slices["food"][food]["mae"].interval == raw.interval
 
 
 # Evidence
