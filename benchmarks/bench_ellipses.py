@@ -110,7 +110,7 @@ table(
     "steelyard: from read rows to the score",
     {
         "steelyard: from read rows to the score": measure(
-            "state = measured(task, task.join(*sides, Policy(), Options(task.options)), [score])\n"
+            "state = measured(task.join(*sides, Policy(), Options(task.options)), [score])\n"
             "Totals(state, Plain(state.units.own)).of(score)",
             IMAGES,
         ),

@@ -49,7 +49,7 @@ def measured(task: str, population: Population, units: int, seed: int) -> tuple[
     sides = population.draw(np.random.default_rng(seed), units)
     data = measure_sides(kind, Request.of(task, specs, policy), *sides)
     metrics = [metric for metric in data.metrics if not metric.total]
-    return listed(kind, data.pairs, data.state, data.metrics), metrics
+    return listed(data.pairs, data.state, data.metrics), metrics
 
 
 def drawn_set(state: State, units: int, rng: np.random.Generator) -> State:

@@ -50,7 +50,7 @@ def pairs_of(truth: Any, predictions: Any) -> LabelPairs:
 def state_of(pairs: LabelPairs, *specs: str) -> State:
     """What the metrics need, or all of the catalogue."""
     wanted = [catalogue.parse(spec, "labels") for spec in specs] or list(catalogue.metrics("labels"))
-    return measured(TASK, pairs, wanted)
+    return measured(pairs, wanted)
 
 
 def of(metric: Metric, state: State, weights: Any = None) -> np.ndarray[Any, Any]:

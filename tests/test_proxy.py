@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +99,26 @@ def test_a_metric_without_a_value_by_the_proxy_is_that_of_the_labels() -> None:
     assert report["recall(label=c)"].notes[0].startswith("recall(label=c) has no value by the proxy")
 
 
-def test_without_intervals_the_proxy_is_trusted_whole() -> None:
+def test_the_value_is_the_same_without_intervals() -> None:
     truth, predictions, true = dishes()
-    score = sy.evaluate("weights", truth, predictions, ["bias"], proxy={"dish": IDS, "weight": true}, confidence=None)
-    off = np.array(predictions["weight"]) - true
-    assert score["bias"].value == pytest.approx(off[LABELLED:].mean())
-    assert score["bias"].interval is None
+    asked = {"proxy": {"dish": IDS, "weight": true}}
+    plain = sy.evaluate("weights", truth, predictions, ["bias"], confidence=None, **asked)["bias"]
+    whole = sy.evaluate("weights", truth, predictions, ["bias"], **asked)["bias"]
+    assert plain.value == whole.value
+    assert plain.few_labels is not None
+    assert whole.few_labels is not None
+    assert replace(plain.few_labels, labels_interval=None, labels_se=0.0) == replace(
+        whole.few_labels, labels_interval=None, labels_se=0.0
+    )
+    assert plain.interval is None
+    assert whole.interval is not None
+
+
+def test_one_label_says_nothing_of_the_proxy() -> None:
+    truth, predictions, true = dishes()
+    one = {name: column[:1] for name, column in truth.items()}
+    score = sy.evaluate("weights", one, predictions, ["bias"], proxy={"dish": IDS, "weight": true})["bias"]
+    assert score.value == pytest.approx(predictions["weight"][0] - truth["weight"][0])
 
 
 def test_rates_are_those_of_rogan_and_gladen() -> None:

@@ -145,3 +145,16 @@ def test_a_folder_of_data_with_a_link_in_it_is_not_read(folder: Path, tmp_path: 
         made.close()
     assert answer.status == 404
     assert "do not lie in the folder" in answer.text
+
+
+def test_a_map_of_the_truth_is_not_taken_for_the_photo(tmp_path: Path) -> None:
+    shutil.copytree(Path(sy.__file__).parent / "samples" / "segmentation", tmp_path / "maps")
+    evaluate(tmp_path / "maps", "segmentation", "truth", "model_a", "a.json", ["miou"], draws=100)
+    made = Server(tmp_path / "maps")
+    try:
+        page = made.get(f"/run/{run_id('a.json')}/unit/0")
+        image = made.get(f"/run/{run_id('a.json')}/image/0")
+    finally:
+        made.close()
+    assert (page.status, image.status) == (200, 404)
+    assert "Difference" in page.text

@@ -157,7 +157,7 @@ class Accumulator:
         request = replace(self.request, metrics=Request.of(task.name, metrics).metrics)
         data = measure_records(task, request, self.options, gathered.truth, gathered.prediction)
         chosen = data.metrics
-        state = listed(task, data.pairs, data.state, chosen)
+        state = listed(data.pairs, data.state, chosen)
         data = replace(data, state=state)
         totals = np.stack([total_digest(gathered.units, gathered.digests[:, side]) for side in (0, 1)])
         self.compacted = Compacted(
@@ -177,7 +177,7 @@ class Accumulator:
         self.batches = []
 
     def _sliced(self, data: Measured, by: tuple[str, ...]) -> dict[tuple[str, ...], State]:
-        return slices(data.pairs, data.state, by, lambda pairs: measured(self.task, pairs, data.metrics))
+        return slices(data.pairs, data.state, by, lambda pairs: measured(pairs, data.metrics))
 
     def _report_sums(self, request: Request) -> Report:
         kept = self.compacted

@@ -12,7 +12,7 @@ from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.engine.margins import margins_of
 from steelyard.engine.report import report_of
-from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of
+from steelyard.engine.run import Measured, check_asked, expanded, measure_sides, metrics_of
 from steelyard.engine.threads import use_threads
 from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison, Lineup
@@ -52,10 +52,7 @@ def evaluate(
 
         return evaluate_judged(request, truth, predictions, proxy, judge_correction, findings)
     definition = catalogue.find_task(task)
-    metrics_of(definition, request.metrics)  # what is wrong there is wrong before any reading
-    if request.explain and definition.explain is None:
-        have = [name for name, other in catalogue.loaded()[0].items() if other.explain is not None]
-        raise InputError(f"task '{task}' has no other tools to explain", remedy=f"Tasks that have: {', '.join(have)}.")
+    check_asked(definition, request)
     data = measure_sides(definition, request, truth, predictions)
     return report_of(definition, request, data, findings(data, task))
 

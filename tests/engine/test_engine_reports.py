@@ -142,8 +142,8 @@ def test_values_of_each_unit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_units_that_are_counted_are_listed_again() -> None:
     _, data = measured_dishes()
-    assert listed(WEIGHTS, data.pairs, data.state, METRICS) is data.state
-    state = measured(WEIGHTS, data.pairs, METRICS)
+    assert listed(data.pairs, data.state, METRICS) is data.state
+    state = measured(data.pairs, METRICS)
     assert state.blocks.keys() == data.state.blocks.keys()
 
 
@@ -162,7 +162,7 @@ def test_a_report_is_its_parts() -> None:
     assert (used.metrics, used.missing, used.extra, used.draws) == (("mae", "r2"), "error", "error", 100)
     assert report.task_facts == TaskFacts(WEIGHTS.title, "dish", "item") == task_facts(WEIGHTS)
     same_scores(report.scores, score(data.state, METRICS, request))
-    kinds = slices(data.pairs, data.state, ["kind"], lambda pairs: measured(WEIGHTS, pairs, METRICS))
+    kinds = slices(data.pairs, data.state, ["kind"], lambda pairs: measured(pairs, METRICS))
     assert list(kinds) == [("a",), ("b",)]
     for (kind,), part in kinds.items():
         same_scores(report.slices["kind"][kind], score(part, METRICS, request))
@@ -204,7 +204,7 @@ def test_draws_of_counted_labels_are_those_of_their_units(monkeypatch: pytest.Mo
     data = measure_sides(LABELS, request, rows, {"id": np.arange(400), "label": named})
     assert data.state.units.alike
     report = report_of(LABELS, request, data)
-    every = listed(LABELS, data.pairs, data.state, data.metrics)
+    every = listed(data.pairs, data.state, data.metrics)
     assert report["accuracy"].draws is not None
     assert report["accuracy"].draws.tolist() == every.totals(request.plan).of(data.metrics[0]).tolist()
     part = every.take(np.flatnonzero(rows["site"] == 1))
@@ -281,7 +281,7 @@ def test_evidence_of_labels() -> None:
 
 
 def measure_items(pairs: Any) -> State:
-    return measured(WEIGHTS, pairs, METRICS)
+    return measured(pairs, METRICS)
 
 
 def test_slices_inside_units_are_measured_again() -> None:

@@ -35,7 +35,7 @@ class LivePair(Evidence):
 
     @cached_property
     def _unit_tables(self) -> tuple[UnitTable, ...]:
-        states = State.unified([listed(self.task, *side, self.metrics) for side in (self.a, self.b)])
+        states = State.unified([listed(*side, self.metrics) for side in (self.a, self.b)])
         return tuple(unit_table(self.task, state, self.metrics) for state in states)
 
     def units(self) -> UnitTable:
@@ -58,8 +58,7 @@ class LivePair(Evidence):
             return {}
         wanted = list(metrics.values())
         sides = [
-            listed(self.task, pairs, measured(self.task, pairs, wanted), wanted).grouped_like(state)
-            for pairs, state in (self.a, self.b)
+            listed(pairs, measured(pairs, wanted), wanted).grouped_like(state) for pairs, state in (self.a, self.b)
         ]
         confidence = 0.95 if self.request.confidence is None else self.request.confidence
         request = replace(self.request, sequence=None)  # no class is a mean over all units

@@ -58,7 +58,7 @@ class Live(Evidence):
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
-        return unit_table(self.task, listed(self.task, self.pairs, self.state, self.metrics), self.metrics)
+        return unit_table(self.task, listed(self.pairs, self.state, self.metrics), self.metrics)
 
     def listing(self) -> Listing | None:
         """The rows that a reader may look through."""

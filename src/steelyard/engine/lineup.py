@@ -40,7 +40,7 @@ def lineup(
     sides = [(one.pairs, one.state) for one in data]
     confidence = 0.95 if request.confidence is None else request.confidence
     models = [Model(applied(task, request, chosen, one.options.given), sources_of(one), one.coverage) for one in data]
-    scored = sides_of([listed(task, pairs, state, chosen) for pairs, state in sides], chosen, request)
+    scored = sides_of([listed(pairs, state, chosen) for pairs, state in sides], chosen, request)
     digests = [model.sources.predictions.digest for model in models]
     compared = [
         compare(scored[0], side, chosen, request, same=digest == digests[0])
@@ -91,7 +91,7 @@ def _in_slices(
     raw: list[dict[Slice, dict[str, UnjudgedDifference]]] = [{} for _ in models[1:]]
 
     def measure(pairs: Any) -> State:
-        return listed(task, pairs, measured(task, pairs, chosen), chosen)
+        return listed(pairs, measured(pairs, chosen), chosen)
 
     for value, parts in paired_slices(models, by, measure).items():
         first, *others = sides_of(parts, chosen, request)

@@ -13,7 +13,6 @@ from steelyard.core.need import Curve, Need, Work
 from steelyard.core.pairs import Countable
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State
-from steelyard.core.task import Task
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats
 
@@ -26,14 +25,14 @@ def needs_of(metrics: Iterable[Metric]) -> list[Need]:
     return list(dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in declared))
 
 
-def measured(task: Task, pairs: Any, metrics: Sequence[Metric], work: Work | None = None) -> State:
+def measured(pairs: Any, metrics: Sequence[Metric], work: Work | None = None) -> State:
     """The state that these metrics need."""
     return State.of(pairs, needs_of(metrics), work)
 
 
-def listed(task: Task, pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
+def listed(pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
     """The same state with every unit a row of its own: measured again where units were counted."""
-    return measured(task, pairs.listed(), metrics) if state.units.alike and isinstance(pairs, Countable) else state
+    return measured(pairs.listed(), metrics) if state.units.alike and isinstance(pairs, Countable) else state
 
 
 def unit_values(state: State, metrics: Sequence[Metric]) -> dict[str, Floats]:

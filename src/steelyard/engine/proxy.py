@@ -42,7 +42,7 @@ def proxy_scores(
     states = (labelled, judged, others)
     points = [state.totals(POINT) for state in states]
     draws = left = None
-    if request.confidence is not None and labelled.units.count > 1:
+    if labelled.units.count > 1:
         draws = [Totals(state, request.plan.bind(state.units)) for state in states]
         left = [left_out_totals(state) for state in states]
     scores = {}
@@ -71,11 +71,13 @@ def _corrected(
         return alone
     if math.isnan(on_same) or math.isnan(on_others):
         return _with(alone, by_truth, Estimate(alone.interval, alone.se, alone.df), 0.0, on_others, others, request)
-    if drawn is None or moved is None or request.confidence is None:
-        return _with(alone, by_truth + on_others - on_same, Estimate(), 1.0, on_others, others, request)
+    if drawn is None or moved is None:  # one label says nothing of how far the proxy may be trusted
+        return _with(alone, by_truth, Estimate(), 0.0, on_others, others, request)
     trust, u = _cross_fitted(moved, drawn[2], units)
     low, high = metric.range
     value = min(max(by_truth + trust * (on_others - on_same), low), high)
+    if request.confidence is None:
+        return _with(alone, value, Estimate(), trust, on_others, others, request)
     draws = drawn[0] + trust * (drawn[2] - drawn[1])
     estimate = by_range(value, draws, u, metric.range, _sample(units), request.confidence)
     return _with(alone, value, estimate, trust, on_others, others, request)

@@ -49,8 +49,18 @@ def measure_records(task: Task, request: Request, options: Options, truth: Recor
     pairs = by_unit(request, task.join(truth, prediction, request.policy(task), options))
     wanted, by_default = metrics_of(task, request.metrics), request.metrics is None
     chosen = expanded(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), pairs.facts, {}))
-    state = grouped(task, request, pairs, measured(task, pairs, chosen))
+    state = grouped(task, request, pairs, measured(pairs, chosen))
     return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen))
+
+
+def check_asked(task: Task, request: Request) -> None:
+    """Refuse before any reading what no data could answer."""
+    metrics_of(task, request.metrics)
+    if request.explain and task.explain is None:
+        have = [name for name, other in catalogue.loaded()[0].items() if other.explain is not None]
+        raise InputError(
+            f"task '{task.name}' has no other tools to explain", remedy=f"Tasks that have: {', '.join(have)}."
+        )
 
 
 def metrics_of(task: Task, wanted: Sequence[str | Metric] | None) -> list[Metric]:

@@ -11,7 +11,7 @@ from steelyard.render.board import board_cells, letters_of, rank_remarks
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, heading, remarks_of
-from steelyard.render.verdicts import correction_text, verdict_remarks
+from steelyard.render.verdicts import swapped_text, verdict_remarks
 from steelyard.results.score import Score
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def comparison_markdown(comparison: Comparison, letter: str = "B") -> str:
     ]
     header = ["", "metric", "A", letter, f"{letter} − A", "interval", "p, corrected", f"{letter} is"]
     remarks = (
-        f"p: paired randomisation over units, {correction_text(comparison.differences.values())}.",
+        f"p: {swapped_text(comparison)}",
         *verdict_remarks(comparison.differences.values(), comparison.unit, letter),
         *comparison.notes,
     )

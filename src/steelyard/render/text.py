@@ -10,7 +10,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
-from steelyard.render.verdicts import correction_text, verdict_remarks
+from steelyard.render.verdicts import swapped_text, verdict_remarks
 from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def comparison_text(comparison: Comparison, width: int = 80, letter: str = "B") 
     header = ["", "metric", "A", letter, f"{letter} − A", level, "p", f"{letter} is"]
     table = grid(header, rows, "llrrrlrl", width, shrink=1)
     remarks = [
-        f"p: paired randomisation over units, {correction_text(comparison.differences.values())}.",
+        f"p: {swapped_text(comparison)}",
         *verdict_remarks(comparison.differences.values(), comparison.unit, letter),
         *comparison.notes,
         *_undefined(comparison.differences.values()),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import p_text
+from steelyard.results.comparison import Comparison
 from steelyard.results.score import Difference
 
 _METHODS = {"max-t": "max-T", "holm": "Holm", "fdr": "false discovery rate"}
@@ -21,6 +22,13 @@ def correction_text(differences: Iterable[Difference]) -> str:
         return "not corrected"
     tests = count_text(family, "test") if family == 1 else f"{family:,} tests together"
     return f"corrected for {tests} ({_METHODS[adjust]})"
+
+
+def swapped_text(comparison: Comparison) -> str:
+    """What p-values come from: a coin for each unit, or for each cluster of them."""
+    cluster = comparison.b.request.cluster
+    drawn = "units" if cluster is None else f"clusters by '{cluster}'"
+    return f"paired randomisation over {drawn}, {correction_text(comparison.differences.values())}."
 
 
 def verdict_remarks(differences: Iterable[Difference], unit: str, letter: str = "B") -> list[str]:

@@ -106,7 +106,7 @@ class Gathered(Evidence):
         if definition.tables is None or not self.fits:
             return ()
         pairs = jobs.joined(self.states[0])[0]
-        return tuple(tables_of(definition, pairs, measured(definition, pairs, self.chosen[:1])))
+        return tuple(tables_of(definition, pairs, measured(pairs, self.chosen[:1])))
 
     def table(self, name: str) -> Table:
         """A table by name."""
@@ -139,15 +139,13 @@ class Gathered(Evidence):
 
 def _unit_table(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
     """Every metric for each unit alone, shard by shard: no unit needs another."""
-    definition = states[0].measuring.data.definition
-    parts = [jobs.under_whole(measured(definition, jobs.joined(state)[0], chosen), state.measuring) for state in states]
+    parts = [jobs.under_whole(measured(jobs.joined(state)[0], chosen), state.measuring) for state in states]
     return _side_by_side(report.unit, parts, chosen)
 
 
 def _listed_units(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
     """Every metric for each unit alone, shard by shard, where the report counts units by kind."""
-    definition = states[0].measuring.data.definition
-    parts = [measured(definition, jobs.joined(state)[0].listed(), chosen) for state in states]
+    parts = [measured(jobs.joined(state)[0].listed(), chosen) for state in states]
     return _side_by_side(report.unit, parts, chosen)
 
 

@@ -59,7 +59,7 @@ class Case:
 
     def measure(self, sides: BothSides) -> State:
         """The state of all metrics: read, joined and measured."""
-        return measured(self.task, self.pairs(sides), self.metrics)
+        return measured(self.pairs(sides), self.metrics)
 
     def state(self, seed: int, units: int = UNITS) -> State:
         """The state of drawn data."""

@@ -73,7 +73,7 @@ class Data:
     def state(self) -> State:
         """What was measured, every unit a row."""
         run = self.measured
-        return listed(catalogue.find_task(self.report.task), run.pairs, run.state, run.metrics)
+        return listed(run.pairs, run.state, run.metrics)
 
     @cached_property
     def totals(self) -> Totals:

@@ -140,8 +140,10 @@ class Images:
 
     def of_unit(self, run: Run, data: Data, unit: int, scene: Scene | None = None) -> ImageFile | None:
         """The image that a scene names, of a unit whose id is an image, or that COCO's file names."""
-        names = [*(scene.images if scene is not None else ()), *self.names(run, data, unit)]
-        return next((image for name in names if (image := self.named(run, data, name)) is not None), None)
+        named = [where for name in scene.images for where in self._places(run, data, name, data.truth)] if scene else []
+        image = next((image for where in named if (image := self._open(where)) is not None), None)
+        others = (self.named(run, data, name) for name in self.names(run, data, unit))
+        return image or next((other for other in others if other is not None), None)
 
     def names(self, run: Run, data: Data, unit: int) -> list[str]:
         """What a unit's image may be called."""
@@ -155,9 +157,7 @@ class Images:
         return names
 
     def named(self, run: Run, data: Data, name: str) -> ImageFile | None:
-        """The image that data name: beside the truth, in it where it is a folder, beside the result, from the folder's
-        top, or in `images` of these.
-        """
+        """The image that data name: beside the truth, beside the result, from the folder's top, or in `images`."""
         return next(
             (image for where in self._places(run, data, name) if (image := self._open(where)) is not None), None
         )
@@ -166,8 +166,9 @@ class Images:
         """Whether a file of that name is there; it is not read."""
         return any(self._is_file(where) for where in self._places(run, data, name))
 
-    def _places(self, run: Run, data: Data, name: str) -> Iterator[tuple[str, str]]:
-        bases = dict.fromkeys([data.truth.rpartition("/")[0], data.truth, run.name.rpartition("/")[0], ""])
+    def _places(self, run: Run, data: Data, name: str, *more: str) -> Iterator[tuple[str, str]]:
+        """Where a name may lie; `more` are further folders, such as that of the truth."""
+        bases = dict.fromkeys([*more, data.truth.rpartition("/")[0], run.name.rpartition("/")[0], ""])
         endings = ("",) if name.lower().endswith(ENDINGS) else ENDINGS
         for base in bases:
             for beside in BESIDE:

@@ -23,7 +23,7 @@ from steelyard.render.page.report import explorers, origin_facts, top
 from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisker
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
-from steelyard.render.verdicts import correction_text, verdict_remarks
+from steelyard.render.verdicts import swapped_text, verdict_remarks
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.score import Difference
 
@@ -114,8 +114,8 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
         parts.append(table(f"{letter} against A", heads, rows, kind="differences"))
     meaning = legend(d.better for d in comparisons[0].differences.values())
     parts.append(
-        f'<p class="legend">{escape(meaning)}. The dashed line in the picture is no difference. p is that of a paired '
-        f"randomisation over units, {escape(correction_text(comparisons[0].differences.values()))}.</p>"
+        f'<p class="legend">{escape(meaning)}. The dashed line in the picture is no difference. p is that of a '
+        f"{escape(swapped_text(comparisons[0]))}</p>"
     )
     for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
         remarks = verdict_remarks(comparison.differences.values(), comparison.unit, letter)
