@@ -199,7 +199,7 @@ OWN: dict[str, tuple[Population, ...]] = {
         Population("five classes, one 3 %, 84 % right", species, MULTICLASS),
         Population("the same, 98 % right", lambda rng, units: species(rng, units, right=0.97), MULTICLASS),
         Population("five classes with probabilities", sightings, SURE),
-        Population("several classes a row", tags, MULTILABEL),
+        Population("several classes per row", tags, MULTILABEL),
     ),
     "boxes": (Population("streets of 8 classes", streets),),
     "rankings": (Population("queries hard and easy", queries),),

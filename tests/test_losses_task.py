@@ -62,7 +62,8 @@ def test_effdet_as_scores() -> None:
     counted = sum(t is not None for t in truth["target"]) - ignored
     assert report["focal"].value == pytest.approx(classes * positives / counted, rel=1e-6)
     assert (report["focal"].undefined, report["focal"].left_out) == (ignored, "rows marked to be ignored")
-    assert report["focal"].interval is not None
+    assert report["focal"].se > 0
+    assert report["focal"].why_no_interval == "2 units say too little; 3 are needed"
 
 
 def test_one_kind_of_rows_is_enough() -> None:

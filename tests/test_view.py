@@ -281,7 +281,11 @@ def test_new_and_changed_results_are_seen(tmp_path: Path) -> None:
 
 
 def test_comparing_results_without_data() -> None:
-    """The interval is Student's, with the spread of the paired draws; `compare` may add a tenth to the spread."""
+    """The interval is Student's, with the spread of the paired draws; `compare` may add a tenth to the spread.
+
+    |b| - |a| of the bias is the smaller of |b - a| and |b + a|, with the signs of both: its ends are those of the four
+    pairs of their ends.
+    """
     rng = np.random.default_rng(2)
     truth = {"dish": np.arange(1100), "weight": rng.uniform(50, 300, 1100)}
     a, b = ({"dish": truth["dish"], "weight": truth["weight"] + rng.normal(1, s, 1100)} for s in (20, 18))
@@ -290,11 +294,17 @@ def test_comparing_results_without_data() -> None:
     made, real = compare_results(first, second), sy.compare("weights", truth, a, b, metrics)
     for spec in metrics:
         assert made[spec].difference == pytest.approx(real[spec].difference, rel=1e-12)
-        one, two = (np.abs(r[spec].draws) if spec == "bias" else r[spec].draws for r in (first, second))
-        spread = np.std(two - one, ddof=1)
-        reach = scipy.stats.t.ppf(0.975, min(first[spec].df, second[spec].df)) * spread
-        middle = real[spec].difference
-        assert made[spec].interval == pytest.approx((middle - reach, middle + reach), rel=1e-9)
+        one, two = (r[spec].draws for r in (first, second))
+        middles = [second[spec].value - first[spec].value, second[spec].value + first[spec].value]
+        spreads = [np.std(two - one, ddof=1), np.std(two + one, ddof=1)]
+        reach = scipy.stats.t.ppf(0.975, min(first[spec].df, second[spec].df))
+        ends = [[at + sign * reach * spread for sign in (-1, 1)] for at, spread in zip(middles, spreads, strict=True)]
+        nearer = int(spec == "bias" and abs(middles[1]) < abs(middles[0]))
+        corners = [np.sign(g * t) * min(abs(g), abs(t)) for g in ends[0] for t in ends[1]]
+        expected = (min(corners), max(corners)) if spec == "bias" else tuple(ends[0])
+        spread = spreads[nearer]
+        assert made[spec].interval == pytest.approx(expected, rel=1e-9)
+        assert made[spec].se == pytest.approx(spread, rel=1e-9)
         assert spread * (1 - 1e-9) <= real[spec].se <= 1.1 * spread * (1 + 1e-9)
         assert made[spec].verdict == real[spec].verdict
         assert made[spec].p == pytest.approx(real[spec].p, abs=0.05)

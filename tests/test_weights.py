@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn.metrics
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr
 
@@ -156,6 +156,8 @@ grams = st.floats(0, 2000, allow_subnormal=False).map(lambda x: round(x, 2))
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ABCDE"), grams, grams), min_size=2, max_size=30))
+@example([("A", 42.89, 0.0)] * 3)  # three of them add up to more than three times one
+@example([("A", 42.89, 0.0)] * 3 + [("B", 42.89, 1.0)] * 7)
 def test_parity_with_scikit_learn(rows: list[tuple[str, float, float]]) -> None:
     truth, predictions = food(*rows)
     y, p = np.array(truth["weight"]), np.array(predictions["weight"])

@@ -56,6 +56,13 @@ def test_moments_of_each_unit() -> None:
     assert block.matrix[:, 5].tolist() == [40, 0, 64]
 
 
+def test_values_that_are_all_alike_have_no_spread() -> None:
+    """3 × 42.89 is rounded, and so is a third of it: the mean must be the value all the same."""
+    block = MomentsBlock.of((np.full(10, 42.89),), np.array([0] * 3 + [1] * 7), 2)
+    assert (block.mean.tolist(), block.product.tolist()) == ([[42.89]] * 2, [[0.0]] * 2)
+    assert block.matrix.tolist() == [[3, 0, 0], [7, 0, 0]]
+
+
 def test_moments_are_cut_stacked_and_kept() -> None:
     block = MomentsBlock.of((np.array([1.0, 3, 5]),), np.array([0, 0, 2]), 3)
     part = block.take(np.array([2, 0]), 2)

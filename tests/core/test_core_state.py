@@ -106,9 +106,8 @@ def test_measured_once_and_weighed() -> None:
 def test_draws_are_one_pass_over_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = state([1, 2, 3], [1.0, 2, 4], [0, 1, 1])
     matrix, columns = measured.dense
-    assert matrix.tolist() == [[1, 2, 1, 1 - 7 / 3, (1 - 7 / 3) ** 2]] + [
-        [x, 2 * x, 1, x - 7 / 3, (x - 7 / 3) ** 2] for x in (2.0, 4.0)
-    ]
+    # The moments are about the mean, 7/3, which is counted from the first unit: 1 and 4/3.
+    assert matrix.tolist() == [[x, 2 * x, 1, x - 1 - 4 / 3, (x - 1 - 4 / 3) ** 2] for x in (1.0, 2.0, 4.0)]
     assert columns == {Size(): (0, 1, ()), Size(2.0): (1, 2, ()), Spread(): (2, 5, (3,))}
     assert matrix.flags.c_contiguous
     plan = Plan(Role.DRAWS, 0, 0, 40)

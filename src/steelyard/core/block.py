@@ -147,10 +147,13 @@ class MomentsBlock(Block):
 
     @staticmethod
     def of(columns: Sequence[Array], owner: Array, units: int) -> MomentsBlock:
-        """The moments of rows, by the unit that owns them."""
+        """The moments of rows, by the unit that owns them. Of values that are all alike the mean is the value."""
         count = np.bincount(owner, minlength=units).astype(np.float64)
         divisor = np.maximum(count, 1.0)
-        mean = np.stack([np.bincount(owner, weights=column, minlength=units) / divisor for column in columns], axis=1)
+        mean = np.zeros((units, len(columns)))
+        for i, column in enumerate(columns):
+            mean[owner[::-1], i] = column[::-1]  # the first of each unit, from which the others are counted
+            mean[:, i] += np.bincount(owner, weights=column - mean[owner, i], minlength=units) / divisor
         centred = [column - mean[owner, i] for i, column in enumerate(columns)]
         products = [
             np.bincount(owner, weights=centred[high] * centred[low], minlength=units)
@@ -162,9 +165,9 @@ class MomentsBlock(Block):
     @cached_property
     def matrix(self) -> Floats:
         """Columns that add up: count, sums and products about the mean of all units."""
-        total = self.count.sum()
-        centre = (self.mean * self.count[:, np.newaxis]).sum(axis=0) / total if total else self.mean.sum(axis=0)
-        shifted = self.mean - centre
+        filled = np.flatnonzero(self.count)
+        shifted = self.mean - self.mean[filled[0]] if len(filled) else self.mean
+        shifted = shifted - (shifted * self.count[:, np.newaxis]).sum(axis=0) / max(1.0, self.count.sum())
         columns = [self.count, *(self.count * column for column in shifted.T)]
         width = shifted.shape[1]
         for high in range(width):

@@ -157,7 +157,9 @@ def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | No
     deviations = np.nan_to_num(moved - mean) * np.sqrt(times)[:, np.newaxis]
     factor = 1 / max(len(moved) - 1, 1) if left_out is None else (n - 1) / n
     deviations[:, np.sqrt((deviations**2).sum(axis=0)) <= 1e-12] = 0.0
-    return Parts.of(share[0][defined], rows[0][defined], _units(metric, state, defined), deviations, factor)
+    units = _units(metric, state, defined)
+    # Rows that carry weights below 1 add up to less than their number, but each unit has one at least.
+    return Parts.of(share[0][defined], np.maximum(rows[0][defined], units), units, deviations, factor)
 
 
 def _shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:

@@ -6,14 +6,19 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from steelyard.core.errors import InputError
 from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, least_df, standard_error
 from steelyard.engine.families import UnjudgedDifference, judged
+from steelyard.engine.intervals import Estimate, of_distances
 from steelyard.gating.judge import Against
 from steelyard.results.comparison import Comparison
 from steelyard.results.origin import Model
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
+
+_BEST = {"zero": 0.0, "one": 1.0}
 
 
 def compare_results(a: Report, b: Report) -> Comparison:
@@ -52,8 +57,7 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
     first, second = a.scores[spec], b.scores[spec]
     value = _distance(second, second.value) - _distance(first, first.value)
     if paired and first.draws is not None and second.draws is not None:
-        drawn = _distance(second, second.draws) - _distance(first, first.draws)
-        estimate = by_draws(value, drawn, confidence, least_df(first, second))
+        estimate = _by_draws(first, second, confidence)
     elif math.isnan(value):
         estimate = DifferenceEstimate(value, None, math.nan)
     else:
@@ -79,7 +83,27 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
     )
 
 
+def _by_draws(first: Score, second: Score, confidence: float) -> DifferenceEstimate:
+    """From paired draws. Of distances from the best value, the interval is made of what has a sign, as in `compare`."""
+    best, df = _BEST.get(second.better), least_df(first, second)
+    value = _distance(second, second.value) - _distance(first, first.value)
+    estimate = by_draws(value, _distance(second, second.draws) - _distance(first, first.draws), confidence, df)
+    if best is None or estimate.interval is None:
+        return estimate
+
+    def signed(turn: float) -> DifferenceEstimate:
+        """B's value plus or less A's, both from the best value."""
+        at = second.value - best + turn * (first.value - best)
+        drawn: Any = np.asarray(second.draws) - best + turn * (np.asarray(first.draws) - best)
+        return by_draws(at, drawn, confidence, df)
+
+    gap, total = signed(-1.0), signed(1.0)
+    ends = (Estimate(one.interval, one.se) for one in (gap, total))
+    made = of_distances(gap.difference, total.difference, *ends)
+    return replace(estimate, interval=made.interval, se=made.se)
+
+
 def _distance(score: Score, value: Any) -> Any:
     """The value, or how far it lies from the best one for a score that is best at zero or at one."""
-    best = {"zero": 0.0, "one": 1.0}.get(score.better)
+    best = _BEST.get(score.better)
     return value if best is None else abs(value - best)

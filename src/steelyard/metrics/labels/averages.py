@@ -163,7 +163,10 @@ class Macro(Average):
             return None
         counts = self.of.counts(totals)
         fraction = self.of.fraction(counts)
-        return None if fraction is None else (fraction[0] * counts.present, fraction[1] * counts.present)
+        if fraction is None:
+            return None
+        present = counts.present.any(axis=0)  # a unit stands behind classes that it does not have: what they are not
+        return fraction[0] * present, fraction[1] * present
 
 
 @frozen
