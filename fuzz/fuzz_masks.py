@@ -114,7 +114,7 @@ def fuzz_evaluator(rng: random.Random) -> None:
         if len(pairs.units) == 0:
             return
         metrics = [metric for metric in sy.metrics(task.name) if rng.random() < 0.2]
-        state = measured(task, pairs, metrics)
+        state = measured(pairs, metrics)
         for plan in (POINT, UNITS):
             for metric in metrics:
                 state.totals(plan).of(metric)
