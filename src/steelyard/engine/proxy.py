@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -192,17 +193,12 @@ def _with(
         shown: tuple[str, ...] = (f"{alone.spec} has no value by the proxy, and is that of the labelled units.",)
     else:
         shown = (_gain(alone, estimate, about), *remarks(alone.spec, estimate))
-    return Score(
-        spec=alone.spec,
-        label=alone.label,
+    return replace(
+        alone,
         value=value,
         interval=estimate.interval,
-        units=alone.units,
-        undefined=alone.undefined,
-        left_out=alone.left_out,
         notes=shown,
-        better=alone.better,
-        measured_in=alone.measured_in,
+        draws=None,
         why_no_interval=estimate.why,
         se=estimate.se,
         df=estimate.df,
