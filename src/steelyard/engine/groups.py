@@ -20,6 +20,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.core.units import Units
+from steelyard.engine.slices import text_of
 
 GROUP_NAMES = ("video", "sequence", "person", "patient", "subject", "site", "source", "date")
 HEAVY = 0.2  # of all weight
@@ -144,15 +145,7 @@ def _sounds_like_a_group(name: str) -> bool:
 def _texts(values: Array) -> list[str]:
     if values.dtype.kind in "iu":
         return [str(value) for value in values.tolist()]
-    return [_text(value) for value in values.tolist()]
-
-
-def _text(value: object) -> str:
-    if value is None or value != value:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
+    return [text_of(value) for value in values.tolist()]
 
 
 def _more(names: Sequence[str]) -> str:

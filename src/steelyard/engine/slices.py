@@ -109,7 +109,8 @@ def _split(pairs: Paired, by: Sequence[str]) -> _Split:
     codes: Array = np.zeros(len(owner), dtype=np.int64)
     names: list[Values] = [()]
     for values, _ in columns:
-        texts, code = np.unique(np.array([_text(v) for v in values.tolist()], dtype=str), return_inverse=True)
+        cells = [text_of(value) or "(none)" for value in values.tolist()]
+        texts, code = np.unique(np.array(cells, dtype=str), return_inverse=True)
         crossed = codes * len(texts) + code
         used, codes = np.unique(crossed, return_inverse=True)
         names = [(*names[i // len(texts)], str(texts[i % len(texts)])) for i in used.tolist()] if len(texts) else []
@@ -122,9 +123,10 @@ def _split(pairs: Paired, by: Sequence[str]) -> _Split:
     return _Split(names, codes, owner, first, bool((first[owner] != codes).any()))
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A cell as text, whole numbers without a point; nothing where it is empty or nan."""
     if value is None or value != value:
-        return "(none)"
+        return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value).strip() or "(none)"
+    return str(value).strip()
