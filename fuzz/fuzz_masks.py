@@ -222,3 +222,16 @@ def fuzz_keypoints(rng: random.Random) -> None:
     draw.call(_native.oks, d_points, t_points, draw.real(t, 4), draw.real(t), sigmas)
     if given is not None:
         draw.call(_native.keypoints_match, given, t_points, d_points, draw.real(d), sigmas)
+
+
+@target("quads.kernels")
+def fuzz_quads(rng: random.Random) -> None:
+    """Quadrilaterals of any corners, whole and equal ones among them, and rectangles of any angle."""
+    draw, t, d = Draw(rng), rng.randrange(5), rng.randrange(5)
+    of = draw.few if rng.random() < 0.5 else draw.real
+    given, t_quads, d_quads, crowd = objects(draw, t, d), of(t, 8), of(d, 8), draw.flags(t)
+    draw.call(_native.quad_shapes, t_quads)
+    draw.call(_native.quads_iou, d_quads, t_quads, crowd)
+    draw.call(_native.rectangles_iou, of(d, 5), of(t, 5), crowd)
+    if given is not None:
+        draw.call(_native.quads_match, given, t_quads, d_quads, draw.real(d))

@@ -345,6 +345,24 @@ def first_repeated(ids: NDArray[numpy.int64]) -> int:
     The first row whose id stands in an earlier row; -1 where there is none.
     """
 
+def quads_iou(detections: NDArray[numpy.float64], truths: NDArray[numpy.float64], crowd: NDArray[numpy.uint8]) -> NDArray[numpy.float64]:
+    """
+    IoU of quadrilaterals x1 y1 ... x4 y4, detections by truths; of a crowd the share of the detection inside.
+    """
+
+def rectangles_iou(detections: NDArray[numpy.float64], truths: NDArray[numpy.float64], crowd: NDArray[numpy.uint8]) -> NDArray[numpy.float64]:
+    """
+    The same of rectangles cx, cy, width, height, angle (radians, x towards y).
+    """
+
+def quad_shapes(quads: NDArray[numpy.float64]) -> NDArray[numpy.uint8]:
+    """Shapes of quadrilaterals: 0 convex, 1 dented, 2 crossed, 3 flat."""
+
+def quads_match(objects: Objects, t_quads: NDArray[numpy.float64], d_quads: NDArray[numpy.float64], d_area: NDArray[numpy.float64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    As boxes_match, by the IoU of quadrilaterals; the boxes must enclose them.
+    """
+
 def rank_order(scores: NDArray[numpy.float64], positive: NDArray[numpy.uint8]) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint8], NDArray[numpy.uint8]]:
     """
     Places of the scores from the highest to the lowest, 1 where a run of equal scores ends, and what each is.

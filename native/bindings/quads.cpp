@@ -1,0 +1,80 @@
+// Quadrilaterals and rotated rectangles: their overlap, and the matching by it.
+#include "matching.hpp"
+#include "quads/quad_similarity.hpp"
+
+namespace steelyard {
+namespace {
+
+template <typename Iou>
+Out<double> matrix_of(In2<double> d, In2<double> g, In1<std::uint8_t> crowd, Iou iou) {
+  const std::size_t n = d.shape(0), m = g.shape(0);
+  require(crowd.shape(0) == m, "one crowd flag for each truth");
+  double* out;
+  auto result = make_raw<double>({n, m}, out);
+  nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < m; ++j) {
+      out[i * m + j] = iou(d.data() + d.shape(1) * i, g.data() + g.shape(1) * j, crowd.data()[j] != 0);
+    }
+  }
+  return result;
+}
+
+Out<double> quads_iou(In2<double> d, In2<double> g, In1<std::uint8_t> crowd) {
+  check_quads(view(d), d.shape(0), "a detection needs x and y of four corners");
+  check_quads(view(g), g.shape(0), "a truth needs x and y of four corners");
+  return matrix_of(d, g, crowd, [](const double* a, const double* b, bool c) { return quad_iou(a, b, c); });
+}
+
+void check_rectangles(Matrix<double> rectangles) {
+  require(rectangles.columns == 5, "rectangles are centre x, centre y, width, height, angle");
+  require(all_within(rectangles.data(), rectangles.size(), -1e12, 1e12), "a rectangle is not finite, or beyond 1e12");
+  for (std::size_t i = 0; i < rectangles.rows; ++i) {
+    require(rectangles.row(i)[2] >= 0 && rectangles.row(i)[3] >= 0, "a rectangle has a negative width or height");
+  }
+}
+
+Out<double> rectangles_iou(In2<double> d, In2<double> g, In1<std::uint8_t> crowd) {
+  check_rectangles(view(d));
+  check_rectangles(view(g));
+  return matrix_of(d, g, crowd, [](const double* a, const double* b, bool c) { return rectangle_iou(a, b, c); });
+}
+
+Out<std::uint8_t> quad_shapes(In2<double> quads) {
+  require(quads.shape(1) == 8, "a quadrilateral needs x and y of four corners");
+  require(all_within(quads.data(), quads.size(), -1e12, 1e12), "a corner is not finite, or beyond 1e12");
+  std::uint8_t* out;
+  auto result = make_raw<std::uint8_t>({quads.shape(0)}, out);
+  for (std::size_t i = 0; i < quads.shape(0); ++i) {
+    const double* row = quads.data() + 8 * i;
+    std::size_t dent = 0;
+    out[i] = static_cast<std::uint8_t>(quad_shape(quad_of(row, {row[0], row[1]}), dent));
+  }
+  return result;
+}
+
+MatchedArrays match(const ObjectArrays& objects, In2<double> t_quads, In2<double> d_quads, In1<double> d_area) {
+  const std::size_t truths = objects.t_image.shape(0), detections = objects.d_image.shape(0);
+  check_quads(view(t_quads), truths, "a truth needs x and y of four corners");
+  check_quads(view(d_quads), detections, "a detection needs x and y of four corners");
+  require(d_area.shape(0) == detections, "columns of the detections differ in length");
+  require(objects.t_box.shape(0) == truths && objects.t_box.shape(1) == 4, "columns of the truth differ in length");
+  require(objects.d_box.shape(0) == detections && objects.d_box.shape(1) == 4, "columns of the detections differ in length");
+  const QuadIou similarity(view(d_quads), view(t_quads), objects.d_box.data(), objects.t_box.data());
+  return match_arrays(objects, &similarity, d_area.data());
+}
+
+}  // namespace
+
+void bind_quads(nb::module_& m) {
+  m.def("quads_iou", &quads_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(), nb::arg("crowd").noconvert(),
+        "IoU of quadrilaterals x1 y1 ... x4 y4, detections by truths; of a crowd the share of the detection inside.");
+  m.def("rectangles_iou", &rectangles_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
+        nb::arg("crowd").noconvert(), "The same of rectangles cx, cy, width, height, angle (radians, x towards y).");
+  m.def("quad_shapes", &quad_shapes, nb::arg("quads").noconvert(),
+        "Shapes of quadrilaterals: 0 convex, 1 dented, 2 crossed, 3 flat.");
+  m.def("quads_match", &match, nb::arg("objects"), nb::arg("t_quads").noconvert(), nb::arg("d_quads").noconvert(),
+        nb::arg("d_area").noconvert(), "As boxes_match, by the IoU of quadrilaterals; the boxes must enclose them.");
+}
+
+}  // namespace steelyard
