@@ -118,19 +118,19 @@ def make_data(size: str, folder: Path) -> tuple[Path, Path]:
         file.write(", ".join(f'{{"supercategory": "thing", "id": {c}, "name": "class {c}"}}' for c in category_ids))
         file.write("]}")
 
-    found = rng.choice(truths, min(int(truths * 0.8), detections), replace=False)
-    jitter = rng.normal(0, 0.08, (len(found), 4)) * box[found][:, [2, 3, 2, 3]]
-    near = (box[found] + jitter).clip(1, None)
-    wrong = rng.random(len(found)) < 0.06
-    near_label = np.where(wrong, rng.integers(0, k, len(found)), label[found])
-    near_score = rng.beta(4, 2, len(found))
-    others = detections - len(found)
+    detected = rng.choice(truths, min(int(truths * 0.8), detections), replace=False)
+    jitter = rng.normal(0, 0.08, (len(detected), 4)) * box[detected][:, [2, 3, 2, 3]]
+    near = (box[detected] + jitter).clip(1, None)
+    wrong = rng.random(len(detected)) < 0.06
+    near_label = np.where(wrong, rng.integers(0, k, len(detected)), label[detected])
+    near_score = rng.beta(4, 2, len(detected))
+    others = detections - len(detected)
     far_image = rng.integers(0, n, others)
     far_label = np.where(rng.random(others) < 0.5, favourite[far_image, rng.integers(0, 3, others)],
                          rng.choice(k, others, p=popular / popular.sum()))  # fmt: skip
     far_side = np.exp(rng.normal(4.1, 1.0, (others, 2))).clip(4, 420)
     far = np.concatenate([rng.random((others, 2)) * (640, 480), far_side], axis=1)
-    d_image = np.concatenate([image[found], far_image])
+    d_image = np.concatenate([image[detected], far_image])
     d_label = np.concatenate([near_label, far_label])
     d_box = np.concatenate([near, far])
     d_score = np.concatenate([near_score, rng.beta(1, 8, others)])

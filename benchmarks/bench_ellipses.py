@@ -20,7 +20,7 @@ def drawn(n):
     return canonical(np.column_stack([centre, rng.uniform(0, 180, n), a, a * rng.uniform(0.2, 1, n)]))
 n = {n}
 truth = drawn(n)
-found = canonical(truth + rng.normal(0, [3, 3, 5, 1, 1], truth.shape) * (truth > 6))
+predicted = canonical(truth + rng.normal(0, [3, 3, 5, 1, 1], truth.shape) * (truth > 6))
 end = np.array([n])
 """
 # The pseudo-code of the specification: a loop over all pairs for the distances, then the smallest of those that remain.
@@ -32,7 +32,7 @@ def dist(g, d):
 dists = np.zeros((n, n))
 for i in range(n):
     for j in range(n):
-        dists[i, j] = dist(truth[i], found[j])
+        dists[i, j] = dist(truth[i], predicted[j])
 num = 0.0
 free = np.ones(dists.shape, dtype=bool)
 for _ in range(n):
@@ -42,7 +42,7 @@ for _ in range(n):
     num += min(1.0, 5 / dists[i, j])
 """
 NUMPY = """
-g, d = truth[:, None], found[None]
+g, d = truth[:, None], predicted[None]
 turn = np.abs(g[..., 2] - d[..., 2])
 dists = (np.abs(g[..., 0] - d[..., 0]) / 2 + np.abs(g[..., 1] - d[..., 1]) / 2 + np.minimum(turn, 180 - turn) / 5
          + np.abs(g[..., 3] - d[..., 3]) / 3 + np.abs(g[..., 4] - d[..., 4]) / 3)
@@ -56,7 +56,7 @@ for _ in range(n):
 
 
 def pairing(distance: str, matching: str = "greedy", n: int = CROWDED, repeat: int = 3) -> Run | str:
-    return measure(f"match(truth, found, end, end, '{distance}', '{matching}')", CROWD.format(n=n), repeat=repeat)
+    return measure(f"match(truth, predicted, end, end, '{distance}', '{matching}')", CROWD.format(n=n), repeat=repeat)
 
 
 ours = {f"steelyard, {d}": pairing(d) for d in ("param", "center", "wasserstein", "iou", "probiou", "hausdorff")}
@@ -70,7 +70,7 @@ table(
         "scipy, optimal pairs of the same matrix": measure(
             "linear_sum_assignment(dists)",
             CROWD.format(n=CROWDED)
-            + "from scipy.optimize import linear_sum_assignment\ndists = distance_matrix(truth, found)",
+            + "from scipy.optimize import linear_sum_assignment\ndists = distance_matrix(truth, predicted)",
         ),
         "numpy: the literal loop of the specification": measure(LITERAL, CROWD.format(n=CROWDED), repeat=1),
         "numpy: distances by broadcasting, then the loop": measure(NUMPY, CROWD.format(n=CROWDED), repeat=1),
@@ -100,10 +100,10 @@ images, each = {images}, 5
 n = images * each
 truth = {"image": np.repeat(np.arange(images), each), "xc": rng.uniform(0, 500, n), "yc": rng.uniform(0, 500, n),
          "theta": rng.uniform(0, 180, n), "a": rng.uniform(12, 50, n), "b": rng.uniform(6, 10, n)}
-found = {k: v if k == "image" else v + rng.normal(0, 1, n) for k, v in truth.items()}
+predicted = {k: v if k == "image" else v + rng.normal(0, 1, n) for k, v in truth.items()}
 task = catalogue.find_task("ellipses")
 score = catalogue.parse("score", "ellipses")
-sides = read_sides(task, truth, found, {})
+sides = read_sides(task, truth, predicted, {})
 """.replace("{images}", str(sized(100_000, 200)))
 table(
     "100,000 images of 5 × 5 ellipses (goal: under 1 CPU s after loading)",
@@ -115,10 +115,12 @@ table(
             IMAGES,
         ),
         "steelyard: evaluate, score without interval": measure(
-            "sy.evaluate('ellipses', truth, found, 'score', confidence=None)", IMAGES
+            "sy.evaluate('ellipses', truth, predicted, 'score', confidence=None)", IMAGES
         ),
-        "steelyard: evaluate, score, 1,000 draws": measure("sy.evaluate('ellipses', truth, found, 'score')", IMAGES),
-        "steelyard: evaluate, 11 metrics, 1,000 draws": measure("sy.evaluate('ellipses', truth, found)", IMAGES),
+        "steelyard: evaluate, score, 1,000 draws": measure(
+            "sy.evaluate('ellipses', truth, predicted, 'score')", IMAGES
+        ),
+        "steelyard: evaluate, 11 metrics, 1,000 draws": measure("sy.evaluate('ellipses', truth, predicted)", IMAGES),
     },
 )
 

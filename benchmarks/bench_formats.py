@@ -90,9 +90,9 @@ def main() -> None:
             spent = cpu(
                 lambda out=out, target=target: sy.convert(truth, out, to_format=target, pixels="edges", force=True)
             )
-            how = Reading(format=target, pixels="edges")
+            reading = Reading(format=target, pixels="edges")
             show(f"convert COCO to {target} ({OBJECTS:,} objects)", spent)
-            read = cpu(lambda out=out, how=how: read_dataset(out, how))
+            read = cpu(lambda out=out, reading=reading: read_dataset(out, reading))
             if target == "voc":
                 files = sorted(out.rglob("*.xml"))
                 show(

@@ -237,13 +237,13 @@ def main() -> int:
                 if run.returncode:
                     print(f"{name:34}failed: {(run.stderr.strip().splitlines() or ['?'])[-1]}")
                     continue
-                found = json.loads(run.stdout.splitlines()[-1])
-                first = first or found
-                rows = [Run(one["seconds"], one["seconds"], one["peak"] / 2**20) for one in (found, first)]
+                result = json.loads(run.stdout.splitlines()[-1])
+                first = first or result
+                rows = [Run(one["seconds"], one["seconds"], one["peak"] / 2**20) for one in (result, first)]
                 record(f"{title}, {device}", name, *rows)
                 print(
-                    f"{name:34}{1000 * found['seconds']:10.2f}{found['seconds'] / first['seconds']:8.2f}"
-                    f"{found['peak'] / 2**20:10.0f}{found['peak'] / first['peak']:8.2f}  {found['loss']:.6g}"
+                    f"{name:34}{1000 * result['seconds']:10.2f}{result['seconds'] / first['seconds']:8.2f}"
+                    f"{result['peak'] / 2**20:10.0f}{result['peak'] / first['peak']:8.2f}  {result['loss']:.6g}"
                 )
     return 0
 

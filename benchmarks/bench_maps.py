@@ -139,9 +139,9 @@ r = sy.evaluate("volumes", t[None], p[None], ["hd", "hd@95", "asd", "nsd"], conf
 """
 THEIRS_V = """
 for labels in ((1, 2, 3), (1, 3), (3,)):
-    found = s.compute_surface_distances(np.isin(t, labels), np.isin(p, labels), (1, 1, 1))
-    s.compute_robust_hausdorff(found, 100), s.compute_robust_hausdorff(found, 95)
-    s.compute_average_surface_distance(found), s.compute_surface_dice_at_tolerance(found, 1)
+    distances = s.compute_surface_distances(np.isin(t, labels), np.isin(p, labels), (1, 1, 1))
+    s.compute_robust_hausdorff(distances, 100), s.compute_robust_hausdorff(distances, 95)
+    s.compute_average_surface_distance(distances), s.compute_surface_dice_at_tolerance(distances, 1)
 """
 # The package's last release names parts of SciPy and NumPy that are gone.
 IMPORT_V = """

@@ -53,21 +53,21 @@ def shard(number: int, images: int, folder: Path, per_image: int = PER_IMAGE) ->
         return pa.table({name: pa.array(np.ascontiguousarray(column)) for name, column in columns.items()})
 
     pq.write_table(table(image, label, box), folder / f"truth{number:04d}.parquet", compression="none")
-    found = np.flatnonzero(rng.random(2 * n) < 0.45) % n
-    false = images * per_image - len(found)
-    moved = box[found] + rng.normal(0, 0.08, (len(found), 4)).astype(np.float32) * np.tile(size[found], 2)
+    detected = np.flatnonzero(rng.random(2 * n) < 0.45) % n
+    false = images * per_image - len(detected)
+    moved = box[detected] + rng.normal(0, 0.08, (len(detected), 4)).astype(np.float32) * np.tile(size[detected], 2)
     moved[:, 2:] = np.abs(moved[:, 2:])
     noise = np.concatenate([rng.random((false, 2)) * 500, np.exp(rng.normal(4.0, 0.9, (false, 2)))], axis=1)
-    d_image = np.concatenate([image[found], rng.integers(first, first + images, false)])
+    d_image = np.concatenate([image[detected], rng.integers(first, first + images, false)])
     order = np.argsort(d_image, kind="stable")
     pq.write_table(
         table(
             d_image.astype(np.int32)[order],
-            np.concatenate([label[found], rng.choice(CLASSES, false, p=share)]).astype(np.int16)[order],
+            np.concatenate([label[detected], rng.choice(CLASSES, false, p=share)]).astype(np.int16)[order],
             np.concatenate([moved, noise]).astype(np.float32)[order],
-            score=np.concatenate([rng.beta(3, 2, len(found)), rng.beta(1, 4, false)]).astype(np.float32)[order],
+            score=np.concatenate([rng.beta(3, 2, len(detected)), rng.beta(1, 4, false)]).astype(np.float32)[order],
         ),
-        folder / f"found{number:04d}.parquet",
+        folder / f"predicted{number:04d}.parquet",
         compression="none",
     )
 
@@ -75,7 +75,7 @@ def shard(number: int, images: int, folder: Path, per_image: int = PER_IMAGE) ->
 def make(folder: Path, shards: int, images: int, per_image: int = PER_IMAGE) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(shards):
-        if not (folder / f"found{number:04d}.parquet").exists():
+        if not (folder / f"predicted{number:04d}.parquet").exists():
             shard(number, images, folder, per_image)
 
 
@@ -106,7 +106,7 @@ def progress(stage, done, all_):
     if done % 20 == 0 or done == all_:
         print(f"  {stage} {done}/{all_}  {time.perf_counter() - start:.0f} s, peak "
               f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB", file=sys.stderr, flush=True)
-report = evaluate_shards(task, f"{folder}/truth*.*", f"{folder}/found*.*", work=work, engine=engine,
+report = evaluate_shards(task, f"{folder}/truth*.*", f"{folder}/predicted*.*", work=work, engine=engine,
                          workers=int(workers), confidence=None if confidence == "none" else float(confidence),
                          draws=int(draws), progress=progress if len(sys.argv) > 8 else None)
 if len(sys.argv) > 8:
@@ -162,10 +162,10 @@ def run(
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONWARNINGS": "ignore"}
     environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16)}
     printed, below = watched(command, environment)
-    found = dict(json.loads(printed.splitlines()[-1]))
-    found["cpu"] += sum(cpu for cpu, _ in below.values())
-    found["child_mb"] = max((memory for _, memory in below.values()), default=0) >> 20
-    return found
+    measured = dict(json.loads(printed.splitlines()[-1]))
+    measured["cpu"] += sum(cpu for cpu, _ in below.values())
+    measured["child_mb"] = max((memory for _, memory in below.values()), default=0) >> 20
+    return measured
 
 
 def small() -> None:
@@ -210,7 +210,7 @@ def at_once(folder: Path) -> Any:
     import steelyard as sy
 
     sides = [
-        pa.concat_tables([pq.read_table(p) for p in sorted(folder.glob(f"{name}*"))]) for name in ("truth", "found")
+        pa.concat_tables([pq.read_table(p) for p in sorted(folder.glob(f"{name}*"))]) for name in ("truth", "predicted")
     ]
     return sy.evaluate("boxes", *sides, draws=1000)
 
@@ -222,7 +222,7 @@ def overhead(place: Path) -> None:
         folder = place / f"tiny{count}"
         folder.mkdir()
         for i in range(count):
-            for side in ("truth", "found"):
+            for side in ("truth", "predicted"):
                 (folder / f"{side}{i:03d}.csv").write_text(f"dish,item,weight\nd{i},0,{100 + i}\n")
     for engine, workers in ENGINES:
         few, many = (

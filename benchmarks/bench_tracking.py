@@ -21,7 +21,7 @@ def write(folder: Path, sequences: dict[str, int], frames: int) -> None:
     for number, (name, mean) in enumerate(sequences.items()):
         rng = np.random.default_rng(number)
         live: list[list[float]] = []  # id, x, y, w, h, vx, vy, class, end, name
-        truth, found, last = [], [], 0
+        truth, predicted, last = [], [], 0
         for frame in range(1, frames + 1):
             live = [one for one in live if frame < one[8]]
             while len(live) < 1.35 * mean:
@@ -43,15 +43,15 @@ def write(folder: Path, sequences: dict[str, int], frames: int) -> None:
                     one[9] = last
                 if rng.random() < 0.78 and one[7] in (1, 2, 7):
                     dx, dy = rng.normal(0, 0.06 * w, 2)
-                    found.append(
+                    predicted.append(
                         f"{frame},{int(one[9])},{x + dx:.2f},{y + dy:.2f},{w:.2f},{h:.2f},{rng.random():.3f},-1,-1,-1\n"
                     )
         place = folder / "gt" / name
         (place / "gt").mkdir(parents=True)
         (place / "gt" / "gt.txt").write_text("".join(truth))
         (place / "seqinfo.ini").write_text(f"[Sequence]\nname={name}\nseqLength={frames}\nframeRate=30\n")
-        (folder / "found").mkdir(exist_ok=True)
-        (folder / "found" / f"{name}.txt").write_text("".join(found))
+        (folder / "predicted").mkdir(exist_ok=True)
+        (folder / "predicted" / f"{name}.txt").write_text("".join(predicted))
 
 
 OURS = """
@@ -61,15 +61,15 @@ box = {{"sequence": ["a", "b"], "frame": [1, 1], "track": [1, 1], "x": [0, 0], "
 sy.evaluate("tracking", box, box, draws=100)  # what is imported late is not counted
 folder = {folder!r}
 """
-RUN = "sy.evaluate('tracking', folder + '/gt', folder + '/found', options={'benchmark': 'mot17'}, confidence=None)"
+RUN = "sy.evaluate('tracking', folder + '/gt', folder + '/predicted', options={'benchmark': 'mot17'}, confidence=None)"
 MOTRICS = """
 import motrics
 from motrics.frames import Frames
 from pathlib import Path
 for place in sorted(Path(folder, "gt").iterdir()):
     gt = motrics.load_motchallenge_gt(place / "gt" / "gt.txt")
-    found = motrics.load_motchallenge(Path(folder, "found", place.name + ".txt"))
-    a, b, c, d = motrics.preprocess_motchallenge(gt, found)
+    predicted = motrics.load_motchallenge(Path(folder, "predicted", place.name + ".txt"))
+    a, b, c, d = motrics.preprocess_motchallenge(gt, predicted)
     motrics.evaluate(Frames(a, b), Frames(c, d))
 """
 TRACKEVAL = """
@@ -79,7 +79,7 @@ quiet = {'USE_PARALLEL': False, 'PRINT_CONFIG': False, 'PRINT_RESULTS': False, '
          'OUTPUT_DETAILED': False, 'PLOT_CURVES': False, 'TIME_PROGRESS': False, 'LOG_ON_ERROR': None}
 trackers = folder + '/trackers/t/data'
 if not os.path.isdir(trackers):
-    shutil.copytree(folder + '/found', trackers)
+    shutil.copytree(folder + '/predicted', trackers)
 config = {'GT_FOLDER': folder + '/gt', 'TRACKERS_FOLDER': folder + '/trackers', 'SKIP_SPLIT_FOL': True,
           'SEQ_INFO': {name: None for name in sorted(os.listdir(folder + '/gt'))}, 'PRINT_CONFIG': False}
 with contextlib.redirect_stdout(io.StringIO()):
@@ -113,7 +113,7 @@ def main() -> None:
             write(place, {"S000": 17}, frames)
             for i in range(1, sequences):  # the same video under other names: what it costs is the same
                 shutil.copytree(place / "gt" / "S000", place / "gt" / f"S{i:03d}")
-                shutil.copy(place / "found" / "S000.txt", place / "found" / f"S{i:03d}.txt")
+                shutil.copy(place / "predicted" / "S000.txt", place / "predicted" / f"S{i:03d}.txt")
             print(f"  {sequences:4d} × {frames:5d} frames  {measure(RUN, OURS.format(folder=str(place)), repeat=1)}")
     finally:
         shutil.rmtree(folder)

@@ -71,10 +71,11 @@ def resume(readings: int = 1_000_000) -> None:
         size = os.path.getsize(Path(folder) / NAME)
         cpu, wall = time.process_time(), time.perf_counter()
         with Journal(Path(folder)) as journal:
-            found = len(journal.done)
+            resumed = len(journal.done)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    record("Runner of vision-language models", f"steelyard, a journal of {found:,} readings resumes", Run(cpu, wall, 0))
-    print(f"\nA journal of {found:,} readings ({size / 1e6:.0f} MB) resumes (goal: under 5 s)")
+    name = f"steelyard, a journal of {resumed:,} readings resumes"
+    record("Runner of vision-language models", name, Run(cpu, wall, 0))
+    print(f"\nA journal of {resumed:,} readings ({size / 1e6:.0f} MB) resumes (goal: under 5 s)")
     print(f"  {cpu:.2f} CPU s, {wall:.2f} s")
 
 

@@ -120,7 +120,7 @@ def main() -> int:
     asked.out.mkdir(parents=True, exist_ok=True)
     target = asked.out / "table.json"
     known = json.loads(target.read_text(encoding="utf-8")) if asked.merge and target.exists() else {}
-    went = {name: how for name, how in known.get("scripts", {}).items() if name not in chosen}
+    went = {name: outcome for name, outcome in known.get("scripts", {}).items() if name not in chosen}
     rows = [row for row in known.get("rows", []) if row["script"].removeprefix("bench_") not in chosen]
     for name in chosen:
         print(f"== {name}", flush=True)

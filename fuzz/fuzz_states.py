@@ -69,12 +69,12 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
     out = bytearray(data)
     for _ in range(rng.choice([1, 1, 2, 6])):
         at = rng.randrange(len(out)) if out else 0
-        how = rng.randrange(4)
-        if how == 0 and out:
+        change = rng.randrange(4)
+        if change == 0 and out:
             out[at] ^= 1 << rng.randrange(8)
-        elif how == 1:
+        elif change == 1:
             del out[at:]
-        elif how == 2:
+        elif change == 2:
             del out[at : at + rng.choice([1, 8, 64])]
         else:
             out[at:at] = bytes(rng.randrange(256) for _ in range(rng.choice([1, 8, 64])))

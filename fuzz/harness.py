@@ -107,20 +107,20 @@ class Draw:
 
     def _changed_array(self, value: np.ndarray) -> np.ndarray:
         rng = self.rng
-        how = rng.randrange(8) if value.dtype.kind in "iufO" else 0
-        if how == 0:
+        change = rng.randrange(8) if value.dtype.kind in "iufO" else 0
+        if change == 0:
             return value[:-1].copy()
-        if how == 1:
+        if change == 1:
             return np.concatenate([value, value[-1:]]) if len(value) else np.zeros((1, *value.shape[1:]), value.dtype)
-        if how == 2:
+        if change == 2:
             return value[::-1]  # refused: not contiguous
-        if how == 3:
+        if change == 3:
             return value[:0].copy()
-        if how == 4:
+        if change == 4:
             return value.astype(
                 "U1" if value.dtype.kind == "O" else rng.choice([np.float32, np.int16, np.float64, np.int64, np.uint8])
             )
-        if how == 5:
+        if change == 5:
             return np.ascontiguousarray(value.T) if value.ndim > 1 else value[::-1].copy()
         if not value.size:
             return value

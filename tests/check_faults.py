@@ -53,7 +53,7 @@ def classified(seed: int, rows: int = 150) -> tuple[Data, Data]:
 
 
 def detector(seed: int) -> tuple[Data, Data]:
-    """Losses of a detector that has learnt something."""
+    """Losses of a detector that has learned something."""
     truth, given = map(arrays, DRAW["losses"](np.random.default_rng(seed), 80))
     rng = np.random.default_rng(seed)
     given["logit"] = np.where(
@@ -71,12 +71,12 @@ def described(seed: int) -> tuple[Data, Data]:
 
 
 def people(seed: int) -> tuple[Data, Data]:
-    """COCO's 17 points of people that stand upright, one or two an image, found with some noise."""
+    """COCO's 17 points of people that stand upright, one or two per image, found with some noise."""
     rng = np.random.default_rng(seed)
     body = np.column_stack([np.repeat([0.5, 0.45], [1, 16]) + np.tile([0.0, 0.0], 9)[:17], np.linspace(0, 1, 17)])
     body[1:, 0] = 0.5 + 0.3 * np.where(np.arange(1, 17) % 2, 1, -1)
     truth: dict[str, list[Any]] = {"image": [], "label": [], "keypoints": []}
-    found: dict[str, list[Any]] = {"image": [], "label": [], "keypoints": [], "score": []}
+    predicted: dict[str, list[Any]] = {"image": [], "label": [], "keypoints": [], "score": []}
     for image in range(60):
         size, corner = rng.uniform(60, 200), rng.uniform(5, 300, 2)
         points = body * size + corner
@@ -84,11 +84,11 @@ def people(seed: int) -> tuple[Data, Data]:
         truth["label"].append(1)
         truth["keypoints"].append(np.column_stack([points, np.full(17, 2)]).ravel().tolist())
         noisy = points + rng.normal(0, 0.02 * size, points.shape)
-        found["image"].append(image)
-        found["label"].append(1)
-        found["keypoints"].append(np.column_stack([noisy, np.ones(17)]).ravel().tolist())
-        found["score"].append(float(rng.random()))
-    return truth, found
+        predicted["image"].append(image)
+        predicted["label"].append(1)
+        predicted["keypoints"].append(np.column_stack([noisy, np.ones(17)]).ravel().tolist())
+        predicted["score"].append(float(rng.random()))
+    return truth, predicted
 
 
 def healthy(task: str, seed: int = 0) -> tuple[Data, Data]:

@@ -23,12 +23,12 @@ def demo(tools: Any, data: Data, results: dict[str, Results], folder: Path) -> d
     names = [cat["name"] for cat in coco.loadCats(coco.getCatIds())]
     category = coco.getCatIds(catNms=[names[0]])
     images = coco.getImgIds(catIds=category)
-    found: dict[str, Any] = {"names": names, "category": category, "images": sorted(images, key=str)}
+    result: dict[str, Any] = {"names": names, "category": category, "images": sorted(images, key=str)}
     ann_ids = coco.getAnnIds(imgIds=coco.loadImgs(coco.getImgIds())[0]["id"], iscrowd=None)
-    found["anns"] = ann_ids
-    found["large"] = coco.getAnnIds(areaRng=[500, 1e5], catIds=category)
-    found["crowd"] = coco.getAnnIds(iscrowd=True)
-    found["masks"] = [coco.annToMask(ann) for ann in coco.loadAnns(ann_ids)]
+    result["anns"] = ann_ids
+    result["large"] = coco.getAnnIds(areaRng=[500, 1e5], catIds=category)
+    result["crowd"] = coco.getAnnIds(iscrowd=True)
+    result["masks"] = [coco.annToMask(ann) for ann in coco.loadAnns(ann_ids)]
     for kind, listed in results.items():
         path = folder / f"{kind}.json"
         path.write_text(json.dumps(listed))
@@ -36,8 +36,8 @@ def demo(tools: Any, data: Data, results: dict[str, Results], folder: Path) -> d
         e.params.imgIds = sorted(coco.getImgIds())[:5]
         for step in (e.evaluate, e.accumulate, e.summarize):
             quiet(step)
-        found[kind] = e.stats
-    return found
+        result[kind] = e.stats
+    return result
 
 
 class TorchvisionStyle:
@@ -66,7 +66,7 @@ class TorchvisionStyle:
             self.eval_imgs[kind].append(np.asarray(e.evalImgs).reshape(shape))
 
     def stats(self, others: list[TorchvisionStyle]) -> dict[str, Any]:
-        found = {}
+        by_kind = {}
         for kind in self.kinds:
             gathered = [self, *others]
             ids = np.array([i for one in gathered for i in one.img_ids])
@@ -79,8 +79,8 @@ class TorchvisionStyle:
             e._paramsEval = copy.deepcopy(e.params)
             quiet(e.accumulate)
             quiet(e.summarize)
-            found[kind] = e.stats
-        return found
+            by_kind[kind] = e.stats
+        return by_kind
 
 
 def torchvision(tools: Any, data: Data, results: dict[str, Results]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def detectron2(tools: Any, data: Data, results: dict[str, Results]) -> dict[str,
     api = tools.COCO()
     api.dataset = copy.deepcopy(data)
     quiet(api.createIndex)
-    found: dict[str, Any] = OrderedDict()
+    outcome: dict[str, Any] = OrderedDict()
     for kind in ("bbox", "segm", "keypoints"):
         listed = copy.deepcopy(results[kind])
         if kind == "segm":
@@ -118,7 +118,7 @@ def detectron2(tools: Any, data: Data, results: dict[str, Results]) -> dict[str,
             e.params.kpt_oks_sigmas = np.array(e.params.kpt_oks_sigmas) * 1.5
         for step in (e.evaluate, e.accumulate, e.summarize):
             quiet(step)
-        found[kind] = [float(v * 100 if v >= 0 else "nan") for v in e.stats]
+        outcome[kind] = [float(v * 100 if v >= 0 else "nan") for v in e.stats]
         precisions = e.eval["precision"]
         names = [cat["name"] for cat in api.loadCats(sorted(api.getCatIds()))]
         assert len(names) == precisions.shape[2]
@@ -127,10 +127,10 @@ def detectron2(tools: Any, data: Data, results: dict[str, Results]) -> dict[str,
             part = precisions[:, :, place, 0, -1]
             part = part[part > -1]
             by_class[name] = float(np.mean(part) * 100) if part.size else float("nan")
-        found[f"{kind} by class"] = by_class
-        found[f"{kind} classes"] = [int(v) if not isinstance(v, str) else str(v) for v in e.params.catIds]
+        outcome[f"{kind} by class"] = by_class
+        outcome[f"{kind} classes"] = [int(v) if not isinstance(v, str) else str(v) for v in e.params.catIds]
     proposals = [
         api.loadAnns(api.getAnnIds(imgIds=image["id"])) for image in api.loadImgs(sorted(api.getImgIds(), key=str))
     ]
-    found["objects"] = [[ann["id"] for ann in anns if ann["iscrowd"] == 0] for anns in proposals]
-    return found
+    outcome["objects"] = [[ann["id"] for ann in anns if ann["iscrowd"] == 0] for anns in proposals]
+    return outcome

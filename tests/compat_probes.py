@@ -66,8 +66,8 @@ def same(a: Any, b: Any, where: str = "") -> None:
         assert a == b, f"{where}: {a} and {b}"
 
 
-def both(tools: Any, reference: Any, kind: str, change: Any = None, seed: int = 3, **how: Any) -> tuple[Any, Any]:
-    data, results = draw_coco(seed, **how)
+def both(tools: Any, reference: Any, kind: str, change: Any = None, seed: int = 3, **options: Any) -> tuple[Any, Any]:
+    data, results = draw_coco(seed, **options)
     return tuple(evaluated(t.COCO, t.COCOeval, data, results[kind], kind, change) for t in (tools, reference))  # type: ignore[return-value]
 
 
@@ -92,7 +92,7 @@ for _kind in KINDS:
 @probe("`anns` edited in place is seen")
 def _anns(tools: Any, reference: Any) -> None:
     data, results = draw_coco(3)
-    found = []
+    collected = []
     for t in (tools, reference):
         e = evaluated(t.COCO, t.COCOeval, data, results["bbox"], "bbox")
         before = list(e.stats)
@@ -104,14 +104,14 @@ def _anns(tools: Any, reference: Any) -> None:
         for step in (e.evaluate, e.accumulate, e.summarize):
             quiet(step)
         assert before != list(e.stats), "the edit changed nothing"
-        found.append(e)
-    same_numbers(*found)
+        collected.append(e)
+    same_numbers(*collected)
 
 
 @probe("`dataset` edited in place is seen")
 def _dataset(tools: Any, reference: Any) -> None:
     data, results = draw_coco(7)
-    found = []
+    collected = []
     for t in (tools, reference):
         e = evaluated(t.COCO, t.COCOeval, data, results["bbox"], "bbox")
         e.cocoGt.dataset["annotations"] = e.cocoGt.dataset["annotations"][1::2]
@@ -121,14 +121,14 @@ def _dataset(tools: Any, reference: Any) -> None:
         again = t.COCOeval(e.cocoGt, e.cocoDt, "bbox")
         for step in (again.evaluate, again.accumulate, again.summarize):
             quiet(step)
-        found.append(again)
-    same_numbers(*found)
+        collected.append(again)
+    same_numbers(*collected)
 
 
 @probe("a subclass's `computeIoU` is called")
 def _compute(tools: Any, reference: Any) -> None:
     data, results = draw_coco(3)
-    found = []
+    collected = []
     for t in (tools, reference):
 
         class Halved(t.COCOeval):  # type: ignore[misc, name-defined]
@@ -136,40 +136,40 @@ def _compute(tools: Any, reference: Any) -> None:
                 ious = super().computeIoU(imgId, catId)
                 return ious if len(ious) == 0 else np.asarray(ious) * 0.8
 
-        found.append(evaluated(t.COCO, Halved, data, results["bbox"], "bbox"))
-    same_numbers(*found)
+        collected.append(evaluated(t.COCO, Halved, data, results["bbox"], "bbox"))
+    same_numbers(*collected)
     plain, _ = both(tools, reference, "bbox")
-    assert list(plain.stats) != list(found[0].stats), "it was not called"
+    assert list(plain.stats) != list(collected[0].stats), "it was not called"
 
 
 @probe("a subclass's `evaluateImg` is called")
 def _evaluate_img(tools: Any, reference: Any) -> None:
     data, results = draw_coco(3)
-    found = []
+    collected = []
     for t in (tools, reference):
 
         class Forgetful(t.COCOeval):  # type: ignore[misc, name-defined]
             def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: Any) -> Any:
                 return None if imgId == self.params.imgIds[0] else super().evaluateImg(imgId, catId, aRng, maxDet)
 
-        found.append(evaluated(t.COCO, Forgetful, data, results["bbox"], "bbox"))
-    same_numbers(*found)
+        collected.append(evaluated(t.COCO, Forgetful, data, results["bbox"], "bbox"))
+    same_numbers(*collected)
     plain, _ = both(tools, reference, "bbox")
-    assert list(plain.stats) != list(found[0].stats), "it was not called"
+    assert list(plain.stats) != list(collected[0].stats), "it was not called"
 
 
 @probe("a subclass's `summarize` is called")
 def _summarize(tools: Any, reference: Any) -> None:
     data, results = draw_coco(3)
-    found = []
+    collected = []
     for t in (tools, reference):
 
         class Own(t.COCOeval):  # type: ignore[misc, name-defined]
             def summarize(self) -> None:
                 self.stats = np.array([self.eval["precision"][0].mean(), len(self.params.imgIds)])
 
-        found.append(evaluated(t.COCO, Own, data, results["bbox"], "bbox"))
-    same(np.asarray(found[1].stats), np.asarray(found[0].stats))
+        collected.append(evaluated(t.COCO, Own, data, results["bbox"], "bbox"))
+    same(np.asarray(collected[1].stats), np.asarray(collected[0].stats))
 
 
 @probe("COCO and COCOeval can be pickled")
@@ -232,14 +232,14 @@ def _eval(tools: Any, reference: Any) -> None:
 @probe("`evalImgs` assigned from elsewhere is accumulated")
 def _assigned(tools: Any, reference: Any) -> None:
     data, results = draw_coco(11)
-    found = []
+    collected = []
     for t in (tools, reference):
         e = evaluated(t.COCO, t.COCOeval, data, results["bbox"], "bbox")
         e.evalImgs = [None if i % 3 == 0 else one for i, one in enumerate(e.evalImgs)]
         quiet(e.accumulate)
         quiet(e.summarize)
-        found.append(e)
-    same_numbers(*found)
+        collected.append(e)
+    same_numbers(*collected)
 
 
 def with_params(kind: str, **settings: Any) -> Probe:
@@ -275,8 +275,8 @@ def _load(tools: Any, reference: Any) -> None:
         path = Path(folder) / "results.json"
         path.write_text(json.dumps(results["bbox"]))
         for given in (str(path), results["bbox"], np.array(rows)):
-            found = [evaluated(t.COCO, t.COCOeval, data, given, "bbox") for t in (tools, reference)]
-            same_numbers(*found)
+            result = [evaluated(t.COCO, t.COCOeval, data, given, "bbox") for t in (tools, reference)]
+            same_numbers(*result)
 
 
 @probe("`loadRes` of nothing: no AP, no crash")
@@ -306,11 +306,11 @@ def _texts(tools: Any, reference: Any) -> None:
 @probe("the demo notebook's flow")
 def _demo(tools: Any, reference: Any) -> None:
     data, results = draw_coco(3)
-    found = []
+    collected = []
     for t in (tools, reference):
         with tempfile.TemporaryDirectory() as folder:
-            found.append(demo(t, data, results, Path(folder)))
-    same(found[1], found[0], "demo")
+            collected.append(demo(t, data, results, Path(folder)))
+    same(collected[1], collected[0], "demo")
 
 
 @probe("an evaluator in torchvision's style")

@@ -27,7 +27,7 @@ def perfect_labels(truth: Data) -> Data:
 
 
 def draw_multiclass(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
-    """A row a unit, four classes with probabilities, weights; every class has a row among any eight."""
+    """One row per unit, four classes with probabilities, weights; every class has a row among any eight."""
     names = np.array(["ant", "bee", "cat", "dog"])
     label = np.where(np.arange(units) % 2 == 0, names[np.arange(units) // 2 % 4], rng.choice(names, units))
     probability = rng.dirichlet(np.ones(4), units) + 0.8 * (label[:, np.newaxis] == names)
@@ -38,12 +38,12 @@ def draw_multiclass(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
 
 
 def draw_multilabel(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
-    """A row a unit with none to three of four classes on either side."""
+    """One row per unit with none to three of four classes on either side."""
     names = np.array(["ant", "bee", "cat", "dog"])
     has = rng.random((units, 4)) < 0.45
-    found = has ^ (rng.random((units, 4)) < 0.2)
+    predicted = has ^ (rng.random((units, 4)) < 0.2)
     ids = [f"r{i}" for i in range(units)]
-    truth, predictions = (["|".join(names[row]) for row in side] for side in (has, found))
+    truth, predictions = (["|".join(names[row]) for row in side] for side in (has, predicted))
     return {"id": ids, "labels": truth}, {"id": ids, "labels": predictions}
 
 

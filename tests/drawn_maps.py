@@ -29,8 +29,8 @@ def draw_maps(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
             h, w = (int(v) for v in rng.integers(3, 8, 2))
             dy, dx = (int(v) for v in rng.integers(-1, 2, 2))
             sides[0][y : y + h, x : x + w] = label
-            found = label if rng.random() < 0.85 else int(rng.integers(0, 5))
-            sides[1][max(0, y + dy) : y + h + dy, max(0, x + dx) : x + w + dx] = found
+            predicted_label = label if rng.random() < 0.85 else int(rng.integers(0, 5))
+            sides[1][max(0, y + dy) : y + h + dy, max(0, x + dx) : x + w + dx] = predicted_label
         truth.append(sides[0])
         predictions.append(sides[1])
     image = [f"i{unit:03d}" for unit in range(units)]

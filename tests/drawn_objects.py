@@ -30,13 +30,13 @@ def draw_boxes(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     rows = np.sort(np.concatenate([rows, rows[::7], np.arange(3)]))  # some twice
     box = np.concatenate([corner, size], axis=1)[rows]
     box = np.abs(box + rng.normal(0, 0.06, box.shape) * np.tile(size[rows], 2))
-    found = np.where(rng.random(len(rows)) < 0.9, label[rows], rng.choice(["cat", "dog", "owl"], len(rows)))
+    found_label = np.where(rng.random(len(rows)) < 0.9, label[rows], rng.choice(["cat", "dog", "owl"], len(rows)))
     false = int(rng.integers(units, 2 * units))
     extra = np.concatenate([rng.random((false, 2)) * 400, rng.random((false, 2)) * 200 + 1], axis=1)
     box = np.concatenate([box, extra])
     return truth, {
         "image": [image[i] for i in rows] + [image[i] for i in rng.integers(0, n, false)],
-        "label": np.concatenate([found, rng.choice(["cat", "dog", "owl"], false)]),
+        "label": np.concatenate([found_label, rng.choice(["cat", "dog", "owl"], false)]),
         "x": box[:, 0], "y": box[:, 1], "w": box[:, 2], "h": box[:, 3],
         "score": np.concatenate([rng.beta(4, 2, len(rows)), rng.beta(2, 3, false)]),
     }  # fmt: skip
@@ -52,9 +52,9 @@ def perfect_boxes(truth: Data) -> Data:
 
 def draw_masks(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """The boxes of `draw_boxes` as ellipses of pixels, in all forms that a mask may have."""
-    truth, found = draw_boxes(rng, units)
+    truth, predicted = draw_boxes(rng, units)
     sides = []
-    for side in (truth, found):
+    for side in (truth, predicted):
         box = np.column_stack([side[name] for name in "xywh"])
         masks = [ellipse_mask(b, i) for i, b in enumerate(box)]
         kept = {name: column for name, column in side.items() if name not in "xywh"}
@@ -100,7 +100,7 @@ def perfect_masks(truth: Data) -> Data:
 
 def draw_keypoints(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """Points inside the boxes of `draw_boxes`; some truths show none."""
-    truth, found = draw_boxes(rng, units)
+    truth, predicted = draw_boxes(rng, units)
     # Twenty detections of a class count in an image: not more, so that a perfect model finds all.
     box = np.column_stack([truth[name] for name in "xywh"])
     rows: list[list[float]] = []
@@ -110,9 +110,9 @@ def draw_keypoints(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
         seen[0] = 2 if i < 3 else seen[0]
         rows.append([float(v) for v in np.column_stack([xy, seen]).ravel()])
     truth["keypoints"] = objects(rows)
-    nearest = {key: np.array(values) for key, values in found.items() if key in "xywh"}
+    nearest = {key: np.array(values) for key, values in predicted.items() if key in "xywh"}
     d_rows = []
-    for i in range(len(found["score"])):
+    for i in range(len(predicted["score"])):
         # The points of the truth whose box is nearest, moved with the box.
         distance = sum((nearest[k][i] - box[:, j]) ** 2 for j, k in enumerate("xywh"))
         j = int(np.argmin(distance))
@@ -121,7 +121,7 @@ def draw_keypoints(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
         points[:, :2] = (points[:, :2] - box[j, :2]) * scale + [nearest["x"][i], nearest["y"][i]]
         points[:, :2] += rng.normal(0, 0.01, (17, 2)) * box[j, 2:]
         d_rows.append([float(v) for v in points.ravel()])
-    columns = {name: found[name] for name in ("image", "label", "score")}
+    columns = {name: predicted[name] for name in ("image", "label", "score")}
     return truth, {**columns, "keypoints": objects(d_rows)}
 
 
@@ -136,7 +136,7 @@ def perfect_keypoints(truth: Data) -> Data:
 def draw_ellipses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """Images with none to four ellipses: found, missed, found twice, or found where there are none."""
     truth: list[tuple[Any, ...]] = []
-    found: list[tuple[Any, ...]] = []
+    predicted: list[tuple[Any, ...]] = []
     nothing = (np.nan,) * 5
     for unit in range(units):
         image = f"i{unit}"
@@ -153,9 +153,9 @@ def draw_ellipses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
         seen = np.concatenate([seen, false[rng.random(2) < 0.3]])
         seen[:, 3:] = np.maximum(seen[:, 3:], 1)
         rows = [(image, *row, rng.random()) for row in seen.tolist()]
-        found += rows or [(image, *nothing, np.nan)]
+        predicted += rows or [(image, *nothing, np.nan)]
     names = ("image", "xc", "yc", "theta", "a", "b", "score")
-    sides = [dict(zip(names, zip(*rows, strict=True), strict=False)) for rows in (truth, found)]
+    sides = [dict(zip(names, zip(*rows, strict=True), strict=False)) for rows in (truth, predicted)]
     sides[0]["group"] = [f"g{hash_of(i) % 3}" for i in sides[0]["image"]]
     return sides[0], sides[1]
 

@@ -86,10 +86,10 @@ def draw_rankings(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
         truth["doc"] += docs[:20]
         truth["relevance"] += relevance
         truth["group"] += [f"g{unit % 3}"] * 20
-        found = [i for i in range(40) if rng.random() < 0.8] or [0]
-        run["query"] += [f"q{unit}"] * len(found)
-        run["doc"] += [docs[i] for i in found]
-        run["score"] += np.round(rng.normal(0, 1, len(found)) + [0.7 * (i < 10) for i in found], 1).tolist()
+        result = [i for i in range(40) if rng.random() < 0.8] or [0]
+        run["query"] += [f"q{unit}"] * len(result)
+        run["doc"] += [docs[i] for i in result]
+        run["score"] += np.round(rng.normal(0, 1, len(result)) + [0.7 * (i < 10) for i in result], 1).tolist()
     return truth, run
 
 

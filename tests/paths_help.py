@@ -19,7 +19,7 @@ from steelyard.metrics import catalogue
 from steelyard.results.report import Report
 
 Data = dict[str, Any]
-Sides = tuple[Any, Any]
+TruthAndPredictions = tuple[Any, Any]
 UNITS = 14
 SCRATCH = tempfile.TemporaryDirectory()
 
@@ -29,21 +29,21 @@ class Case:
     """What is evaluated: both sides, how they are cut by unit, and what is asked for."""
 
     task: str
-    sides: Sides
-    cut: Callable[[Sides, set[str]], Sides]
+    sides: TruthAndPredictions
+    cut: Callable[[TruthAndPredictions, set[str]], TruthAndPredictions]
     units: tuple[str, ...]
     metrics: list[str] | None = None
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     files: bool = False  # every part is read from files, since the options are about them
 
-    def parts(self, count: int, again: bool) -> list[Sides]:
+    def parts(self, count: int, again: bool) -> list[TruthAndPredictions]:
         """The data in so many parts, each unit whole in one; with `again` the first unit in the last part too."""
         chosen = [set(self.units[number::count]) for number in range(count)]
         if again:
             chosen[-1] = chosen[-1] | {self.units[0]}
         return [self.cut(self.sides, units) for units in chosen]
 
-    def given(self, sides: Sides, name: str) -> Sides:
+    def given(self, sides: TruthAndPredictions, name: str) -> TruthAndPredictions:
         """The sides as they are given: in memory, or as files."""
         if not self.files:
             return sides
@@ -51,10 +51,10 @@ class Case:
         return paths[0][0], paths[1][0]
 
 
-def table_cut(key: str) -> Callable[[Sides, set[str]], Sides]:
+def table_cut(key: str) -> Callable[[TruthAndPredictions, set[str]], TruthAndPredictions]:
     """Cut two tables by the unit that a column names."""
 
-    def cut(sides: Sides, units: set[str]) -> Sides:
+    def cut(sides: TruthAndPredictions, units: set[str]) -> TruthAndPredictions:
         parts = []
         for side in sides:
             keep = np.array([str(value) in units for value in side[key]], dtype=bool)
@@ -204,18 +204,18 @@ def coco_case(task: str, **settings: Any) -> Case:
     return Case(task, (truth, results), cut_coco, tuple(map(str, images)), settings=settings)
 
 
-def cut_coco(sides: Sides, units: set[str]) -> Sides:
+def cut_coco(sides: TruthAndPredictions, units: set[str]) -> TruthAndPredictions:
     """The images of a part with all that belongs to them, and the classes that it has."""
     truth, results = sides
     annotations = [one for one in truth["annotations"] if str(one["image_id"]) in units]
-    found = [one for one in results if str(one["image_id"]) in units]
+    kept = [one for one in results if str(one["image_id"]) in units]
     images = [one for one in truth["images"] if str(one["id"]) in units]
-    here = {one["category_id"] for one in (*annotations, *found)}
+    here = {one["category_id"] for one in (*annotations, *kept)}
     for image in images:
         here.update(image.get("neg_category_ids", ()))
         here.update(image.get("not_exhaustive_category_ids", ()))
     classes = [one for one in truth["categories"] if one["id"] in here]
-    return {**truth, "images": images, "annotations": annotations, "categories": classes}, found
+    return {**truth, "images": images, "annotations": annotations, "categories": classes}, kept
 
 
 def lvis_case() -> Case:
@@ -232,7 +232,9 @@ def lvis_case() -> Case:
     return case
 
 
-def write_parts(folder: Path, parts: Sequence[Sides], sides: Sequence[str] = ("truth", "pred")) -> list[list[str]]:
+def write_parts(
+    folder: Path, parts: Sequence[TruthAndPredictions], sides: Sequence[str] = ("truth", "pred")
+) -> list[list[str]]:
     """Each part as a file of either side; gives the paths of both."""
     folder.mkdir(exist_ok=True)
     paths: list[list[str]] = [[], []]
@@ -250,37 +252,37 @@ def write_parts(folder: Path, parts: Sequence[Sides], sides: Sequence[str] = ("t
 
 def contents(report: Report) -> dict[str, str]:
     """All that a report says and shows, part by part, as texts that are equal if it is equal to the bit."""
-    found = {"scores": values(report.scores), "slices": values(report.slices), "coverage": values(report.coverage)}
-    found |= {"request": values(report.request), "version": report.sources.version}
-    found["rows"] = values((report.sources.truth.rows, report.sources.predictions.rows))
+    parts = {"scores": values(report.scores), "slices": values(report.slices), "coverage": values(report.coverage)}
+    parts |= {"request": values(report.request), "version": report.sources.version}
+    parts["rows"] = values((report.sources.truth.rows, report.sources.predictions.rows))
     units = report.units()
-    found |= {"unit ids": values(units.units), "unit values": values(units.values)}
-    found |= {f"table {name}": values(report.table(name)) for name in report.tables}
-    found |= {f"figure {name}": values(report.figure(name)) for name in report.figures}
-    found["listing"] = values(report.listing())
-    found |= {
+    parts |= {"unit ids": values(units.units), "unit values": values(units.values)}
+    parts |= {f"table {name}": values(report.table(name)) for name in report.tables}
+    parts |= {f"figure {name}": values(report.figure(name)) for name in report.figures}
+    parts["listing"] = values(report.listing())
+    parts |= {
         "facts": values((report.task, report.unit, report.item, report.title)),
         "definitions": values(report.evidence.definitions()),
     }
-    return found
+    return parts
 
 
-def values(found: Any) -> str:
+def values(entries: Any) -> str:
     """Any value as text, with every digit and every array whole."""
-    return repr(_values(found))
+    return repr(_values(entries))
 
 
-def _values(found: Any) -> Any:
-    if found is None or isinstance(found, str | int | float):
-        return found.item() if isinstance(found, np.generic) else found
-    if isinstance(found, np.ndarray):
-        return [_values(value) for value in found.tolist()] if found.dtype == object else found.tolist()
-    if isinstance(found, np.generic):
-        return found.item()
-    if dataclasses.is_dataclass(found) and not isinstance(found, type):
-        return {field.name: _values(getattr(found, field.name)) for field in dataclasses.fields(found)}
-    if isinstance(found, Mapping):
-        return {key: _values(value) for key, value in found.items()}
-    if isinstance(found, list | tuple):
-        return [_values(value) for value in found]
-    return found
+def _values(entries: Any) -> Any:
+    if entries is None or isinstance(entries, str | int | float):
+        return entries.item() if isinstance(entries, np.generic) else entries
+    if isinstance(entries, np.ndarray):
+        return [_values(value) for value in entries.tolist()] if entries.dtype == object else entries.tolist()
+    if isinstance(entries, np.generic):
+        return entries.item()
+    if dataclasses.is_dataclass(entries) and not isinstance(entries, type):
+        return {field.name: _values(getattr(entries, field.name)) for field in dataclasses.fields(entries)}
+    if isinstance(entries, Mapping):
+        return {key: _values(value) for key, value in entries.items()}
+    if isinstance(entries, list | tuple):
+        return [_values(value) for value in entries]
+    return entries

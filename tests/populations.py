@@ -17,7 +17,7 @@ from drawn_objects import objects
 from steelyard.core.frozen import frozen
 
 Rng = np.random.Generator
-Sides = tuple[Data, Data]
+TruthAndPredictions = tuple[Data, Data]
 
 
 @frozen
@@ -25,12 +25,12 @@ class Population:
     """How to draw units, which metrics are asked for (none: all of the catalogue), and what the data need."""
 
     name: str
-    draw: Callable[[Rng, int], Sides]
+    draw: Callable[[Rng, int], TruthAndPredictions]
     metrics: tuple[str, ...] = ()
     policy: tuple[tuple[str, str], ...] = ()
 
 
-def dishes(rng: Rng, units: int, *, gross: float = 0.0, student: float = 0.0) -> Sides:
+def dishes(rng: Rng, units: int, *, gross: float = 0.0, student: float = 0.0) -> TruthAndPredictions:
     """Dishes of one to four items whose errors share the dish's own; a share of dishes is grossly off.
 
     With `student`, errors are Student's with so many degrees of freedom.
@@ -50,14 +50,14 @@ def dishes(rng: Rng, units: int, *, gross: float = 0.0, student: float = 0.0) ->
     return {**keys, "weight": weight}, {**keys, "weight": predicted}
 
 
-def plates(rng: Rng, units: int, *, gross: float = 0.0) -> Sides:
+def plates(rng: Rng, units: int, *, gross: float = 0.0) -> TruthAndPredictions:
     """Dishes of one item, weighed with an error that does not grow with them."""
     ids, weight = np.arange(units), rng.lognormal(5, 0.4, units)
     error = rng.normal(3, 25, units) + np.where(rng.random(units) < gross, rng.normal(0, 250, units), 0.0)
     return {"dish": ids, "weight": weight}, {"dish": ids, "weight": weight + error}
 
 
-def meals(rng: Rng, units: int) -> Sides:
+def meals(rng: Rng, units: int) -> TruthAndPredictions:
     """Sequences of one to six frames in which a meal is eaten; each is misjudged as a whole, and frame by frame."""
     sequence = np.repeat(np.arange(units), rng.integers(1, 7, units))
     first = np.flatnonzero(np.diff(sequence, prepend=-1))
@@ -71,7 +71,7 @@ def meals(rng: Rng, units: int) -> Sides:
     return truth, {**keys, "weight": predicted + rng.normal(1, 3, len(t))}
 
 
-def verdicts(rng: Rng, units: int, *, share: float = 0.25, apart: float = 1.6) -> Sides:
+def verdicts(rng: Rng, units: int, *, share: float = 0.25, apart: float = 1.6) -> TruthAndPredictions:
     """Rows of two classes with probabilities that are a little too sure of themselves."""
     ids, label = np.arange(units), rng.random(units) < share
     logit = rng.normal(0, 1, units) + apart * (label - 0.5)
@@ -82,7 +82,7 @@ def verdicts(rng: Rng, units: int, *, share: float = 0.25, apart: float = 1.6) -
 NAMES = np.array(["ant", "bee", "cat", "dog", "elk"])
 
 
-def species(rng: Rng, units: int, *, right: float = 0.8, rare: float = 0.03) -> Sides:
+def species(rng: Rng, units: int, *, right: float = 0.8, rare: float = 0.03) -> TruthAndPredictions:
     """Five classes, of which one is rare, with so many rows named rightly."""
     ids = np.arange(units)
     share = np.array([0.4, 0.25, 0.2, 0.15 - rare, rare])
@@ -91,7 +91,7 @@ def species(rng: Rng, units: int, *, right: float = 0.8, rare: float = 0.03) -> 
     return {"id": ids, "label": NAMES[truth]}, {"id": ids, "label": NAMES[named]}
 
 
-def sightings(rng: Rng, units: int) -> Sides:
+def sightings(rng: Rng, units: int) -> TruthAndPredictions:
     """Five classes of unlike sizes with probabilities."""
     ids, share = np.arange(units), np.array([0.4, 0.25, 0.2, 0.1, 0.05])
     truth = rng.choice(5, units, p=share)
@@ -102,7 +102,7 @@ def sightings(rng: Rng, units: int) -> Sides:
     return {"id": ids, "label": NAMES[truth]}, {"id": ids, **columns}
 
 
-def tags(rng: Rng, units: int) -> Sides:
+def tags(rng: Rng, units: int) -> TruthAndPredictions:
     """Rows with none to five of five classes."""
     ids, share = np.arange(units), np.array([0.5, 0.35, 0.25, 0.1, 0.05])
     has = rng.random((units, 5)) < share
@@ -112,7 +112,7 @@ def tags(rng: Rng, units: int) -> Sides:
     return {"id": ids, "labels": truth}, {"id": ids, "labels": predicted}
 
 
-def streets(rng: Rng, units: int, *, classes: int = 8) -> Sides:
+def streets(rng: Rng, units: int, *, classes: int = 8) -> TruthAndPredictions:
     """Boxes of classes that are the rarer the higher their number, in images that are hard or easy as a whole."""
     count = rng.poisson(3.5, units) + (np.arange(units) % 9 > 0)
     owner = np.repeat(np.arange(units), count)
@@ -121,8 +121,8 @@ def streets(rng: Rng, units: int, *, classes: int = 8) -> Sides:
     label = rng.choice(classes, len(owner), p=share / share.sum())
     size = np.exp(rng.normal(4.2, 0.9, (len(owner), 1)) + rng.normal(0, 0.3, (len(owner), 2))).clip(4, 400)
     corner = rng.random((len(owner), 2)) * 600
-    found = rng.random(len(owner)) > 0.1 + 0.4 * hard[owner]
-    rows = np.flatnonzero(found)
+    result = rng.random(len(owner)) > 0.1 + 0.4 * hard[owner]
+    rows = np.flatnonzero(result)
     rows = np.sort(np.concatenate([rows, rows[rng.random(len(rows)) < 0.08]]))
     box = np.concatenate([corner, size], axis=1)[rows]
     noise = rng.normal(0, 1, box.shape) * (0.02 + 0.15 * hard[owner[rows], np.newaxis]) * np.tile(size[rows], 2)
@@ -141,7 +141,7 @@ def streets(rng: Rng, units: int, *, classes: int = 8) -> Sides:
     return sides[0], {**sides[1], "score": score}
 
 
-def queries(rng: Rng, units: int) -> Sides:
+def queries(rng: Rng, units: int) -> TruthAndPredictions:
     """Queries with one to ten relevant documents, which are hard or easy as a whole."""
     truth: Data = {"query": [], "doc": [], "relevance": []}
     run: Data = {"query": [], "doc": [], "score": []}
@@ -153,14 +153,14 @@ def queries(rng: Rng, units: int) -> Sides:
         truth["doc"] += docs[:20]
         truth["relevance"] += grade.tolist()
         ahead = np.concatenate([np.sqrt(grade), np.zeros(10)]) * rng.gamma(2, 0.6)
-        found = np.flatnonzero(rng.random(30) < rng.beta(4, 1)).tolist() or [29]
-        run["query"] += [unit] * len(found)
-        run["doc"] += [docs[i] for i in found]
-        run["score"] += (ahead + rng.normal(0, 1, 30))[found].tolist()
+        result = np.flatnonzero(rng.random(30) < rng.beta(4, 1)).tolist() or [29]
+        run["query"] += [unit] * len(result)
+        run["doc"] += [docs[i] for i in result]
+        run["score"] += (ahead + rng.normal(0, 1, 30))[result].tolist()
     return truth, run
 
 
-def scenes(rng: Rng, units: int) -> Sides:
+def scenes(rng: Rng, units: int) -> TruthAndPredictions:
     """Maps of five classes, of which one is rare; the prediction's regions are moved as far as the image is hard."""
     sides: tuple[list[Any], list[Any]] = ([], [])
     for _ in range(units):

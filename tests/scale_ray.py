@@ -92,8 +92,8 @@ def kills(folder: Path, metrics: list[str], times: int) -> None:
     address = ray.get_runtime_context().gcs_address
     rng = np.random.default_rng(5)
     reference = len(list((folder / "whole" / "states").glob("[!.]*")))
-    told: dict[str, int] = {"worker": 0, "driver": 0}
-    for who in told:
+    killed: dict[str, int] = {"worker": 0, "driver": 0}
+    for who in killed:
         for turn in range(times):
             work, out = folder / f"{who}{turn}", folder / f"{who}{turn}.json"
             named: dict[str, Any] = {"work": str(work), "engine": "ray", "address": address, "draws": 100}
@@ -106,13 +106,13 @@ def kills(folder: Path, metrics: list[str], times: int) -> None:
                 victim = driver.pid if who == "driver" else busy_worker()
                 if victim:
                     os.kill(victim, signal.SIGKILL)
-                    told[who] += 1
+                    killed[who] += 1
                     break
             if driver.wait() == -signal.SIGKILL:
                 driver = subprocess.Popen(command)
             assert driver.wait() == 0, driver.returncode
     ray.shutdown()
-    print(json.dumps(told))
+    print(json.dumps(killed))
 
 
 if __name__ == "__main__":

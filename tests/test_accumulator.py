@@ -43,9 +43,9 @@ def test_is_what_all_at_once_gives(task: str) -> None:
         gathered = sy.Accumulator(task)
         for i in order:
             gathered.update(*parts[i])
-        found = gathered.report(draws=200)
-        assert found.scores == expected.scores
-        assert found.sources.truth.digest == gathered.report(draws=200).sources.truth.digest
+        report = gathered.report(draws=200)
+        assert report.scores == expected.scores
+        assert report.sources.truth.digest == gathered.report(draws=200).sources.truth.digest
 
 
 @every_task
@@ -59,9 +59,9 @@ def test_merge_of_pickled_parts_and_repeated_units(task: str) -> None:
             one.update(*parts[i])
         machines.append(pickle.loads(pickle.dumps(one)))
     machines[1].merge(machines[0])
-    found = machines[1].report(confidence=None)
-    assert found.scores == expected.scores
-    assert any("came more than once and count once" in note for note in found.notes)
+    report = machines[1].report(confidence=None)
+    assert report.scores == expected.scores
+    assert any("came more than once and count once" in note for note in report.notes)
 
 
 def image(name: int, score: float, shift: float = 0.0) -> tuple[Data, Data]:

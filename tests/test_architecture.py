@@ -85,14 +85,14 @@ def room_of(path: Path) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return modules
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
@@ -113,7 +113,7 @@ def module_of(path: Path) -> str:
 def graph() -> dict[str, set[str]]:
     """Which module imports which, inside functions too; what only a type checker reads is left out."""
     names = {module_of(path): path for path in modules()}
-    found = {}
+    by_name = {}
     for name, path in names.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
@@ -126,8 +126,8 @@ def graph() -> dict[str, set[str]]:
             elif isinstance(node, ast.ImportFrom):
                 whole = {f"{node.module}.{alias.name}" for alias in node.names}
                 targets |= {one if one in names or one == "steelyard._native" else str(node.module) for one in whole}
-        found[name] = (targets & set(names)) - {name}
-    return found
+        by_name[name] = (targets & set(names)) - {name}
+    return by_name
 
 
 def circles(imported: dict[str, set[str]]) -> list[str]:

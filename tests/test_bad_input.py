@@ -1,4 +1,4 @@
-"""Bad input: one clear message that says what, where and how to mend it; exit code 2; nothing written."""
+"""Bad input: one clear message that says what, where and how to repair it; exit code 2; nothing written."""
 
 from __future__ import annotations
 

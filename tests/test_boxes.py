@@ -27,10 +27,10 @@ def ranked_case(hits: list[int], detections: int, truths: int) -> tuple[Data, Da
     for rank in range(1, detections + 1):
         places.append(100.0 * next_hit if rank in hits else 1e6)
         next_hit += rank in hits
-    found = np.array(places)
+    result = np.array(places)
     return truth, {
-        "image": ["a"] * detections, "label": ["c"] * detections, "x": found, "y": 0 * found, "w": 0 * found + 10,
-        "h": 0 * found + 10, "score": np.linspace(0.9, 0.1, detections),
+        "image": ["a"] * detections, "label": ["c"] * detections, "x": result, "y": 0 * result, "w": 0 * result + 10,
+        "h": 0 * result + 10, "score": np.linspace(0.9, 0.1, detections),
     }  # fmt: skip
 
 
@@ -44,14 +44,16 @@ def ranked_case(hits: list[int], detections: int, truths: int) -> tuple[Data, Da
     ],
 )
 def test_the_worked_example_of_the_kinds(kind: str, expected: float) -> None:
-    truth, found = ranked_case([1, 3, 10, 12, 13, 14, 23], 24, 15)
+    truth, predicted = ranked_case([1, 3, 10, 12, 13, 14, 23], 24, 15)
     spec = str(catalogue.parse(f"ap(kind={kind})", "boxes"))
-    assert sy.evaluate("boxes", truth, found, spec, confidence=None)[spec].value == pytest.approx(expected, abs=1e-12)
+    assert sy.evaluate("boxes", truth, predicted, spec, confidence=None)[spec].value == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_four_of_four_right_is_one() -> None:
-    truth, found = ranked_case([1, 2, 3, 4], 4, 4)
-    report = sy.evaluate("boxes", truth, found, "ap(kind=step)", confidence=None)
+    truth, predicted = ranked_case([1, 2, 3, 4], 4, 4)
+    report = sy.evaluate("boxes", truth, predicted, "ap(kind=step)", confidence=None)
     assert report["ap(kind=step)"].value == 1.0
 
 
@@ -62,18 +64,18 @@ def test_step_is_sklearns_with_ties_as_one_step() -> None:
         rng = np.random.default_rng(seed)
         n, truths = int(rng.integers(5, 60)), int(rng.integers(5, 40))
         right = np.flatnonzero(rng.random(n) < 0.5)[:truths] + 1
-        truth, found = ranked_case(right.tolist(), n, truths)
-        found["score"] = np.round(rng.random(n), 1)
+        truth, predicted = ranked_case(right.tolist(), n, truths)
+        predicted["score"] = np.round(rng.random(n), 1)
         if len(right) == 0:
             continue
         labels = np.isin(np.arange(1, n + 1), right)
-        expected = metrics.average_precision_score(labels, found["score"]) * len(right) / truths
-        value = sy.evaluate("boxes", truth, found, "ap(kind=step)", confidence=None)["ap(kind=step)"].value
+        expected = metrics.average_precision_score(labels, predicted["score"]) * len(right) / truths
+        value = sy.evaluate("boxes", truth, predicted, "ap(kind=step)", confidence=None)["ap(kind=step)"].value
         assert value == pytest.approx(expected, abs=1e-12)
 
 
 def voc_ap(hits: Any, positives: int, points: int | None) -> float:
-    """The text of the VOC development kit, written down anew: all points, or `points` of recall."""
+    """The text of the VOC development kit, written down again: all points, or `points` of recall."""
     tp = np.cumsum(hits)
     precision, recall = tp / np.arange(1, len(hits) + 1), tp / positives
     if points is not None:
@@ -91,8 +93,8 @@ def test_voc_kinds_against_an_independent_implementation() -> None:
         n, truths = int(rng.integers(3, 80)), int(rng.integers(3, 60))
         hits = np.zeros(n, dtype=bool)
         hits[np.flatnonzero(rng.random(n) < 0.6)[:truths]] = True
-        truth, found = ranked_case((np.flatnonzero(hits) + 1).tolist(), n, truths)
-        report = sy.evaluate("boxes", truth, found, ["ap(kind=voc)", "ap(kind=voc11)"], confidence=None)
+        truth, predicted = ranked_case((np.flatnonzero(hits) + 1).tolist(), n, truths)
+        report = sy.evaluate("boxes", truth, predicted, ["ap(kind=voc)", "ap(kind=voc11)"], confidence=None)
         assert report["ap(kind=voc)"].value == pytest.approx(voc_ap(hits, truths, None), abs=1e-12)
         assert report["ap(kind=voc11)"].value == pytest.approx(voc_ap(hits, truths, 11), abs=1e-12)
 
@@ -106,11 +108,11 @@ def test_vocs_rule_gives_a_taken_truth_no_second_choice() -> None:
         "w": [10.0, 10.0],
         "h": [10.0, 10.0],
     }
-    found = {
+    predicted = {
         "image": [1, 1], "label": ["c", "c"], "x": [0.0, 1.0], "y": [0.0, 0.0], "w": [10.0, 10.0], "h": [10.0, 10.0],
         "score": [0.9, 0.8],
     }  # fmt: skip
-    report = sy.evaluate("boxes", truth, found, ["ap(kind=voc)", "ap(kind=voc, rule=voc)"], confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, ["ap(kind=voc)", "ap(kind=voc, rule=voc)"], confidence=None)
     assert report["ap(kind=voc)"].value == 1.0
     assert report["ap(kind=voc, rule=voc)"].value == 0.5
 
@@ -121,11 +123,11 @@ def small() -> tuple[Data, Data]:
         "image": [1, 1, 2], "label": ["cat", "dog", "cat"], "x": [0.0, 50.0, 0.0], "y": [0.0, 0.0, 0.0],
         "w": [10.0, 10.0, 10.0], "h": [10.0, 10.0, 10.0], "images": [1, 2, 3],
     }  # fmt: skip
-    found = {
+    predicted = {
         "image": [1, 1, 2, 3, 3], "label": ["cat", "cat", "cat", "dog", "cat"], "x": [0.0, 0.0, 2.0, 0.0, 0.0],
         "y": [0.0] * 5, "w": [10.0] * 5, "h": [10.0] * 5, "score": [0.9, 0.8, 0.7, 0.6, 0.2],
     }  # fmt: skip
-    return truth, found
+    return truth, predicted
 
 
 def test_a_working_point_by_hand() -> None:
@@ -155,13 +157,13 @@ def test_a_working_point_by_hand() -> None:
 
 
 def test_confusion_names_the_other_class() -> None:
-    truth, found = small()
-    found = {**found, "label": ["dog", "cat", "cat", "dog", "cat"]}
-    table = sy.evaluate("boxes", truth, found, "map", confidence=None).table("confusion")
+    truth, predicted = small()
+    predicted = {**predicted, "label": ["dog", "cat", "cat", "dog", "cat"]}
+    table = sy.evaluate("boxes", truth, predicted, "map", confidence=None).table("confusion")
     assert table["cat", "cat"] == 2  # the second box takes the cat within its class
     assert table["(background)", "dog"] == 2
-    found = {**found, "x": [0.0, 500.0, 2.0, 0.0, 0.0]}
-    table = sy.evaluate("boxes", truth, found, "map", confidence=None).table("confusion")
+    predicted = {**predicted, "x": [0.0, 500.0, 2.0, 0.0, 0.0]}
+    table = sy.evaluate("boxes", truth, predicted, "map", confidence=None).table("confusion")
     assert table["cat", "dog"] == 1
 
 
@@ -171,14 +173,14 @@ def test_log_average_miss_rate_by_its_text() -> None:
         n, truths = int(rng.integers(3, 60)), int(rng.integers(3, 40))
         hits = np.zeros(n, dtype=bool)
         hits[np.flatnonzero(rng.random(n) < 0.6)[:truths]] = True
-        truth, found = ranked_case((np.flatnonzero(hits) + 1).tolist(), n, truths)
+        truth, predicted = ranked_case((np.flatnonzero(hits) + 1).tolist(), n, truths)
         images = 25
         truth["images"] = ["a", *(f"empty {i}" for i in range(images - 1))]
         fppi = np.concatenate([[-1.0], np.cumsum(~hits) / images])
         miss = np.concatenate([[1.0], 1 - np.cumsum(hits) / truths])
         at = [miss[np.flatnonzero(fppi <= f)[-1]] for f in np.logspace(-2.0, 0.0, 9)]
         expected = np.exp(np.mean(np.log(np.maximum(1e-10, at))))
-        assert sy.evaluate("boxes", truth, found, "lamr", confidence=None)["lamr"].value == pytest.approx(expected)
+        assert sy.evaluate("boxes", truth, predicted, "lamr", confidence=None)["lamr"].value == pytest.approx(expected)
 
 
 def test_the_same_from_every_source(tmp_path: Path) -> None:
@@ -191,7 +193,7 @@ def test_the_same_from_every_source(tmp_path: Path) -> None:
         **{name: [a["bbox"][i] for a in data["annotations"]] for i, name in enumerate("xywh")},
         "area": [a["area"] for a in data["annotations"]], "crowd": [a["iscrowd"] for a in data["annotations"]],
     }  # fmt: skip
-    found: Data = {
+    predicted: Data = {
         "image": [r["image_id"] for r in results], "label": [r["category_id"] for r in results],
         **{name: [r["bbox"][i] for r in results] for i, name in enumerate("xywh")},
         "score": [r["score"] for r in results],
@@ -199,22 +201,22 @@ def test_the_same_from_every_source(tmp_path: Path) -> None:
     images = [i["id"] for i in data["images"]]
     cases: list[tuple[Any, Any]] = [
         (data, results),
-        ({**columns, "images": images}, found),
-        ({**{k: np.array(v) for k, v in columns.items()}, "images": np.array(images)}, {k: np.array(v) for k, v in found.items()}),
+        ({**columns, "images": images}, predicted),
+        ({**{k: np.array(v) for k, v in columns.items()}, "images": np.array(images)}, {k: np.array(v) for k, v in predicted.items()}),
     ]  # fmt: skip
     with contextlib.suppress(ImportError):
         import polars
 
         empty = [i for i in images if i not in columns["image"]]
         frame = {k: [*v, *([None] * len(empty) if k != "image" else empty)] for k, v in columns.items()}
-        cases.append((polars.DataFrame(frame), polars.DataFrame(found)))
+        cases.append((polars.DataFrame(frame), polars.DataFrame(predicted)))
     with contextlib.suppress(ImportError):
         import torch
 
         cases.append(
             (
                 {**{k: torch.tensor(v, dtype=torch.float64 if k in "xywharea" else None) for k, v in columns.items()}, "images": images},
-                {k: torch.tensor(v, dtype=torch.float64 if k in ("x", "y", "w", "h", "score") else None) for k, v in found.items()},
+                {k: torch.tensor(v, dtype=torch.float64 if k in ("x", "y", "w", "h", "score") else None) for k, v in predicted.items()},
             )
         )  # fmt: skip
     for truth, predictions in cases:
@@ -253,10 +255,10 @@ def test_no_truth_is_undefined() -> None:
 
 
 def test_detections_of_classes_without_truth_are_counted_in_a_note() -> None:
-    truth, found = small()
+    truth, predicted = small()
     truth = {k: v if k == "images" else [x for x, label in zip(v, truth["label"], strict=True) if label == "cat"]
              for k, v in truth.items()}  # fmt: skip
-    report = sy.evaluate("boxes", truth, found, "map", confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, "map", confidence=None)
     assert "1 detections are of 1 classes without truth" in " ".join(report["map"].notes)
 
 
@@ -309,7 +311,7 @@ def test_numbers_too_small_for_a_double_are_nothing() -> None:
 def test_a_picture_shows_what_found_what() -> None:
     """Two objects, one found; a detection on nothing, one below the score of the metric: by hand."""
     truth = [{"image": 1, "boxes": [[0, 0, 10, 10], [50, 50, 10, 10]], "labels": [3, 3]}]
-    found = [
+    predicted = [
         {
             "image": 1,
             "boxes": [[0, 0, 10, 9], [80, 0, 5, 5], [50, 50, 10, 10]],
@@ -317,13 +319,13 @@ def test_a_picture_shows_what_found_what() -> None:
             "scores": [0.9, 0.8, 0.1],
         }
     ]
-    svg = sy.draw("boxes", truth, found, 1, "f1")
+    svg = sy.draw("boxes", truth, predicted, 1, "f1")
     assert "F1, IoU 0.5, score 0.5 = 0.5000" in svg
     assert "2 true, 2 detected with a score from 0.5, 1 pairs at IoU 0.5" in svg
     boxes = re.findall(r'<rect class="(\w+)"[^>]* fill="([^"]+)"', svg)
     assert [(role, fill == "none") for role, fill in boxes] == [
         ("truth", True), ("truth", False), ("prediction", True), ("prediction", False),
     ]  # fmt: skip
-    assert "3 detected with a score from 0," in sy.draw("boxes", truth, found, 1)
+    assert "3 detected with a score from 0," in sy.draw("boxes", truth, predicted, 1)
     with pytest.raises(sy.InputError, match="there is no image '2'"):
-        sy.draw("boxes", truth, found, 2)
+        sy.draw("boxes", truth, predicted, 2)

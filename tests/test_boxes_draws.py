@@ -53,7 +53,7 @@ class Rows(Weights):
 def repeated(data: Data, results: list[Data], times: dict[int, int]) -> tuple[Data, list[Data]]:
     """The data set in which each image stands so many times."""
     big: Data = {"images": [], "annotations": [], "categories": data["categories"]}
-    found = []
+    collected = []
     for image, count in times.items():
         for copy in range(count):
             new = image * 10 + copy
@@ -62,12 +62,12 @@ def repeated(data: Data, results: list[Data], times: dict[int, int]) -> tuple[Da
                 {**a, "image_id": new, "id": len(big["annotations"]) + 1 + j}
                 for j, a in enumerate(x for x in data["annotations"] if x["image_id"] == image)
             ]
-            found += [{**r, "image_id": new} for r in results if r["image_id"] == image]
-    return big, found
+            collected += [{**r, "image_id": new} for r in results if r["image_id"] == image]
+    return big, collected
 
 
 def without_ties(seed: int) -> tuple[Data, list[Data]]:
-    """Drawn data whose scores differ: copies of an image would order equal ones anew."""
+    """Drawn data whose scores differ: copies of an image would order equal ones again."""
     data, results = draw(seed)
     for result, place in zip(results, np.random.default_rng(seed).permutation(len(results)), strict=True):
         result["score"] = float(place + 1) / 1000
@@ -83,11 +83,11 @@ def test_draws_are_what_the_reference_gives_for_repeated_images(block: int) -> N
         metrics = [catalogue.parse(name, "boxes") for name in TWELVE]
         state = State.of(pairs_of(data, results), needs_of(metrics))
         counts = np.random.default_rng(seed + 100).integers(0, 4, len(state))
-        big, found = repeated(data, results, dict(zip(state.units.ids.tolist(), counts.tolist(), strict=True)))
-        if not found:
+        big, result = repeated(data, results, dict(zip(state.units.ids.tolist(), counts.tolist(), strict=True)))
+        if not result:
             continue
         used += 1
-        expected = reference(big, found).stats
+        expected = reference(big, result).stats
         weights = np.stack([counts, counts]).astype(float)
         for metric, wanted in zip(metrics, expected, strict=True):
             want = np.nan if wanted == -1 else wanted
@@ -100,9 +100,9 @@ def test_draws_are_what_the_reference_gives_for_repeated_images(block: int) -> N
 RANKING = detections(STANDARD, "all", 100, "coco")[0]
 
 
-def measured(truth: Data, found: Data) -> State:
+def measured(truth: Data, predictions: Data) -> State:
     kind = catalogue.find_task("boxes")
-    return State.of(kind.join(*read_sides(kind, truth, found, {}), Policy(), Options(kind.options)), [RANKING])
+    return State.of(kind.join(*read_sides(kind, truth, predictions, {}), Policy(), Options(kind.options)), [RANKING])
 
 
 @pytest.mark.parametrize("kind", ["coco", "voc11", "step", "recall"])
@@ -171,8 +171,8 @@ def test_flips_come_as_counts_too(other: bool) -> None:
 
 
 def test_a_model_against_itself_has_no_difference() -> None:
-    truth, found = draw_boxes(np.random.default_rng(2), 220)
-    difference = sy.compare("boxes", truth, found, found, ["map", "ar@10"], draws=100)
+    truth, predicted = draw_boxes(np.random.default_rng(2), 220)
+    difference = sy.compare("boxes", truth, predicted, predicted, ["map", "ar@10"], draws=100)
     for name in ("map", "ar@10"):
         assert (difference[name].difference, difference[name].p) == (0, 1.0)
         assert difference[name].interval == (0.0, 0.0)
@@ -205,13 +205,13 @@ def test_the_interval_of_map_holds_what_other_test_sets_score() -> None:
     label = rng.choice(classes, len(image))
     x = 100.0 * (np.arange(len(image)) - np.searchsorted(image, image))  # apart from each other
     truth = {"image": image, "label": label, "x": x, "y": 0 * x, "w": 0 * x + 50, "h": 0 * x + 50}
-    found = np.flatnonzero(rng.random(len(image)) < 0.7)
+    result = np.flatnonzero(rng.random(len(image)) < 0.7)
     false = rng.choice(image, len(image))
     pred = {
-        "image": np.concatenate([image[found], false]),
-        "label": np.concatenate([label[found], rng.choice(classes, len(false))]),
-        "x": np.concatenate([x[found] + rng.exponential(8, len(found)), np.full(len(false), 5000.0)]),
-        "score": np.concatenate([rng.beta(4, 2, len(found)), rng.beta(2, 4, len(false))]),
+        "image": np.concatenate([image[result], false]),
+        "label": np.concatenate([label[result], rng.choice(classes, len(false))]),
+        "x": np.concatenate([x[result] + rng.exponential(8, len(result)), np.full(len(false), 5000.0)]),
+        "score": np.concatenate([rng.beta(4, 2, len(result)), rng.beta(2, 4, len(false))]),
     }
     pred |= {"y": 0 * pred["x"], "w": 0 * pred["x"] + 50, "h": 0 * pred["x"] + 50}
     whole = measured(truth, pred)

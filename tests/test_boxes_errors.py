@@ -13,7 +13,7 @@ NAMES = {"cls": "Cls", "loc": "Loc", "both": "Both", "dupe": "Dupe", "bkg": "Bkg
 
 
 def tide(data: dict, results: list) -> dict[str, float]:
-    truth, found = tidecv.Data("truth"), tidecv.Data("found")
+    truth, predicted = tidecv.Data("truth"), tidecv.Data("found")
     for category in data["categories"]:
         truth.add_class(category["id"], category["name"])
     for image in sorted(item["id"] for item in data["images"]):
@@ -23,8 +23,8 @@ def tide(data: dict, results: list) -> dict[str, float]:
                 add = truth.add_ignore_region if a["iscrowd"] else truth.add_ground_truth
                 add(image, a["category_id"], a["bbox"])
     for r in results:
-        found.add_detection(r["image_id"], r["category_id"], r["score"], r["bbox"])
-    run = tidecv.TIDE().evaluate(truth, found, mode=tidecv.TIDE.BOX)
+        predicted.add_detection(r["image_id"], r["category_id"], r["score"], r["bbox"])
+    run = tidecv.TIDE().evaluate(truth, predicted, mode=tidecv.TIDE.BOX)
     main = {error.short_name: value for error, value in run.fix_main_errors().items()}
     special = {error.short_name: value for error, value in run.fix_special_errors().items()}
     return {**{ours: main[theirs] for ours, theirs in NAMES.items()}, "fp": special["FalsePos"], "fn": special["FalseNeg"],

@@ -95,10 +95,10 @@ def pairs_of(data: dict[str, Any], results: list[dict[str, Any]]) -> BoxPairs:
 
 def check_arrays(data: dict[str, Any], results: list[dict[str, Any]]) -> COCOeval:
     expected = reference(data, results)
-    found = reference_arrays(pairs_of(data, results))
+    result = reference_arrays(pairs_of(data, results))
     for name in ("precision", "recall", "scores"):
-        assert expected.eval[name].shape == found[name].shape
-        assert np.array_equal(expected.eval[name], found[name]), name
+        assert expected.eval[name].shape == result[name].shape
+        assert np.array_equal(expected.eval[name], result[name]), name
     return expected
 
 

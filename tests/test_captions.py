@@ -57,13 +57,13 @@ def by_image(report: Any, spec: str) -> dict[Any, float]:
 def test_matching_gives_the_original_scores_on_the_original_tuples(images: list[Any]) -> None:
     report = sy.evaluate("captions", *sides(images, graphs=True), list(PARTS), confidence=None)
     for spec, part in PARTS.items():
-        found = by_image(report, spec)
+        values = by_image(report, spec)
         for row in images:
             matched, candidate, reference, f = row["spice"][part]
             if reference == 0 and part != "All":
-                assert np.isnan(found[row["image"]])
+                assert np.isnan(values[row["image"]])
             else:
-                assert found[row["image"]] == pytest.approx(f, abs=1e-12), (spec, row["image"])
+                assert values[row["image"]] == pytest.approx(f, abs=1e-12), (spec, row["image"])
                 assert matched <= candidate
         defined = [row["spice"][part][3] for row in images if part == "All" or row["spice"][part][2]]
         assert report[spec].value == pytest.approx(np.mean(defined), abs=1e-12)
@@ -91,15 +91,15 @@ def test_rules_give_the_original_tuples_on_the_original_trees() -> None:
 def test_tokens(images: list[Any]) -> None:
     raw = [text for row in images for text in (row["candidate"], *row["references"])]
     wanted = [text for row in images for text in (row["candidate_tokens"], *row["references_tokens"])]
-    found = tokens.ptb(raw)
-    assert sum(a == b for a, b in zip(found, wanted, strict=True)) >= 0.999 * len(wanted)
+    result = tokens.ptb(raw)
+    assert sum(a == b for a, b in zip(result, wanted, strict=True)) >= 0.999 * len(wanted)
 
 
 def test_from_raw_captions_to_scores(images: list[Any]) -> None:
     """What the parser reaches: the bounds are a little below what is measured, so that a worse model fails."""
     report = sy.evaluate("captions", *sides(images), "spice", confidence=None)
-    found = by_image(report, "spice")
-    mine = np.array([found[row["image"]] for row in images])
+    values = by_image(report, "spice")
+    mine = np.array([values[row["image"]] for row in images])
     original = np.array([row["spice"]["All"][3] for row in images])
     assert np.corrcoef(mine, original)[0, 1] >= 0.96
     assert abs(mine.mean() - original.mean()) <= 0.004
@@ -118,12 +118,12 @@ def test_ngram_metrics_of_images_and_corpus(images: list[Any], corpus: Any) -> N
     specs = ["bleu@1", "bleu@2", "bleu@3", "bleu@4", "rouge_l", "cider"]
     report = sy.evaluate("captions", *sides(images), specs, confidence=None)
     for n in range(1, 5):
-        found = by_image(report, f"bleu@{n}")
-        np.testing.assert_allclose([found[r["image"]] for r in images], [r["bleu"][n - 1] for r in images], atol=1e-9)
+        values = by_image(report, f"bleu@{n}")
+        np.testing.assert_allclose([values[r["image"]] for r in images], [r["bleu"][n - 1] for r in images], atol=1e-9)
         assert report[f"bleu@{n}"].value == pytest.approx(corpus["bleu"][n - 1], abs=1e-9)
     for spec in ("rouge_l", "cider"):
-        found = by_image(report, spec)
-        np.testing.assert_allclose([found[r["image"]] for r in images], [r[spec] for r in images], atol=1e-9)
+        values = by_image(report, spec)
+        np.testing.assert_allclose([values[r["image"]] for r in images], [r[spec] for r in images], atol=1e-9)
         assert report[spec].value == pytest.approx(corpus[spec], abs=1e-9)
 
 
@@ -166,8 +166,8 @@ def test_sacrebleu(lower: bool) -> None:
         candidates, first, second = (drawn_texts(rng, count) for _ in range(3))
         expected = BLEU(lowercase=lower).corpus_score(candidates, [first, second]).score
         sides_ = as_sides(candidates, [list(pair) for pair in zip(first, second, strict=True)])
-        found = sy.evaluate("captions", *sides_, spec, confidence=None)[spec].value
-        assert found == pytest.approx(expected, abs=1e-9)
+        value = sy.evaluate("captions", *sides_, spec, confidence=None)[spec].value
+        assert value == pytest.approx(expected, abs=1e-9)
 
 
 def test_rouge_score() -> None:
@@ -180,9 +180,9 @@ def test_rouge_score() -> None:
     specs = {"rouge_score@1": "rouge1", "rouge_score@2": "rouge2", "rouge_score@L": "rougeL"}
     report = sy.evaluate("captions", *as_sides(candidates, references), list(specs), confidence=None)
     for spec, name in specs.items():
-        found = by_image(report, spec)
+        values = by_image(report, spec)
         for i, (text, texts) in enumerate(zip(candidates, references, strict=True)):
-            assert found[i] == pytest.approx(scorer.score_multi(texts, text)[name].fmeasure, abs=1e-12)
+            assert values[i] == pytest.approx(scorer.score_multi(texts, text)[name].fmeasure, abs=1e-12)
 
 
 def test_meteor_of_pairs() -> None:
@@ -198,12 +198,12 @@ def test_cider_first_form_by_hand() -> None:
     """Two images; every n-gram is in one image's references only, so that all weigh ln 2 and the cosine is of counts."""
     truth = {"image": [1, 2], "caption": ["a b c d", "e f g h"]}
     candidates = {"image": [1, 2], "caption": ["a b c x", "e f g h"]}
-    found = by_image(
+    values = by_image(
         sy.evaluate("captions", truth, candidates, "cider(form=plain)", confidence=None), "cider(form=plain)"
     )
     # "x" stands in no reference: log(2 / max(1, 0)) = log 2 as well
-    assert found[1] == pytest.approx(10 * np.mean([3 / 4, 2 / 3, 1 / 2, 0]))
-    assert found[2] == pytest.approx(10)
+    assert values[1] == pytest.approx(10 * np.mean([3 / 4, 2 / 3, 1 / 2, 0]))
+    assert values[2] == pytest.approx(10)
 
 
 def test_weighted_spice_is_the_sum_over_kinds(images: list[Any]) -> None:
@@ -211,11 +211,11 @@ def test_weighted_spice_is_the_sum_over_kinds(images: list[Any]) -> None:
     report = sy.evaluate(
         "captions", *sides(images, graphs=True), [spec, "spice_object", "spice_attribute"], confidence=None
     )
-    found, objects, attributes = (by_image(report, s) for s in (spec, "spice_object", "spice_attribute"))
+    result, objects, attributes = (by_image(report, s) for s in (spec, "spice_object", "spice_attribute"))
     for row in images:
         o, a = objects[row["image"]], attributes[row["image"]]
         expected = o if np.isnan(a) else (2 * o + a) / 3
-        assert found[row["image"]] == pytest.approx(expected, nan_ok=True)
+        assert result[row["image"]] == pytest.approx(expected, nan_ok=True)
 
 
 def test_one_to_one_matching_counts_a_reference_tuple_once() -> None:

@@ -45,8 +45,8 @@ def run(*arguments: str) -> str:
 
 
 def test_the_command_gives_the_five_tuples() -> None:
-    found = json.loads(run("--graph", "described", "--json", SEED))
-    assert found["tuples"] == FIVE
+    result = json.loads(run("--graph", "described", "--json", SEED))
+    assert result["tuples"] == FIVE
 
 
 def test_the_default_is_the_original_reading() -> None:
@@ -56,10 +56,10 @@ def test_the_default_is_the_original_reading() -> None:
 
 
 def test_json_is_a_line_a_caption() -> None:
-    found = [json.loads(line) for line in run("--json", "--tree", SEED, "A cat").splitlines()]
-    assert [row["caption"] for row in found] == [SEED, "A cat"]
-    assert found[1]["tuples"] == [["cat"]]
-    assert [row[0] for row in found[1]["tree"]] == ["a", "cat"]
+    result = [json.loads(line) for line in run("--json", "--tree", SEED, "A cat").splitlines()]
+    assert [row["caption"] for row in result] == [SEED, "A cat"]
+    assert result[1]["tuples"] == [["cat"]]
+    assert [row[0] for row in result[1]["tree"]] == ["a", "cat"]
 
 
 def test_spice_scores_with_described_graphs() -> None:
@@ -75,8 +75,10 @@ def test_spice_scores_with_described_graphs() -> None:
     ]  # fmt: skip
     report = sy.evaluate("captions", truth, candidates, [*specs, "spice_relation"], confidence=None)
     f1 = {"all": 2 * 3 / (3 + 5), "object": 2 * 2 / (2 + 3), "relation": 2 * 1 / (1 + 2)}
-    found = [report[spec].value for spec in specs]
-    assert found == pytest.approx([f1["all"], 3 / 5, f1["object"], f1["relation"], (f1["object"] + f1["relation"]) / 2])
+    values = [report[spec].value for spec in specs]
+    assert values == pytest.approx(
+        [f1["all"], 3 / 5, f1["object"], f1["relation"], (f1["object"] + f1["relation"]) / 2]
+    )
     assert report["spice_relation"].value == 0  # of the original's reading: "holding" is an object
 
 

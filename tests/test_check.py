@@ -365,10 +365,10 @@ def test_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(json.dumps(data[1]))
     warned = steelyard("check", "boxes", "t.json", "p.json", "--json", "-o", "out.json")
     assert warned.returncode == 0
-    told = json.loads(warned.stdout)
-    jsonschema.validate(told, SCHEMA)
-    assert json.loads((tmp_path / "out.json").read_text()) == told
-    assert told["ok"] is True
+    printed = json.loads(warned.stdout)
+    jsonschema.validate(printed, SCHEMA)
+    assert json.loads((tmp_path / "out.json").read_text()) == printed
+    assert printed["ok"] is True
     for row in data[1]:
         corners(row)
     (tmp_path / "p.json").write_text(json.dumps(data[1]))

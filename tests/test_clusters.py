@@ -142,13 +142,13 @@ def test_the_standard_error_in_strata_is_that_of_the_stratified_mean() -> None:
 def test_a_comparison_draws_clusters_too() -> None:
     truth, predictions = meals()
     better = {**predictions, "weight": (np.array(predictions["weight"]) + truth["weight"]) / 2}
-    found = sy.compare("weights", truth, predictions, better, ["bias"], cluster="person", draws=4000).differences[
+    comparison = sy.compare("weights", truth, predictions, better, ["bias"], cluster="person", draws=4000).differences[
         "bias"
     ]
     alone = sy.compare("weights", truth, predictions, better, ["bias"], draws=4000).differences["bias"]
-    assert (found.a.clusters, found.b.clusters) == (12, 12)
-    assert found.se > 1.1 * alone.se
-    assert found.p > alone.p
+    assert (comparison.a.clusters, comparison.b.clusters) == (12, 12)
+    assert comparison.se > 1.1 * alone.se
+    assert comparison.p > alone.p
 
 
 def test_perfect_clusters_say_no_more_than_their_number() -> None:

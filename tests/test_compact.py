@@ -60,15 +60,18 @@ def test_compacted_parts_merge_and_repeat(task: str, overlap: int, tmp_path: Pat
         state.save(tmp_path / f"{number}")
         states.append(sy.Accumulator.load(tmp_path / f"{number}"))
     states[1].merge(states[0])
-    found = states[1].report(draws=100)
-    assert found.scores == expected.scores
-    assert found.coverage == expected.coverage
-    assert found.sources.truth.rows == expected.sources.truth.rows
-    assert [n for n in found.notes if "came more than once" not in n] == list(expected.notes)
-    assert len(found.notes) == len(expected.notes) + bool(overlap)
+    report = states[1].report(draws=100)
+    assert report.scores == expected.scores
+    assert report.coverage == expected.coverage
+    assert report.sources.truth.rows == expected.sources.truth.rows
+    assert [n for n in report.notes if "came more than once" not in n] == list(expected.notes)
+    assert len(report.notes) == len(expected.notes) + bool(overlap)
     whole.compact(defaults)
     again = whole.report(draws=100)
-    assert (again.request, again.sources) == (found.request, found.sources)  # the digest is of the units, not the parts
+    assert (again.request, again.sources) == (
+        report.request,
+        report.sources,
+    )  # the digest is of the units, not the parts
 
 
 def test_what_compacting_refuses() -> None:
@@ -121,12 +124,12 @@ def test_all_metrics_of_parts_that_were_kept(task: str, tmp_path: Path) -> None:
         states[-1].compact(wanted)
     states[1].save(tmp_path / "state")
     states[0].merge(sy.Accumulator.load(tmp_path / "state"))
-    found = states[0].report(draws=100)
-    assert found.scores == expected.scores
-    assert found.slices == expected.slices
-    assert found.notes == expected.notes
-    assert found.coverage == expected.coverage
-    units, wholes = found.units(), expected.units()
+    report = states[0].report(draws=100)
+    assert report.scores == expected.scores
+    assert report.slices == expected.slices
+    assert report.notes == expected.notes
+    assert report.coverage == expected.coverage
+    units, wholes = report.units(), expected.units()
     assert (units.units == wholes.units).all()
     for spec, values in wholes.values.items():
         np.testing.assert_array_equal(units.values[spec], values, err_msg=spec)
@@ -153,9 +156,9 @@ def test_frequencies_are_those_of_all_images(tmp_path: Path) -> None:
         states[-1] = sy.Accumulator.load(tmp_path / "state")
     states[2].merge(states[0])
     states[2].save(tmp_path / "state")
-    found = sy.Accumulator.load(tmp_path / "state")
-    found.merge(states[1])
-    report = found.report(draws=100)
+    result = sy.Accumulator.load(tmp_path / "state")
+    result.merge(states[1])
+    report = result.report(draws=100)
     assert report.scores == expected.scores
     assert report.slices == expected.slices
 

@@ -92,14 +92,14 @@ def test_exp_is_asked_of_numpy_as_the_reference_does(monkeypatch: pytest.MonkeyP
     data, results = draw_coco(24)
     monkeypatch.setattr(np, "exp", other)
     for change in (lambda e: None, lambda e: setattr(e, "computeOks", type(e).computeOks.__get__(e))):
-        found = []
+        collected = []
         for tools in (ours, pycocotools_tools()):
             asked.clear()
             e = evaluated(tools.COCO, tools.COCOeval, data, results["keypoints"], "keypoints", change)
-            found.append(({k: np.asarray(v) for k, v in e.ious.items()}, sorted(map(str, asked))))
-        assert len(found[1][1]) > 20
-        same(found[1][0], found[0][0], "ious")
-        assert found[0][1] == found[1][1]
+            collected.append(({k: np.asarray(v) for k, v in e.ious.items()}, sorted(map(str, asked))))
+        assert len(collected[1][1]) > 20
+        same(collected[1][0], collected[0][0], "ious")
+        assert collected[0][1] == collected[1][1]
 
 
 def test_ids_that_the_reference_takes_for_none() -> None:
@@ -110,7 +110,7 @@ def test_ids_that_the_reference_takes_for_none() -> None:
         evaluated(tools.COCO, tools.COCOeval, data, results["bbox"], "bbox") for tools in (ours, pycocotools_tools())
     )
     same_numbers(e, expected)
-    found = []
+    predicted = []
     for tools in (ours, pycocotools_tools()):
         truth, detections = tools.COCO(), tools.COCO()
         truth.dataset = copy.deepcopy(data)
@@ -123,9 +123,9 @@ def test_ids_that_the_reference_takes_for_none() -> None:
         e = tools.COCOeval(truth, detections, "bbox")
         for step in (e.evaluate, e.accumulate, e.summarize):
             quiet(step)
-        found.append(e)
-    same_numbers(*found)
-    same(found[1].evalImgs, found[0].evalImgs)
+        predicted.append(e)
+    same_numbers(*predicted)
+    same(predicted[1].evalImgs, predicted[0].evalImgs)
 
 
 def test_points_that_no_pair_needs_are_not_asked_for() -> None:
@@ -254,17 +254,17 @@ BAD: dict[str, tuple[Any, list[str]]] = {
 def _evaluate(coco: Any, **changed: Any) -> None:
     image, cat = coco.dataset["images"][0]["id"], coco.dataset["categories"][0]["id"]
     results = [{"image_id": image, "category_id": cat, "bbox": [0, 0, 5, 5], "score": 0.5}]
-    found = coco.loadRes(results)
-    found.anns[1].update(changed)
-    ours.COCOeval(coco, found, "bbox").evaluate()
+    result = coco.loadRes(results)
+    result.anns[1].update(changed)
+    ours.COCOeval(coco, result, "bbox").evaluate()
 
 
 def _masks(coco: Any, counts: str) -> None:
     image, cat = coco.dataset["images"][0]["id"], coco.dataset["categories"][0]["id"]
     good = ours.mask.encode(np.ones((90, 120), dtype=np.uint8, order="F"))
-    found = coco.loadRes([{"image_id": image, "category_id": cat, "segmentation": good, "score": 0.5}])
-    found.anns[1]["segmentation"]["counts"] = counts
-    ours.COCOeval(coco, found, "segm").evaluate()
+    result = coco.loadRes([{"image_id": image, "category_id": cat, "segmentation": good, "score": 0.5}])
+    result.anns[1]["segmentation"]["counts"] = counts
+    ours.COCOeval(coco, result, "segm").evaluate()
 
 
 @pytest.mark.parametrize("case", BAD)

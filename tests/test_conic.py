@@ -28,8 +28,8 @@ def test_exact_points_give_the_ellipse() -> None:
     for _ in range(200):
         ellipse = drawn(rng)
         t = rng.uniform(0, 2 * np.pi) + np.linspace(0, rng.uniform(3, 6), int(rng.integers(5, 40)))
-        found = fit_ellipse(contour(ellipse, t))
-        assert distances([ellipse], [found], "hausdorff")[0] < 1e-5 * ellipse[3]
+        result = fit_ellipse(contour(ellipse, t))
+        assert distances([ellipse], [result], "hausdorff")[0] < 1e-5 * ellipse[3]
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.3, 1.5])
@@ -40,8 +40,8 @@ def test_as_opencv_fits(noise: float) -> None:
         points = contour(ellipse, rng.uniform(0, 2 * np.pi, int(rng.integers(8, 80))))
         points = (points + rng.normal(0, noise, points.shape)).astype(np.float32)  # OpenCV works on these
         (x, y), (w, h), degrees = cv2.fitEllipseDirect(points)
-        found = fit_ellipse(points.astype(np.float64))
-        assert distances([found], [[x, y, degrees, w / 2, h / 2]], "hausdorff")[0] < 1e-4 * found[3]
+        result = fit_ellipse(points.astype(np.float64))
+        assert distances([result], [[x, y, degrees, w / 2, h / 2]], "hausdorff")[0] < 1e-4 * result[3]
 
 
 def test_integer_contours_of_opencv() -> None:
@@ -51,9 +51,9 @@ def test_integer_contours_of_opencv() -> None:
     contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     points = contours[0].reshape(-1, 2)
     (x, y), (w, h), degrees = cv2.fitEllipseDirect(points)
-    found = fit_ellipse(points)
-    assert distances([found], [[x, y, degrees, w / 2, h / 2]], "hausdorff")[0] < 1e-3
-    assert found == pytest.approx((150, 90, 30, 80, 40), abs=1)
+    ellipse = fit_ellipse(points)
+    assert distances([ellipse], [[x, y, degrees, w / 2, h / 2]], "hausdorff")[0] < 1e-3
+    assert ellipse == pytest.approx((150, 90, 30, 80, 40), abs=1)
 
 
 @pytest.mark.parametrize("points", [

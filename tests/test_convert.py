@@ -301,9 +301,9 @@ def test_every_format_gives_the_same_scores(target: str, tmp_path: Path) -> None
     convert(predictions, out_p, to=target, manner=edges, like=truth)
     options = {"format": target, "pixels": "edges"}
     for a, b in ((out_t, out_p), (truth, out_p)):
-        found = sy.evaluate("boxes", a, b, confidence=None, options=options if b is not truth and a is out_t else
+        report = sy.evaluate("boxes", a, b, confidence=None, options=options if b is not truth and a is out_t else
                             {"prediction.format": target, "pixels": "edges"})  # fmt: skip
-        assert {k: s.value for k, s in found.scores.items()} == pytest.approx(
+        assert {k: s.value for k, s in report.scores.items()} == pytest.approx(
             {k: s.value for k, s in expected.scores.items()}, rel=1e-13
         )
 
@@ -326,7 +326,7 @@ def test_difficult_counts_neither_way(tmp_path: Path) -> None:
         "h": [10, 10],
         "difficult": [False, True],
     }
-    found = {
+    predicted = {
         "image": [1] * 4,
         "label": ["a"] * 4,
         "x": [0, 50, 50, 200],
@@ -335,16 +335,16 @@ def test_difficult_counts_neither_way(tmp_path: Path) -> None:
         "h": [10] * 4,
         "score": [0.7, 0.9, 0.8, 0.6],
     }
-    report = sy.evaluate("boxes", truth, found, ["precision(score=0)", "recall(score=0)", "map50"], confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, ["precision(score=0)", "recall(score=0)", "map50"], confidence=None)
     assert [report[m].value for m in ("precision(score=0)", "recall(score=0)", "map50")] == pytest.approx(
         [0.5, 1.0, 1.0]
     )
     counted = sy.evaluate(
-        "boxes", {k: v for k, v in truth.items() if k != "difficult"}, found, "precision(score=0)", confidence=None
+        "boxes", {k: v for k, v in truth.items() if k != "difficult"}, predicted, "precision(score=0)", confidence=None
     )
     assert counted["precision(score=0)"].value == 0.5
     # a box twice as wide lies half inside: a crowd would take it, a difficult object does not
-    wide = {**found, "x": [0, 50, 45, 200], "w": [10, 10, 30, 10]}
+    wide = {**predicted, "x": [0, 50, 45, 200], "w": [10, 10, 30, 10]}
     found_wide = sy.evaluate("boxes", truth, wide, "precision(score=0)", confidence=None)
     assert found_wide["precision(score=0)"].value == pytest.approx(1 / 3)
 
@@ -404,6 +404,6 @@ def test_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     assert strict.returncode == 2
     assert "Nothing was written" in strict.stderr
     assert not (tmp_path / "z").exists()
-    told = steelyard("convert", "y", "t.csv", "--json")
-    data = json.loads(told.stdout)
+    printed = steelyard("convert", "y", "t.csv", "--json")
+    data = json.loads(printed.stdout)
     assert (data["source_format"], data["target_format"], data["images"], data["boxes"]) == ("yolo", "csv", 80, 245)

@@ -29,16 +29,16 @@ def flip(path: Path, place: int) -> None:
 
 
 def without_note(report: sy.Report) -> str:
-    told = json.loads(report.to_json())
-    told["body"]["notes"] = [note for note in told["body"]["notes"] if "damaged" not in note]
-    return json.dumps(told)
+    data = json.loads(report.to_json())
+    data["body"]["notes"] = [note for note in data["body"]["notes"] if "damaged" not in note]
+    return json.dumps(data)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3)], ids=["pairs", "hash"])
 def test_a_flipped_bit_in_any_state_is_found_and_mended(shape: tuple[int, int], tmp_path: Path) -> None:
     write_shards("boxes", tmp_path, *shape, units=8)
-    how: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
-    first = evaluate_shards("boxes", *files(tmp_path), METRICS, **how)
+    options: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
+    first = evaluate_shards("boxes", *files(tmp_path), METRICS, **options)
     assert not any("damaged" in note for note in first.notes)
     states = {path: path.read_bytes() for path in sorted((tmp_path / "work" / "states").iterdir())}
     kinds = {path.suffix: path for path in states}
@@ -49,7 +49,7 @@ def test_a_flipped_bit_in_any_state_is_found_and_mended(shape: tuple[int, int], 
     for path in kinds.values():
         for place in (int(rng.integers(len(states[path]))), len(states[path]) - 50):  # any, and among the last numbers
             flip(path, place)
-            again = evaluate_shards("boxes", *files(tmp_path), METRICS, **how)
+            again = evaluate_shards("boxes", *files(tmp_path), METRICS, **options)
             (note,) = (note for note in again.notes if "damaged" in note)
             assert "1 states in the work folder were damaged and are made again" in note
             assert path.name in note
@@ -57,20 +57,20 @@ def test_a_flipped_bit_in_any_state_is_found_and_mended(shape: tuple[int, int], 
             assert path.read_bytes() == states[path]
 
 
-@pytest.mark.parametrize("how", ["cut", "empty", "other"])
-def test_what_is_no_state_is_made_again(how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["cut", "empty", "other"])
+def test_what_is_no_state_is_made_again(damage: str, tmp_path: Path) -> None:
     write_shards("weights", tmp_path, 2, 2)
     first = evaluate_shards("weights", *files(tmp_path), "mae", work=tmp_path / "work", workers=1, draws=100)
     for path in (tmp_path / "work" / "states").iterdir():
         data = path.read_bytes()
-        path.write_bytes({"cut": data[: len(data) // 2], "empty": b"", "other": b"id,label\n" * 99}[how])
+        path.write_bytes({"cut": data[: len(data) // 2], "empty": b"", "other": b"id,label\n" * 99}[damage])
     again = evaluate_shards("weights", *files(tmp_path), "mae", work=tmp_path / "work", workers=1, draws=100)
     assert without_note(again) == without_note(first)
     assert "4 states in the work folder were damaged" in again.notes[-1]
 
 
 def remade(task: str, change: Callable[[Arrays], None], compact: str | None = None) -> bytes:
-    """A state of some task, changed and signed anew."""
+    """A state of some task, changed and signed again."""
     state = sy.Accumulator(task)
     state.update(*DRAW[task](np.random.default_rng(1), 6))
     if compact is not None:
@@ -207,29 +207,29 @@ def test_a_header_that_does_not_fit_is_refused(case: str) -> None:
 def test_events_that_somebody_made_up_are_refused(tmp_path: Path) -> None:
     """A signed file of events whose units lie beyond all there are would be read from beyond the memory."""
     write_shards("boxes", tmp_path, 2, 2, units=8)
-    how: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "confidence": None}
-    evaluate_shards("boxes", *files(tmp_path), "map", **how)
+    options: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "confidence": None}
+    evaluate_shards("boxes", *files(tmp_path), "map", **options)
     folder = tmp_path / "work" / "states"
     for path in folder.glob("*.answers"):
         path.unlink()
     path = next(folder.glob("*.events"))
-    found = read_container(path)
-    arrays = {name: np.full_like(v, 10**6) if name.endswith("/unit") else v for name, v in found.arrays.items()}
-    write_container(path, *Container(found.kind, found.facts, arrays))
+    contents = read_container(path)
+    arrays = {name: np.full_like(v, 10**6) if name.endswith("/unit") else v for name, v in contents.arrays.items()}
+    write_container(path, *Container(contents.kind, contents.facts, arrays))
     with pytest.raises(sy.InputError, match=r"\.events: a value of 'unit' is not from 0 to"):
-        evaluate_shards("boxes", *files(tmp_path), "map", **how)
+        evaluate_shards("boxes", *files(tmp_path), "map", **options)
 
 
 def test_a_state_copied_over_another_is_made_again(tmp_path: Path) -> None:
     """It is whole, and not the one that its name says."""
     write_shards("boxes", tmp_path, 2, 3, units=8)
-    how: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
-    first = evaluate_shards("boxes", *files(tmp_path), METRICS, **how)
+    options: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
+    first = evaluate_shards("boxes", *files(tmp_path), METRICS, **options)
     states = {path: path.read_bytes() for path in sorted((tmp_path / "work" / "states").iterdir())}
     for kind in (".shard", ".sums", ".events", ".split", ".answers"):
         one, other = [path for path in states if path.suffix == kind][:2]
         one.write_bytes(states[other])
-        again = evaluate_shards("boxes", *files(tmp_path), METRICS, **how)
+        again = evaluate_shards("boxes", *files(tmp_path), METRICS, **options)
         assert any("damaged" in note and one.name in note for note in again.notes)
         assert without_note(again) == without_note(first)
         assert one.read_bytes() == states[one]
@@ -247,12 +247,12 @@ MADE_UP: dict[str, tuple[str, Callable[[str, Any], Any], str]] = {
 def test_answers_and_bins_that_somebody_made_up_are_refused(case: str, tmp_path: Path) -> None:
     kind, change, message = MADE_UP[case]
     write_shards("boxes", tmp_path, 2, 2, units=8)
-    how: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
+    options: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
     if kind == "bins":
-        how["approximate"] = 16
-    evaluate_shards("boxes", *files(tmp_path), "map", **how)
+        options["approximate"] = 16
+    evaluate_shards("boxes", *files(tmp_path), "map", **options)
     path = sorted((tmp_path / "work" / "states").glob(f"*.{kind}"))[-1]
-    found = read_container(path)
-    write_container(path, found.kind, found.facts, {name: change(name, v) for name, v in found.arrays.items()})
+    contents = read_container(path)
+    write_container(path, contents.kind, contents.facts, {name: change(name, v) for name, v in contents.arrays.items()})
     with pytest.raises(sy.InputError, match=message):
-        evaluate_shards("boxes", *files(tmp_path), "map", **how)
+        evaluate_shards("boxes", *files(tmp_path), "map", **options)

@@ -29,24 +29,24 @@ def test_packed_listing_comes_back() -> None:
         "flag": np.array([True, False, True]),
         "large": np.array([2**40, 0, 1]),
     }
-    found = unpack(pack(Listing("rows", "All", columns, "name", "fraction")))
-    assert (found.name, found.title, found.colour, found.x) == ("rows", "All", "name", "fraction")
-    name, flag = found.columns["name"], found.columns["flag"]
+    result = unpack(pack(Listing("rows", "All", columns, "name", "fraction")))
+    assert (result.name, result.title, result.colour, result.x) == ("rows", "All", "name", "fraction")
+    name, flag = result.columns["name"], result.columns["flag"]
     assert isinstance(name, Texts)
     assert isinstance(flag, Texts)
     assert [name.names[i] for i in name.codes] == ["b", "a", "b"]
     assert [flag.names[i] for i in flag.codes] == ["yes", "no", "yes"]
     for column in ("whole", "fraction", "large"):
-        np.testing.assert_array_equal(found.columns[column], columns[column])
+        np.testing.assert_array_equal(result.columns[column], columns[column])
 
 
 def test_long_listing_keeps_sixteen_bits() -> None:
     values = np.random.default_rng(0).uniform(-1e4, 1e4, EXACT_ROWS + 1)
     values[:2] = [np.nan, np.inf]
-    found = unpack(pack(Listing("rows", "All", {"x": values}))).columns["x"]
-    assert np.isnan(found[0])
-    assert np.isinf(found[1])
-    np.testing.assert_allclose(found[2:], values[2:], rtol=2**-16)
+    result = unpack(pack(Listing("rows", "All", {"x": values}))).columns["x"]
+    assert np.isnan(result[0])
+    assert np.isinf(result[1])
+    np.testing.assert_allclose(result[2:], values[2:], rtol=2**-16)
 
 
 @pytest.mark.parametrize("text", ["", "%%%", "aGVsbG8=", pack(Listing("r", "R", {"x": np.arange(4)}))[:-8]])

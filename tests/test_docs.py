@@ -51,7 +51,7 @@ def test_pages_of_tasks_come_into_the_navigation() -> None:
 
 
 def test_samples_are_what_their_script_makes(tmp_path: Path) -> None:
-    """The script writes where it is told; its data must be the committed data."""
+    """The script writes where its argument says; its data must be the committed data."""
     code = (
         "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import make_samples as m;"
         "m.SAMPLES = pathlib.Path(sys.argv[2]); m.main()"

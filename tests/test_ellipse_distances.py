@@ -72,12 +72,12 @@ def overlap_cases() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 @pytest.mark.parametrize("name", overlap_cases())
 def test_overlap_is_that_of_fine_polygons(name: str) -> None:
     u, v = overlap_cases()[name]
-    found, expected = overlap_area(u, v), polygon_overlap(u, v)
+    result, expected = overlap_area(u, v), polygon_overlap(u, v)
     smaller = np.pi * np.minimum(u[:, 3] * u[:, 4], v[:, 3] * v[:, 4])
     # Relative to the overlap itself, but for slivers that the polygon cannot resolve.
     sliver = expected < 1e-4 * smaller
-    np.testing.assert_allclose(found[~sliver], expected[~sliver], rtol=1e-6)
-    np.testing.assert_allclose(found[sliver] / smaller[sliver], expected[sliver] / smaller[sliver], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(result[~sliver], expected[~sliver], rtol=1e-6)
+    np.testing.assert_allclose(result[sliver] / smaller[sliver], expected[sliver] / smaller[sliver], rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("flatness", [1e-2, 1e-3, 1e-4])
@@ -147,12 +147,12 @@ def test_overlap_at_the_edges() -> None:
 def test_wasserstein_is_that_of_gaussians() -> None:
     rng = np.random.default_rng(4)
     u, v = drawn(rng, 100), drawn(rng, 100)
-    for a, b, found in zip(u, v, distances(u, v, "wasserstein"), strict=True):
+    for a, b, result in zip(u, v, distances(u, v, "wasserstein"), strict=True):
         first, second = covariance(a), covariance(b)
         root = scipy.linalg.sqrtm(first)
         middle = scipy.linalg.sqrtm(root @ second @ root)
         square = np.sum((a[:2] - b[:2]) ** 2) + np.trace(first + second - 2 * np.real(middle))
-        assert found == pytest.approx(math.sqrt(square), rel=1e-7)
+        assert result == pytest.approx(math.sqrt(square), rel=1e-7)
     assert distances([[0, 0, 0, 3, 3]], [[0, 0, 50, 1, 1]], "wasserstein")[0] == pytest.approx(2 * math.sqrt(2))
 
 
@@ -166,8 +166,8 @@ def test_probiou_is_hellingers_distance() -> None:
     """The formula of Bhattacharyya's distance with matrices, and the integral that defines Hellinger's."""
     rng = np.random.default_rng(5)
     u, v = drawn(rng, 100, flattest=0.2), drawn(rng, 100, flattest=0.2)
-    found = distances(u, v, "probiou")
-    for a, b, value in zip(u, v, found, strict=True):
+    result = distances(u, v, "probiou")
+    for a, b, value in zip(u, v, result, strict=True):
         first, second = covariance(a) / 4, covariance(b) / 4
         mean, d = (first + second) / 2, a[:2] - b[:2]
         det = [np.linalg.det(m) for m in (mean, first, second)]
@@ -178,7 +178,7 @@ def test_probiou_is_hellingers_distance() -> None:
         points = np.stack(np.meshgrid(grid, grid), axis=-1)
         densities = [_density(points, row) for row in (u[i], v[i])]
         affinity = np.sqrt(densities[0] * densities[1]).sum() * (grid[1] - grid[0]) ** 2
-        assert found[i] == pytest.approx(math.sqrt(1 - affinity), rel=1e-4)
+        assert result[i] == pytest.approx(math.sqrt(1 - affinity), rel=1e-4)
 
 
 def _density(points: np.ndarray, ellipse: np.ndarray) -> np.ndarray:
@@ -193,11 +193,11 @@ def test_hausdorff_is_that_of_dense_contours() -> None:
     u = np.concatenate([drawn(rng, 25), drawn(rng, 25, flattest=0.01)])
     v = np.concatenate([drawn(rng, 25), drawn(rng, 10, flattest=0.01), near(u[35:], 1e-2, rng)])
     corners = 600
-    for a, b, found in zip(u, v, distances(u, v, "hausdorff"), strict=True):
+    for a, b, result in zip(u, v, distances(u, v, "hausdorff"), strict=True):
         contours = [np.asarray(polygon(row, corners).exterior.coords) for row in (a, b)]
         expected = shapely.hausdorff_distance(*(shapely.LinearRing(c) for c in contours))
         spacing = max(a[3], b[3]) * 2 * np.pi / corners  # the vertices miss the worst point by less than that
-        assert found == pytest.approx(expected, abs=spacing**2 / min(a[4], b[4]) + 1e-5 * max(a[3], b[3]))
+        assert result == pytest.approx(expected, abs=spacing**2 / min(a[4], b[4]) + 1e-5 * max(a[3], b[3]))
 
 
 def test_hausdorff_keeps_its_tolerance() -> None:
@@ -207,16 +207,16 @@ def test_hausdorff_keeps_its_tolerance() -> None:
     v[100:] = near(u[100:], 1e-3, rng)
     angle = np.linspace(0, np.pi, 20001)
     direction = np.column_stack([np.cos(angle), np.sin(angle)])
-    for a, b, found in zip(u, v, distances(u, v, "hausdorff"), strict=True):
+    for a, b, result in zip(u, v, distances(u, v, "hausdorff"), strict=True):
         reach = [np.sqrt(np.einsum("ki,ij,kj->k", direction, covariance(row), direction)) for row in (a, b)]
         gap = (np.abs(direction @ (a[:2] - b[:2])) + np.abs(reach[0] - reach[1])).max()
-        assert gap - 1e-6 * max(a[3], b[3]) <= found <= gap * (1 + 1e-3) + 1e-9
+        assert gap - 1e-6 * max(a[3], b[3]) <= result <= gap * (1 + 1e-3) + 1e-9
 
 
 def test_param_by_hand() -> None:
-    truth, found = [150, 100, 45, 40, 20], [138, 112, 55, 40, 20]
-    assert distances([truth], [found])[0] == 14.0
-    assert distances([truth], [found], weights=(1, 0, 0, 0, 0))[0] == 12.0
+    truth, predicted = [150, 100, 45, 40, 20], [138, 112, 55, 40, 20]
+    assert distances([truth], [predicted])[0] == 14.0
+    assert distances([truth], [predicted], weights=(1, 0, 0, 0, 0))[0] == 12.0
     assert distances([[0, 0, 5, 4, 2]], [[0, 0, 175, 4, 2]], weights=(0, 0, 1, 0, 0))[0] == 10.0
     assert distances([[0, 0, 5, 4, 4]], [[0, 0, 95, 4, 2]])[0] == pytest.approx(2 / 3)  # a circle has no angle
 
@@ -265,8 +265,14 @@ def test_moves_do_not_matter(name: str, u, v, shift: tuple[float, float], turn: 
 
 def test_canonical_rows() -> None:
     rows = [[1, 2, 190, 3, 4], [0, 0, -1e-20, 2, 1], [0, 0, 540, 2, 1], [0, 0, 90, 1, 2], [0, 0, 89.5, 1, 1]]
-    found = canonical(rows)
-    assert found.tolist() == [[1, 2, 100, 4, 3], [0, 0, 0, 2, 1], [0, 0, 0, 2, 1], [0, 0, 0, 2, 1], [0, 0, 89.5, 1, 1]]
+    ellipse = canonical(rows)
+    assert ellipse.tolist() == [
+        [1, 2, 100, 4, 3],
+        [0, 0, 0, 2, 1],
+        [0, 0, 0, 2, 1],
+        [0, 0, 0, 2, 1],
+        [0, 0, 89.5, 1, 1],
+    ]
 
 
 def test_the_native_core_checks_what_it_is_given() -> None:
@@ -302,7 +308,7 @@ def test_the_native_core_checks_what_it_is_given() -> None:
 def test_no_ellipse_breaks_a_distance(rows: list[tuple[float, ...]]) -> None:
     """Whatever the sizes, a number in range comes out."""
     for name, distance in DISTANCES.items():
-        found = distance_matrix(rows, rows, name)
-        assert np.isfinite(found).all()
-        assert (found >= 0).all()
-        assert distance.pixels or (found <= 1).all()
+        result = distance_matrix(rows, rows, name)
+        assert np.isfinite(result).all()
+        assert (result >= 0).all()
+        assert distance.pixels or (result <= 1).all()

@@ -33,23 +33,23 @@ def table(images: dict[Any, list[list[float]]]) -> dict[str, list[Any]]:
     return {name: list(column) for name, column in zip(names, zip(*padded, strict=True), strict=False)}
 
 
-def one(truth: list[list[float]], found: list[list[float]], spec: str = "score", **settings: Any) -> float:
+def one(truth: list[list[float]], predicted: list[list[float]], spec: str = "score", **settings: Any) -> float:
     """The value for a single image."""
-    return float(score(table({"i": truth}), table({"i": found}), spec, **settings).value)
+    return float(score(table({"i": truth}), table({"i": predicted}), spec, **settings).value)
 
 
-def score(truth: Any, found: Any, spec: str = "score", **settings: Any) -> Any:
-    return sy.evaluate("ellipses", truth, found, spec, confidence=None, **settings)[spec]
+def score(truth: Any, predicted: Any, spec: str = "score", **settings: Any) -> Any:
+    return sy.evaluate("ellipses", truth, predicted, spec, confidence=None, **settings)[spec]
 
 
 # ---- the score ----
 
 
-def literal(truth: np.ndarray, found: np.ndarray, t: float, distance: str, weights=WEIGHTS) -> tuple[float, float]:
+def literal(truth: np.ndarray, predicted: np.ndarray, t: float, distance: str, weights=WEIGHTS) -> tuple[float, float]:
     """The pseudo-code of the specification for one image, and the variant that divides by the truths."""
-    if not len(truth) or not len(found):
-        return float(len(truth) == len(found)), math.nan if not len(truth) else 0.0
-    dists = distance_matrix(truth, found, distance, weights)
+    if not len(truth) or not len(predicted):
+        return float(len(truth) == len(predicted)), math.nan if not len(truth) else 0.0
+    dists = distance_matrix(truth, predicted, distance, weights)
     num, rem1, rem2 = 0.0, [], []
     for _ in range(min(dists.shape)):
         best = None
@@ -71,21 +71,21 @@ def by_image(data: dict[str, Any]) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("distance", list(DISTANCES))
 def test_score_is_the_loop_of_the_specification(distance: str) -> None:
-    truth, found = DRAW["ellipses"](np.random.default_rng(1), 40)
+    truth, predicted = DRAW["ellipses"](np.random.default_rng(1), 40)
     t = DISTANCES[distance].threshold / 2
-    sides = by_image(truth), by_image(found)
+    sides = by_image(truth), by_image(predicted)
     expected = np.array([literal(sides[0][i], sides[1][i], t, distance) for i in sides[0]])
     spec = f"score(distance={distance}, t={t:g})" if distance != "param" else f"score(t={t:g})"
-    assert score(truth, found, spec).value == pytest.approx(expected[:, 0].mean(), rel=1e-12)
+    assert score(truth, predicted, spec).value == pytest.approx(expected[:, 0].mean(), rel=1e-12)
     spec = spec.replace("score", "score_truths")
-    assert score(truth, found, spec).value == pytest.approx(np.nanmean(expected[:, 1]), rel=1e-12)
+    assert score(truth, predicted, spec).value == pytest.approx(np.nanmean(expected[:, 1]), rel=1e-12)
 
 
 def test_worked_values() -> None:
     """From the source of the score; the pairs are (score, score_truths)."""
-    found = [138, 112, 55, 40, 20]
-    assert one([TRUTH], [found]) == pytest.approx(0.35714, abs=5e-6)
-    assert one([TRUTH], [found], "score(normalise=true)") == pytest.approx(0.66667, abs=5e-6)
+    result = [138, 112, 55, 40, 20]
+    assert one([TRUTH], [result]) == pytest.approx(0.35714, abs=5e-6)
+    assert one([TRUTH], [result], "score(normalise=true)") == pytest.approx(0.66667, abs=5e-6)
     turned, extra = [150, 100, 225, 40, 20], [[10, 10, 0, 9, 8], [20, 10, 0, 9, 8], [30, 10, 0, 9, 8]]
     assert one([TRUTH], [turned]) == 1.0
     assert one([TRUTH], [TRUTH, *extra]) == 0.25
@@ -122,23 +122,23 @@ def test_images_without_ellipses() -> None:
 
 def test_ties_go_to_the_first_truth_and_detection() -> None:
     truth = [[0, 0, 0, 2, 1], [2, 0, 0, 2, 1]]
-    found = [[1, 0, 0, 2, 1], [5, 0, 0, 2, 1]]  # the first is 1 from both truths
+    predicted = [[1, 0, 0, 2, 1], [5, 0, 0, 2, 1]]  # the first is 1 from both truths
     spec = "score(distance=center, t=1)"
-    assert one(truth, found, spec) == pytest.approx((1 + 1 / 3) / 2)
-    assert one(truth[::-1], found, spec) == pytest.approx((1 + 1 / 5) / 2)
+    assert one(truth, predicted, spec) == pytest.approx((1 + 1 / 3) / 2)
+    assert one(truth[::-1], predicted, spec) == pytest.approx((1 + 1 / 5) / 2)
 
 
 def test_greedy_and_optimal_differ_and_the_report_says_so() -> None:
     truth = [[0, 0, 0, 9, 9], [10, 0, 0, 9, 9]]
-    found = [[9, 0, 0, 9, 9], [21, 0, 0, 9, 9]]  # greedy: 1 + 21; optimal: 9 + 11
-    greedy = score(table({"i": truth, "k": [TRUTH]}), table({"i": found, "k": [TRUTH]}), "score(distance=center)")
+    predicted = [[9, 0, 0, 9, 9], [21, 0, 0, 9, 9]]  # greedy: 1 + 21; optimal: 9 + 11
+    greedy = score(table({"i": truth, "k": [TRUTH]}), table({"i": predicted, "k": [TRUTH]}), "score(distance=center)")
     expected = (1 + 5 / 21) / 2, (5 / 9 + 5 / 11) / 2
     assert greedy.value == pytest.approx((expected[0] + 1) / 2)
     (note,) = greedy.notes
     assert "differ in 1 of 2 images" in note
     assert f"{(expected[0] + 1) / 2:.4f} with matching=greedy" in note
     assert f"{(expected[1] + 1) / 2:.4f} with matching=optimal" in note
-    assert one(truth, found, "score(distance=center, matching=optimal)") == pytest.approx(expected[1])
+    assert one(truth, predicted, "score(distance=center, matching=optimal)") == pytest.approx(expected[1])
     assert score(table({"i": [TRUTH]}), table({"i": [TRUTH]})).notes == ()
 
 
@@ -148,8 +148,8 @@ def test_greedy_and_optimal_differ_and_the_report_says_so() -> None:
 def test_precision_recall_f1_by_hand() -> None:
     """Two circles of radius 10; one found with its centre 1 off (IoU 0.8804), one found half, one false."""
     truth = {"a": [[0, 0, 0, 10, 10], [100, 0, 0, 10, 10]], "b": [[0, 0, 0, 10, 10]]}
-    found = {"a": [[1, 0, 0, 10, 10], [105, 0, 0, 10, 10], [50, 50, 0, 5, 5]], "b": []}
-    sides = table(truth), table(found)
+    predicted = {"a": [[1, 0, 0, 10, 10], [105, 0, 0, 10, 10], [50, 50, 0, 5, 5]], "b": []}
+    sides = table(truth), table(predicted)
     assert score(*sides, "precision").value == pytest.approx(1 / 3)
     assert score(*sides, "recall").value == pytest.approx(1 / 3)
     assert score(*sides, "f1").value == pytest.approx(2 / 6)
@@ -165,25 +165,25 @@ def test_precision_recall_f1_by_hand() -> None:
 
 
 def test_a_pair_at_the_iou_asked_for_counts() -> None:
-    truth, found = [0, 0, 0, 10, 10], [0, 0, 0, 10, 8]
-    assert one([truth], [found], "precision") == 1.0
-    assert one([truth], [[*found, 1]], "ap") == 1.0
-    assert one([truth], [found], "precision(iou=0.8000001)") == 0.0
+    truth, predicted = [0, 0, 0, 10, 10], [0, 0, 0, 10, 8]
+    assert one([truth], [predicted], "precision") == 1.0
+    assert one([truth], [[*predicted, 1]], "ap") == 1.0
+    assert one([truth], [predicted], "precision(iou=0.8000001)") == 0.0
 
 
 def test_errors_of_the_matched_by_hand() -> None:
     truth = [[0, 0, 10, 10, 5], [100, 0, 0, 10, 9.9]]
-    found = [[3, 4, 175, 12, 4], [100, 0, 60, 10, 9.9]]
-    assert one(truth, found, "center_error") == pytest.approx(2.5)
-    assert one(truth, found, "axis_error") == pytest.approx(0.75)
-    assert one(truth, found, "axis_error(axis=major)") == pytest.approx(1)
-    assert one(truth, found, "axis_error(axis=minor, relative=true)") == pytest.approx(0.1)
-    angle = score(table({"i": truth}), table({"i": found}), "angle_error")
+    predicted = [[3, 4, 175, 12, 4], [100, 0, 60, 10, 9.9]]
+    assert one(truth, predicted, "center_error") == pytest.approx(2.5)
+    assert one(truth, predicted, "axis_error") == pytest.approx(0.75)
+    assert one(truth, predicted, "axis_error(axis=major)") == pytest.approx(1)
+    assert one(truth, predicted, "axis_error(axis=minor, relative=true)") == pytest.approx(0.1)
+    angle = score(table({"i": truth}), table({"i": predicted}), "angle_error")
     assert angle.value == pytest.approx(15)  # 10 to 175 is 15; the other pair is nearly a circle
     assert angle.undefined == 1
-    assert one(truth, found, "angle_error(round=1)") == pytest.approx((15 + 60) / 2)
-    assert one(truth, found, "mean_distance(distance=center)") == pytest.approx(2.5)
-    assert one(truth, found, "mean_distance(distance=center, within=1)") == pytest.approx(0)
+    assert one(truth, predicted, "angle_error(round=1)") == pytest.approx((15 + 60) / 2)
+    assert one(truth, predicted, "mean_distance(distance=center)") == pytest.approx(2.5)
+    assert one(truth, predicted, "mean_distance(distance=center, within=1)") == pytest.approx(0)
     assert one([[0, 0, 0, 10, 5]], [[0, 0, 0, 10, 4]], "mean_iou") == pytest.approx(0.8)
     assert "no pair" in score(table({"i": truth}), table({"i": []}), "mean_iou").why
 
@@ -192,20 +192,20 @@ def test_average_precision_is_that_of_scikit_learn() -> None:
     """scikit-learn knows no missed truths: its recall is over the hits, ours over the truths."""
     rng = np.random.default_rng(2)
     for kind_of_score in (lambda n: rng.random(n), lambda n: rng.integers(0, 4, n) / 4):
-        truth, found = DRAW["ellipses"](rng, 60)
-        known = ~np.isnan(np.asarray(found["xc"], dtype=float))
-        found["score"] = np.where(known, kind_of_score(len(known)), np.nan)
-        hit, truths = brute_hits(truth, found, 0.5)
-        expected = average_precision_score(hit, np.asarray(found["score"])[known]) * hit.sum() / truths
-        assert score(truth, found, "ap(iou=0.5)").value == pytest.approx(expected, rel=1e-12)
+        truth, predicted = DRAW["ellipses"](rng, 60)
+        known = ~np.isnan(np.asarray(predicted["xc"], dtype=float))
+        predicted["score"] = np.where(known, kind_of_score(len(known)), np.nan)
+        hit, truths = brute_hits(truth, predicted, 0.5)
+        expected = average_precision_score(hit, np.asarray(predicted["score"])[known]) * hit.sum() / truths
+        assert score(truth, predicted, "ap(iou=0.5)").value == pytest.approx(expected, rel=1e-12)
 
 
-def brute_hits(truth: dict[str, Any], found: dict[str, Any], iou: float) -> tuple[np.ndarray, int]:
+def brute_hits(truth: dict[str, Any], predicted: dict[str, Any], iou: float) -> tuple[np.ndarray, int]:
     """The highest score takes the free truth with the largest IoU: written out, with plain loops."""
-    true, seen = by_image(truth), by_image(found)
-    image = np.asarray(found["image"])
-    scores = np.asarray(found["score"], dtype=float)
-    known = ~np.isnan(np.asarray(found["xc"], dtype=float))
+    true, seen = by_image(truth), by_image(predicted)
+    image = np.asarray(predicted["image"])
+    scores = np.asarray(predicted["score"], dtype=float)
+    known = ~np.isnan(np.asarray(predicted["xc"], dtype=float))
     hits = np.zeros(len(image), dtype=int)
     for name in true:
         rows = np.flatnonzero((image == name) & known)
@@ -229,31 +229,31 @@ def test_average_precision_of_the_worked_example(kind: str, expected: float) -> 
     truth = {f"i{n:02}": [[0, 0, 0, 5, 5]] for n in range(15)}
     truth |= {f"j{n:02}": [] for n in range(17)}
     right = dict(zip((1, 3, 10, 12, 13, 14, 23), range(7), strict=True))
-    found: dict[str, list[list[float]]] = {name: [] for name in truth}
+    predicted: dict[str, list[list[float]]] = {name: [] for name in truth}
     for rank in range(1, 25):
         name = f"i{right[rank]:02}" if rank in right else f"j{(rank % 17):02}"
-        found[name].append([0, 0, 0, 5, 5, 1 - rank / 100])
+        predicted[name].append([0, 0, 0, 5, 5, 1 - rank / 100])
     spec = "ap" if kind == "step" else f"ap(kind={kind})"
-    assert score(table(truth), table(found), spec).value == pytest.approx(expected, abs=5e-6)
+    assert score(table(truth), table(predicted), spec).value == pytest.approx(expected, abs=5e-6)
 
 
 def test_average_precision_needs_scores() -> None:
-    found = score(table({"i": [TRUTH]}), table({"i": [TRUTH]}), "ap")
-    assert math.isnan(found.value)
-    assert found.why == "the detections have no score"
+    scores = score(table({"i": [TRUTH]}), table({"i": [TRUTH]}), "ap")
+    assert math.isnan(scores.value)
+    assert scores.why == "the detections have no score"
     assert one([TRUTH], [[*TRUTH, 0.5]], "ap(iou=0.5:0.95, kind=coco)") == 1.0
     assert score(table({"i": [TRUTH], "k": []}), table({"i": [], "k": []}), "ap").value == 0.0
 
 
 def test_average_precision_of_single_images() -> None:
     """The table of units agrees with images scored alone."""
-    truth, found = DRAW["ellipses"](np.random.default_rng(3), 20)
+    truth, predicted = DRAW["ellipses"](np.random.default_rng(3), 20)
     metric = catalogue.parse("ap(iou=0.5, kind=coco)", "ellipses")
-    report = sy.evaluate("ellipses", truth, found, metric, confidence=None)
+    report = sy.evaluate("ellipses", truth, predicted, metric, confidence=None)
     units = report.units()
     for name, value in zip(units.units, units.values[str(metric)], strict=True):
         sides = [{k: [v for v, i in zip(c, data["image"], strict=True) if i == name] for k, c in data.items()}
-                 for data in (truth, found)]  # fmt: skip
+                 for data in (truth, predicted)]  # fmt: skip
         alone = score(*sides, str(metric)).value
         assert value == pytest.approx(alone, nan_ok=True)
     assert EachUnit(3).rows == 3
@@ -300,9 +300,9 @@ def test_contours_are_fitted(tmp_path: Path) -> None:
 
     lines = [{"image": "i", "points": points.tolist()}, {"image": "k"}]
     (tmp_path / "pred.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    for found in (tmp_path / "pred.csv", tmp_path / "pred.jsonl", {"image": ["i", "k"], "points": [points, None]}):
-        assert score(truth, found, "mean_distance").value == pytest.approx(0, abs=1e-6)
-        assert score(truth, found).value == 1
+    for predicted in (tmp_path / "pred.csv", tmp_path / "pred.jsonl", {"image": ["i", "k"], "points": [points, None]}):
+        assert score(truth, predicted, "mean_distance").value == pytest.approx(0, abs=1e-6)
+        assert score(truth, predicted).value == 1
     # y upwards holds for contours too
     up = {"image": ["i", "k"], "points": [np.column_stack([points[:, 0], 480 - points[:, 1]]), None]}
     assert score(truth, up, "mean_distance", options={"prediction.y_up": 480}).value == pytest.approx(0, abs=1e-6)
@@ -311,9 +311,9 @@ def test_contours_are_fitted(tmp_path: Path) -> None:
 def test_all_formats_give_the_same(tmp_path: Path) -> None:
     import json
 
-    truth, found = DRAW["ellipses"](np.random.default_rng(4), 12)
-    expected = score(truth, found).value
-    for name, data in (("truth", truth), ("found", found)):
+    truth, predicted = DRAW["ellipses"](np.random.default_rng(4), 12)
+    expected = score(truth, predicted).value
+    for name, data in (("truth", truth), ("found", predicted)):
         rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
         rows = [{k: v for k, v in row.items() if v == v} for row in rows]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -324,11 +324,11 @@ def test_all_formats_give_the_same(tmp_path: Path) -> None:
 
 
 def test_images_can_be_listed(tmp_path: Path) -> None:
-    truth, found = table({"a": [TRUTH]}), table({"b": [TRUTH]})
+    truth, predicted = table({"a": [TRUTH]}), table({"b": [TRUTH]})
     (tmp_path / "images.txt").write_text("a\nb\n\nc\n", encoding="utf-8")
     (tmp_path / "images.csv").write_text("image,place\na,x\nb,x\nc,y\n", encoding="utf-8")
     for images in (["a", "b", "c"], str(tmp_path / "images.txt"), tmp_path / "images.csv", {"image": ["a", "b", "c"]}):
-        listed = sy.evaluate("ellipses", truth, found, "score", options={"images": images}, confidence=None)
+        listed = sy.evaluate("ellipses", truth, predicted, "score", options={"images": images}, confidence=None)
         assert listed["score"].value == pytest.approx(1 / 3)  # a missed, b false, c empty on both sides
         assert listed["score"].units == 3
     numbers = sy.evaluate(
@@ -340,33 +340,33 @@ def test_images_can_be_listed(tmp_path: Path) -> None:
 
 
 def test_missing_and_extra_images() -> None:
-    truth, found = table({"a": [TRUTH], "b": [TRUTH, TRUTH]}), table({"a": [TRUTH], "c": [TRUTH]})
+    truth, predicted = table({"a": [TRUTH], "b": [TRUTH, TRUTH]}), table({"a": [TRUTH], "c": [TRUTH]})
     with pytest.raises(sy.InputError, match="image 'c' is not in the truth"):
-        score(truth, found)
+        score(truth, predicted)
     with pytest.raises(sy.InputError, match="image 'b' has no prediction"):
-        score(truth, found, extra="skip")
-    worst = sy.evaluate("ellipses", truth, found, extra="skip", missing="worst", confidence=None)
+        score(truth, predicted, extra="skip")
+    worst = sy.evaluate("ellipses", truth, predicted, extra="skip", missing="worst", confidence=None)
     assert worst["score"].value == 0.5
     assert (worst.coverage.missing, worst.coverage.extra, worst.coverage.truth) == (2, 1, 3)
-    skipped = sy.evaluate("ellipses", truth, found, extra="skip", missing="skip", confidence=None)
+    skipped = sy.evaluate("ellipses", truth, predicted, extra="skip", missing="skip", confidence=None)
     assert skipped["score"].value == 1
     assert skipped["score"].units == 1
 
 
 def test_slices() -> None:
     truth = table({"a": [TRUTH, [10, 10, 0, 5, 4]], "b": [TRUTH], "c": []})
-    found = table({"a": [TRUTH], "b": [], "c": [TRUTH]})
+    predicted = table({"a": [TRUTH], "b": [], "c": [TRUTH]})
     scene = [*"xx", "x", "y"]
-    report = sy.evaluate("ellipses", {**truth, "scene": scene}, found, by=["scene"], confidence=None)
+    report = sy.evaluate("ellipses", {**truth, "scene": scene}, predicted, by=["scene"], confidence=None)
     assert report.slices["scene"]["x"]["score"].value == pytest.approx(0.25)
     assert report.slices["scene"]["y"]["score"].value == 0
     # a column that varies inside an image splits both sides
-    size = {**truth, "size": ["big", "small", "big", ""]}, {**found, "size": ["big", "", "big"]}
+    size = {**truth, "size": ["big", "small", "big", ""]}, {**predicted, "size": ["big", "", "big"]}
     report = sy.evaluate("ellipses", *size, by=["size"], confidence=None)
     assert report.slices["size"]["big"]["recall"].value == 0.5
     assert report.slices["size"]["small"]["recall"].value == 0
     with pytest.raises(sy.InputError, match="varies inside a unit, and the predictions in predictions lack it"):
-        sy.evaluate("ellipses", size[0], found, by=["size"], confidence=None)
+        sy.evaluate("ellipses", size[0], predicted, by=["size"], confidence=None)
 
 
 def test_sample_weights_of_images() -> None:
@@ -393,8 +393,8 @@ def test_picture(tmp_path: Path, steelyard) -> None:
     from xml.etree import ElementTree
 
     truth = {"image": ["<7>"] * 2, "xc": [50, 10], "yc": [40, 90], "theta": [30, 0], "a": [20, 5], "b": [10, 5]}
-    found = {name: values[:1] for name, values in truth.items()} | {"xc": [53], "yc": [44]}
-    picture = sy.draw("ellipses", truth, found, "<7>", "score(distance=center)")
+    predicted = {name: values[:1] for name, values in truth.items()} | {"xc": [53], "yc": [44]}
+    picture = sy.draw("ellipses", truth, predicted, "<7>", "score(distance=center)")
     root = ElementTree.fromstring(picture)
     shapes = [node for node in root.iter() if node.tag.endswith("}ellipse")]
     assert [node.get("class") for node in shapes] == ["truth", "truth", "prediction"]
@@ -426,9 +426,14 @@ def test_no_picture(task: str, unit: str, spec: str, message: str) -> None:
 def test_an_image_without_an_ellipse_can_be_left_out() -> None:
     """By hand: 5/14 for i, 0 for k whose ellipse was missed, and e is empty: 1, or 0 / 0 as the specification has it."""
     truth = {"image": ["i", "k"], "xc": [150, 10], "yc": [100, 10], "theta": [45, 0], "a": [40, 5], "b": [20, 5]}
-    found = {"image": ["i"], "xc": [138], "yc": [112], "theta": [55], "a": [40], "b": [20]}
+    predicted = {"image": ["i"], "xc": [138], "yc": [112], "theta": [55], "a": [40], "b": [20]}
     report = sy.evaluate(
-        "ellipses", truth, found, ["score", "score(empty=skip)"], confidence=None, options={"images": ["i", "k", "e"]}
+        "ellipses",
+        truth,
+        predicted,
+        ["score", "score(empty=skip)"],
+        confidence=None,
+        options={"images": ["i", "k", "e"]},
     )
     assert report["score"].value == pytest.approx((5 / 14 + 0 + 1) / 3, rel=1e-14)
     assert report["score(empty=skip)"].value == pytest.approx((5 / 14 + 0) / 2, rel=1e-14)

@@ -39,18 +39,18 @@ def test_versions_are_those_of_the_goldens(tool: str) -> None:
 
 @pytest.mark.parametrize("seed", CASES)
 def test_torchmetrics(seed: int) -> None:
-    found = numbers(pairs_of(*draw(seed)), TOOLS["torchmetrics"].way)
+    result = numbers(pairs_of(*draw(seed)), TOOLS["torchmetrics"].way)
     for name, value in CASES[seed]["torchmetrics"].items():
-        assert np.array_equal(np.float32(found[name]), np.float32(defined(value)), equal_nan=True), name
+        assert np.array_equal(np.float32(result[name]), np.float32(defined(value)), equal_nan=True), name
 
 
 @pytest.mark.parametrize("seed", CASES)
 def test_ultralytics(seed: int) -> None:
     data, results = draw(seed)
     untied = [{**result, "score": result["score"] + i * 1e-5} for i, result in enumerate(results)]
-    found = numbers(pairs_of(data, untied), TOOLS["ultralytics"].way)
+    outcome = numbers(pairs_of(data, untied), TOOLS["ultralytics"].way)
     for name, value in CASES[seed]["ultralytics"].items():
-        assert found[name] == pytest.approx(defined(value), rel=1e-12, abs=1e-15, nan_ok=True), name
+        assert outcome[name] == pytest.approx(defined(value), rel=1e-12, abs=1e-15, nan_ok=True), name
 
 
 @pytest.mark.parametrize("seed", [seed for seed in list(CASES)[:14] if draw(seed)[0]["annotations"]])
@@ -58,9 +58,9 @@ def test_pycocotools(seed: int) -> None:
     data, results = draw(seed)
     data["annotations"][0]["id"] = 0
     expected = reference(data, results).stats
-    found = numbers(pairs_of(data, results), TOOLS["pycocotools"].way)
+    result = numbers(pairs_of(data, results), TOOLS["pycocotools"].way)
     for name, value in zip(("map", "map50", "map75", "map_small", "map_medium", "map_large"), expected, strict=False):
-        assert np.array_equal(found[name], defined(value), equal_nan=True), name
+        assert np.array_equal(result[name], defined(value), equal_nan=True), name
 
 
 def test_points_are_those_of_torch() -> None:
@@ -79,15 +79,15 @@ def under(data: dict[str, Any], results: list[dict[str, Any]], change: Callable[
     with contextlib.redirect_stdout(io.StringIO()):
         e.evaluate()
         e.accumulate()
-    found = {}
+    by_name = {}
     for i, name in enumerate(("all", "small", "medium", "large")):
         part = e.eval["precision"][:, :, :, i, -1]
         values_of = {f"map_{name}" if i else "map": part}
         if not i:
             values_of |= {"map50": part[0], "map75": part[5]}
         for key, values_ in values_of.items():
-            found[key] = float(np.mean(values_[values_ > -1])) if (values_ > -1).any() else float("nan")
-    return found
+            by_name[key] = float(np.mean(values_[values_ > -1])) if (values_ > -1).any() else float("nan")
+    return by_name
 
 
 def single_grid(e: Any) -> None:
@@ -131,10 +131,10 @@ def test_one_setting_at_a_time(setting: str) -> None:
             continue
         expected = under(data, results, change)
         pairs = pairs_of(data, results)
-        found = numbers(pairs, replace(OURS, **{setting: theirs}))
+        result = numbers(pairs, replace(OURS, **{setting: theirs}))
         for name, value in expected.items():
-            assert np.array_equal(found[name], value, equal_nan=True), (seed, name)
-        moved += found != numbers(pairs, OURS)
+            assert np.array_equal(result[name], value, equal_nan=True), (seed, name)
+        moved += result != numbers(pairs, OURS)
     assert moved > 0
 
 
@@ -171,7 +171,7 @@ def test_straight_lines_by_hand() -> None:
     0.51 of the grid it drops, at 1.00 it is still 2/3 only at the last point of the curve, where it falls to 0.
     """
     truth = {"image": [1, 1], "label": [1, 1], "x": [0, 50], "y": [0, 0], "w": [10, 10], "h": [10, 10]}
-    found = {
+    predicted = {
         "image": [1] * 3,
         "label": [1] * 3,
         "x": [0, 200, 50],
@@ -180,7 +180,7 @@ def test_straight_lines_by_hand() -> None:
         "h": [10] * 3,
         "score": [0.9, 0.8, 0.7],
     }
-    report = sy.evaluate("boxes", truth, found, "map50", confidence=None, explain="ultralytics")
+    report = sy.evaluate("boxes", truth, predicted, "map50", confidence=None, explain="ultralytics")
     curve = next(s for s in report.explanations[0].steps if s.setting == "area under the curve")
     grid = np.linspace(0, 1, 101)
     height = np.interp(grid, [0, 0.5, 0.5, 1, 1, 1], [1, 1, 2 / 3, 2 / 3, 0, 0])
@@ -201,7 +201,7 @@ def test_report_and_command_line(steelyard: Callable[..., Any], tmp_path: Path) 
     assert max(map(len, run.stdout.splitlines())) <= 80
     data = json.loads((tmp_path / "r.json").read_text())
     jsonschema.validate(data, json.loads((root / "results" / "schema" / "result-2.json").read_text()))
-    assert [found["tool"] for found in data["body"]["explanations"]] == tools.split(",")
+    assert [result["tool"] for result in data["body"]["explanations"]] == tools.split(",")
     assert data["body"]["explanations"][0]["ours"]["map"] == data["body"]["scores"]["map"]["value"]
     wrong = steelyard("evaluate", "boxes", sample / "truth.json", sample / "model_a.json", "--explain", "pycocotool")
     assert wrong.returncode == 2
@@ -214,10 +214,10 @@ def test_report_and_command_line(steelyard: Callable[..., Any], tmp_path: Path) 
 def test_every_difference_says_why() -> None:
     pairs = pairs_of(*draw(3))
     for tool in TOOLS.values():
-        found = explain(pairs, Work(), tool)
-        assert set(found.ours) == set(found.theirs) == set(tool.prints)
-        assert found.steps
-        for step in found.steps:
+        result = explain(pairs, Work(), tool)
+        assert set(result.ours) == set(result.theirs) == set(tool.prints)
+        assert result.steps
+        for step in result.steps:
             assert step.why.endswith(".")
             assert step.ours != step.theirs
 

@@ -68,10 +68,10 @@ def test_what_is_glaring_has_no_floor() -> None:
     truth = rng.uniform(100, 500, 100)
     data, a = dishes(truth, truth + rng.normal(0, 50, 100))
     b = {**a, "weight": truth + rng.normal(0, 5, 100)}
-    found = sy.compare("weights", data, a, b, ["mae", "rmse"], adjust="holm")
-    assert found["mae"].p < 1e-6
-    assert found["mae"].p_method == "tail bound"
-    assert (found["mae"].family, found["mae"].adjust, found["mae"].verdict) == (2, "holm", "better")
+    comparison = sy.compare("weights", data, a, b, ["mae", "rmse"], adjust="holm")
+    assert comparison["mae"].p < 1e-6
+    assert comparison["mae"].p_method == "tail bound"
+    assert (comparison["mae"].family, comparison["mae"].adjust, comparison["mae"].verdict) == (2, "holm", "better")
 
 
 def test_many_models_and_slices_still_have_verdicts() -> None:
@@ -81,11 +81,11 @@ def test_many_models_and_slices_still_have_verdicts() -> None:
     data, first = dishes(truth, truth + rng.normal(0, 47, 1800))
     data["part"] = np.repeat(np.arange(60), 30)
     others = [{**first, "weight": truth + rng.normal(0, spread, 1800)} for spread in (2.4, *[47.0] * 7)]
-    found = sy.compare_all("weights", data, [first, *others], "mae", by=["part"], draws=499)
-    assert found[0]["mae"].verdict == "better"
-    assert found[0]["mae"].p_adjusted == 1 / 500
-    assert found[0]["mae"].family == 8
-    shown = [slices["mae"] for slices in found[0].slices["part"].values()]
+    lineup = sy.compare_all("weights", data, [first, *others], "mae", by=["part"], draws=499)
+    assert lineup[0]["mae"].verdict == "better"
+    assert lineup[0]["mae"].p_adjusted == 1 / 500
+    assert lineup[0]["mae"].family == 8
+    shown = [slices["mae"] for slices in lineup[0].slices["part"].values()]
     assert shown[0].family == 8 * 60
     assert sum(d.verdict == "better" for d in shown) >= 50
 
@@ -93,10 +93,10 @@ def test_many_models_and_slices_still_have_verdicts() -> None:
 def test_too_few_units_are_said() -> None:
     """Four dishes have eight worlds that differ in size, so one in eight is the most extreme: nothing can be shown."""
     data, a = dishes(np.full(4, 100.0), np.array([110.0, 120.0, 130.0, 140.0]))
-    found = sy.compare("weights", data, a, {**a, "weight": np.full(4, 101.0)}, "mae", draws=4000)
-    assert found["mae"].verdict == "cannot be shown"
-    assert found["mae"].smallest_p == pytest.approx(1 / 8, abs=0.03)
-    assert "With 4 dishes no difference can be shown, whatever the truth" in str(found).replace("\n  ", " ")
+    comparison = sy.compare("weights", data, a, {**a, "weight": np.full(4, 101.0)}, "mae", draws=4000)
+    assert comparison["mae"].verdict == "cannot be shown"
+    assert comparison["mae"].smallest_p == pytest.approx(1 / 8, abs=0.03)
+    assert "With 4 dishes no difference can be shown, whatever the truth" in str(comparison).replace("\n  ", " ")
     assert smallest_p(np.zeros(10, dtype=np.float32)) == 1
 
 
@@ -109,8 +109,8 @@ def test_a_family_of_nothing_keeps_its_level() -> None:
         data, a = dishes(truth, truth + rng.normal(0, 20, 40))
         b = {**a, "weight": truth + rng.normal(0, 20, 40)}
         metrics = ["mae", "rmse", "within@10", "within@5", "mape", "wmae_total"]
-        found = sy.compare("weights", data, a, b, metrics, draws=199, seed=k)
-        false += any(d.verdict in ("better", "worse") for d in found.differences.values())
+        comparison = sy.compare("weights", data, a, b, metrics, draws=199, seed=k)
+        false += any(d.verdict in ("better", "worse") for d in comparison.differences.values())
     assert false <= scipy_stats.binom.ppf(0.9995, pairs, 0.05)
 
 
@@ -217,8 +217,8 @@ def compared(tmp_path: Path, units: int = 80) -> Path:
     rng = np.random.default_rng(8)
     truth = rng.uniform(100, 400, units)
     data, a = dishes(truth, truth + rng.normal(0, 20, units))
-    found = sy.compare("weights", data, a, {**a, "weight": truth + rng.normal(0, 18, units)}, ["mae", "r2"])
-    found.to_json(tmp_path / "pilot.json")
+    comparison = sy.compare("weights", data, a, {**a, "weight": truth + rng.normal(0, 18, units)}, ["mae", "r2"])
+    comparison.to_json(tmp_path / "pilot.json")
     return tmp_path / "pilot.json"
 
 
@@ -226,13 +226,13 @@ def test_a_plan_from_a_comparison(tmp_path: Path) -> None:
     """The plan's numbers are those of the formulas, from the standard error that the comparison holds."""
     path = compared(tmp_path)
     d = sy.read(path)["mae"]
-    found = plan(path, targets={"mae": 1.0})
-    one = next(metric for metric in found.metrics if metric.spec == "mae")
+    planned = plan(path, targets={"mae": 1.0})
+    one = next(metric for metric in planned.metrics if metric.spec == "mae")
     reach = scipy_stats.t.ppf(0.975, d.df) + scipy_stats.norm.ppf(0.8)
     assert one.needed.units == math.ceil(80 * (reach * d.se) ** 2)
     assert one.curve[2][:2] == (160, pytest.approx(reach * d.se / math.sqrt(2)))
     assert d.showable == pytest.approx(reach * d.se)
-    assert "mae of 1: about" in plan_text(found)
+    assert "mae of 1: about" in plan_text(planned)
 
 
 @pytest.mark.parametrize(
@@ -282,10 +282,10 @@ def test_balanced_accuracy_of_perfect_labels_is_not_sure() -> None:
     """Two classes of 10 right rows each, by hand: each end is .025 ** (1 / 10), two independent parts over two."""
     truth = np.repeat([0, 1], 10)
     side = {"id": np.arange(20), "label": truth}
-    found = sy.evaluate("labels", side, side, ["balanced_accuracy", "accuracy"])
+    report = sy.evaluate("labels", side, side, ["balanced_accuracy", "accuracy"])
     below = 1 - 0.025 ** (1 / 10)
-    assert found["balanced_accuracy"].interval == pytest.approx((1 - below / math.sqrt(2), 1.0))
-    assert found["accuracy"].interval == pytest.approx((0.025 ** (1 / 20), 1.0))
+    assert report["balanced_accuracy"].interval == pytest.approx((1 - below / math.sqrt(2), 1.0))
+    assert report["accuracy"].interval == pytest.approx((0.025 ** (1 / 20), 1.0))
 
 
 def test_a_plan_as_a_page_and_as_figures(tmp_path: Path, steelyard: Any) -> None:

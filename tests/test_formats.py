@@ -64,10 +64,10 @@ def test_same_report(name: str, tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     (tmp_path / "p").mkdir()
     expected = sy.evaluate("weights", TRUTH, PRED)
-    found = sy.evaluate("weights", make(tmp_path / "t", TRUTH), make(tmp_path / "p", PRED))
-    assert found.scores == expected.scores
-    assert found.sources.truth.digest == expected.sources.truth.digest
-    assert found.sources.predictions.digest == expected.sources.predictions.digest
+    report = sy.evaluate("weights", make(tmp_path / "t", TRUTH), make(tmp_path / "p", PRED))
+    assert report.scores == expected.scores
+    assert report.sources.truth.digest == expected.sources.truth.digest
+    assert report.sources.predictions.digest == expected.sources.predictions.digest
 
 
 def test_ids_of_files_and_frames_agree(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ FUZZ = Path(__file__).parent.parent / "fuzz"
 def fuzz() -> Iterator[ModuleType]:
     sys.path.insert(0, str(FUZZ))
     try:
-        import run as found  # registers every target
+        import run  # registers every target
 
-        yield found
+        yield run
     finally:
         sys.path.remove(str(FUZZ))
 
@@ -31,8 +31,8 @@ def fuzz() -> Iterator[ModuleType]:
 def entries() -> dict[str, tuple[str, ...]]:
     space: dict[str, Any] = {}
     exec((FUZZ / "entries.py").read_text(), space)
-    found: dict[str, tuple[str, ...]] = space["REACHED_BY"]
-    return found
+    result: dict[str, tuple[str, ...]] = space["REACHED_BY"]
+    return result
 
 
 def test_no_entry_is_forgotten() -> None:

@@ -168,9 +168,9 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("rule", "value", "interval", "expected"), NUMBERS)
 def test_a_number_is_held_against_the_interval(rule: str, value: Any, interval: Any, expected: str) -> None:
-    found = sy.gate(result(score(value=value, interval=interval)), rule)
-    assert found.outcome == expected
-    assert found.exit_code == {"pass": 0, "fail": 1, "undecided": 3}[expected]
+    verdict = sy.gate(result(score(value=value, interval=interval)), rule)
+    assert verdict.outcome == expected
+    assert verdict.exit_code == {"pass": 0, "fail": 1, "undecided": 3}[expected]
 
 
 def test_a_failure_weighs_more_than_doubt() -> None:
@@ -204,11 +204,11 @@ def test_without_draws_the_intervals_are_taken_as_independent(
     rule: str, value: float, before: float, expected: str
 ) -> None:
     after, base = (result(score(value=v, interval=(v - 5, v + 5))) for v in (value, before))
-    found = sy.gate(after, rule, baseline=base)
-    assert found.outcome == expected
-    assert found.verdicts[0].method == "unpaired"
-    assert "as if the two results were independent" in str(found).replace("\n  ", " ")
-    assert "--save-draws" in str(found)
+    verdict = sy.gate(after, rule, baseline=base)
+    assert verdict.outcome == expected
+    assert verdict.verdicts[0].method == "unpaired"
+    assert "as if the two results were independent" in str(verdict).replace("\n  ", " ")
+    assert "--save-draws" in str(verdict)
 
 
 def test_unpaired_numbers_by_hand() -> None:
@@ -227,9 +227,9 @@ def test_unpaired_numbers_by_hand() -> None:
 
 
 def test_undefined_cannot_be_judged() -> None:
-    found = sy.gate(result(score(value=None, interval=None)), "mae > baseline, p < 0.1", baseline=result(score()))
-    assert found.outcome == "undecided"
-    assert "nothing was weighed" in found.verdicts[0].why
+    verdict = sy.gate(result(score(value=None, interval=None)), "mae > baseline, p < 0.1", baseline=result(score()))
+    assert verdict.outcome == "undecided"
+    assert "nothing was weighed" in verdict.verdicts[0].why
     no_interval = sy.gate(
         result(score(interval=None)), ["mae > baseline", "mae > baseline, p < 0.1"], baseline=result(score(value=10.0))
     )
@@ -244,16 +244,16 @@ def test_slices() -> None:
     base = sy.evaluate(
         "weights", WEIGHTS / "truth.csv", WEIGHTS / "model_a.csv", "mae", by=["cuisine"], save_draws=True
     )
-    found = sy.gate(report, ["mae[cuisine=home] > 30", "mae[cuisine=*] > baseline + 3"], baseline=base)
-    assert [v.where for v in found.verdicts] == [
+    verdict = sy.gate(report, ["mae[cuisine=home] > 30", "mae[cuisine=*] > baseline + 3"], baseline=base)
+    assert [v.where for v in verdict.verdicts] == [
         "cuisine=home",
         "cuisine=canteen",
         "cuisine=home",
         "cuisine=restaurant",
     ]
-    assert found.verdicts[0].value == report.slices["cuisine"]["home"]["mae"].value
-    assert {v.method for v in found.verdicts[1:]} == {"paired draws"}
-    assert found.outcome == "pass"
+    assert verdict.verdicts[0].value == report.slices["cuisine"]["home"]["mae"].value
+    assert {v.method for v in verdict.verdicts[1:]} == {"paired draws"}
+    assert verdict.outcome == "pass"
 
 
 # --- pairs
@@ -279,8 +279,8 @@ def test_saved_draws_are_those_that_compare_draws() -> None:
     metrics = ["mae", "rmse", "r2", "within@10"]
     comparison = sy.compare("weights", truth, a, b, metrics)
     results = [json.loads(evaluated("weights", truth, p, metrics).to_json()) for p in (a, b)]
-    found = sy.gate(results[1], [f"{m} > baseline" for m in metrics], baseline=results[0])
-    for verdict in found.verdicts:
+    outcome = sy.gate(results[1], [f"{m} > baseline" for m in metrics], baseline=results[0])
+    for verdict in outcome.verdicts:
         difference = comparison[verdict.metric]
         assert verdict.difference == pytest.approx(difference.difference, rel=1e-12)
         first, second = (sy.evaluate("weights", truth, p, verdict.metric, save_draws=True) for p in (a, b))
@@ -331,19 +331,19 @@ def test_pairs_see_what_intervals_alone_cannot() -> None:
 def test_other_draws_are_not_paired(change: dict[str, int]) -> None:
     truth, a, b = drawn_weights(200)
     base, after = evaluated("weights", truth, a, "mae", **change), evaluated("weights", truth, b, "mae")
-    found = sy.gate(after, "mae > baseline", baseline=base)
-    assert found.verdicts[0].method == "unpaired"
-    assert "seeds and draws differ" in str(found)
+    verdict = sy.gate(after, "mae > baseline", baseline=base)
+    assert verdict.verdicts[0].method == "unpaired"
+    assert "seeds and draws differ" in str(verdict)
 
 
 def test_a_model_does_not_differ_from_itself() -> None:
     truth, a, _ = drawn_weights(50)
     report = evaluated("weights", truth, a)
     rules = [f"{m} > baseline" for m in ("mae", "rmse", "r2")] + ["mae > baseline, p < 0.999"]
-    found = sy.gate(report, rules, baseline=report)
-    assert found.outcome == "pass"
-    assert {v.difference for v in found.verdicts} == {0.0}
-    assert {v.p for v in found.verdicts} == {1.0}
+    verdict = sy.gate(report, rules, baseline=report)
+    assert verdict.outcome == "pass"
+    assert {v.difference for v in verdict.verdicts} == {0.0}
+    assert {v.p for v in verdict.verdicts} == {1.0}
 
 
 def test_p_of_draws_agrees_with_a_t_test() -> None:
@@ -352,8 +352,8 @@ def test_p_of_draws_agrees_with_a_t_test() -> None:
     for shift in (0.0, 0.08, 0.15, 0.25):
         x = rng.normal(shift, 1, 400)
         draws = np.array([np.average(x, weights=rng.poisson(1, 400)) for _ in range(4000)])
-        found = by_draws(float(x.mean()), draws, 0.95)
-        assert found.p == pytest.approx(scipy.stats.ttest_1samp(x, 0).pvalue, abs=0.03)
+        ranking = by_draws(float(x.mean()), draws, 0.95)
+        assert ranking.p == pytest.approx(scipy.stats.ttest_1samp(x, 0).pvalue, abs=0.03)
 
 
 @pytest.mark.slow
@@ -371,18 +371,18 @@ def test_p_of_draws_holds_its_level() -> None:
 
 def test_a_comparison_is_a_result_with_its_own_baseline(tmp_path: Path, steelyard) -> None:
     comparison = sy.compare("weights", WEIGHTS / "truth.csv", WEIGHTS / "model_b.csv", WEIGHTS / "model_a.csv")
-    found = sy.gate(comparison, ["mae > baseline, p < 0.05", "mae > 100", "|bias| > baseline", "mae > baseline + 3"])
-    assert [v.outcome for v in found.verdicts] == ["fail", "pass", "undecided", "fail"]
-    assert found.verdicts[0].p == comparison["mae"].p
-    assert found.verdicts[0].method == "paired randomisation"
-    assert found.verdicts[3].difference_interval[0] == comparison["mae"].interval[0] - 3
+    verdict = sy.gate(comparison, ["mae > baseline, p < 0.05", "mae > 100", "|bias| > baseline", "mae > baseline + 3"])
+    assert [v.outcome for v in verdict.verdicts] == ["fail", "pass", "undecided", "fail"]
+    assert verdict.verdicts[0].p == comparison["mae"].p
+    assert verdict.verdicts[0].method == "paired randomisation"
+    assert verdict.verdicts[3].difference_interval[0] == comparison["mae"].interval[0] - 3
     comparison.to_json(tmp_path / "c.json")
     assert steelyard("gate", "c.json", "--fail-if", "mae > baseline, p < 0.05").returncode == 1
 
 
 def test_improvement_is_remarked() -> None:
-    found = sy.gate(result(score(value=5.0, interval=(4.0, 6.0))), "mae < baseline", baseline=result(score()))
-    assert "'mae < baseline' fails on an improvement" in str(found)
+    verdict = sy.gate(result(score(value=5.0, interval=(4.0, 6.0))), "mae < baseline", baseline=result(score()))
+    assert "'mae < baseline' fails on an improvement" in str(verdict)
 
 
 # --- bad input
@@ -536,12 +536,12 @@ def test_no_rule_is_an_error(tmp_path: Path, steelyard) -> None:
 
 
 def test_settings_that_differ_are_remarked() -> None:
-    found = sy.gate(result(score(), missing="skip"), "mae > baseline", baseline=result(score()))
-    assert "different settings: missing error and skip" in " ".join(str(found).split())
+    verdict = sy.gate(result(score(), missing="skip"), "mae > baseline", baseline=result(score()))
+    assert "different settings: missing error and skip" in " ".join(str(verdict).split())
     gaps = result(score(), missing="skip")
     gaps["body"]["coverage"]["missing"] = 7
-    told = " ".join(str(sy.gate(gaps, "mae > baseline", baseline=result(score(), missing="skip"))).split())
-    assert "no prediction for 0 rows, the result for 7; each leaves out its own" in told
+    text = " ".join(str(sy.gate(gaps, "mae > baseline", baseline=result(score(), missing="skip"))).split())
+    assert "no prediction for 0 rows, the result for 7; each leaves out its own" in text
     allowed = sy.gate(result(score()), "mae > baseline", baseline=result(score(), truth="1"), other_truth=True)
     assert "the two stand on different truth" in " ".join(str(allowed).split())
     assert "No rule speaks of the baseline." in str(sy.gate(result(score()), "mae > 3", baseline=result(score())))
@@ -594,11 +594,11 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     data = result(hostile)
     scores = {"mae": hostile, "bias": score("bias", label=HOSTILE)}
     data["body"]["slices"] = [{"by": ["food"], "value": [HOSTILE], "scores": scores}]
-    found = sy.gate(data, ["mae > 30", "mae[food=*] > 3", "bias[food=*] > 3"])
-    xml = found.to_junit().encode("utf-8")
+    verdict = sy.gate(data, ["mae > 30", "mae[food=*] > 3", "bias[food=*] > 3"])
+    xml = verdict.to_junit().encode("utf-8")
     suite = next(iter(junitparser.JUnitXml.fromstring(xml)))
     assert (suite.tests, suite.skipped, suite.failures) == (3, 2, 1)
-    page = found.to_markdown()
+    page = verdict.to_markdown()
     assert "<script>" not in page
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in rows} == {5}

@@ -63,11 +63,11 @@ def test_over_shards(task: str, tmp_path: Path) -> None:
     exact = whole.report(SPECS[task], confidence=None)
     distance = []
     for bins in (8, 100_000):
-        found = evaluate_shards(
+        report = evaluate_shards(
             task, *files(tmp_path), SPECS[task], work=tmp_path / "work", workers=1, approximate=bins
         )
         for spec in SPECS[task]:
-            score = found[spec]
+            score = report[spec]
             assert score.interval is None
             words = score.notes[-1].rstrip(".").split()
             low, high = float(words[-3]), float(words[-1])

@@ -30,15 +30,17 @@ def test_proportions_of_one_class_stand_on_its_rows() -> None:
     jackknife of a mean."""
     truth = ["yes"] * 10 + ["no"] * 30
     predicted = ["yes"] * 8 + ["no"] * 2 + ["yes"] * 2 + ["no"] * 28
-    found = sy.evaluate("labels", *labels(truth, predicted), ["recall(label=yes)", "specificity(label=yes)", "hamming"])
+    report = sy.evaluate(
+        "labels", *labels(truth, predicted), ["recall(label=yes)", "specificity(label=yes)", "hamming"]
+    )
     for spec, hits, n, of in (("recall(label=yes)", 8, 10, 40), ("specificity(label=yes)", 28, 30, 40)):
         # Leaving out a row of the class moves p by (p - x) / (n - 1); the other rows move nothing.
         p, moved = hits / n, np.zeros(of)
         moved[:n] = (p - (np.arange(n) < hits)) / (n - 1)
         moved -= moved.mean()
         effective = p * (1 - p) / ((of - 1) / of * (moved**2).sum())
-        assert found[spec].interval == pytest.approx(ends(p * effective, effective), rel=1e-6), spec
-    assert found["hamming"].interval == pytest.approx(ends(0.1 * 39, 39), rel=1e-6)
+        assert report[spec].interval == pytest.approx(ends(p * effective, effective), rel=1e-6), spec
+    assert report["hamming"].interval == pytest.approx(ends(0.1 * 39, 39), rel=1e-6)
 
 
 @pytest.mark.parametrize("spec", ["recall(label=elk)", "precision(label=elk)", "f1(label=elk)", "fnr(label=elk)"])
@@ -55,17 +57,17 @@ def test_a_ranking_of_three_units_is_no_sure_thing() -> None:
     ids = [f"i{i}" for i in range(60)]
     label = ["owl"] * 3 + ["cat"] * 57
     box = {"image": ids, "label": label, "x": [0.0] * 60, "y": [0.0] * 60, "w": [9.0] * 60, "h": [9.0] * 60}
-    found = sy.evaluate("boxes", box, {**box, "score": [0.9] * 60}, ["ap(label=owl)", "ap(label=cat)"])
-    assert found["ap(label=owl)"].interval == pytest.approx((0.025 ** (1 / 3), 1), abs=1e-9)
-    assert found["ap(label=cat)"].interval == pytest.approx((0.025 ** (1 / 57), 1), abs=1e-9)
+    report = sy.evaluate("boxes", box, {**box, "score": [0.9] * 60}, ["ap(label=owl)", "ap(label=cat)"])
+    assert report["ap(label=owl)"].interval == pytest.approx((0.025 ** (1 / 3), 1), abs=1e-9)
+    assert report["ap(label=cat)"].interval == pytest.approx((0.025 ** (1 / 57), 1), abs=1e-9)
 
 
 def test_boxes_at_a_working_point_are_proportions() -> None:
     """20 images of one object, of which 15 are found and one of those detections is doubled: by hand as labels."""
     ids = [f"i{i}" for i in range(20)]
     box = {"image": ids, "label": ["cat"] * 20, "x": [0.0] * 20, "y": [0.0] * 20, "w": [9.0] * 20, "h": [9.0] * 20}
-    found = {name: column[:15] for name, column in box.items()}
-    recall = sy.evaluate("boxes", box, {**found, "score": [0.9] * 15}, "recall")["recall"]
+    result = {name: column[:15] for name, column in box.items()}
+    recall = sy.evaluate("boxes", box, {**result, "score": [0.9] * 15}, "recall")["recall"]
     assert recall.value == 0.75
     assert recall.interval == pytest.approx(ends(0.75 * 19, 19), rel=1e-6)
 
@@ -73,13 +75,13 @@ def test_boxes_at_a_working_point_are_proportions() -> None:
 @pytest.mark.parametrize(("spec", "held"), [("mae", False), ("bias", False), ("within@10", True), ("pearson", True)])
 def test_two_units_say_too_little_where_the_range_has_no_end(spec: str, held: bool) -> None:
     dishes = {"dish": ["a", "b"], "weight": [100.0, 200.0]}
-    found = sy.evaluate("weights", dishes, {**dishes, "weight": [105.0, 240.0]}, spec)[spec]
+    score = sy.evaluate("weights", dishes, {**dishes, "weight": [105.0, 240.0]}, spec)[spec]
     if held:
-        assert found.interval is not None
-        assert -100 <= found.interval[0] <= found.interval[1] <= 100
+        assert score.interval is not None
+        assert -100 <= score.interval[0] <= score.interval[1] <= 100
     else:
-        assert found.interval is None
-        assert found.why_no_interval == "2 units say too little; 3 are needed"
+        assert score.interval is None
+        assert score.why_no_interval == "2 units say too little; 3 are needed"
     three = {"dish": ["a", "b", "c"], "weight": [100.0, 200.0, 300.0]}
     assert sy.evaluate("weights", three, {**three, "weight": [105.0, 240.0, 290.0]}, spec)[spec].interval is not None
 
@@ -92,8 +94,8 @@ def test_the_difference_of_distances_has_the_ends_of_the_signed_ones() -> None:
         of_gap, of_total = (Estimate((float(low), float(high)), 1.0, 9.0) for low, high in (gap, total))
         grid = [np.linspace(*ends, 41) for ends in (gap, total)]
         every = [abs((t + g) / 2) - abs((t - g) / 2) for g, t in product(*grid)]
-        found = of_distances(float(gap.mean()), float(total.mean()), of_gap, of_total).interval
-        assert found == pytest.approx((min(every), max(every)), abs=1e-9)
+        result = of_distances(float(gap.mean()), float(total.mean()), of_gap, of_total).interval
+        assert result == pytest.approx((min(every), max(every)), abs=1e-9)
 
 
 def test_intervals_of_distances_from_zero_hold_at_the_kink() -> None:

@@ -73,10 +73,10 @@ def test_range_scale(bounds: tuple[float, float], line: Any, back: Any) -> None:
     se = min(max(drawn, left * slope), 1.1 * drawn)
     df = min(2 * 40 / (scipy_stats.kurtosis(x, fisher=False) - 1), 39)
     reach = scipy_stats.t.ppf(0.975, df) * se
-    found = by_range(float(x.mean()), draws, left_out, bounds, Sample(40), 0.95)
-    assert found.interval == pytest.approx((back(line(x.mean()) - reach), back(line(x.mean()) + reach)), rel=1e-6)
-    assert found.se == pytest.approx(se / slope, rel=1e-6)
-    assert found.df == pytest.approx(df)
+    values = by_range(float(x.mean()), draws, left_out, bounds, Sample(40), 0.95)
+    assert values.interval == pytest.approx((back(line(x.mean()) - reach), back(line(x.mean()) + reach)), rel=1e-6)
+    assert values.se == pytest.approx(se / slope, rel=1e-6)
+    assert values.df == pytest.approx(df)
 
 
 def test_an_interval_of_means_is_students() -> None:
@@ -84,9 +84,9 @@ def test_an_interval_of_means_is_students() -> None:
     rng = np.random.default_rng(4)
     truth = np.full(400, 300.0)
     error = rng.normal(3, 20, 400)
-    found = sy.evaluate("weights", *one_item_dishes(truth, truth + error), "bias", draws=4000)["bias"]
+    predicted = sy.evaluate("weights", *one_item_dishes(truth, truth + error), "bias", draws=4000)["bias"]
     expected = scipy_stats.t.interval(0.95, 399, error.mean(), error.std(ddof=1) / 20)
-    assert found.interval == pytest.approx(expected, abs=0.04 * (expected[1] - expected[0]))
+    assert predicted.interval == pytest.approx(expected, abs=0.04 * (expected[1] - expected[0]))
 
 
 def test_one_proportion_is_between_clopper_pearson_and_jeffreys() -> None:
@@ -103,11 +103,11 @@ def test_a_proportion_of_units_has_its_units() -> None:
     """One item a dish: 9 of 40 are within, the jackknife's p (1 - p) / se^2 is 39, and the ends are those of 39."""
     truth = np.full(40, 100.0)
     predicted = np.where(np.arange(40) < 9, 105.0, 150.0)
-    found = sy.evaluate("weights", *one_item_dishes(truth, predicted), "within@10")["within@10"]
+    score = sy.evaluate("weights", *one_item_dishes(truth, predicted), "within@10")["within@10"]
     x, n = 9 / 40 * 39, 39
     low = (scipy_stats.beta.ppf(0.025, x, n - x + 1) + scipy_stats.beta.ppf(0.025, x + 0.5, n - x + 0.5)) / 2
     high = (scipy_stats.beta.ppf(0.975, x + 1, n - x) + scipy_stats.beta.ppf(0.975, x + 0.5, n - x + 0.5)) / 2
-    assert found.interval == pytest.approx((100 * low, 100 * high), rel=1e-8)
+    assert score.interval == pytest.approx((100 * low, 100 * high), rel=1e-8)
 
 
 def test_parts_are_joined_by_mover() -> None:
@@ -128,15 +128,15 @@ def test_perfect_and_empty_scores(right: int, expected: tuple[float, float]) -> 
     """12 of 12: a population of 73.5 % gives that in 2.5 % of test sets, 0.025 ** (1 / 12)."""
     truth = np.full(12, 100.0)
     predicted = np.where(np.arange(12) < right, 101.0, 200.0)
-    found = sy.evaluate("weights", *one_item_dishes(truth, predicted), "within@10")["within@10"]
-    assert found.interval == pytest.approx(expected, abs=1e-4)
+    score = sy.evaluate("weights", *one_item_dishes(truth, predicted), "within@10")["within@10"]
+    assert score.interval == pytest.approx(expected, abs=1e-4)
 
 
 def test_units_that_agree() -> None:
     """All .9 of 12 units, by hand: .9 less and plus .2646 of the way to each end. An error has no such end."""
     same = np.full(100, 0.9)
-    found = by_range(0.9, same, np.full(12, 0.9), (0.0, 1.0), Sample(12), 0.95)
-    assert found.interval == pytest.approx((0.66182, 0.92646), abs=1e-5)
+    values = by_range(0.9, same, np.full(12, 0.9), (0.0, 1.0), Sample(12), 0.95)
+    assert values.interval == pytest.approx((0.66182, 0.92646), abs=1e-5)
     truth = np.full(12, 100.0)
     mae = sy.evaluate("weights", *one_item_dishes(truth, truth + 5), "mae")["mae"]
     assert mae.interval is None
@@ -153,16 +153,16 @@ def test_a_heavy_unit_may_hide_more() -> None:
 
 def test_an_end_with_draws_that_vary_holds_them() -> None:
     draws = np.where(np.arange(200) < 40, 0.5, 1.0)
-    found = by_range(1.0, draws, np.full(60, 1.0), (0.0, 1.0), Sample(60), 0.95)
-    assert found.interval == (0.5, 1.0)
+    values = by_range(1.0, draws, np.full(60, 1.0), (0.0, 1.0), Sample(60), 0.95)
+    assert values.interval == (0.5, 1.0)
 
 
 def test_a_difference_without_spread() -> None:
     """Two models that agree on 60 units may still differ on up to 5.96 % of all."""
     zero = np.zeros(100)
-    found = of_difference(0.0, zero, np.zeros(60), (0.0, 1.0), Sample(60), 0.95)
+    result = of_difference(0.0, zero, np.zeros(60), (0.0, 1.0), Sample(60), 0.95)
     share = 1 - 0.025 ** (1 / 60)
-    assert found.interval == pytest.approx((-share, share))
+    assert result.interval == pytest.approx((-share, share))
     assert of_difference(0.0, zero, np.zeros(60), (0.0, np.inf), Sample(60), 0.95).interval is None
 
 
@@ -170,8 +170,8 @@ def test_one_prediction_against_itself_does_not_differ() -> None:
     rng = np.random.default_rng(6)
     truth = rng.uniform(50, 400, 40)
     data, predictions = one_item_dishes(truth, truth + rng.normal(0, 20, 40))
-    found = sy.compare("weights", data, predictions, predictions, ["mae", "within@10"])
-    assert found["mae"].interval == found["within@10"].interval == (0.0, 0.0)
+    comparison = sy.compare("weights", data, predictions, predictions, ["mae", "within@10"])
+    assert comparison["mae"].interval == comparison["within@10"].interval == (0.0, 0.0)
 
 
 def test_a_score_says_that_it_rests_on_few_units() -> None:
@@ -179,8 +179,8 @@ def test_a_score_says_that_it_rests_on_few_units() -> None:
     truth = np.full(100, 500.0)
     error = rng.normal(0, 5, 100)
     error[3] = 300.0
-    found = sy.evaluate("weights", *one_item_dishes(truth, truth + error), ["rmse", "within@10"])
-    assert found["rmse"].notes == ("rmse rests on few units: the interval is likely too narrow.",)
+    report = sy.evaluate("weights", *one_item_dishes(truth, truth + error), ["rmse", "within@10"])
+    assert report["rmse"].notes == ("rmse rests on few units: the interval is likely too narrow.",)
     calm = sy.evaluate("weights", *one_item_dishes(truth, truth + rng.uniform(-5, 5, 100)), "rmse")["rmse"]
     assert calm.notes == ()
 
@@ -188,8 +188,8 @@ def test_a_score_says_that_it_rests_on_few_units() -> None:
 def test_draws_without_a_value_are_counted() -> None:
     draws = np.random.default_rng(8).normal(0.5, 0.05, 1000)
     draws[:30] = np.nan
-    found = by_range(0.5, draws, None, LINE, Sample(50), 0.95)
-    assert found.notes == ("has no value in 30 of 1,000 draws, which the interval leaves out",)
+    values = by_range(0.5, draws, None, LINE, Sample(50), 0.95)
+    assert values.notes == ("has no value in 30 of 1,000 draws, which the interval leaves out",)
     draws[:] = np.nan
     assert by_range(0.5, draws, None, LINE, Sample(50), 0.95).why == "fewer than two draws have a value"
 

@@ -141,12 +141,12 @@ def commands() -> Iterator[Commands]:
 
 def contents(folder: Path) -> Contents:
     """All files of a folder, hidden ones too. A PDF's lines are sorted: names in it come in any order."""
-    found = {}
+    by_name = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             data = path.read_bytes()
-            found[str(path.relative_to(folder))] = sorted_lines(data) if path.suffix == ".pdf" else data
-    return found
+            by_name[str(path.relative_to(folder))] = sorted_lines(data) if path.suffix == ".pdf" else data
+    return by_name
 
 
 def sorted_lines(data: bytes) -> bytes:
@@ -160,14 +160,14 @@ def shown(folder: Path) -> Contents:
 
 def marked(mark: str) -> list[psutil.Process]:
     """Processes that a run has started, or that these have: they carry its mark."""
-    found = []
+    collected = []
     for process in psutil.process_iter():
         try:
             if process.environ().get("STEELYARD_TEST_MARK") == mark and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+                collected.append(process)
         except (psutil.Error, OSError):
             continue
-    return found
+    return collected
 
 
 def wait_for_none(mark: str) -> None:
@@ -250,22 +250,22 @@ def pythons_own(path: Path) -> bool:
 
 def touched(folder: Path) -> list[tuple[str, int]]:
     """What lies in a folder and beside it, and when it was changed last: other where a command has begun to write."""
-    found = []
+    collected = []
     for path in (folder, *sorted(folder.parent.iterdir()), *sorted(folder.rglob("*"))):
         with contextlib.suppress(FileNotFoundError):
-            found.append((str(path), path.stat().st_mtime_ns))
-    return found
+            collected.append((str(path), path.stat().st_mtime_ns))
+    return collected
 
 
-def whole(found: Contents, old: Contents, new: Contents) -> bool:
+def whole(result: Contents, old: Contents, new: Contents) -> bool:
     """All of the old or all of the new."""
-    return found in (old, new)
+    return result in (old, new)
 
 
-def each_whole(found: Contents, old: Contents, new: Contents) -> bool:
+def each_whole(result: Contents, old: Contents, new: Contents) -> bool:
     """Each file the old or the new one, and none is lost: files that are written one by one."""
-    return set(old) <= set(found) <= set(new) and all(
-        data in (old.get(name), new.get(name)) for name, data in found.items()
+    return set(old) <= set(result) <= set(new) and all(
+        data in (old.get(name), new.get(name)) for name, data in result.items()
     )
 
 
@@ -277,16 +277,16 @@ def boxes(folder: Path, images: int = 40, shift: int = 0) -> tuple[str, str]:
         "categories": [{"id": 1, "name": "cup"}, {"id": 2, "name": "plate"}],
         "annotations": [],
     }
-    found = []
+    collected = []
     for i in range(images):
         for _ in range(3):
             box = [shift + rng.randrange(500), rng.randrange(400), rng.randrange(5, 90), rng.randrange(5, 70)]
             number = len(truth["annotations"]) + 1
             row = {"image_id": i, "category_id": rng.choice([1, 2]), "bbox": box}
             truth["annotations"].append({**row, "id": number, "area": box[2] * box[3], "iscrowd": 0})
-            found.append({**row, "bbox": [box[0] + rng.randrange(40), *box[1:]], "score": rng.random()})
+            collected.append({**row, "bbox": [box[0] + rng.randrange(40), *box[1:]], "score": rng.random()})
     (folder / "truth.json").write_text(json.dumps(truth), encoding="utf-8")
-    (folder / "pred.json").write_text(json.dumps(found), encoding="utf-8")
+    (folder / "pred.json").write_text(json.dumps(collected), encoding="utf-8")
     return str(folder / "truth.json"), str(folder / "pred.json")
 
 

@@ -74,10 +74,10 @@ def check(out: Path, before: dict[str, str], weights: dict[str, float]) -> dict[
     if not (out / NAME).exists():
         assert not before
         return {}
-    found = {}
+    by_name = {}
     for reading in read_journal(out).values():
         assert not reading.error
         assert float(reading.turns[0].reply) == weights[reading.image]
-        found[reading.key] = reading.turns[0].reply
-    assert before.items() <= found.items()
-    return found
+        by_name[reading.key] = reading.turns[0].reply
+    assert before.items() <= by_name.items()
+    return by_name

@@ -46,8 +46,8 @@ def test_drawn_counts_walk_rankings_to_the_same_bits(digits: int, kind: int) -> 
     events = drawn_rankings(rng, [400, 0, 3, 1000], units, digits)
     keys = unit_keys(np.arange(units))
     expected = by_real_weights(_native.poisson_weights(keys, 3, 0, draws), events, kind)
-    found = _native.ranked_draws(_native.poisson_counts(keys, 3, 0, draws), draws, *events, kind)
-    np.testing.assert_array_equal(found, expected)
+    result = _native.ranked_draws(_native.poisson_counts(keys, 3, 0, draws), draws, *events, kind)
+    np.testing.assert_array_equal(result, expected)
 
 
 def groups_of(rng: np.random.Generator, units: int, groups: int, large: float) -> Any:
@@ -69,11 +69,11 @@ def test_groups_left_out_are_weights_of_zero(digits: int, kind: int, units: int,
     group = groups_of(rng, units, groups, large)
     rows = np.concatenate(list(LeaveGroupOut(np.ones(units), group, groups).blocks()))
     expected = by_real_weights(rows, events, kind)
-    found = _native.ranked_left_out(group, groups, *events, kind)
+    result = _native.ranked_left_out(group, groups, *events, kind)
     if kind == AUC:
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(result, expected)
     else:
-        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
+        np.testing.assert_allclose(result, expected, rtol=1e-13, atol=0)
 
 
 def test_left_out_by_hand() -> None:

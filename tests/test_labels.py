@@ -60,15 +60,15 @@ def of(metric: Metric, state: State, weights: Any = None) -> np.ndarray[Any, Any
 
 def scores(truth: Any, predictions: Any, *specs: str, **more: Any) -> dict[str, float]:
     report = sy.evaluate("labels", truth, predictions, list(specs) or None, confidence=None, **more)
-    return {spec: found.value for spec, found in report.scores.items()}
+    return {spec: result.value for spec, result in report.scores.items()}
 
 
 # --- decisions
 
 
 def test_f1_is_zero_not_undefined_where_precision_and_recall_are_zero() -> None:
-    found = scores({"label": ["a", "a", "b"]}, {"label": ["b", "b", "a"]}, "f1(label=a)", "f1(label=b)", "macro(f1)")
-    assert found == {"f1(label=a)": 0.0, "f1(label=b)": 0.0, "macro(f1)": 0.0}
+    result = scores({"label": ["a", "a", "b"]}, {"label": ["b", "b", "a"]}, "f1(label=a)", "f1(label=b)", "macro(f1)")
+    assert result == {"f1(label=a)": 0.0, "f1(label=b)": 0.0, "macro(f1)": 0.0}
 
 
 def test_f1_is_undefined_only_for_a_class_on_neither_side() -> None:
@@ -83,10 +83,10 @@ def test_f1_is_undefined_only_for_a_class_on_neither_side() -> None:
 
 
 def test_weighted_is_by_true_support() -> None:
-    found = scores({"label": list("aaab")}, {"label": list("aabb")}, "weighted(f1)", "f1(label=a)", "f1(label=b)")
-    assert found["f1(label=a)"] == pytest.approx(4 / 5)
-    assert found["f1(label=b)"] == pytest.approx(2 / 3)
-    assert found["weighted(f1)"] == pytest.approx((3 * 4 / 5 + 1 * 2 / 3) / 4)
+    result = scores({"label": list("aaab")}, {"label": list("aabb")}, "weighted(f1)", "f1(label=a)", "f1(label=b)")
+    assert result["f1(label=a)"] == pytest.approx(4 / 5)
+    assert result["f1(label=b)"] == pytest.approx(2 / 3)
+    assert result["weighted(f1)"] == pytest.approx((3 * 4 / 5 + 1 * 2 / 3) / 4)
 
 
 def test_average_precision_counts_the_first_step() -> None:
@@ -98,8 +98,8 @@ def test_average_precision_worked_example() -> None:
     """24 detections of 15 truths, hits at ranks 1, 3, 10, 12, 13, 14, 23: 0.22784 over 15, so 15/7 of that over 7."""
     hits = [1, 3, 10, 12, 13, 14, 23]
     label = [int(rank in hits) for rank in range(1, 25)]
-    found = scores({"label": label}, {"score": list(range(24, 0, -1))}, "ap")["ap"]
-    assert found * 7 / 15 == pytest.approx(0.22784, abs=5e-6)
+    result = scores({"label": label}, {"score": list(range(24, 0, -1))}, "ap")["ap"]
+    assert result * 7 / 15 == pytest.approx(0.22784, abs=5e-6)
 
 
 def test_the_positive_class_is_the_last_and_is_named() -> None:
@@ -186,8 +186,8 @@ def test_sets_in_files(tmp_path: Path) -> None:
     truth, csv = tmp_path / "truth.jsonl", tmp_path / "predictions.csv"
     truth.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     csv.write_text("id,labels\n3,c\n1,a|c\n2,\n", encoding="utf-8")
-    found = scores(truth, csv, "exact_match", "hamming", "micro(f1)")
-    assert found == {
+    result = scores(truth, csv, "exact_match", "hamming", "micro(f1)")
+    assert result == {
         "exact_match": pytest.approx(2 / 3), "hamming": pytest.approx(2 / 9), "micro(f1)": pytest.approx(4 / 6),
     }  # fmt: skip
 
@@ -355,8 +355,8 @@ def test_nothing_but_an_input_error_comes_of_odd_data() -> None:
             outcomes["error"] += 1
             continue
         outcomes["report"] += 1
-        for found in report.scores.values():
-            assert found.defined or found.why, found
+        for result in report.scores.values():
+            assert result.defined or result.why, result
         for name in report.tables:
             assert str(report.table(name))
         report.to_json()
@@ -486,7 +486,7 @@ def many_classes(seed: int, *, several: bool, shuffled: bool = False) -> LabelPa
 
 @pytest.mark.parametrize("several", [False, True])
 def test_every_kind_of_weights_agrees_with_the_plain_ones(several: bool) -> None:
-    """As the laws have it for two classes, here for four, and for several labels a row."""
+    """As the laws have it for two classes, here for four, and for several labels per row."""
     inner = (
         "precision",
         "f1",
@@ -657,10 +657,10 @@ def test_parts_that_are_few_alone_are_counted_together(tmp_path: Path) -> None:
         parts[-1].compact(["accuracy", "macro(f1)", "kappa(weights=linear)"])
     parts[1].save(tmp_path / "part")
     parts[0].merge(sy.Accumulator.load(tmp_path / "part"))
-    found = parts[0].report()
-    assert found.scores == expected.scores
-    assert found.slices == expected.slices
-    assert found.units() == expected.units()
+    report = parts[0].report()
+    assert report.scores == expected.scores
+    assert report.slices == expected.slices
+    assert report.units() == expected.units()
 
 
 def test_ranked_metrics_of_single_units() -> None:
@@ -680,8 +680,8 @@ def test_score_gives_an_interval_to_every_metric_of_the_catalogue() -> None:
     counted = state_of(replace(pairs_of({"label": truth}, {"label": predicted}), among=KINDS_FROM))
     metrics = [m for m in catalogue.metrics("labels") if not np.isnan(of(m, counted)[0])]
     assert len(metrics) > 15
-    for found in score(counted, metrics, Request("labels", draws=100)).values():
-        assert found.interval is not None
+    for result in score(counted, metrics, Request("labels", draws=100)).values():
+        assert result.interval is not None
 
 
 # --- tables and the command line

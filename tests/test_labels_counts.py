@@ -51,9 +51,9 @@ def test_counts_of_weighted_rows_are_those_of_sums(weight: list[float]) -> None:
         specs = [f"{name}(label=a)" for name in expected]
         sides = labelled("".join(truth), "".join(predicted), weight)
         report = sy.evaluate("labels", *sides, specs, confidence=None)
-        found = [float(report[spec].value) for spec in specs]
-        assert found == pytest.approx(list(expected.values()), rel=1e-6, abs=1e-12, nan_ok=True)
-        assert [np.isnan(v) for v in found] == [np.isnan(v) for v in expected.values()]
+        values = [float(report[spec].value) for spec in specs]
+        assert values == pytest.approx(list(expected.values()), rel=1e-6, abs=1e-12, nan_ok=True)
+        assert [np.isnan(v) for v in values] == [np.isnan(v) for v in expected.values()]
 
 
 def test_no_true_negative_where_rows_have_several_labels() -> None:
@@ -103,8 +103,8 @@ def test_at_a_threshold(name: str, kind: str) -> None:
     for seed, threshold in product(range(5), (0.3, 0.5, 0.7)):
         truth, score, weight = drawn(seed)
         expected = AT_A_THRESHOLD[name](truth, score >= threshold, sample_weight=weight)
-        found = value({"label": truth, "weight": weight}, {kind: score}, f"{name}(threshold={threshold})")
-        assert found == pytest.approx(expected, rel=1e-12)
+        result = value({"label": truth, "weight": weight}, {kind: score}, f"{name}(threshold={threshold})")
+        assert result == pytest.approx(expected, rel=1e-12)
 
 
 def test_at_a_threshold_by_class() -> None:
@@ -144,7 +144,7 @@ def test_beta_from_nothing_to_infinity() -> None:
 
 
 def test_micro_of_nothing_is_zero_where_asked() -> None:
-    """Nothing is predicted: precision is 0 / 0, which scikit-learn takes for 0 unless told."""
+    """Nothing is predicted: precision is 0 / 0, which scikit-learn takes for 0 unless asked otherwise."""
     truth, prediction = {"id": [1, 2], "labels": ["a|b", "b"]}, {"id": [1, 2], "labels": ["", ""]}
     hot, none = np.array([[1, 1], [0, 1]]), np.zeros((2, 2), int)
     assert np.isnan(value(truth, prediction, "micro(precision)"))

@@ -81,8 +81,8 @@ def test_hard_labels(spec: str) -> None:
         kept = weight > 0  # scikit-learn counts a class whose rows weigh nothing as one; we count what weighs
         expected = HARD[spec](truth[kept], predicted[kept], weight[kept])
         for names in (np.arange(6), NAMES):
-            found = value({"label": names[truth], "weight": weight}, {"label": names[predicted]}, spec)
-            assert found == pytest.approx(expected, rel=1e-12, abs=1e-12), (seed, names)
+            result = value({"label": names[truth], "weight": weight}, {"label": names[predicted]}, spec)
+            assert result == pytest.approx(expected, rel=1e-12, abs=1e-12), (seed, names)
 
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true:UserWarning")
@@ -95,8 +95,8 @@ def test_balanced_accuracy(adjusted: bool) -> None:
         expected = sk.balanced_accuracy_score(
             truth[kept], predicted[kept], sample_weight=weight[kept], adjusted=adjusted
         )
-        found = value({"label": truth, "weight": weight}, {"label": predicted}, spec)
-        assert found == pytest.approx(expected, rel=1e-12)
+        result = value({"label": truth, "weight": weight}, {"label": predicted}, spec)
+        assert result == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -122,8 +122,8 @@ def test_counts_of_each_class(seed: int) -> None:
     for name, parts in ratios.items():
         for label, table in zip(labels, tables, strict=True):
             above, below = parts(*table.ravel().tolist())
-            found = report[f"{name}(label={label})"].value
-            assert (np.isnan(found) and below == 0) or found == pytest.approx(above / below, rel=1e-12)
+            result = report[f"{name}(label={label})"].value
+            assert (np.isnan(result) and below == 0) or result == pytest.approx(above / below, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -135,8 +135,8 @@ def test_confusion_matrix(seed: int) -> None:
     ours = report.table("confusion")
     np.testing.assert_allclose(ours.values, sk.confusion_matrix(truth, predicted, sample_weight=weight), rtol=1e-12)
     assert ours.rows == tuple(str(x) for x in np.union1d(truth, predicted))
-    for name, how in (("confusion_true", "true"), ("confusion_predicted", "pred"), ("confusion_all", "all")):
-        expected = sk.confusion_matrix(truth, predicted, sample_weight=weight, normalize=how)
+    for name, normalize in (("confusion_true", "true"), ("confusion_predicted", "pred"), ("confusion_all", "all")):
+        expected = sk.confusion_matrix(truth, predicted, sample_weight=weight, normalize=normalize)
         np.testing.assert_allclose(np.nan_to_num(report.table(name).values), expected, rtol=1e-12)
 
 
@@ -155,8 +155,8 @@ def test_several_labels(seed: int) -> None:
         for name, function in (("precision", sk.precision_score), ("recall", sk.recall_score), ("f1", sk.f1_score)):
             expected = function(truth, predicted, sample_weight=weight, average=average, zero_division=np.nan)
             for t, p in (sets, columns):
-                found = value({**t, "weight": weight}, p, f"{average}({name})")
-                assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
+                result = value({**t, "weight": weight}, p, f"{average}({name})")
+                assert result == pytest.approx(expected, rel=1e-12, abs=1e-12)
     t, p = columns
     data = {**t, "weight": weight}
     assert value(data, p, "exact_match") == pytest.approx(sk.accuracy_score(truth, predicted, sample_weight=weight))

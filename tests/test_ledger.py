@@ -67,18 +67,18 @@ def test_an_interval_of_units_that_agree_at_another_level() -> None:
 def test_a_p_of_draws_has_no_floor() -> None:
     """A difference of ten standard errors: with 200 draws counting alone gives 1 / 201; never below what t gives."""
     draws = np.random.default_rng(0).normal(10, 1, 200)
-    found = by_draws(10.0, draws, 0.95, 59.0)
-    assert 2 * scipy_stats.t.sf(10 / draws.std(ddof=1), 59) == pytest.approx(found.p)
+    ranking = by_draws(10.0, draws, 0.95, 59.0)
+    assert 2 * scipy_stats.t.sf(10 / draws.std(ddof=1), 59) == pytest.approx(ranking.p)
     assert by_draws(2.0, draws - 8, 0.95, 59.0).p == pytest.approx(0.05, abs=0.03)
 
 
 def test_looks_are_counted_and_spend_their_part(tmp_path: Path) -> None:
     path = tmp_path / "looks.json"
     for k in range(1, 4):
-        found = sy.gate(scored(k + 1), RULE, baseline=BASE, ledger=path, looks=20)
-        (verdict,) = found.verdicts
+        result = sy.gate(scored(k + 1), RULE, baseline=BASE, ledger=path, looks=20)
+        (verdict,) = result.verdicts
         assert (verdict.look, verdict.planned, verdict.spent) == (k, 20, pytest.approx(0.0025))
-        assert f"look {k} of 20 at a level of 0.0025" in str(found).replace("\n             ", " ")
+        assert f"look {k} of 20 at a level of 0.0025" in str(result).replace("\n             ", " ")
     looks = json.loads(path.read_text())["looks"]
     assert [one["number"] for one in looks] == [1, 2, 3]
     first = looks[0]
@@ -98,9 +98,9 @@ def test_the_level_of_the_look_decides(tmp_path: Path) -> None:
         if 0.004 < sy.gate(one, RULE, baseline=BASE).verdicts[0].p < 0.04 and one["mae"].value > BASE["mae"].value
     )
     assert sy.gate(worse, RULE, baseline=BASE).outcome == "fail"
-    found = sy.gate(worse, RULE, baseline=BASE, ledger=tmp_path / "looks.json", looks=20)
-    assert found.outcome == "pass"
-    assert "p is not below 0.0025" in found.verdicts[0].why
+    verdict = sy.gate(worse, RULE, baseline=BASE, ledger=tmp_path / "looks.json", looks=20)
+    assert verdict.outcome == "pass"
+    assert "p is not below 0.0025" in verdict.verdicts[0].why
     assert sy.gate(scored(7, 80.0), RULE, baseline=BASE, ledger=tmp_path / "looks.json", looks=20).outcome == "fail"
 
 
@@ -125,9 +125,9 @@ def test_a_comparison_at_the_level_of_its_look(tmp_path: Path) -> None:
     truth, a = dishes(1)
     compared = sy.compare("weights", truth, a, dishes(2)[1], "mae", draws=200)
     d = compared["mae"]
-    found = sy.gate(compared, "mae > baseline + 1", ledger=tmp_path / "looks.json", looks=10).verdicts[0]
+    result = sy.gate(compared, "mae > baseline + 1", ledger=tmp_path / "looks.json", looks=10).verdicts[0]
     reach = scipy_stats.t.ppf(1 - 0.0025, d.df) * d.se
-    assert found.difference_interval == pytest.approx((d.difference - 1 - reach, d.difference - 1 + reach))
+    assert result.difference_interval == pytest.approx((d.difference - 1 - reach, d.difference - 1 + reach))
 
 
 def test_the_same_result_is_no_new_look(tmp_path: Path) -> None:
@@ -148,10 +148,10 @@ def test_rules_and_truths_have_their_own_levels(tmp_path: Path) -> None:
     sy.gate(new, [RULE, "mae>baseline , p<0.05", "mae > 30"], baseline=BASE, ledger=path)
     looks = json.loads(path.read_text())["looks"]
     assert [(one["rule"], one["number"]) for one in looks] == [(RULE, 1), ("mae > 30.0", 1)]
-    found = sy.gate(scored(3), RULE, baseline=BASE, ledger=path)
-    assert found.verdicts[0].look == 2
-    assert found.verdicts[0].spent == pytest.approx(6 * 0.05 / (2 * math.pi) ** 2)
-    assert "Other rules about mae took 1 look at this test set" in str(found).replace("\n  ", " ")
+    verdict = sy.gate(scored(3), RULE, baseline=BASE, ledger=path)
+    assert verdict.verdicts[0].look == 2
+    assert verdict.verdicts[0].spent == pytest.approx(6 * 0.05 / (2 * math.pi) ** 2)
+    assert "Other rules about mae took 1 look at this test set" in str(verdict).replace("\n  ", " ")
     truth, side = dishes(2, units=70)
     other = sy.evaluate("weights", truth, side, "mae", draws=200)
     assert sy.gate(other, "mae > 30", ledger=path).verdicts[0].look == 1

@@ -50,11 +50,11 @@ def test_a_slice_is_a_comparison_of_its_units() -> None:
         return {"dish": [r[0] for r in kept], "item": [r[1] for r in kept], "weight": [float(r[2]) for r in kept]}
 
     alone = sy.compare("weights", only, part(a), part(b), ["mae"], draws=200)["mae"]
-    found = sliced["home"]["mae"]
-    assert found.difference == pytest.approx(alone.difference)
-    assert found.interval == pytest.approx(alone.interval)
-    assert found.p == alone.p
-    assert found.p_holm >= found.p
+    result = sliced["home"]["mae"]
+    assert result.difference == pytest.approx(alone.difference)
+    assert result.interval == pytest.approx(alone.interval)
+    assert result.p == alone.p
+    assert result.p_holm >= result.p
 
 
 def test_slices_that_vary_inside_a_unit_are_paired() -> None:
@@ -63,8 +63,8 @@ def test_slices_that_vary_inside_a_unit_are_paired() -> None:
     truth, a, b = (folder / name for name in ("truth.json", "model_a.json", "model_b.json"))
     compared = sy.compare("boxes", truth, a, b, ["map50"], by=["label"], draws=100)
     each = [sy.evaluate("boxes", truth, side, ["map50"], by=["label"], confidence=None) for side in (a, b)]
-    for name, found in compared.slices["label"].items():
-        for report, score in zip(each, (found["map50"].a, found["map50"].b), strict=True):
+    for name, result in compared.slices["label"].items():
+        for report, score in zip(each, (result["map50"].a, result["map50"].b), strict=True):
             assert score.value == pytest.approx(report.slices["label"][name]["map50"].value)
     classes = compared.classes()
     assert classes
@@ -96,8 +96,8 @@ def test_many_labels_are_compared_in_slices() -> None:
     n = 12_000
     truth = {"id": np.arange(n), "label": rng.integers(0, 3, n), "light": rng.choice(["day", "lamp"], n)}
     sides = [{"id": np.arange(n), "label": np.where(rng.random(n) < p, truth["label"], 0)} for p in (0.6, 0.7)]
-    found = sy.compare("labels", truth, *sides, "accuracy", by=["light"], draws=100)
-    for value, part in found.slices["light"].items():
+    comparison = sy.compare("labels", truth, *sides, "accuracy", by=["light"], draws=100)
+    for value, part in comparison.slices["light"].items():
         inside = truth["light"] == value
         right = [float((side["label"] == truth["label"])[inside].mean()) for side in sides]
         assert part["accuracy"].difference == pytest.approx(right[1] - right[0])

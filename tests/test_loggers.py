@@ -63,9 +63,9 @@ def test_mlflow(report: sy.Report, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         logged = mlflow.log(report, step=3)
     assert logged["within_10"] == report["within@10"].value
     assert logged["cuisine_home/mape_zero_eps_low"] == report.slices["cuisine"]["home"]["mape(zero=eps)"].interval[0]
-    found = real.get_run(run.info.run_id)
-    assert found.data.metrics == pytest.approx(logged, rel=1e-12)
-    assert found.data.tags["steelyard.truth"] == report.sources.truth.digest
+    predicted = real.get_run(run.info.run_id)
+    assert predicted.data.metrics == pytest.approx(logged, rel=1e-12)
+    assert predicted.data.tags["steelyard.truth"] == report.sources.truth.digest
     (point,) = real.MlflowClient().get_metric_history(run.info.run_id, "mae")
     assert (point.value, point.step) == (report["mae"].value, 3)
     (artifact,) = (tmp_path / "mlruns").rglob("result.json")

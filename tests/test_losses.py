@@ -48,32 +48,32 @@ def test_infinite_logits(gamma: float, smoothing: float, kind: str, dtype: str) 
 
     both = bool(smoothing) and not gamma
     expected = [math.inf if both else 0.0] * 2 + [math.inf] * 2
-    how: dict[str, Any] = {"gamma": gamma, "label_smoothing": smoothing}
+    options: dict[str, Any] = {"gamma": gamma, "label_smoothing": smoothing}
     x, t = np.array(ENDLESS, dtype)[:, None], np.array(HARD_TARGETS, dtype if kind == "soft" else bool)[:, None]
     libraries: dict[str, Any] = {"numpy": (x, t), "torch": (torch.tensor(x), torch.tensor(t))}
     if dtype == "float32":
         libraries["jax"] = (jnp.asarray(x), jnp.asarray(t))
     for logits, targets in libraries.values():
-        found = np.asarray(focal_loss(logits, targets, reduction="none", **how)).ravel()
-        assert found[:4].tolist() == expected
-        assert 0 < found[4] < 1
+        result = np.asarray(focal_loss(logits, targets, reduction="none", **options)).ravel()
+        assert result[:4].tolist() == expected
+        assert 0 < result[4] < 1
     leaf, target = libraries["torch"][0].requires_grad_(), libraries["torch"][1]
     for reduction in ("none", "sum"):
-        (slope,) = torch.autograd.grad(focal_loss(leaf, target, reduction=reduction, **how).sum(), leaf)
+        (slope,) = torch.autograd.grad(focal_loss(leaf, target, reduction=reduction, **options).sum(), leaf)
         assert torch.isfinite(slope).all()
         assert slope[4] < 0
     if dtype == "float32":
-        slope = jax.grad(lambda v: focal_loss(v, libraries["jax"][1], reduction="sum", **how))(libraries["jax"][0])
+        slope = jax.grad(lambda v: focal_loss(v, libraries["jax"][1], reduction="sum", **options))(libraries["jax"][0])
         assert np.isfinite(np.asarray(slope)).all()
         assert slope[4, 0] < 0
 
 
 def test_infinite_logits_of_labels_and_of_soft_targets() -> None:
     x = np.array([[math.inf, -math.inf, -math.inf], [-math.inf, -math.inf, -math.inf], [-math.inf, 3.0, math.inf]])
-    found = focal_loss(x, np.array([0, -1, 1]), reduction="none")
-    assert found[:2].tolist() == [[0.0] * 3] * 2
-    assert found[2, 0] == 0
-    assert found[2, 2] == math.inf
+    result = focal_loss(x, np.array([0, -1, 1]), reduction="none")
+    assert result[:2].tolist() == [[0.0] * 3] * 2
+    assert result[2, 0] == 0
+    assert result[2, 2] == math.inf
     between = focal_loss(np.array([math.inf, -math.inf]), np.array([0.5, 0.5]), reduction="none")
     assert between.tolist() == [math.inf, math.inf]
 
@@ -103,7 +103,7 @@ def test_effdet(case: dict[str, Any], given_positives: bool, tile: int, monkeypa
     targets = [t.unflatten(-1, (ANCHORS, 4)) for t in levels("box_targets", None, torch.float32)]
     loss = dataclasses.replace(effdet, label_smoothing=case["label_smoothing"])
     positives = torch.tensor(GOLDENS["detection"]["positives"]) if given_positives else None
-    found = loss(
+    result = loss(
         [from_effdet(x, CLASSES) for x in logits],
         [from_effdet(x, 4) for x in boxes],
         labels,
@@ -111,8 +111,8 @@ def test_effdet(case: dict[str, Any], given_positives: bool, tile: int, monkeypa
         positives=positives,
     )
     for name in ("total", "classes", "boxes"):
-        assert getattr(found, name).item() == pytest.approx(case[name], rel=1e-6)
-    found.total.backward()
+        assert getattr(result, name).item() == pytest.approx(case[name], rel=1e-6)
+    result.total.backward()
     for tensors, name in ((logits, "logits_gradient"), (boxes, "boxes_gradient")):
         for tensor, expected in zip(tensors, case[name], strict=True):
             golden = torch.tensor(expected)
@@ -189,16 +189,16 @@ def test_detection_is_the_weighted_sum_of_its_parts() -> None:
     rng = np.random.default_rng(0)
     logits, boxes, targets = rng.normal(size=(2, 6, 3)), rng.normal(size=(2, 6, 4)), rng.normal(size=(2, 6, 4))
     labels = np.array([[0, -1, 2, -2, -1, 1], [-1, -1, 0, -2, 2, -1]])
-    found = detection_loss(logits, boxes, labels, targets, class_weight=2.0, box_weight=3.0, gamma=2.0, delta=0.5)
+    result = detection_loss(logits, boxes, labels, targets, class_weight=2.0, box_weight=3.0, gamma=2.0, delta=0.5)
     classes = focal_loss(logits, labels, gamma=2.0, reduction="positives")
     box = smooth_l1_loss(boxes, targets, delta=0.5, ignore=labels < 0, reduction="positives", positives=5)
-    assert (found.classes, found.boxes) == (pytest.approx(classes), pytest.approx(box))
-    assert found.total == pytest.approx(2 * classes + 3 * box)
+    assert (result.classes, result.boxes) == (pytest.approx(classes), pytest.approx(box))
+    assert result.total == pytest.approx(2 * classes + 3 * box)
     dense = (labels[..., None] == np.arange(3)).astype(float)
     same = detection_loss(
         logits, boxes, dense, targets, ignore=labels == -2, class_weight=2.0, box_weight=3.0, gamma=2.0, delta=0.5
     )
-    assert tuple(same) == pytest.approx(tuple(found))
+    assert tuple(same) == pytest.approx(tuple(result))
     for reduction in ("sum", "mean"):
         whole = detection_loss(logits, boxes, labels, targets, reduction=reduction)
         halves = detection_loss(
@@ -360,10 +360,10 @@ def test_extreme_logits(way: str, dtype: Any, gamma: float) -> None:
 
         torch._dynamo.reset()
         used = torch.compile(loss, backend="aot_eager", fullgraph=True) if way == "compiled" else loss
-        found, (gradient,) = with_gradient(used, values)
-        assert found.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+        result, (gradient,) = with_gradient(used, values)
+        assert result.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
         assert gradient.dtype == dtype
-        torch.testing.assert_close(found.double(), alpha * wrong, rtol=1e-6, atol=1e-20)
+        torch.testing.assert_close(result.double(), alpha * wrong, rtol=1e-6, atol=1e-20)
         torch.testing.assert_close(gradient.double(), sign * alpha * (wrong > 0).double(), rtol=1e-2, atol=1e-20)
     numpy = focal_loss(values.float().numpy(), np.ones(4), gamma=gamma, reduction="none")
     assert np.isfinite(numpy).all()
@@ -413,8 +413,8 @@ CALLS: dict[str, Any] = {
 def test_every_library_gives_the_same(name: str) -> None:
     """NumPy, PyTorch, and the strict reference of the array API standard, which has nothing beyond the standard."""
     expected = CALLS[name](*arrays())
-    found = CALLS[name](*map(torch.from_numpy, arrays()))
-    np.testing.assert_allclose(found.numpy(), expected, rtol=2e-6, atol=1e-9)
+    result = CALLS[name](*map(torch.from_numpy, arrays()))
+    np.testing.assert_allclose(result.numpy(), expected, rtol=2e-6, atol=1e-9)
     strict = CALLS[name](*map(array_api_strict.asarray, arrays()))
     np.testing.assert_allclose(np.from_dlpack(strict), expected, rtol=2e-6, atol=1e-9)
 
@@ -444,11 +444,11 @@ def test_jax(name: str) -> None:
     def total(x: Any, b: Any) -> Any:
         return CALLS[name](x, b, *inputs[2:]).sum()
 
-    found = jax.jit(jax.grad(total, argnums=(0, 1)))(*inputs[:2])
+    result = jax.jit(jax.grad(total, argnums=(0, 1)))(*inputs[:2])
     x, b, labels, targets = (torch.from_numpy(a) for a in arrays())
     x, b = x.requires_grad_(), b.requires_grad_()
     CALLS[name](x, b, labels, targets).sum().backward()
-    for gradient, leaf in zip(found, (x, b), strict=True):
+    for gradient, leaf in zip(result, (x, b), strict=True):
         if leaf.grad is not None and name != "dense":  # there the target depends on x, and JAX follows it
             np.testing.assert_allclose(gradient, leaf.grad.numpy(), rtol=5e-6, atol=1e-8)
 

@@ -24,9 +24,9 @@ def png_map(data: bytes, source: str) -> Any:
 RGB = np.array([1, 256, 65536], dtype=np.uint32)
 
 
-def written(grid: Any, **how: Any) -> bytes:
+def written(grid: Any, **options: Any) -> bytes:
     buffer = io.BytesIO()
-    Image.fromarray(grid).save(buffer, "png", **how)
+    Image.fromarray(grid).save(buffer, "png", **options)
     return buffer.getvalue()
 
 
@@ -122,12 +122,12 @@ def test_bands_are_what_erosions_of_opencv_take() -> None:
     rng = np.random.default_rng(2)
     for distance in (1, 2, 5):
         grid = np.kron(rng.integers(0, 3, (4, 5)), np.ones((9, 11), int)).astype(np.uint8)
-        found = _native.map_bands(grid, distance, 255)
+        result = _native.map_bands(grid, distance, 255)
         for label in range(3):
             mask = (grid == label).astype(np.uint8)
             framed = cv2.copyMakeBorder(mask, 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
             left = cv2.erode(framed, np.ones((3, 3), np.uint8), iterations=distance)[1:-1, 1:-1]
-            assert ((mask - left) == (found == label)).all()
+            assert ((mask - left) == (result == label)).all()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.03, 1.0])
@@ -144,9 +144,9 @@ def test_files_are_counted_as_their_pixels_are(share: float) -> None:
         grey, wide = sides[0].astype(np.uint8), sides[1]
         colours = np.stack([wide & 255, wide >> 8, wide * 0], axis=2).astype(np.uint8)
         for a, b in ((grey, wide), (wide, grey), (grey, colours), (colours, colours)):
-            found = png_cells(png_file(written(a), "a"), png_file(written(b), "b"))
+            result = png_cells(png_file(written(a), "a"), png_file(written(b), "b"))
             flat = [(one.astype(np.uint32) @ RGB if one.ndim == 3 else one.astype(np.uint32)) for one in (a, b)]
-            np.testing.assert_array_equal(np.stack(found), np.stack(_native.map_cells(*flat)))
+            np.testing.assert_array_equal(np.stack(result), np.stack(_native.map_cells(*flat)))
 
 
 def test_the_damaged_file_of_two_is_named() -> None:
@@ -175,8 +175,8 @@ def test_cells_are_those_of_numpy() -> None:
     for kinds in ((np.uint8, np.uint8), (np.uint16, np.uint8), (np.uint32, np.uint32), (np.uint8, np.uint32)):
         a, b = (np.kron(rng.integers(0, 200, (5, 6)), np.ones((3, 19), int)).astype(kind) for kind in kinds)
         values, count = np.unique(np.stack([a.ravel(), b.ravel()]).astype(np.int64), axis=1, return_counts=True)
-        found = _native.map_cells(a, b)
-        np.testing.assert_array_equal(np.stack(found), np.vstack([values, count]))
+        result = _native.map_cells(a, b)
+        np.testing.assert_array_equal(np.stack(result), np.vstack([values, count]))
 
 
 def test_kernels_check_what_they_are_given() -> None:

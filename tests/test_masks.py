@@ -30,8 +30,8 @@ TEN = [
 
 
 def values(report: sy.Report, names: list[str]) -> list[float]:
-    found = [report[name].value for name in names]
-    return [-1.0 if np.isnan(v) else v for v in found]
+    result = [report[name].value for name in names]
+    return [-1.0 if np.isnan(v) else v for v in result]
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -51,8 +51,8 @@ def test_whole_arrays_are_equal_to_the_bit() -> None:
         data, results = draw_coco(seed)
         task = catalogue.find_task("masks")
         truth = parse_coco(json.dumps(data).encode(), "truth", what="masks")
-        found = parse_coco(json.dumps(results["segm"]).encode(), "prediction", what="masks", truth=truth)
-        arrays = reference_arrays(task.join(truth, found, Policy(), Options(task.options)))
+        predicted = parse_coco(json.dumps(results["segm"]).encode(), "prediction", what="masks", truth=truth)
+        arrays = reference_arrays(task.join(truth, predicted, Policy(), Options(task.options)))
         expected = reference_eval(data, results["segm"], "segm").eval
         for name in ("precision", "recall", "scores"):
             assert np.array_equal(arrays[name], expected[name]), name
@@ -79,7 +79,7 @@ def test_every_form_of_input_gives_the_same(tmp_path: Path) -> None:
         "height": [HEIGHT] * len(data["annotations"]),
         "width": [WIDTH] * len(data["annotations"]),
     }
-    found = {
+    outcome = {
         "image": [r["image_id"] for r in results["segm"]],
         "label": [r["category_id"] for r in results["segm"]],
         "mask": [r["segmentation"] for r in results["segm"]],
@@ -88,7 +88,7 @@ def test_every_form_of_input_gives_the_same(tmp_path: Path) -> None:
     listed = {**truth, "images": [image["id"] for image in data["images"]]}
     del listed["height"], listed["width"]
     listed["mask"] = [as_rle(json.loads(m)) for m in truth["mask"]]
-    assert values(sy.evaluate("masks", listed, found, TWELVE, confidence=None), TWELVE) == expected
+    assert values(sy.evaluate("masks", listed, outcome, TWELVE, confidence=None), TWELVE) == expected
 
     per_image = []
     for image in data["images"]:
@@ -134,15 +134,15 @@ def test_polygons_of_results_are_drawn_with_the_truths_sizes() -> None:
 
 def test_a_table_of_polygons_needs_the_size() -> None:
     truth = {"image": [1], "label": [1], "mask": ["[[0, 0, 9, 0, 9, 9]]"], "height": [20], "width": [30]}
-    found = {"image": [1], "label": [1], "mask": ["[[0, 0, 9, 0, 9, 9]]"], "score": [0.5]}
+    predicted = {"image": [1], "label": [1], "mask": ["[[0, 0, 9, 0, 9, 9]]"], "score": [0.5]}
     with pytest.raises(sy.InputError, match="needs the height and width"):
-        sy.evaluate("masks", truth, found, "map", confidence=None)
+        sy.evaluate("masks", truth, predicted, "map", confidence=None)
 
 
 def test_boundary_iou_by_hand() -> None:
     """Matched by the lesser of IoU and boundary IoU: the mean of the matched shows it, against OpenCV's erosion."""
     rng = np.random.default_rng(3)
-    truth, found, expected = [], [], []
+    truth, predicted, expected = [], [], []
     while len(expected) < 12:
         pixels = blobs(rng, 80, 100)
         other = pixels.copy()
@@ -154,12 +154,12 @@ def test_boundary_iou_by_hand() -> None:
             continue
         number = len(expected)
         truth.append({"image": number, "masks": pixels[None], "labels": [1]})
-        found.append({"image": number, "masks": other[None], "labels": [1], "scores": [0.9]})
+        predicted.append({"image": number, "masks": other[None], "labels": [1], "scores": [0.9]})
         expected.append(share)
-    how = {"overlap": "boundary", "dilation": 0.05}
-    report = sy.evaluate("masks", truth, found, ["mean_iou(iou=0.3)"], confidence=None, options=how)
+    options = {"overlap": "boundary", "dilation": 0.05}
+    report = sy.evaluate("masks", truth, predicted, ["mean_iou(iou=0.3)"], confidence=None, options=options)
     assert report["mean_iou(iou=0.3)"].value == pytest.approx(np.mean(expected), abs=1e-12)
-    plain = sy.evaluate("masks", truth, found, ["mean_iou(iou=0.3)"], confidence=None)
+    plain = sy.evaluate("masks", truth, predicted, ["mean_iou(iou=0.3)"], confidence=None)
     assert plain["mean_iou(iou=0.3)"].value > report["mean_iou(iou=0.3)"].value
 
 
@@ -174,16 +174,16 @@ def found_once(data: dict[str, Any], results: list[dict[str, Any]], label: int) 
 
 
 def test_error_costs_are_tides() -> None:
-    """tidecv in its mask mode. It takes a class without truth for 0: every class must keep some, also once mended."""
+    """tidecv in its mask mode. It takes a class without truth for 0: every class must keep some, also once repaired."""
     import tidecv
 
     compared = 0
     names = {"cls": "Cls", "loc": "Loc", "both": "Both", "dupe": "Dupe", "bkg": "Bkg", "miss": "Miss"}
     some = dict.fromkeys(names, 0)
     for seed in range(200, 320):
-        data, found = draw_coco(seed)
-        scores = np.random.default_rng(seed).permutation(len(found["segm"])) / (len(found["segm"]) + 1)
-        results = [{**r, "score": float(s)} for r, s in zip(found["segm"], scores, strict=True)]
+        data, result = draw_coco(seed)
+        scores = np.random.default_rng(seed).permutation(len(result["segm"])) / (len(result["segm"]) + 1)
+        results = [{**r, "score": float(s)} for r, s in zip(result["segm"], scores, strict=True)]
         used = {a["category_id"] for a in data["annotations"] if not a["iscrowd"]} | {r["category_id"] for r in results}
         if len(results) > 60 or any(not found_once(data, results, c) for c in used):
             continue
@@ -235,13 +235,13 @@ def test_keypoints_as_columns_and_by_image() -> None:
         "crowd": [a["iscrowd"] for a in anns], "images": [i["id"] for i in data["images"]],
         **{name: [a["bbox"][i] for a in anns] for i, name in enumerate("xywh")},
     }  # fmt: skip
-    found = {
+    predicted = {
         "image": [r["image_id"] for r in results["keypoints"]],
         "label": [r["category_id"] for r in results["keypoints"]],
         "keypoints": [r["keypoints"] for r in results["keypoints"]],
         "score": [r["score"] for r in results["keypoints"]],
     }
-    assert values(sy.evaluate("keypoints", truth, found, TEN, confidence=None), TEN) == expected
+    assert values(sy.evaluate("keypoints", truth, predicted, TEN, confidence=None), TEN) == expected
     one = [
         {
             "image": 1,

@@ -135,7 +135,7 @@ TABLES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "a cell that is nan": ("masks", {"mask": [float("nan")]}, ["no mask"]),
     "a score that is nan": ("masks", {"mask": [np.ones((20, 30), bool)], "score": [float("nan")]}, ["score"]),
     "a keypoint that is nan": ("keypoints", {"keypoints": [[float("nan")] * 51]}, ["not finite"]),
-    "other keypoints than the truth": ("keypoints", {"keypoints": [[1.0] * 48]}, ["48 numbers a row", "51"]),
+    "other keypoints than the truth": ("keypoints", {"keypoints": [[1.0] * 48]}, ["48 numbers per row", "51"]),
     "a cell without numbers": ("keypoints", {"keypoints": ["x"]}, ["keypoints"]),
 }  # fmt: skip
 

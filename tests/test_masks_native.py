@@ -49,10 +49,10 @@ def test_ten_thousand_polygons_are_drawn_bit_for_bit(block: int) -> None:
         height, width = int(rng.integers(1, 100)), int(rng.integers(1, 100))
         polygons = [drawn_polygon(rng) for _ in range(100)]
         expected = reference.frPyObjects(polygons, height, width)
-        found = mask.frPyObjects(polygons, height, width)
-        assert [m["counts"] for m in found] == [m["counts"] for m in expected]
-        assert [m["size"] for m in found] == [list(m["size"]) for m in expected]
-        united = mask.merge(found[:3])
+        result = mask.frPyObjects(polygons, height, width)
+        assert [m["counts"] for m in result] == [m["counts"] for m in expected]
+        assert [m["size"] for m in result] == [list(m["size"]) for m in expected]
+        united = mask.merge(result[:3])
         assert united["counts"] == reference.merge(expected[:3])["counts"]
 
 
@@ -69,17 +69,17 @@ def test_operations_are_equal_over_drawn_masks() -> None:
     for _ in range(1500):
         shape = int(rng.integers(1, 40)), int(rng.integers(1, 40)), 4
         pixels = np.asfortranarray((rng.random(shape) < rng.choice([0.0, 0.1, 0.5, 0.95, 1.0])).astype(np.uint8))
-        expected, found = reference.encode(pixels), mask.encode(pixels)
-        assert found == expected
-        assert np.array_equal(mask.decode(found), pixels)
-        assert np.array_equal(mask.area(found), reference.area(expected))
-        assert np.array_equal(mask.toBbox(found), reference.toBbox(expected))
+        expected, result = reference.encode(pixels), mask.encode(pixels)
+        assert result == expected
+        assert np.array_equal(mask.decode(result), pixels)
+        assert np.array_equal(mask.area(result), reference.area(expected))
+        assert np.array_equal(mask.toBbox(result), reference.toBbox(expected))
         for intersect in (0, 1):
-            assert mask.merge(found, intersect) == reference.merge(expected, intersect)
+            assert mask.merge(result, intersect) == reference.merge(expected, intersect)
         crowd = rng.integers(0, 2, 2).tolist()
-        assert np.array_equal(mask.iou(found[:2], found[2:], crowd), reference.iou(expected[:2], expected[2:], crowd))
+        assert np.array_equal(mask.iou(result[:2], result[2:], crowd), reference.iou(expected[:2], expected[2:], crowd))
         counts = {"size": list(shape[:2]), "counts": _counts(pixels[:, :, 0])}
-        assert mask.frPyObjects(counts, *shape[:2]) == found[0]
+        assert mask.frPyObjects(counts, *shape[:2]) == result[0]
 
 
 def _counts(pixels: Any) -> list[int]:
@@ -126,8 +126,8 @@ def test_boundaries_are_those_of_an_erosion() -> None:
     for _ in range(300):
         pixels = blobs(rng, int(rng.integers(1, 200)), int(rng.integers(1, 200)))
         ratio = float(rng.choice([0.005, 0.02, 0.1, 0.3]))
-        found = mask.decode(_native.mask_boundary(mask.encode(pixels), ratio))
-        assert np.array_equal(found, boundary(pixels, ratio))
+        result = mask.decode(_native.mask_boundary(mask.encode(pixels), ratio))
+        assert np.array_equal(result, boundary(pixels, ratio))
 
 
 def test_boundary_iou_is_the_lesser_of_both() -> None:
@@ -141,8 +141,8 @@ def test_boundary_iou_is_the_lesser_of_both() -> None:
             for pair in (sides, edges)
         )
         packed = [reference.encode(np.asfortranarray(p)) for p in sides]
-        found = _native.mask_iou(*packed, crowd.astype(np.uint8), 0.02)
-        assert np.array_equal(found, np.minimum(whole, edge))
+        overlaps = _native.mask_iou(*packed, crowd.astype(np.uint8), 0.02)
+        assert np.array_equal(overlaps, np.minimum(whole, edge))
 
 
 GOOD = reference.encode(np.asfortranarray(np.tri(9, 9, dtype=np.uint8)))
@@ -248,7 +248,7 @@ def test_similarity_of_keypoints_is_the_references() -> None:
     """OKS by the text of its definition, over truths with and without visible points."""
     rng = np.random.default_rng(10)
     sigmas = rng.uniform(0.02, 0.12, 17)
-    truth, found = (rng.uniform(0, 100, (40, 51)) for _ in "ab")
+    truth, predicted = (rng.uniform(0, 100, (40, 51)) for _ in "ab")
     truth[:, 2::3] = rng.integers(0, 3, (40, 17))
     truth[:5, 2::3] = 0
     box, area = rng.uniform(1, 50, (40, 4)), rng.uniform(10, 5000, 40)
@@ -258,7 +258,7 @@ def test_similarity_of_keypoints_is_the_references() -> None:
         x0, x1 = box[j, 0] - box[j, 2], box[j, 0] + 2 * box[j, 2]
         y0, y1 = box[j, 1] - box[j, 3], box[j, 1] + 2 * box[j, 3]
         for i in range(40):
-            x, y = found[i, 0::3], found[i, 1::3]
+            x, y = predicted[i, 0::3], predicted[i, 1::3]
             if seen.any():
                 squared = (x - truth[j, 0::3]) ** 2 + (y - truth[j, 1::3]) ** 2
             else:
@@ -266,7 +266,7 @@ def test_similarity_of_keypoints_is_the_references() -> None:
                 squared = squared + (np.clip(y0 - y, 0, None) + np.clip(y - y1, 0, None)) ** 2
             terms = np.exp(-squared / (2 * sigmas) ** 2 / (2 * area[j]))
             expected[i, j] = terms[seen].mean() if seen.any() else terms.mean()
-    np.testing.assert_allclose(_native.oks(found, truth, box, area, sigmas), expected, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(_native.oks(predicted, truth, box, area, sigmas), expected, rtol=1e-12, atol=1e-300)
 
 
 def test_similarity_of_keypoints_is_the_drop_ins_within_ulps() -> None:
@@ -279,9 +279,9 @@ def test_similarity_of_keypoints_is_the_drop_ins_within_ulps() -> None:
     truth = rng.uniform(0, 100, (30, 51))
     truth[:, 2::3] = rng.integers(0, 3, (30, 17))
     truth[:4, 2::3] = 0
-    found = truth + rng.normal(0, 3, truth.shape)
+    predicted = truth + rng.normal(0, 3, truth.shape)
     box, area, sigmas = rng.uniform(1, 50, (30, 4)), rng.uniform(10, 5000, 30), np.array(BODY)
-    ours, theirs = _native.oks(found, truth, box, area, sigmas), oks_table(found, truth, box, area, sigmas)
+    ours, theirs = _native.oks(predicted, truth, box, area, sigmas), oks_table(predicted, truth, box, area, sigmas)
     assert ((theirs > 0.1) & (theirs < 0.9)).sum() > 20
     np.testing.assert_allclose(ours, theirs, rtol=8 * 2.0**-52, atol=1e-300)
 

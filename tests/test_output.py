@@ -51,23 +51,23 @@ GONE = {"a reader that is gone": "| true", "a closed output": ">&-", "a full dev
 
 
 @posix
-@pytest.mark.parametrize("how", GONE)
+@pytest.mark.parametrize("ending", GONE)
 @pytest.mark.parametrize(("line", "code"), FAILING)
-def test_the_outcome_stands(here: Path, line: str, code: int, how: str) -> None:
-    if "full" in how and not Path("/dev/full").exists():
-        how = "a closed output"
+def test_the_outcome_stands(here: Path, line: str, code: int, ending: str) -> None:
+    if "full" in ending and not Path("/dev/full").exists():
+        ending = "a closed output"
     # `sleep` lets the reader go before a word is written
-    done = shell(f"(sleep 0.2; {COMMAND} {line}) {GONE[how]}", here)
+    done = shell(f"(sleep 0.2; {COMMAND} {line}) {GONE[ending]}", here)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stderr.count("standard output cannot be written") == (how != "a reader that is gone")
+    assert done.stderr.count("standard output cannot be written") == (ending != "a reader that is gone")
 
 
 @posix
 @pytest.mark.parametrize("line", ["evaluate weights t.csv a.csv -m mae --ci none -o out.json", "metrics", "--help"])
 def test_output_that_is_lost_is_an_error(here: Path, line: str) -> None:
-    for how in (">&-", *(["> /dev/full"] if Path("/dev/full").exists() else [])):
-        done = shell(f"{COMMAND} {line} {how}", here)
+    for redirection in (">&-", *(["> /dev/full"] if Path("/dev/full").exists() else [])):
+        done = shell(f"{COMMAND} {line} {redirection}", here)
         assert done.returncode == 2
         assert done.stderr.splitlines()[-1].startswith("steelyard: standard output cannot be written: ")
         assert "Traceback" not in done.stderr

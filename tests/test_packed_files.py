@@ -39,27 +39,27 @@ def mae(truth: Any, predictions: Any) -> float:
 
 
 def map50(truth: Any, predictions: Any, **more: Any) -> float:
-    found = sy.evaluate("boxes", truth, predictions, ["map50"], confidence=None, **more)["map50"].value
-    return round(found, 12)  # COCO divides by a little more than the count
+    value = sy.evaluate("boxes", truth, predictions, ["map50"], confidence=None, **more)["map50"].value
+    return round(value, 12)  # COCO divides by a little more than the count
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("how", ["packed", "packed under a plain name", "BOM", "packed BOM"])
-def test_tables_are_read(tmp_path: Path, kind: str, how: str) -> None:
-    data = (BOM if "BOM" in how else b"") + TABLES[kind].encode()
-    path = tmp_path / f"t{kind}{'' if 'plain' in how or how == 'BOM' else '.gz'}"
-    path.write_bytes(gzip.compress(data) if "packed" in how else data)
+@pytest.mark.parametrize("form", ["packed", "packed under a plain name", "BOM", "packed BOM"])
+def test_tables_are_read(tmp_path: Path, kind: str, form: str) -> None:
+    data = (BOM if "BOM" in form else b"") + TABLES[kind].encode()
+    path = tmp_path / f"t{kind}{'' if 'plain' in form or form == 'BOM' else '.gz'}"
+    path.write_bytes(gzip.compress(data) if "packed" in form else data)
     (tmp_path / "p.csv").write_text(PRED)
     assert mae(path, tmp_path / "p.csv") == 22.5  # (10 + 10 + 50 + 20) / 4
 
 
-@pytest.mark.parametrize("how", ["packed", "packed under a plain name", "BOM", "packed BOM"])
-def test_coco_is_read(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("form", ["packed", "packed under a plain name", "BOM", "packed BOM"])
+def test_coco_is_read(tmp_path: Path, form: str) -> None:
     paths = []
     for name, data in (("t", BOXES), ("p", FOUND)):
-        raw = (BOM if "BOM" in how else b"") + json.dumps(data).encode()
-        paths.append(tmp_path / f"{name}.json{'' if 'plain' in how or how == 'BOM' else '.gz'}")
-        paths[-1].write_bytes(gzip.compress(raw) if "packed" in how else raw)
+        raw = (BOM if "BOM" in form else b"") + json.dumps(data).encode()
+        paths.append(tmp_path / f"{name}.json{'' if 'plain' in form or form == 'BOM' else '.gz'}")
+        paths[-1].write_bytes(gzip.compress(raw) if "packed" in form else raw)
     assert map50(*paths) == 1.0
     assert map50(*paths, options={"format": "lvis"}) == 1.0
     sy.convert(paths[0], tmp_path / "out.csv")
@@ -97,8 +97,8 @@ def test_trec_is_read(tmp_path: Path) -> None:
     (tmp_path / "r.run").write_bytes(gzip.compress(b"q1 Q0 d2 1 0.9 x\nq1 Q0 d1 2 0.5 x\n"))
     (tmp_path / "r.run.gz").write_bytes((tmp_path / "r.run").read_bytes())
     for name in ("r.run", "r.run.gz"):
-        found = sy.evaluate("rankings", tmp_path / "q.qrels", tmp_path / name, ["mrr"], confidence=None)
-        assert found["mrr"].value == 0.5
+        report = sy.evaluate("rankings", tmp_path / "q.qrels", tmp_path / name, ["mrr"], confidence=None)
+        assert report["mrr"].value == 0.5
 
 
 def test_a_result_is_read(tmp_path: Path) -> None:
@@ -230,8 +230,8 @@ def test_tensors_of_every_kind() -> None:
         "labels", {"id": [1, 2], "label": ["0", "1"]}, {"id": [1, 2], "score": chances}, ["accuracy"], confidence=None
     )
     assert report["accuracy"].value == 1.0
-    found = sy.evaluate(
+    result = sy.evaluate(
         "rankings", {"query_label": ["a", "b"], "gallery_label": ["a", "b"]}, {"query": chances, "gallery": chances},
         ["mrr"], confidence=None,
     )  # fmt: skip
-    assert found["mrr"].value == 1.0
+    assert result["mrr"].value == 1.0

@@ -29,8 +29,8 @@ pytestmark = [pytest.mark.skipif(find() is None, reason=HOW), pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with Browser() as found:
-        yield found
+    with Browser() as running:
+        yield running
 
 
 def sides(task: str) -> tuple[Path, Path, Path, str]:
@@ -117,10 +117,10 @@ def test_policy_is_strict(boxes: tuple[Path, sy.Report], browser: Browser) -> No
 
 
 def rows(page: Page, table: str) -> list[list[str]]:
-    found: list[list[str]] = page.run(
+    result: list[list[str]] = page.run(
         f"[...document.querySelectorAll('{table} tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
     )
-    return found
+    return result
 
 
 def test_tables_sort(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
@@ -145,11 +145,11 @@ def test_tables_sort(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
 
 def seen(page: Page, place: int = 0) -> list[list[str]]:
     """The rows of an explorer that are in sight, in the order in which they stand there."""
-    found: list[list[str]] = page.run(
+    result: list[list[str]] = page.run(
         f"[...document.querySelectorAll('.explorer')[{place}].querySelectorAll('.body .row')].filter(r => !r.hidden)"
         ".sort((a, b) => a.ariaRowIndex - b.ariaRowIndex).map(r => [...r.children].map(c => c.textContent))"
     )
-    return found
+    return result
 
 
 def said(page: Page, place: int = 0) -> int:
@@ -396,8 +396,8 @@ def attacked(page: Page) -> None:
 
 @pytest.mark.parametrize("task", ["weights", "sequences", "labels", "boxes", "ellipses", "rankings", "captions"])
 def test_nothing_that_data_hold_runs(task: str, browser: Browser, tmp_path: Path) -> None:
-    truth, predicted, how = hostile(task)
-    report = sy.evaluate(task, truth, predicted, by=[how["by"]], confidence=None)
+    truth, predicted, options = hostile(task)
+    report = sy.evaluate(task, truth, predicted, by=[options["by"]], confidence=None)
     report.to_html(tmp_path / "r.html")
     page = browser.open(tmp_path / "r.html")
     text = str(page.run("document.body.innerText"))
@@ -405,7 +405,7 @@ def test_nothing_that_data_hold_runs(task: str, browser: Browser, tmp_path: Path
     attacked(page)
     page.close()
     first = next(iter(report.scores))
-    sy.compare(task, truth, predicted, predicted, first, by=[how["by"]], draws=100).to_html(tmp_path / "c.html")
+    sy.compare(task, truth, predicted, predicted, first, by=[options["by"]], draws=100).to_html(tmp_path / "c.html")
     page = browser.open(tmp_path / "c.html")
     attacked(page)
     page.close()

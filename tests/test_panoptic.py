@@ -25,14 +25,14 @@ def scores(truth: Any, predictions: Any, metrics: list[str], **settings: Any) ->
 def sides(example: Any) -> list[Any]:
     """Both sides of a golden as rows in memory."""
     known = {one["id"]: one for one in example["categories"]}
-    found = []
+    collected = []
     for side in ("truth", "prediction"):
         segments = [
             {**one, "name": known[one["category_id"]]["name"], "isthing": known[one["category_id"]]["isthing"]}
             for one in example[f"{side}_segments"]
         ]
-        found.append({"image": [1], "map": np.array([example[f"{side}_ids"]]), "segments": [segments]})
-    return found
+        collected.append({"image": [1], "map": np.array([example[f"{side}_ids"]]), "segments": [segments]})
+    return collected
 
 
 def test_crowds_and_void_as_panopticapi_has_them() -> None:
@@ -63,15 +63,15 @@ def test_an_overlap_of_exactly_half_is_no_match() -> None:
 @pytest.mark.parametrize("case", ["a", "b"])
 def test_boundary_quality_as_its_authors_code_gives_it(case: str) -> None:
     example = GOLDENS["boundary_pq"][case]
-    found = []
+    collected = []
     for side in ("truth", "prediction"):
         grid = np.zeros(example["shape"], dtype=np.int64)
         for number, (y0, y1, x0, x1) in example[side]:
             grid[y0:y1, x0:x1] = number
         segments = [{"id": number, "category_id": k + 1} for k, (number, _) in enumerate(example[side])]
-        found.append({"image": [1], "map": grid[np.newaxis], "segments": [segments]})
+        collected.append({"image": [1], "map": grid[np.newaxis], "segments": [segments]})
     expected = example["outputs"]["boundary-iou-api"]
-    assert scores(*found, ["pq", "pq(overlap=boundary)"]) == [expected["segm"]["pq"], expected["boundary"]["pq"]]
+    assert scores(*collected, ["pq", "pq(overlap=boundary)"]) == [expected["segm"]["pq"], expected["boundary"]["pq"]]
 
 
 def test_ids_that_are_category_ids_do_not_disturb_boundaries() -> None:
@@ -91,8 +91,8 @@ def test_a_stricter_threshold_makes_one_false_and_one_missed() -> None:
         {"image": [1], "map": np.array([[row]]), "segments": [[{"id": 1, "category_id": 1}]]} for row in ([1, 1, 1, 0],)
     ]
     moved = {"image": [1], "map": np.array([[[1, 1, 0, 0]]]), "segments": [[{"id": 1, "category_id": 1}]]}
-    found = scores(side[0], moved, ["pq", "pq(iou=0.75)", "rq(iou=0.75)", "sq", "sq(iou=0.75, matched=true)"])
-    np.testing.assert_allclose(found, [2 / 3, 0, 0, 2 / 3, np.nan])
+    result = scores(side[0], moved, ["pq", "pq(iou=0.75)", "rq(iou=0.75)", "sq", "sq(iou=0.75, matched=true)"])
+    np.testing.assert_allclose(result, [2 / 3, 0, 0, 2 / 3, np.nan])
 
 
 def coco(folder: Path, change: Any = None, change_map: Any = None) -> tuple[Path, Path]:

@@ -59,8 +59,8 @@ def test_a_folder_is_swapped_with_what_it_holds_beside(
     (goal / "a.txt").write_text("old", encoding="utf-8")
     goal.chmod(0o750)
     folders.write_folder([("a.txt", "new"), ("train/b.txt", "b")], goal)
-    found = {str(p.relative_to(goal)).replace(os.sep, "/"): p.read_bytes() for p in goal.rglob("*") if p.is_file()}
-    assert found == {"a.txt": b"new", "train/b.txt": b"b", "pictures/a.jpg": b"a"}
+    contents = {str(p.relative_to(goal)).replace(os.sep, "/"): p.read_bytes() for p in goal.rglob("*") if p.is_file()}
+    assert contents == {"a.txt": b"new", "train/b.txt": b"b", "pictures/a.jpg": b"a"}
     assert list(tmp_path.iterdir()) == [goal]
     if sys.platform != "win32":
         assert goal.stat().st_mode & 0o777 == 0o750

@@ -76,19 +76,19 @@ def accumulator(case: Case) -> sy.Accumulator:
 
 def gathered(case: Case, count: int, again: bool) -> list[sy.Accumulator]:
     """An accumulator for each of so many parts."""
-    found = []
+    collected = []
     for number, part in enumerate(case.parts(count, again)):
-        found.append(accumulator(case))
-        found[-1].update(*case.given(part, f"part {number} of {count}"))
-    return found
+        collected.append(accumulator(case))
+        collected[-1].update(*case.given(part, f"part {number} of {count}"))
+    return collected
 
 
-def told(case: Case, state: sy.Accumulator) -> Report:
+def report_of(case: Case, state: sy.Accumulator) -> Report:
     return state.report(case.metrics, draws=DRAWS, save_draws=True)
 
 
 def one_batch(case: Case, folder: Path) -> Report:
-    return told(case, gathered(case, 1, False)[0])
+    return report_of(case, gathered(case, 1, False)[0])
 
 
 def shuffled_batches(case: Case, folder: Path) -> Report:
@@ -96,11 +96,11 @@ def shuffled_batches(case: Case, folder: Path) -> Report:
     parts = case.parts(7, True)
     for number in np.random.default_rng(33).permutation(7).tolist():
         state.update(*case.given(parts[number], f"batch {number}"))
-    return told(case, state)
+    return report_of(case, state)
 
 
 def two_levels(case: Case, folder: Path) -> Report:
-    return told(case, merged(case))
+    return report_of(case, merged(case))
 
 
 def merged(case: Case) -> sy.Accumulator:
@@ -115,21 +115,21 @@ def merged(case: Case) -> sy.Accumulator:
 
 def saved(case: Case, folder: Path) -> Report:
     merged(case).save(folder / "state")
-    return told(case, sy.Accumulator.load(folder / "state"))
+    return report_of(case, sy.Accumulator.load(folder / "state"))
 
 
 def as_bytes(case: Case, folder: Path) -> Report:
     parts = gathered(case, 3, True)
     for part in parts[1:]:
         parts[0].merge(sy.Accumulator.from_bytes(part.to_bytes()))
-    return told(case, sy.Accumulator.from_bytes(parts[0].to_bytes()))
+    return report_of(case, sy.Accumulator.from_bytes(parts[0].to_bytes()))
 
 
 def pickled(case: Case, folder: Path) -> Report:
     parts = [pickle.loads(pickle.dumps(part)) for part in gathered(case, 3, True)]
     for part in parts[1:]:
         parts[0].merge(part)
-    return told(case, pickle.loads(pickle.dumps(parts[0])))
+    return report_of(case, pickle.loads(pickle.dumps(parts[0])))
 
 
 def in_pairs(case: Case, folder: Path) -> Report:
@@ -191,13 +191,13 @@ def test_pickled_and_read_back_reports_are_equal(name: str, tmp_path: Path) -> N
     )
 
 
-def assert_equal(found: Report, name: str, repeats: bool) -> None:
+def assert_equal(report: Report, name: str, repeats: bool) -> None:
     """Raise where a report is not that of all the data at once; names the parts that differ."""
-    wanted, said = expected_contents(name), contents(found)
+    wanted, said = expected_contents(name), contents(report)
     assert [part for part in {**wanted, **said} if said.get(part) != wanted.get(part)] == []
     again = f"1 units ({catalogue.find_task(case_of(name).task).unit}) came more than once and count once."
     notes = [*expected(name).notes, *([again] if repeats else [])]
-    assert sorted(note for note in found.notes if not note.startswith(READER_NOTE)) == sorted(
+    assert sorted(note for note in report.notes if not note.startswith(READER_NOTE)) == sorted(
         note for note in notes if not note.startswith(READER_NOTE)
     )
 
@@ -206,9 +206,9 @@ def assert_equal(found: Report, name: str, repeats: bool) -> None:
     strict=True, reason="a reader's note that counts is said once for each file, with that file's counts"
 )
 def test_a_readers_note_is_said_once(tmp_path: Path) -> None:
-    found = two_levels(case_of("boxes of LVIS"), tmp_path)
+    result = two_levels(case_of("boxes of LVIS"), tmp_path)
     wanted = [note for note in expected("boxes of LVIS").notes if note.startswith(READER_NOTE)]
-    assert [note for note in found.notes if note.startswith(READER_NOTE)] == wanted
+    assert [note for note in result.notes if note.startswith(READER_NOTE)] == wanted
 
 
 def finding_case() -> Case:
@@ -234,8 +234,8 @@ def test_findings_of_the_quick_checks_reach_shards(tmp_path: Path) -> None:
     case = finding_case()
     expected = sy.evaluate(case.task, *case.sides, case.metrics, **case.settings).notes
     paths = write_parts(tmp_path, case.parts(3, False))
-    found = evaluate_shards(case.task, *paths, case.metrics, work=tmp_path / "work", workers=1, **case.settings)
-    assert [note for note in found.notes if "tells more" in note] == [n for n in expected if "tells more" in n]
+    report = evaluate_shards(case.task, *paths, case.metrics, work=tmp_path / "work", workers=1, **case.settings)
+    assert [note for note in report.notes if "tells more" in note] == [n for n in expected if "tells more" in n]
 
 
 def test_paths_that_name_the_same_units_have_the_same_digest(tmp_path: Path) -> None:

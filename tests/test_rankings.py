@@ -37,9 +37,9 @@ def test_the_dog_example() -> None:
     """Six dogs among the first ten, at ranks 1, 2, 3, 6, 7, 9; twenty dogs in all."""
     precisions = [1 / 1, 2 / 2, 3 / 3, 4 / 6, 5 / 7, 6 / 9]
     expected = [sum(precisions) / 6, sum(precisions) / 10, sum(precisions) / 20]
-    found = score(DOG_TRUTH, DOG_RUN, "ap@10(norm=hits)", "ap@10(norm=min)", "ap@10")
-    assert found == pytest.approx(expected, rel=1e-14)
-    assert found == pytest.approx([0.8413, 0.50476, 0.25238], abs=5e-5)
+    scores = score(DOG_TRUTH, DOG_RUN, "ap@10(norm=hits)", "ap@10(norm=min)", "ap@10")
+    assert scores == pytest.approx(expected, rel=1e-14)
+    assert scores == pytest.approx([0.8413, 0.50476, 0.25238], abs=5e-5)
 
 
 def test_by_hand() -> None:
@@ -131,13 +131,13 @@ def test_every_format_gives_the_same(tmp_path: Path) -> None:
     sources += [tuple({k: np.array(v, dtype=object) for k, v in side.items()} for side in flat)]
     sources += [tuple({k: np.array(v) for k, v in side.items()} for side in flat)]
     for one, other in sources:
-        found = sy.evaluate("rankings", one, other, specs)
+        report = sy.evaluate("rankings", one, other, specs)
         for spec in specs:
-            assert found[spec].value == expected[spec].value, (one, spec)
-            assert found[spec].interval == expected[spec].interval
-        assert found.sources.truth.digest == expected.sources.truth.digest
-        assert found.sources.predictions.digest == expected.sources.predictions.digest
-        assert found.sources.predictions.rows == expected.sources.predictions.rows
+            assert report[spec].value == expected[spec].value, (one, spec)
+            assert report[spec].interval == expected[spec].interval
+        assert report.sources.truth.digest == expected.sources.truth.digest
+        assert report.sources.predictions.digest == expected.sources.predictions.digest
+        assert report.sources.predictions.rows == expected.sources.predictions.rows
 
 
 def test_numbers_as_ids_are_their_digits() -> None:
@@ -246,13 +246,13 @@ def test_embeddings_with_ids_leave_themselves_out() -> None:
         "query_id": ["i0"],
         "gallery_id": ["i0", "i1", "i2"],
     }
-    found = sy.evaluate(
+    report = sy.evaluate(
         "rankings", truth, {"query": vectors[:1], "gallery": vectors}, ["map", "recall@1"], confidence=None
     )
-    assert found["recall@1"].value in (0.0, 1.0)
-    assert found.units().units.tolist() == ["i0"]
+    assert report["recall@1"].value in (0.0, 1.0)
+    assert report.units().units.tolist() == ["i0"]
     # its only other relative is i1, which ties with i2 and has the smaller id
-    assert found["map"].value == 0.5
+    assert report["map"].value == 0.5
 
 
 def naive(truth: Nested, run: Nested, k: int) -> dict[str, list[float]]:

@@ -56,12 +56,12 @@ def check(reference: str, data: dict[str, Any], names: dict[str, str], ties: str
             assert measures.keys() == names.keys()
             for name, expected in measures.items():
                 has_level = not names[name].startswith(WITHOUT_LEVEL[reference])
-                found = ours(case, names[name], ties, int(level) if has_level else 1)
+                result = ours(case, names[name], ties, int(level) if has_level else 1)
                 for query, value in expected.items():
                     if np.isnan(value):  # ranx divides 0 by 0 in bpref
                         continue
                     where = (case["kind"], case["seed"], level, name, query)
-                    assert found[query] == pytest.approx(value, rel=tolerance, abs=tolerance), where
+                    assert result[query] == pytest.approx(value, rel=tolerance, abs=tolerance), where
                     compared += 1
     return compared
 

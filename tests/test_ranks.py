@@ -33,20 +33,20 @@ def test_ranks_by_hand() -> None:
     """
     noise = np.tile([-1.0, 0.0, 1.0], 7)[:19]
     draws = [1.0 + noise / 2, 1.5 - noise / 2, 11.0 + 0 * noise]
-    found = standing(MAE, [1.0, 1.5, 11.0], draws, 0.95)
-    assert found == Standing("mae", ((1, 2), (1, 2), (3, 3)), 0.95)
-    assert found.best == (0, 1)
-    assert [found.text(i) for i in range(3)] == ["1-2", "1-2", "3"]
+    standings = standing(MAE, [1.0, 1.5, 11.0], draws, 0.95)
+    assert standings == Standing("mae", ((1, 2), (1, 2), (3, 3)), 0.95)
+    assert standings.best == (0, 1)
+    assert [standings.text(i) for i in range(3)] == ["1-2", "1-2", "3"]
 
 
 def test_a_model_without_a_value_has_no_rank() -> None:
     rng = np.random.default_rng(0)
     values = [0.5, float("nan"), 0.9]
     draws = [0.5 + rng.normal(0, 0.01, 200), np.full(200, np.nan), 0.9 + rng.normal(0, 0.01, 200)]
-    found = standing(ACCURACY, values, draws, 0.95)
-    assert found is not None
-    assert found.ranks == ((2, 2), (0, 0), (1, 1))
-    assert (found.best, found.text(1)) == ((2,), "–")
+    standings = standing(ACCURACY, values, draws, 0.95)
+    assert standings is not None
+    assert standings.ranks == ((2, 2), (0, 0), (1, 1))
+    assert (standings.best, standings.text(1)) == ((2,), "–")
     assert standing(ACCURACY, [0.5, float("nan")], draws[:2], 0.95) is None
     assert standing(catalogue.parse("best_threshold", "labels"), values, draws, 0.95) is None
 
@@ -57,8 +57,8 @@ def test_equal_models_keep_all_ranks() -> None:
     held = 0
     for _ in range(200):
         errors = np.abs(rng.standard_t(5, (100, 8)) + rng.normal(0, 1, (100, 1)))
-        found = standing(MAE, errors.mean(axis=0).tolist(), drawn(errors, rng), 0.95)
-        held += found.ranks == ((1, 8),) * 8
+        standings = standing(MAE, errors.mean(axis=0).tolist(), drawn(errors, rng), 0.95)
+        held += standings.ranks == ((1, 8),) * 8
     assert held >= 180
 
 
@@ -69,11 +69,11 @@ def test_two_groups_are_told_apart_and_no_rank_is_lost() -> None:
     for _ in range(80):
         hard = rng.normal(0, 1, (500, 1))
         right = (hard + rng.normal(0, 1, (500, 8)) < [0.954] * 4 + [0.358] * 4).astype(float)  # sqrt 2 times z
-        found = standing(ACCURACY, right.mean(axis=0).tolist(), drawn(right, rng), 0.95)
-        held += all(a <= 1 and b >= 4 for a, b in found.ranks[:4]) and all(
-            a <= 5 and b >= 8 for a, b in found.ranks[4:]
+        standings = standing(ACCURACY, right.mean(axis=0).tolist(), drawn(right, rng), 0.95)
+        held += all(a <= 1 and b >= 4 for a, b in standings.ranks[:4]) and all(
+            a <= 5 and b >= 8 for a, b in standings.ranks[4:]
         )
-        size += np.mean([b - a + 1 for a, b in found.ranks]) / 80
+        size += np.mean([b - a + 1 for a, b in standings.ranks]) / 80
     assert held >= 72
     assert size < 5
 
@@ -89,11 +89,11 @@ def lineup(**settings: Any) -> Lineup:
 
 def test_standings_of_a_lineup() -> None:
     """The third is far better; the fourth is the first again, and ties with it."""
-    found = lineup()
-    assert found.standings["mae"].best == (2,)
-    assert found.standings["mae"].ranks[2] == (1, 1)
-    assert found.standings["mae"].ranks[0] == found.standings["mae"].ranks[3] == (2, 4)
-    assert set(found.standings) == {"mae", "bias", "r2"}
+    result = lineup()
+    assert result.standings["mae"].best == (2,)
+    assert result.standings["mae"].ranks[2] == (1, 1)
+    assert result.standings["mae"].ranks[0] == result.standings["mae"].ranks[3] == (2, 4)
+    assert set(result.standings) == {"mae", "bias", "r2"}
     two = sy.compare_all("weights", *_two(), "mae", draws=100)
     assert two.standings == {}
 
@@ -104,24 +104,24 @@ def _two() -> tuple[Any, Any]:
 
 
 def test_ranks_stand_in_every_form() -> None:
-    found = lineup()
-    data = json.loads(found.to_json())
+    result = lineup()
+    data = json.loads(result.to_json())
     jsonschema.validate(data, json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text()))
     assert data["body"]["standings"]["mae"]["ranks"] == [[2, 4], [2, 4], [1, 1], [2, 4]]
     assert data["body"]["standings"]["mae"]["best"] == [2]
-    assert sy.read(data) == found
-    text = str(found)
+    assert sy.read(data) == result
+    text = str(result)
     assert "weights: 80 dishes, 4 models" in text
     assert "mae: C;" in text.replace("\n  ", " ")
     assert "2-4" in text.partition("paired")[0]
     assert "C − A" in text
-    markdown = found.to_markdown()
+    markdown = result.to_markdown()
     assert "`mae` ↓ | rank |" in markdown
     assert "| 2-4 |" in markdown
-    page = found.to_html()
+    page = result.to_html()
     assert "rank 2-4</small>" in page
     assert "not shown to be worse than the best" in page
-    narrow = found.to_text(40)
+    narrow = result.to_text(40)
     assert "more metrics: choose with -m" in narrow
 
 

@@ -76,11 +76,11 @@ def by_spec(draw: st.DrawFn, make: Any) -> dict[str, Any]:
 @st.composite
 def by_slice(draw: st.DrawFn, make: Any) -> dict[Any, Any]:
     """Some slicings, some of them crossed, some without a slice."""
-    found: dict[Any, Any] = {}
+    by_name: dict[Any, Any] = {}
     for by in draw(st.lists(st.lists(text, min_size=1, max_size=2), max_size=2)):
         values = draw(st.lists(st.lists(text, min_size=len(by), max_size=len(by)), max_size=2))
-        found[slice_key(by)] = {slice_key(value): draw(by_spec(make)) for value in values}
-    return found
+        by_name[slice_key(by)] = {slice_key(value): draw(by_spec(make)) for value in values}
+    return by_name
 
 
 named = st.dictionaries(text, text, max_size=2)
@@ -215,15 +215,15 @@ def arrays(value: Any, seen: dict[int, Any] | None = None) -> dict[int, Any]:
 
 
 @pytest.mark.parametrize("task", ["weights", "boxes"])
-@pytest.mark.parametrize("how", ["detach", "pickle", "with_details"])
-def test_no_array_of_the_data_stays_alive(task: str, how: str) -> None:
+@pytest.mark.parametrize("form", ["detach", "pickle", "with_details"])
+def test_no_array_of_the_data_stays_alive(task: str, form: str) -> None:
     folder = files("steelyard") / "samples" / task
     ending = "json" if task == "boxes" else "csv"
     sides = [str(folder / f"{name}.{ending}") for name in ("truth", "model_a", "model_b")]
     results: list[Any] = [sy.evaluate(task, *sides[:2], draws=DRAWS), sy.compare(task, *sides, draws=DRAWS)]
-    change = {"pickle": lambda result: pickle.loads(pickle.dumps(result))}.get(how, lambda r: getattr(r, how)())
+    change = {"pickle": lambda result: pickle.loads(pickle.dumps(result))}.get(form, lambda r: getattr(r, form)())
     kept = [change(result) for result in results]
-    own = set() if how != "with_details" else set(arrays(kept))  # the ids of units, which a table of units has
+    own = set() if form != "with_details" else set(arrays(kept))  # the ids of units, which a table of units has
     held = [
         weakref.ref(array) for result in results for key, array in arrays(result.evidence).items() if key not in own
     ]

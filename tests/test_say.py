@@ -52,10 +52,10 @@ def test_a_wrong_argument_cannot_steer(steelyard) -> None:
 def test_every_command_prints_in_the_one_way() -> None:
     """`click.echo` stands in say.py, in the progress line, and in completion, whose script must stay as it is."""
     folder = Path(__file__).parent.parent / "src" / "steelyard" / "cli"
-    found = {
+    result = {
         path.name
         for path in folder.glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in ("echo", "secho")
     }
-    assert found == {"say.py", "vlm.py", "completion.py"}
+    assert result == {"say.py", "vlm.py", "completion.py"}

@@ -38,13 +38,13 @@ def in_one_place(task: str, sides: tuple[Any, Any], *args: Any, **named: Any) ->
     return whole.report(*args)
 
 
-def same(found: Report, expected: Report) -> None:
-    assert found.scores == expected.scores
-    assert found.slices == expected.slices
-    assert found.coverage == expected.coverage
-    assert found.notes == expected.notes
-    assert replace(found, sources=expected.sources) == expected
-    assert found.sources.version == expected.sources.version
+def same(report: Report, expected: Report) -> None:
+    assert report.scores == expected.scores
+    assert report.slices == expected.slices
+    assert report.coverage == expected.coverage
+    assert report.notes == expected.notes
+    assert replace(report, sources=expected.sources) == expected
+    assert report.sources.version == expected.sources.version
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (3, 2)], ids=["pairs", "hash"])
@@ -53,16 +53,16 @@ def test_is_what_all_at_once_gives(task: str, shape: tuple[int, int], tmp_path: 
     sides = write_shards(task, tmp_path, *shape)
     by = [] if task in ("labels", "boxes") else ["group"]
     expected = in_one_place(task, sides, draws=100, by=by)
-    found = evaluate_shards(task, *files(tmp_path), work=tmp_path / "work", workers=1, draws=100, by=by)
-    same(found, expected)
-    assert found.sources.truth.digest.startswith("units:")
+    report = evaluate_shards(task, *files(tmp_path), work=tmp_path / "work", workers=1, draws=100, by=by)
+    same(report, expected)
+    assert report.sources.truth.digest.startswith("units:")
     if shape == (3, 3):  # cut in another way, the same units are the same data
         shutil.rmtree(tmp_path / "truth")
         shutil.rmtree(tmp_path / "pred")
         write_shards(task, tmp_path, 1, 1)
         again = evaluate_shards(task, *files(tmp_path), work=tmp_path / "work", workers=1, draws=100, by=by)
-        assert again.sources.truth.digest == found.sources.truth.digest
-        assert again.sources.predictions.digest == found.sources.predictions.digest
+        assert again.sources.truth.digest == report.sources.truth.digest
+        assert again.sources.predictions.digest == report.sources.predictions.digest
         same(again, expected)
 
 
@@ -111,8 +111,10 @@ def test_rankings_are_walked_by_class_on_the_workers(
     expected = in_one_place(task, (truth, predictions), wanted, draws=100)
     monkeypatch.setattr(run, "_gathered", None)
     memory = 64 * (300 if units < 1000 else 2000)
-    found = evaluate_shards(task, *files(tmp_path), wanted, work=tmp_path / "work", workers=1, draws=100, memory=memory)
-    same(found, expected)
+    report = evaluate_shards(
+        task, *files(tmp_path), wanted, work=tmp_path / "work", workers=1, draws=100, memory=memory
+    )
+    same(report, expected)
 
 
 def test_equal_scores_go_by_unit() -> None:
@@ -172,8 +174,8 @@ def test_two_processes_give_the_same_bytes(tmp_path: Path) -> None:
 def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
     engine = Local(2)
     try:
-        found = dict(engine.run(dies_once, [str(tmp_path / f"{i}") for i in range(5)]))
-        assert [found[i] for i in range(5)] == [f"{i}" for i in range(5)]
+        result = dict(engine.run(dies_once, [str(tmp_path / f"{i}") for i in range(5)]))
+        assert [result[i] for i in range(5)] == [f"{i}" for i in range(5)]
         poison = dict(engine.run(dies_always, list(range(4))))
         assert poison[2] == Failure("its worker died 4 times")
         assert [poison[i] for i in (0, 1, 3)] == [0, 1, 3]
@@ -216,10 +218,10 @@ def test_a_poison_shard_is_named_and_left_out_only_if_asked(case: str, shape: tu
     named: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100, "missing": "skip"}
     with pytest.raises(sy.InputError, match=r"pred.02\.parquet: the shard cannot be taken: .*--skip-bad-shards"):
         evaluate_shards("weights", *files(tmp_path), **named)
-    found = evaluate_shards("weights", *files(tmp_path), skip_bad_shards=True, **named)
-    assert any("1 of " in note and "pred/02.parquet" in note for note in found.notes)
-    assert found.coverage.predictions < len(sides[1]["dish"])
-    assert found.coverage.matched == found.coverage.predictions
+    report = evaluate_shards("weights", *files(tmp_path), skip_bad_shards=True, **named)
+    assert any("1 of " in note and "pred/02.parquet" in note for note in report.notes)
+    assert report.coverage.predictions < len(sides[1]["dish"])
+    assert report.coverage.matched == report.coverage.predictions
 
 
 def test_a_value_that_is_wrong_is_named(tmp_path: Path) -> None:
@@ -235,8 +237,8 @@ def test_a_missing_prediction_is_the_users_to_decide(tmp_path: Path) -> None:
     (tmp_path / "pred" / "01.parquet").unlink()
     with pytest.raises(sy.InputError, match="rows of the truth have no prediction"):
         evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1)
-    found = evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, missing="skip", draws=100)
-    assert 0 < found.coverage.missing < found.coverage.truth
+    report = evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, missing="skip", draws=100)
+    assert 0 < report.coverage.missing < report.coverage.truth
 
 
 def test_a_unit_in_two_shards_counts_once_or_is_an_error(tmp_path: Path) -> None:
@@ -244,10 +246,10 @@ def test_a_unit_in_two_shards_counts_once_or_is_an_error(tmp_path: Path) -> None
     expected = in_one_place("weights", sides, draws=100)
     for name in ("truth", "pred"):
         shutil.copy(tmp_path / name / "01.parquet", tmp_path / name / "09.parquet")
-    found = evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
-    assert found.scores == expected.scores
-    assert found.coverage == expected.coverage
-    assert found.notes[-1] == "8 units (dish) came more than once and count once."
+    report = evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
+    assert report.scores == expected.scores
+    assert report.coverage == expected.coverage
+    assert report.notes[-1] == "8 units (dish) came more than once and count once."
     import pyarrow.parquet as pq
 
     table = pq.read_table(tmp_path / "pred" / "09.parquet")
@@ -270,10 +272,10 @@ def test_files_of_another_system(tmp_path: Path) -> None:
         archive.write(tmp_path / "truth" / "00.parquet", "truth.parquet")
         archive.write(tmp_path / "pred" / "00.parquet", "pred.parquet")
     urls = [f"zip://{name}.parquet::file://{tmp_path / 'all.zip'}" for name in ("truth", "pred")]
-    found = evaluate_shards("weights", *urls, work=tmp_path / "work", workers=1, draws=100)
-    assert found.scores == in_one_place("weights", sides, draws=100).scores
+    report = evaluate_shards("weights", *urls, work=tmp_path / "work", workers=1, draws=100)
+    assert report.scores == in_one_place("weights", sides, draws=100).scores
     pattern = [f"file://{path}" for path in files(tmp_path)]
-    assert evaluate_shards("weights", *pattern, work=tmp_path / "work", workers=1, draws=100).scores == found.scores
+    assert evaluate_shards("weights", *pattern, work=tmp_path / "work", workers=1, draws=100).scores == report.scores
     with pytest.raises(sy.InputError, match=r"zip://none\.parquet::.*cannot be read"):
         evaluate_shards("weights", urls[0].replace("truth", "none"), urls[1], work=tmp_path / "work", workers=1)
     with pytest.raises(sy.InputError, match="odd://x: cannot be opened"):
@@ -330,8 +332,8 @@ def test_nothing_of_boxes_is_gathered(tmp_path: Path, monkeypatch: pytest.Monkey
     """Of much data too: what is sought over all classes, and rankings with errors repaired, are read by the workers."""
     sides = write_shards("boxes", tmp_path, 2, 2)
     monkeypatch.setattr(run, "_gathered", None)
-    found = evaluate_shards("boxes", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
-    assert list(found.scores) == list(catalogue.find_task("boxes").defaults)
+    report = evaluate_shards("boxes", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
+    assert list(report.scores) == list(catalogue.find_task("boxes").defaults)
     wanted = ["best_f1", "dap(error=bkg)", "dap(error=fn)"]
     expected = in_one_place("boxes", sides, wanted, draws=100)
     for confidence in (0.95, None):

@@ -1,7 +1,7 @@
 """Real clusters: a Dask scheduler with two worker processes on loopback, and a local Ray; workers and drivers are killed.
 
-Processes are ended by their own pid. Ray listens on all interfaces whatever it is told, so it runs in a network namespace
-of its own where the system allows one, and asks for a token in any case.
+Processes are ended by their own pid. Ray listens on all interfaces whatever its settings say, so it runs in a network
+namespace of its own where the system allows one, and asks for a token in any case.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def read_until(process: subprocess.Popen[Any], log: Path, pattern: str, seconds:
     """What a pattern finds in a log; a file, since a pipe that nobody reads fills up and stops its writer."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
-        found = re.search(pattern, log.read_text(encoding="utf-8"))
-        if found:
-            return found[1]
+        result = re.search(pattern, log.read_text(encoding="utf-8"))
+        if result:
+            return result[1]
         time.sleep(0.05)
     raise AssertionError(log.read_text(encoding="utf-8"))
 
@@ -99,16 +99,16 @@ def states(folder: Path) -> dict[str, bytes]:
 
 def test_dask_gives_the_same_bytes(scheduler: str, tmp_path: Path) -> None:
     write_shards("boxes", tmp_path, 4, 3)
-    told: list[tuple[str, int, int]] = []
+    seen: list[tuple[str, int, int]] = []
     report = evaluate_shards(
         "boxes", *files(tmp_path), METRICS, work=tmp_path / "work", engine="dask", address=scheduler, draws=100,
-        progress=lambda *now: told.append(now),
+        progress=lambda *now: seen.append(now),
     )  # fmt: skip
     expected, kept = reference(tmp_path)
     assert report.to_json() == expected
     assert states(tmp_path / "work") == kept
-    assert {stage for stage, _, _ in told} == {"split", "join", "facts", "sums", "match", "walk"}
-    assert all(done <= all_ for _, done, all_ in told)
+    assert {stage for stage, _, _ in seen} == {"split", "join", "facts", "sums", "match", "walk"}
+    assert all(done <= all_ for _, done, all_ in seen)
 
 
 def test_dask_names_a_poison_shard_and_goes_on_if_asked(scheduler: str, tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ def test_a_shard_that_kills_its_worker_is_named(scheduler: str) -> None:
 
     engine = Dask(2, scheduler)
     try:
-        found = dict(engine.run(dies_at_three, list(range(5))))
+        result = dict(engine.run(dies_at_three, list(range(5))))
     finally:
         engine.close()
-    assert found[3] == Failure("its worker died again and again")
-    assert [found[i] for i in (0, 1, 2, 4)] == [0, 1, 2, 4]
+    assert result[3] == Failure("its worker died again and again")
+    assert [result[i] for i in (0, 1, 2, 4)] == [0, 1, 2, 4]
     assert len(worker_pids(scheduler)) == 2
 
 
@@ -257,8 +257,8 @@ def test_workers_and_drivers_of_ray_killed_in_the_middle(tmp_path: Path) -> None
     """`make kills` does it twenty times each."""
     write_shards("boxes", tmp_path, 6, 6)
     expected, kept = reference(tmp_path)
-    told = json.loads(with_ray("kills", tmp_path, json.dumps(METRICS), SLOW_KILLS).splitlines()[-1])
-    for who, killed in told.items():
+    kills = json.loads(with_ray("kills", tmp_path, json.dumps(METRICS), SLOW_KILLS).splitlines()[-1])
+    for who, killed in kills.items():
         assert killed >= enough(SLOW_KILLS)
         for turn in range(SLOW_KILLS):
             assert (tmp_path / f"{who}{turn}.json").read_text(encoding="utf-8") == expected

@@ -63,11 +63,11 @@ def test_shards_in_a_bucket(s3: str, shape: tuple[int, int], tmp_path: Path) -> 
     for side in ("truth", "pred"):
         filesystem.put(str(tmp_path / side), f"bucket/{side}", recursive=True)
     urls = ("s3://bucket/truth/*.parquet", "s3://bucket/pred/*.parquet")
-    found = evaluate_shards("weights", *urls, work=tmp_path / "work", workers=1, draws=100)
-    assert found.scores == in_one_place(sides).scores
-    assert found.sources.truth.source == "s3://bucket/truth/*.parquet (3 files)"
+    report = evaluate_shards("weights", *urls, work=tmp_path / "work", workers=1, draws=100)
+    assert report.scores == in_one_place(sides).scores
+    assert report.sources.truth.source == "s3://bucket/truth/*.parquet (3 files)"
     local = evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
-    assert local.scores == found.scores  # the same contents are the same states, wherever they came from
+    assert local.scores == report.scores  # the same contents are the same states, wherever they came from
     with pytest.raises(sy.InputError, match=r"s3://bucket/truth/09\.parquet"):
         evaluate_shards("weights", "s3://bucket/truth/09.parquet", urls[1], work=tmp_path / "w", workers=1)
     with pytest.raises(sy.InputError, match=r"truth 's3://bucket/none/\*': no file has such a name"):
@@ -120,10 +120,10 @@ class Hub(BaseHTTPRequestHandler):
         if "/tree/" in path:
             folder = path.partition("/tree/")[2].partition("/")[2]
             inside = [name.removeprefix(f"{folder}/") for name in sorted(self.files) if name.startswith(folder)]
-            found = {top: {"type": "directory", "path": top, "oid": "1"} for top in {n.split("/")[0] for n in inside}}
+            result = {top: {"type": "directory", "path": top, "oid": "1"} for top in {n.split("/")[0] for n in inside}}
             if folder:
-                found = {name: self.entry(f"{folder}/{name}") for name in inside}
-            return self.answer(json.dumps(list(found.values())).encode())
+                result = {name: self.entry(f"{folder}/{name}") for name in inside}
+            return self.answer(json.dumps(list(result.values())).encode())
         if path.startswith("/api/datasets/steel/yard"):
             return self.answer(json.dumps({"id": "steel/yard", "sha": self.commit, "siblings": []}).encode())
         return self.send_error(404)
@@ -145,14 +145,14 @@ def test_files_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         fsspec.config.conf["hf"] = {"endpoint": f"http://127.0.0.1:{server.server_port}", "token": False}
         hub.HfFileSystem.clear_instance_cache()
         urls = [f"hf://datasets/steel/yard/{side}/*.parquet" for side in ("truth", "pred")]
-        found = evaluate_shards("weights", *urls, work=tmp_path / "work", workers=1, draws=100)
+        report = evaluate_shards("weights", *urls, work=tmp_path / "work", workers=1, draws=100)
     finally:
         fsspec.config.conf.pop("hf", None)
         hub.HfFileSystem.clear_instance_cache()
         server.shutdown()
         server.server_close()
         thread.join()
-    assert found.scores == in_one_place(sides).scores
+    assert report.scores == in_one_place(sides).scores
 
 
 MISSING = {

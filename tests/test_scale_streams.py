@@ -49,12 +49,12 @@ def test_detections_in_parts(seed: int, count: int, thresholds: int, kind: str) 
     stream = _native.BoxStream(thresholds, most, CODES.get(kind, 7), grid, objects, images)
     for part in parts_of(score, rng):
         stream.feed(score[part], rank[part], hit[part], ignored[part])
-    found = stream.result()
+    result = stream.result()
     if kind == "curves":
         expected = [array[..., 0] for array in _native.box_curves(*whole, np.ones(images), grid)]
     else:
         expected = [array[0] for array in _native.box_figures(*whole, np.ones((1, images)), CODES[kind], grid)]
-    for mine, theirs in zip(found, expected, strict=True):
+    for mine, theirs in zip(result, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 
@@ -165,11 +165,11 @@ def test_without_intervals_no_class_is_held_whole(task: str, tmp_path: Path, mon
             yield part
 
     monkeypatch.setattr(walks, "merged", watched)
-    found = evaluate_shards(
+    report = evaluate_shards(
         task, *files(tmp_path), METRICS[task], work=tmp_path / "work", workers=1, confidence=None,
         memory=20 * walks.EVENT_BYTES,
     )  # fmt: skip
-    assert found.scores == expected.scores
+    assert report.scores == expected.scores
     assert len(seen) > 20
     assert max(seen) <= 60
 
@@ -184,5 +184,5 @@ def test_rows_with_weights_are_walked_whole(tmp_path: Path) -> None:
     whole.update(truth, predictions)
     wanted = ["roc_auc", "ap"]
     expected = whole.report(wanted, confidence=None)
-    found = evaluate_shards("labels", *files(tmp_path), wanted, work=tmp_path / "w", workers=1, confidence=None)
-    assert found.scores == expected.scores
+    report = evaluate_shards("labels", *files(tmp_path), wanted, work=tmp_path / "w", workers=1, confidence=None)
+    assert report.scores == expected.scores

@@ -34,8 +34,8 @@ def test_a_data_set_as_mmsegmentation_and_hotcoco_score_it() -> None:
     each = example["outputs"]["mmseg"]["per_class"]
     mean = example["outputs"]["mmseg"]["mean"]
     for metric, name in (("iou", "IoU"), ("dice", "Dice"), ("acc", "Acc")):
-        found = scores(truth, prediction, [metric], options=options)
-        np.testing.assert_allclose(found, [number(v) for v in each[name]], atol=1e-7)  # theirs are single precision
+        result = scores(truth, prediction, [metric], options=options)
+        np.testing.assert_allclose(result, [number(v) for v in each[name]], atol=1e-7)  # theirs are single precision
     metrics = ["miou", "mdice", "macc", "accuracy", "precision", "recall", "f1(mmseg=true)"]
     expected = [mean[name] for name in ("IoU", "Dice", "Acc", "aAcc", "Precision", "Recall", "Fscore")]
     np.testing.assert_allclose(scores(truth, prediction, metrics, options=options), expected, atol=1e-7)
@@ -54,8 +54,8 @@ def test_what_mmsegmentation_prints_is_explained() -> None:
         confidence=None,
     )
     mean, (first, second) = example["outputs"]["mmseg"]["mean"], report.explanations
-    found = [first.theirs[name] for name in ("miou", "macc", "accuracy", "f1")]
-    np.testing.assert_allclose(found, [mean[name] for name in ("IoU", "Acc", "aAcc", "Fscore")], atol=1e-7)
+    result = [first.theirs[name] for name in ("miou", "macc", "accuracy", "f1")]
+    np.testing.assert_allclose(result, [mean[name] for name in ("IoU", "Acc", "aAcc", "Fscore")], atol=1e-7)
     assert second.theirs["miou"] == scores(*sides, ["miou(level=image)"], options={"classes": 5, "ignore": 255})[0]
 
 
@@ -105,8 +105,8 @@ def test_boundary_iou_as_its_authors_code_gives_it(ratio: str) -> None:
             grid[y0:y1, x0:x1] = 1
         sides.append(grid[np.newaxis])
     expected = example["outputs"][f"dilation_{ratio}"]
-    found = scores(*sides, [f"boundary_iou(label=1, width={ratio})", "iou(label=1)"])
-    assert found == [expected["iou"], example["mask_iou"]]
+    result = scores(*sides, [f"boundary_iou(label=1, width={ratio})", "iou(label=1)"])
+    assert result == [expected["iou"], example["mask_iou"]]
 
 
 def test_boundary_f1_by_hand() -> None:
@@ -153,8 +153,8 @@ def test_a_class_that_neither_side_has_is_left_out_and_counted() -> None:
 
 def test_classes_of_the_truth_only_and_without_one() -> None:
     truth, prediction = np.array([[[0, 0, 1, 1]]]), np.array([[[0, 2, 1, 1]]])
-    found = scores(truth, prediction, ["miou", "miou(classes=truth)", "miou(without=0)"])
-    assert found == [(0.5 + 1 + 0) / 3, (0.5 + 1) / 2, (1 + 0) / 2]
+    result = scores(truth, prediction, ["miou", "miou(classes=truth)", "miou(without=0)"])
+    assert result == [(0.5 + 1 + 0) / 3, (0.5 + 1) / 2, (1 + 0) / 2]
 
 
 def test_scores_of_classes_become_the_highest_and_tensors_are_taken() -> None:
@@ -305,8 +305,8 @@ def test_labels_that_are_one_off_are_noted() -> None:
     assert any(
         "100 % of pixels agree if predictions are lowered by 1, 0 % as they are" in note for note in report.notes
     )
-    found = sy.check("segmentation", truth, truth + 1)
-    assert "labels-shifted" in [finding.code for finding in found.findings]
+    problems = sy.check("segmentation", truth, truth + 1)
+    assert "labels-shifted" in [finding.code for finding in problems.findings]
 
 
 def test_void_that_counts_as_a_class_is_noted() -> None:
@@ -352,6 +352,6 @@ def test_check_says_where_most_of_the_truth_is_ignored() -> None:
         {"image": ["a"], "map": [one]}
         for one in (np.where(truth == 255, [[255] * 4, [0] * 4], truth), data[1]["map"][0])
     ]
-    found = sy.check("segmentation", *data, options={"ignore": "255"})["mostly-ignored"]
-    assert (found.severity, found.count, found.total) == ("warning", 5, 8)
+    result = sy.check("segmentation", *data, options={"ignore": "255"})["mostly-ignored"]
+    assert (result.severity, result.count, result.total) == ("warning", 5, 8)
     assert "mostly-ignored" not in sy.check("segmentation", *half, options={"ignore": "255"})

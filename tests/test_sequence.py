@@ -70,12 +70,12 @@ def test_the_normal_mixture_by_hand() -> None:
 def test_scores_with_a_sequence() -> None:
     """Accuracy is the mean of right rows, and its interval is theirs; it is wider than that of one look."""
     truth, side = labels(200)
-    found = sy.evaluate("labels", truth, side, "accuracy", draws=200, sequence="exact")["accuracy"]
+    score = sy.evaluate("labels", truth, side, "accuracy", draws=200, sequence="exact")["accuracy"]
     right = (truth["label"] == side["label"]).astype(float)
-    assert found.interval == pytest.approx(betting_interval(right, (0.0, 1.0), 0.95))
+    assert score.interval == pytest.approx(betting_interval(right, (0.0, 1.0), 0.95))
     one = sy.evaluate("labels", truth, side, "accuracy", draws=200)["accuracy"]
-    assert found.interval[0] < one.interval[0] < one.interval[1] < found.interval[1]
-    assert found.notes == ("accuracy: the interval holds at every look (betting).",)
+    assert score.interval[0] < one.interval[0] < one.interval[1] < score.interval[1]
+    assert score.notes == ("accuracy: the interval holds at every look (betting).",)
     # Rows that are counted by kind are the same rows.
     many, named = labels(12_000)
     counted = sy.evaluate("labels", many, named, "accuracy", draws=100, sequence="exact")["accuracy"]
@@ -86,8 +86,8 @@ def test_scores_with_a_sequence() -> None:
 def test_units_that_agree() -> None:
     """12 of 12 right: the lower end is where (1 + stake (1 / m - 1)) ** 12, mixed, is 40; macro F1 is no mean."""
     side = labels(12)[0]
-    found = sy.evaluate("labels", side, side, "accuracy", draws=100, sequence="exact")["accuracy"]
-    low, high = found.interval
+    score = sy.evaluate("labels", side, side, "accuracy", draws=100, sequence="exact")["accuracy"]
+    low, high = score.interval
     assert high == 1.0
     assert np.mean((1 + STAKES * (1 / low - 1)) ** 12) == pytest.approx(40, rel=1e-6)
     with pytest.raises(sy.InputError, match="no mean of bounded unit scores"):
@@ -97,30 +97,30 @@ def test_units_that_agree() -> None:
 def test_differences_with_a_sequence(tmp_path: Path) -> None:
     truth, a = labels(300)
     b = labels(300, 0.95, seed=0)[1]
-    found = sy.compare("labels", truth, a, b, "accuracy", draws=200, sequence="exact")
-    d = found["accuracy"]
+    comparison = sy.compare("labels", truth, a, b, "accuracy", draws=200, sequence="exact")
+    d = comparison["accuracy"]
     between = (b["label"] == truth["label"]).astype(float) - (a["label"] == truth["label"])
     assert d.interval == pytest.approx(betting_interval(between, (-1.0, 1.0), 0.95))
     assert (d.p, d.p_method) == (pytest.approx(betting_p(between, (-1.0, 1.0), 0.0)), "betting")
     assert d.verdict == "better"
-    assert sy.read(found.to_dict()) == found
-    gate = sy.gate(found, "accuracy < baseline, p < 0.05")
+    assert sy.read(comparison.to_dict()) == comparison
+    gate = sy.gate(comparison, "accuracy < baseline, p < 0.05")
     assert not any("unknown" in note for note in gate.notes)
     with pytest.raises(sy.InputError, match="holds at every look already"):
-        sy.gate(found, "accuracy < baseline, p < 0.05", ledger=tmp_path / "looks.json")
+        sy.gate(comparison, "accuracy < baseline, p < 0.05", ledger=tmp_path / "looks.json")
     assert not (tmp_path / "looks.json").exists()
-    found.to_html()  # classes have plain intervals there
+    comparison.to_html()  # classes have plain intervals there
 
 
 def test_other_metrics_are_approximate() -> None:
     truth, a = labels(300)
     b = labels(300, 0.95, seed=0)[1]
     plain = sy.compare("labels", truth, a, b, "macro(f1)", draws=200)["macro(f1)"]
-    found = sy.compare("labels", truth, a, b, "macro(f1)", draws=200, sequence="approximate")["macro(f1)"]
+    comparison = sy.compare("labels", truth, a, b, "macro(f1)", draws=200, sequence="approximate")["macro(f1)"]
     reach = mixture_reach(300, 0.95) * plain.se
-    assert found.interval == pytest.approx((plain.difference - reach, plain.difference + reach))
-    assert found.p_method == "normal mixture, approximate"
-    assert any("approximate" in note for note in found.notes)
+    assert comparison.interval == pytest.approx((plain.difference - reach, plain.difference + reach))
+    assert comparison.p_method == "normal mixture, approximate"
+    assert any("approximate" in note for note in comparison.notes)
     score = sy.evaluate("labels", truth, a, "macro(f1)", draws=200, sequence="approximate")["macro(f1)"]
     assert "approximate" in score.notes[-1]
 

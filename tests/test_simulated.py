@@ -51,7 +51,7 @@ def test_intervals_hold_the_mean_of_test_sets(task: str) -> None:
 def test_not_worse_keeps_its_level_and_has_power() -> None:
     """A loss of the margin is called not worse in at most 2.5 % of test sets on each side, and no loss in most."""
     rng = np.random.default_rng(13)
-    found = {"loss": 0, "none": 0}
+    result = {"loss": 0, "none": 0}
     for k in range(SETS):
         truth = np.full(200, 500.0)
         data = {"dish": np.arange(200), "weight": truth}
@@ -60,6 +60,6 @@ def test_not_worse_keeps_its_level_and_has_power() -> None:
             b = {**data, "weight": truth + rng.normal(0, spread, 200)}
             margin = (24.6 - 20) * np.sqrt(2 / np.pi)
             d = sy.compare("weights", data, a, b, "mae", draws=200, seed=k, margin={"mae": margin})["mae"]
-            found[name] += d.margin_verdict in ("not worse", "equivalent")
-    assert found["loss"] <= scipy_stats.binom.ppf(0.999, SETS, 0.05)
-    assert found["none"] >= scipy_stats.binom.ppf(0.001, SETS, 0.65)
+            result[name] += d.margin_verdict in ("not worse", "equivalent")
+    assert result["loss"] <= scipy_stats.binom.ppf(0.999, SETS, 0.05)
+    assert result["none"] >= scipy_stats.binom.ppf(0.001, SETS, 0.65)

@@ -57,11 +57,11 @@ def near(rng: Rng, units: int, *, recall: float) -> Any:
 
 
 def test_range_scale() -> None:
-    found = {
+    result = {
         **cells("weights", plates, ("mae", "bias", "pearson", "rmse", "r2"), 60),
         **cells("labels", species, ("kappa",), 60),
     }
-    for spec, cell in found.items():
+    for spec, cell in result.items():
         assert inside(cell, 0.91 if spec in ("rmse", "r2") else 0.92, 0.985), (spec, cell)
 
 
@@ -102,11 +102,11 @@ def bca(value: float, draws: Any, left_out: Any) -> tuple[float, float]:
 @pytest.mark.parametrize("recall", [0.56, 0.8, 0.95, 0.99])
 @pytest.mark.parametrize("units", [60, 150])
 def test_proportions(recall: float, units: int) -> None:
-    found = {
+    result = {
         **cells("labels", partial(recalled, recall=recall), ("accuracy", "macro(recall)", "macro(f1)"), units),
         **cells("weights", partial(near, recall=recall), ("within@20",), units),
     }
-    for spec, cell in found.items():
+    for spec, cell in result.items():
         assert inside(cell, 0.915, 0.999), (spec, cell)
     rare = cells("labels", partial(recalled, recall=recall), ("recall(label=c3)",), units)["recall(label=c3)"]
     assert inside(rare, 0.915, 1.0), rare
@@ -114,7 +114,7 @@ def test_proportions(recall: float, units: int) -> None:
 
 def test_average_precision() -> None:
     metrics = ("map", "map50", "dap(error=loc)", "dap(error=bkg)")
-    found = cells("boxes", streets, metrics, 60, sets=min(SETS, 200), population=1500)
-    assert len(found) == len(metrics)
-    for spec, cell in found.items():
+    result = cells("boxes", streets, metrics, 60, sets=min(SETS, 200), population=1500)
+    assert len(result) == len(metrics)
+    for spec, cell in result.items():
         assert inside(cell, 0.91, 0.995, full=200), (spec, cell)

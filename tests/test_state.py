@@ -89,10 +89,10 @@ def test_any_partition_any_order_any_tree(task: str) -> None:
         examples.append(1)
         state = first.to_bytes()
         if again is not None:  # the state says which unit came twice; the rest must be the same
-            found = parse_container(state, "found")
-            assert len(found.arrays["repeated"]) == 1
-            kept = {name: array for name, array in found.arrays.items() if name != "repeated"}
-            assert container_bytes(found.kind, found.facts, kept) == whole
+            contents = parse_container(state, "found")
+            assert len(contents.arrays["repeated"]) == 1
+            kept = {name: array for name, array in contents.arrays.items() if name != "repeated"}
+            assert container_bytes(contents.kind, contents.facts, kept) == whole
         else:
             assert state == whole
         if len(examples) % 25 == 1:  # what is the same to the bit has the same report; now and then that is looked at
@@ -141,14 +141,14 @@ def test_odd_columns_survive(tmp_path: Path) -> None:
         "wide": np.arange(6, dtype=">i4").reshape(2, 3),
     }
     write_container(tmp_path / "odd", "test", {"a": (1, None), "b": {"c": [0.1]}}, arrays)
-    found = read_container(tmp_path / "odd")
-    assert found.facts == {"a": (1, None), "b": {"c": [0.1]}}
-    assert found.arrays["mixed"].tolist() == arrays["mixed"].tolist()
-    assert found.arrays["points"][0] is None
-    assert (found.arrays["points"][1] == arrays["points"][1]).all()
-    assert found.arrays["empty"].shape == (0, 4)
-    assert found.arrays["text"].tolist() == arrays["text"].tolist()
-    assert (found.arrays["wide"] == arrays["wide"]).all()
+    contents = read_container(tmp_path / "odd")
+    assert contents.facts == {"a": (1, None), "b": {"c": [0.1]}}
+    assert contents.arrays["mixed"].tolist() == arrays["mixed"].tolist()
+    assert contents.arrays["points"][0] is None
+    assert (contents.arrays["points"][1] == arrays["points"][1]).all()
+    assert contents.arrays["empty"].shape == (0, 4)
+    assert contents.arrays["text"].tolist() == arrays["text"].tolist()
+    assert (contents.arrays["wide"] == arrays["wide"]).all()
 
 
 def sealed(data: bytes) -> bytes:

@@ -24,7 +24,7 @@ def test_p_value_agrees_with_scipys_permutation_test() -> None:
     truth = np.full(40, 300.0)
     a, b = truth + rng.normal(0, 20, 40), truth + rng.normal(0, 15, 40)
     ids = one_item_dishes(truth, a)[0]["dish"]
-    found = sy.compare(
+    comparison = sy.compare(
         "weights", {"dish": ids, "weight": truth}, {"dish": ids, "weight": a}, {"dish": ids, "weight": b},
         ["mae", "rmse"], draws=20_000,
     )  # fmt: skip
@@ -35,17 +35,17 @@ def test_p_value_agrees_with_scipys_permutation_test() -> None:
         expected = scipy_stats.permutation_test(
             (np.abs(a - truth), np.abs(b - truth)), statistic, permutation_type="samples", n_resamples=20_000, rng=5
         )
-        assert found[spec].difference == pytest.approx(float(expected.statistic))
-        assert found[spec].p == pytest.approx(float(expected.pvalue), abs=0.015)
+        assert comparison[spec].difference == pytest.approx(float(expected.statistic))
+        assert comparison[spec].p == pytest.approx(float(expected.pvalue), abs=0.015)
 
 
 def test_p_value_counts_the_observed_world_itself() -> None:
     """60 dishes of which A misses each by 10 g and B none: no drawn world has all coins alike, so p is 1 / (100 + 1)."""
     truth = np.full(60, 300.0)
     data, worse = one_item_dishes(truth, truth + 10)
-    found = sy.compare("weights", data, worse, {**worse, "weight": truth}, "mae", draws=100)
-    assert found["mae"].p_adjusted == 1 / 101
-    assert found["mae"].p_method == "tail bound"
+    comparison = sy.compare("weights", data, worse, {**worse, "weight": truth}, "mae", draws=100)
+    assert comparison["mae"].p_adjusted == 1 / 101
+    assert comparison["mae"].p_method == "tail bound"
 
 
 def test_worlds_equal_to_the_observed_one_up_to_rounding_are_as_extreme() -> None:
@@ -57,8 +57,8 @@ def test_worlds_equal_to_the_observed_one_up_to_rounding_are_as_extreme() -> Non
     flips = np.concatenate(list(SwapDraws(unit_keys(np.array(data["dish"])), np.ones(4), 0, 100).blocks()))[:, :4]
     alike = np.count_nonzero((flips == flips[:, :1]).all(axis=1))
     assert 0 < alike < 30
-    found = sy.compare("weights", data, a, b, ["mae", "rmse"], draws=100)
-    assert found["mae"].p == found["rmse"].p == (1 + alike) / 101
+    comparison = sy.compare("weights", data, a, b, ["mae", "rmse"], draws=100)
+    assert comparison["mae"].p == comparison["rmse"].p == (1 + alike) / 101
 
 
 def test_units_without_a_weight_do_not_count() -> None:
@@ -116,9 +116,9 @@ def test_bias_is_judged_by_its_distance_from_zero() -> None:
     noise = np.random.default_rng(7).normal(0, 1, 60)
     data = one_item_dishes(truth, truth - 20 + noise)
     other = {"dish": data[0]["dish"], "weight": truth + 2 + noise}
-    found = sy.compare("weights", data[0], data[1], other, "bias")["bias"]
-    assert found.difference == pytest.approx(abs(2 + noise.mean()) - abs(-20 + noise.mean()))
-    assert found.verdict == "better"
+    comparison = sy.compare("weights", data[0], data[1], other, "bias")["bias"]
+    assert comparison.difference == pytest.approx(abs(2 + noise.mean()) - abs(-20 + noise.mean()))
+    assert comparison.verdict == "better"
 
 
 def test_models_with_different_gaps_are_warned_of() -> None:

@@ -101,21 +101,21 @@ def ranks(case: str, folder: Path) -> list[dict[str, object]]:
 
 
 def test_a_padded_sampler_counts_once(tmp_path: Path) -> None:
-    found = ranks("padded", tmp_path)
-    assert found[0] == found[1]
-    assert found[0]["naive"] == [39, 102]
-    assert found[0]["value"] == 38 / 101
-    assert found[0]["units"] == 101
-    assert found[0]["notes"] == ["1 units (unit) came more than once and count once."]
+    outputs = ranks("padded", tmp_path)
+    assert outputs[0] == outputs[1]
+    assert outputs[0]["naive"] == [39, 102]
+    assert outputs[0]["value"] == 38 / 101
+    assert outputs[0]["units"] == 101
+    assert outputs[0]["notes"] == ["1 units (unit) came more than once and count once."]
 
 
 def test_uneven_ranks_with_an_overlap(tmp_path: Path) -> None:
     truth, predictions = DRAW["boxes"](np.random.default_rng(1), 12)
     whole = sy.Accumulator("boxes")
     whole.update(truth, predictions)
-    found = ranks("uneven", tmp_path)
-    assert found[0]["report"] == found[1]["report"] == repr(whole.report(draws=100).scores)
-    assert [one["left"] for one in found] == [0, 2]
+    outputs = ranks("uneven", tmp_path)
+    assert outputs[0]["report"] == outputs[1]["report"] == repr(whole.report(draws=100).scores)
+    assert [one["left"] for one in outputs] == [0, 2]
 
 
 def test_a_rank_that_saw_nothing(tmp_path: Path) -> None:
@@ -123,9 +123,9 @@ def test_a_rank_that_saw_nothing(tmp_path: Path) -> None:
 
 
 def test_a_problem_of_one_rank_reaches_all(tmp_path: Path) -> None:
-    found = ranks("broken", tmp_path)
-    assert "the accumulator of rank 1 cannot be gathered" in str(found[0]["error"])
-    assert "dish 'a' came twice with different truth" in str(found[1]["error"])
+    outputs = ranks("broken", tmp_path)
+    assert "the accumulator of rank 1 cannot be gathered" in str(outputs[0]["error"])
+    assert "dish 'a' came twice with different truth" in str(outputs[1]["error"])
 
 
 def test_compacted_accumulators(tmp_path: Path) -> None:

@@ -61,15 +61,15 @@ def check(value: Any, golden: dict[str, Any]) -> None:
     for field, name in COUNTS.items():
         if name:
             assert value(name) == clear[field], name
-    truths, found = clear["CLR_TP"] + clear["CLR_FN"], clear["CLR_TP"] + clear["CLR_FP"]
-    over = {"MOTP": clear["CLR_TP"], "CLR_Pr": found, "FP_per_frame": clear["CLR_Frames"]}
+    truths, result = clear["CLR_TP"] + clear["CLR_FN"], clear["CLR_TP"] + clear["CLR_FP"]
+    over = {"MOTP": clear["CLR_TP"], "CLR_Pr": result, "FP_per_frame": clear["CLR_Frames"]}
     for field, name in RATES.items():
         divisor = over.get(field, truths)
         if field == "FP_per_frame" and not divisor:
             continue  # TrackEval forgets the frames of a sequence that is empty on one side
         expected = clear[field] if divisor else np.nan
         np.testing.assert_allclose(value(name), expected, rtol=0, atol=1e-12, err_msg=name)
-    over = {"IDF1": truths + found, "IDR": truths, "IDP": found}
+    over = {"IDF1": truths + result, "IDR": truths, "IDP": result}
     for field, name in IDENTITY.items():
         expected = identity[field] if over[field] else np.nan
         np.testing.assert_allclose(value(name), expected, rtol=0, atol=1e-12, err_msg=name)
@@ -77,9 +77,9 @@ def check(value: Any, golden: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("run", list(GOLDENS["mot"]["runs"]))
 def test_mot_goldens(run: str, tmp_path: Path) -> None:
-    truth, found = write(tmp_path, GOLDENS["mot"]["sequences"])
+    truth, predicted = write(tmp_path, GOLDENS["mot"]["sequences"])
     options = {"benchmark": BENCHMARK[run], "degenerate": "keep"}
-    report = sy.evaluate("tracking", truth, found, SPECS, options=options, confidence=None)
+    report = sy.evaluate("tracking", truth, predicted, SPECS, options=options, confidence=None)
     results = GOLDENS["mot"]["runs"][run]["results"]
     units = report.units()
     for place, name in enumerate(units.units.tolist()):
@@ -106,16 +106,16 @@ def test_kitti_goldens(label: str, tmp_path: Path) -> None:
 
 def test_mots_goldens(tmp_path: Path) -> None:
     golden = GOLDENS["mots"]
-    truth, found = write(tmp_path, {"M1": golden})
-    report = sy.evaluate("tracking", truth, found, SPECS, options={"benchmark": "mots"}, confidence=None)
+    truth, predicted = write(tmp_path, {"M1": golden})
+    report = sy.evaluate("tracking", truth, predicted, SPECS, options={"benchmark": "mots"}, confidence=None)
     check(lambda spec: report[spec].value, golden["pedestrian"]["results"]["COMBINED_SEQ"])
 
 
 @pytest.mark.parametrize("run", list(DRAWN["runs"]))
 def test_drawn_sequences_with_many_equal_overlaps(run: str, tmp_path: Path) -> None:
     results = DRAWN["runs"][run]
-    truth, found = write(tmp_path, {name: DRAWN["sequences"][name] for name in results})
-    report = sy.evaluate("tracking", truth, found, SPECS, options={"benchmark": BENCHMARK[run]}, confidence=None)
+    truth, predicted = write(tmp_path, {name: DRAWN["sequences"][name] for name in results})
+    report = sy.evaluate("tracking", truth, predicted, SPECS, options={"benchmark": BENCHMARK[run]}, confidence=None)
     units = report.units()
     for place, name in enumerate(units.units.tolist()):
         check(lambda spec, place=place: units.values[spec][place], results[name])

@@ -16,14 +16,14 @@ GT = "1,1,0,0,10,10,1,1,1\n2,1,0,0,10,10,1,1,1\n"
 FOUND = "1,1,0,0,10,10,1,-1,-1,-1\n2,1,0,0,10,10,1,-1,-1,-1\n"
 
 
-def files(folder: Path, truth: str, found: str, frames: int | None = 2) -> tuple[Path, Path]:
+def files(folder: Path, truth: str, predicted: str, frames: int | None = 2) -> tuple[Path, Path]:
     place = folder / "truth" / "s"
     (place / "gt").mkdir(parents=True)
     (place / "gt" / "gt.txt").write_text(truth)
     if frames is not None:
         (place / "seqinfo.ini").write_text(f"[Sequence]\nseqLength={frames}\n")
     (folder / "found").mkdir()
-    (folder / "found" / "s.txt").write_text(found)
+    (folder / "found" / "s.txt").write_text(predicted)
     return folder / "truth", folder / "found"
 
 
@@ -61,14 +61,14 @@ REFUSED: dict[str, str | None] = {
 @pytest.mark.parametrize("name", list(REFUSED))
 def test_faulty_files(name: str, tmp_path: Path) -> None:
     case, message = GOLDENS[name], REFUSED[name]
-    truth, found = files(tmp_path, case["gt"], case["tracker"], case["frames"])
+    truth, predicted = files(tmp_path, case["gt"], case["tracker"], case["frames"])
     options = {"benchmark": "mot17"}
     if message is not None:
         with pytest.raises(sy.InputError, match=message) as raised:
-            sy.evaluate("tracking", truth, found, "hota", options=options)
+            sy.evaluate("tracking", truth, predicted, "hota", options=options)
         assert str(tmp_path) in str(raised.value)
         return
-    report = sy.evaluate("tracking", truth, found, ["hota", "mota", "idsw"], options=options, confidence=None)
+    report = sy.evaluate("tracking", truth, predicted, ["hota", "mota", "idsw"], options=options, confidence=None)
     golden = case.get("accepted", {"HOTA": 1.0, "MOTA": 1.0, "IDSW": 0})  # the reference refuses blank lines and blanks
     assert report["hota"].value == pytest.approx(golden["HOTA"], abs=1e-12)
     assert report["mota"].value == golden["MOTA"]
@@ -82,8 +82,8 @@ def test_every_golden_is_looked_at() -> None:
 def test_corners_for_width_and_height_are_found(tmp_path: Path) -> None:
     rows = [(f, 1 + i, 100 + 40 * i + f, 100, 30, 60) for f in range(1, 21) for i in range(4)]
     truth = "".join(f"{f},{i},{x},{y},{w},{h},1,1,1\n" for f, i, x, y, w, h in rows)
-    found = "".join(f"{f},{i},{x},{y},{x + w},{y + h},1\n" for f, i, x, y, w, h in rows)
-    report = sy.check("tracking", *files(tmp_path, truth, found, 20))
+    predicted = "".join(f"{f},{i},{x},{y},{x + w},{y + h},1\n" for f, i, x, y, w, h in rows)
+    report = sy.check("tracking", *files(tmp_path, truth, predicted, 20))
     assert [finding.code for finding in report.errors] == ["boxes-read-wrong"]
     assert "as corners" in report.errors[0].what
 
@@ -94,15 +94,15 @@ def drawn(shift: int = 0, every: int = 1) -> tuple[dict[str, Any], dict[str, Any
     names = ("frame", "track", "x", "y", "w", "h")
     truth = {"sequence": ["s"] * len(rows), **{n: [r[k] for r in rows] for k, n in enumerate(names)}}
     kept = [r for r in rows if r[0] % every == 0]
-    found = {"sequence": ["s"] * len(kept), **{n: [r[k] for r in kept] for k, n in enumerate(names)}}
-    found["frame"] = [f + shift for f in found["frame"]]
-    found["x"] = [x + float(rng.normal(0, 1)) for x in found["x"]]
-    return truth, found
+    predicted = {"sequence": ["s"] * len(kept), **{n: [r[k] for r in kept] for k, n in enumerate(names)}}
+    predicted["frame"] = [f + shift for f in predicted["frame"]]
+    predicted["x"] = [x + float(rng.normal(0, 1)) for x in predicted["x"]]
+    return truth, predicted
 
 
 def test_shifted_frames_are_found() -> None:
-    truth, found = drawn(shift=1)
-    codes = [finding.code for finding in sy.check("tracking", truth, found).errors]
+    truth, predicted = drawn(shift=1)
+    codes = [finding.code for finding in sy.check("tracking", truth, predicted).errors]
     assert codes == ["frames-shifted"]
     assert not sy.check("tracking", *drawn()).errors
 
@@ -112,17 +112,19 @@ def test_every_second_frame_is_found() -> None:
 
 
 def test_an_id_for_two_objects_is_found() -> None:
-    truth, found = drawn()
-    found["track"] = [i if f % 4 < 2 else 4 - i for f, i in zip(found["frame"], found["track"], strict=True)]
-    found["x"] = [x * 12 for x in found["x"]]
+    truth, predicted = drawn()
+    predicted["track"] = [
+        i if f % 4 < 2 else 4 - i for f, i in zip(predicted["frame"], predicted["track"], strict=True)
+    ]
+    predicted["x"] = [x * 12 for x in predicted["x"]]
     truth["x"] = [x * 12 for x in truth["x"]]
-    assert "ids-reused" in [finding.code for finding in sy.check("tracking", truth, found).warnings]
+    assert "ids-reused" in [finding.code for finding in sy.check("tracking", truth, predicted).warnings]
 
 
 def test_nothing_overlaps() -> None:
-    truth, found = drawn()
-    found["x"] = [x + 5000 for x in found["x"]]
-    report = sy.check("tracking", truth, found)
+    truth, predicted = drawn()
+    predicted["x"] = [x + 5000 for x in predicted["x"]]
+    report = sy.check("tracking", truth, predicted)
     assert [finding.code for finding in report.errors] == ["nothing-overlaps"]
     assert "30 × 60 in the truth" in report.errors[0].what
 
@@ -154,28 +156,28 @@ SEQUENCE = {"sequence": ["a"], "frame": [1], "track": [1], "x": [0], "y": [0], "
         (SEQUENCE, [{"sequence": "a", "frame": 1, "tracks": [1], "masks": [np.ones((4, 4), bool)]}], "has masks and"),
     ],
 )  # fmt: skip
-def test_faulty_rows(truth: Any, found: Any, message: str) -> None:
+def test_faulty_rows(truth: Any, predicted: Any, message: str) -> None:
     with pytest.raises(sy.InputError, match=message):
-        sy.evaluate("tracking", truth, found, "hota")
+        sy.evaluate("tracking", truth, predicted, "hota")
 
 
 def test_options_mend_files(tmp_path: Path) -> None:
-    found = "0,1,0,0,10,10,1\n1,1,0,0,10,10,1\n1,-1,50,0,10,10,1\n"
-    truth, given = files(tmp_path, GT, found)
+    predicted = "0,1,0,0,10,10,1\n1,1,0,0,10,10,1\n1,-1,50,0,10,10,1\n"
+    truth, given = files(tmp_path, GT, predicted)
     options = {"prediction.first_frame": 0, "prediction.untracked": "skip"}
     assert sy.evaluate("tracking", truth, given, "hota", options=options, confidence=None)["hota"].value == 1.0
 
 
 def test_a_sequence_of_one_side(tmp_path: Path) -> None:
-    truth, found = files(tmp_path, GT, FOUND)
-    (found / "t.txt").write_text(FOUND)
+    truth, predicted = files(tmp_path, GT, FOUND)
+    (predicted / "t.txt").write_text(FOUND)
     with pytest.raises(sy.InputError, match="sequence 't' is not in the truth"):
-        sy.evaluate("tracking", truth, found, "hota")
-    assert sy.evaluate("tracking", truth, found, "hota", extra="skip", confidence=None)["hota"].value == 1.0
-    (found / "s.txt").unlink()
+        sy.evaluate("tracking", truth, predicted, "hota")
+    assert sy.evaluate("tracking", truth, predicted, "hota", extra="skip", confidence=None)["hota"].value == 1.0
+    (predicted / "s.txt").unlink()
     with pytest.raises(sy.InputError, match="sequence 's' has no prediction"):
-        sy.evaluate("tracking", truth, found, "hota", extra="skip")
-    worst = sy.evaluate("tracking", truth, found, "recall", extra="skip", missing="worst", confidence=None)
+        sy.evaluate("tracking", truth, predicted, "hota", extra="skip")
+    worst = sy.evaluate("tracking", truth, predicted, "recall", extra="skip", missing="worst", confidence=None)
     assert worst["recall"].value == 0.0
 
 
@@ -186,9 +188,9 @@ def test_overlapping_masks_of_mots_are_refused(tmp_path: Path) -> None:
 
 
 def test_slices_do_not_cut_tracks() -> None:
-    truth, found = drawn()
+    truth, predicted = drawn()
     with pytest.raises(sy.InputError, match="varies inside a sequence, and slicing by it would cut tracks"):
-        sy.evaluate("tracking", {**truth, "flag": [1.0] * len(truth["x"])}, found, "hota", by=["flag"])
+        sy.evaluate("tracking", {**truth, "flag": [1.0] * len(truth["x"])}, predicted, "hota", by=["flag"])
     varied = {**truth, "light": ["day" if f < 9 else "night" for f in truth["frame"]]}
     with pytest.raises(sy.InputError, match="'light' varies inside sequence 's'"):
-        sy.evaluate("tracking", varied, found, "hota", by=["light"])
+        sy.evaluate("tracking", varied, predicted, "hota", by=["light"])

@@ -74,8 +74,8 @@ def scores(**changed: np.ndarray | float) -> tuple[np.ndarray, ...]:
         "prediction_frame": FRAMES, "prediction_track": TRACKS, "prediction_ends": ENDS, "prediction_scored": SCORED,
         "truth_row": ROWS, "prediction_row": ROWS, "similarity": np.ones(2),
     }  # fmt: skip
-    found: tuple[np.ndarray, ...] = _native.tracking_scores(**(arguments | changed))
-    return found
+    result: tuple[np.ndarray, ...] = _native.tracking_scores(**(arguments | changed))
+    return result
 
 
 def test_two_frames_that_fit() -> None:

@@ -34,12 +34,12 @@ def values(report: sy.Report) -> dict[str, float]:
 
 def test_cvat_video_is_what_its_rows_are(tmp_path: Path) -> None:
     (tmp_path / "clip.xml").write_text(CVAT)
-    found = {
+    predicted = {
         "sequence": ["clip"] * 3, "frame": [0, 1, 1], "track": ["a", "b", "c"], "label": ["car", "car", "person"],
         "x": [10.5, 12.5, 80], "y": [5, 5, 5], "right": [50.5, 52.5, 90], "bottom": [45, 45, 45],
     }  # fmt: skip
     report = sy.evaluate(
-        "tracking", tmp_path / "clip.xml", found, [*SPECS, "fpf", "hota(label=person)"], confidence=None
+        "tracking", tmp_path / "clip.xml", predicted, [*SPECS, "fpf", "hota(label=person)"], confidence=None
     )
     assert report["idsw"].value == 1
     assert report["deta"].value == 1
@@ -48,15 +48,15 @@ def test_cvat_video_is_what_its_rows_are(tmp_path: Path) -> None:
     spoiled = CVAT.replace('xtl="80"', 'xtl="x"')
     (tmp_path / "bad.xml").write_text(spoiled)
     with pytest.raises(sy.InputError, match=r"bad\.xml, line 8"):
-        sy.evaluate("tracking", tmp_path / "bad.xml", found, "hota")
+        sy.evaluate("tracking", tmp_path / "bad.xml", predicted, "hota")
 
 
 def test_zip_folder_and_frames_in_memory_agree(tmp_path: Path) -> None:
     sequences = {name: GOLDENS["mot"]["sequences"][name] for name in ("swap", "misses", "crowd")}
-    truth, found = write(tmp_path, sequences)
-    expected = values(sy.evaluate("tracking", truth, found, SPECS, confidence=None))
+    truth, predicted = write(tmp_path, sequences)
+    expected = values(sy.evaluate("tracking", truth, predicted, SPECS, confidence=None))
     with zipfile.ZipFile(tmp_path / "found.zip", "w") as archive:
-        for path in sorted(found.iterdir()):
+        for path in sorted(predicted.iterdir()):
             archive.write(path, f"results/{path.name}")
     assert values(sy.evaluate("tracking", truth, tmp_path / "found.zip", SPECS, confidence=None)) == expected
 
@@ -82,8 +82,8 @@ def test_zip_folder_and_frames_in_memory_agree(tmp_path: Path) -> None:
 
 def test_masks_in_memory_are_those_of_files(tmp_path: Path) -> None:
     golden = GOLDENS["mots"]
-    truth, found = write(tmp_path, {"M1": golden})
-    expected = values(sy.evaluate("tracking", truth, found, SPECS, confidence=None))
+    truth, predicted = write(tmp_path, {"M1": golden})
+    expected = values(sy.evaluate("tracking", truth, predicted, SPECS, confidence=None))
     sides = []
     for key in ("gt", "tracker"):
         rows = [line.split() for line in golden[key].splitlines()]
@@ -99,29 +99,29 @@ def test_masks_in_memory_are_those_of_files(tmp_path: Path) -> None:
 
 
 def test_what_is_taken_out_is_said(tmp_path: Path) -> None:
-    truth, found = write(tmp_path, {"distractors": GOLDENS["mot"]["sequences"]["distractors"]})
-    report = sy.evaluate("tracking", truth, found, "hota", options={"benchmark": "mot17"}, confidence=None)
+    truth, predicted = write(tmp_path, {"distractors": GOLDENS["mot"]["sequences"]["distractors"]})
+    report = sy.evaluate("tracking", truth, predicted, "hota", options={"benchmark": "mot17"}, confidence=None)
     # five frames with eight predictions, of which three are on distractors; nine truths, of which one is scored
     note = "Taken out before scoring: 15 predictions on objects that are not scored, 40 rows of the truth that are not scored."
     assert note in report["hota"].notes
 
 
 def test_association_and_its_losses_add_up() -> None:
-    truth, found = DRAW["tracking"](np.random.default_rng(1), 12)
+    truth, predicted = DRAW["tracking"](np.random.default_rng(1), 12)
     parts = [f"assa_loss(part={part})" for part in ("split", "miss", "merge", "extra")]
     parts = ["assa_loss" if "split" in part else part for part in parts]
-    report = sy.evaluate("tracking", truth, found, ["assa", *parts], confidence=None)
-    matched = sy.evaluate("tracking", truth, found, ["detre@0.95"], confidence=None)["detre@0.95"].value > 0
+    report = sy.evaluate("tracking", truth, predicted, ["assa", *parts], confidence=None)
+    matched = sy.evaluate("tracking", truth, predicted, ["detre@0.95"], confidence=None)["detre@0.95"].value > 0
     assert matched  # at every threshold
     assert sum(score.value for score in report.scores.values()) == pytest.approx(1, abs=1e-12)
 
 
 def test_threads_do_not_matter() -> None:
-    truth, found = DRAW["tracking"](np.random.default_rng(2), 20)
+    truth, predicted = DRAW["tracking"](np.random.default_rng(2), 20)
     results = []
     for threads in (1, 3):
         sy.use_threads(threads)
-        results.append(values(sy.evaluate("tracking", truth, found, SPECS, confidence=None)))
+        results.append(values(sy.evaluate("tracking", truth, predicted, SPECS, confidence=None)))
     sy.use_threads(0)
     assert results[0] == results[1]
 
@@ -140,8 +140,8 @@ def test_t_interval_by_hand() -> None:
 
 @pytest.mark.parametrize("units", [3, 7])
 def test_few_sequences(units: int) -> None:
-    truth, found = DRAW["tracking"](np.random.default_rng(3), units)
-    report = sy.evaluate("tracking", truth, found, ["hota", "idsw"], draws=100)
+    truth, predicted = DRAW["tracking"](np.random.default_rng(3), units)
+    report = sy.evaluate("tracking", truth, predicted, ["hota", "idsw"], draws=100)
     assert (report["hota"].interval is None) == (units == 3)
     assert report["idsw"].interval is None
     table = report.table("sequences")
@@ -149,42 +149,49 @@ def test_few_sequences(units: int) -> None:
     without = {
         k: [v for s, v in zip(truth["sequence"], column, strict=True) if s != "v1"] for k, column in truth.items()
     }
-    rest = {k: [v for s, v in zip(found["sequence"], column, strict=True) if s != "v1"] for k, column in found.items()}
+    rest = {
+        k: [v for s, v in zip(predicted["sequence"], column, strict=True) if s != "v1"]
+        for k, column in predicted.items()
+    }
     alone = sy.evaluate("tracking", without, rest, "hota", confidence=None)["hota"].value
     assert table["v1", "HOTA without it"] == pytest.approx(alone, abs=1e-12)
 
 
 def test_p_of_few_sequences_is_exact() -> None:
     """A model that is better in each of four sequences: of 16 worlds two are as extreme."""
-    truth, found = DRAW["tracking"](np.random.default_rng(4), 4)
-    perfect = {name: truth[name] for name in found}
-    result = sy.compare("tracking", truth, found, perfect, ["hota", "idsw"], draws=100)
+    truth, predicted = DRAW["tracking"](np.random.default_rng(4), 4)
+    perfect = {name: truth[name] for name in predicted}
+    result = sy.compare("tracking", truth, predicted, perfect, ["hota", "idsw"], draws=100)
     assert result["hota"].p == 2 / 16
     assert result["hota"].verdict == "cannot be shown"
     assert result["idsw"].interval is None
 
 
 def test_slices_by_attributes_of_sequences(tmp_path: Path) -> None:
-    truth, found = write(tmp_path, {name: GOLDENS["mot"]["sequences"][name] for name in ("swap", "misses", "crowd")})
+    truth, predicted = write(
+        tmp_path, {name: GOLDENS["mot"]["sequences"][name] for name in ("swap", "misses", "crowd")}
+    )
     (tmp_path / "sequences.csv").write_text("sequence,light\nswap,day\nmisses,night\ncrowd,night\n")
     options = {"sequences": str(tmp_path / "sequences.csv")}
-    report = sy.evaluate("tracking", truth, found, "hota", by=["light", "frame_rate"], options=options, confidence=None)
+    report = sy.evaluate(
+        "tracking", truth, predicted, "hota", by=["light", "frame_rate"], options=options, confidence=None
+    )
     golden = GOLDENS["mot"]["runs"]["MOT15"]["results"]["swap"]["HOTA"]["HOTA"]
     assert report.slices["light"]["day"]["hota"].value == pytest.approx(np.mean(golden), abs=1e-12)
     assert report.slices["frame_rate"]["30"]["hota"].value == report["hota"].value
     (tmp_path / "sequences.csv").write_text("sequence,light\nswap,day\n")
     with pytest.raises(sy.InputError, match="sequence 'crowd' is not in"):
-        sy.evaluate("tracking", truth, found, "hota", options=options)
+        sy.evaluate("tracking", truth, predicted, "hota", options=options)
 
 
 def test_own_classes_and_distractors() -> None:
     box = {"x": [0, 100, 200], "y": [0] * 3, "w": [20] * 3, "h": [20] * 3}
     truth = {"sequence": ["a"] * 3, "frame": [1] * 3, "track": [1, 2, 3], "label": ["cow", "calf", "dog"], **box}
-    found = {"sequence": ["a"] * 3, "frame": [1] * 3, "track": [1, 2, 3], "label": ["cow", "cow", "dog"], **box}
-    plain = sy.evaluate("tracking", truth, found, "fp(label=cow)", confidence=None)
+    predicted = {"sequence": ["a"] * 3, "frame": [1] * 3, "track": [1, 2, 3], "label": ["cow", "cow", "dog"], **box}
+    plain = sy.evaluate("tracking", truth, predicted, "fp(label=cow)", confidence=None)
     assert plain["fp(label=cow)"].value == 1
     options = {"classes": ["cow"], "distractors": ["calf"]}
-    report = sy.evaluate("tracking", truth, found, ["fp", "fn", "hota"], options=options, confidence=None)
+    report = sy.evaluate("tracking", truth, predicted, ["fp", "fn", "hota"], options=options, confidence=None)
     assert (report["fp"].value, report["fn"].value, report["hota"].value) == (0, 0, 1)
 
 
@@ -198,12 +205,12 @@ def test_switches_are_listed_and_drawn() -> None:
         "w": [9] * 4,
         "h": [9] * 4,
     }
-    found = {**truth, "track": ["p", "p", "q", "p"]}
-    report = sy.evaluate("tracking", truth, found, ["hota", "idsw"], confidence=None)
+    predicted = {**truth, "track": ["p", "p", "q", "p"]}
+    report = sy.evaluate("tracking", truth, predicted, ["hota", "idsw"], confidence=None)
     listing = report.listing()
     assert listing is not None
     kinds = listing.columns["kind"]
     assert [kinds.names[code] for code in kinds.codes] == ["to a fresh id", "back to an old id"]
     assert listing.columns["frame"].tolist() == [3, 4]
-    assert "frame 3" in sy.draw("tracking", truth, found, "a")
+    assert "frame 3" in sy.draw("tracking", truth, predicted, "a")
     assert sorted(report.figures) == ["losses", "plane", "thresholds", "timeline"]

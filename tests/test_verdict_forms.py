@@ -35,14 +35,14 @@ def compared(margin: float, spread: float) -> Any:
 @pytest.mark.parametrize("verdict", SAID)
 def test_a_margin_in_text_markdown_page_json_and_junit(verdict: str, tmp_path: Path, steelyard: Any) -> None:
     margin, spread, sentence = SAID[verdict]
-    found = compared(margin, spread)
-    assert found["mae"].margin_verdict == verdict
-    assert sentence in str(found).replace("\n  ", " ")
-    assert sentence in found.to_markdown().replace("\\", "")
-    assert sentence in found.to_html()
-    data = json.loads(found.to_json())["body"]["differences"]["mae"]
+    result = compared(margin, spread)
+    assert result["mae"].margin_verdict == verdict
+    assert sentence in str(result).replace("\n  ", " ")
+    assert sentence in result.to_markdown().replace("\\", "")
+    assert sentence in result.to_html()
+    data = json.loads(result.to_json())["body"]["differences"]["mae"]
     assert (data["margin"], data["margin_verdict"], data["margin_level"]) == (margin, verdict, pytest.approx(0.025))
-    found.to_json(tmp_path / "c.json")
+    result.to_json(tmp_path / "c.json")
     rule = f"mae noninferior baseline + {margin}"
     done = steelyard("gate", "c.json", "--fail-if", rule, "--junit", "gate.xml")
     assert done.returncode == {"pass": 0, "fail": 1, "undecided": 3}[OUTCOMES[verdict]], done.stderr

@@ -405,7 +405,7 @@ def test_every_answer_is_sealed(server: Server) -> None:
 
 
 def test_only_this_machine(folder: Path, tmp_path: Path) -> None:
-    """The command: it prints its address and nothing else, listens on 127.0.0.1 alone, and ends when told."""
+    """The command: it prints its address and nothing else, listens on 127.0.0.1 alone, and ends on request."""
     process = subprocess.Popen(
         [sys.executable, "-m", "steelyard", "view", str(folder)],
         stdout=subprocess.PIPE,
@@ -586,10 +586,10 @@ def test_a_file_that_becomes_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     check = inside.path
 
     def swap(name: str) -> Path:
-        found = check(name)
+        listed = check(name)
         file.unlink()
         file.symlink_to(tmp_path / "secret")
-        return found
+        return listed
 
     monkeypatch.setattr(inside, "path", swap)
     with pytest.raises(Outside):
@@ -733,8 +733,8 @@ def test_payloads_in_every_text(tmp_path: Path) -> None:
         "categories": [{"id": i, "name": p} for i, p in enumerate(clean)],
     }  # fmt: skip
     (tmp_path / "boxes.json").write_text(json.dumps(boxes), encoding="utf-8")
-    found = [{"image_id": i, "category_id": i, "bbox": [1, 1, 4, 4], "score": 0.9} for i in range(len(clean))]
-    (tmp_path / "found.json").write_text(json.dumps(found))
+    result = [{"image_id": i, "category_id": i, "bbox": [1, 1, 4, 4], "score": 0.9} for i in range(len(clean))]
+    (tmp_path / "found.json").write_text(json.dumps(result))
     evaluate(tmp_path, "boxes", "boxes.json", "found.json", "b.json", ["f1"], draws=100)
     evaluate(tmp_path, "boxes", "boxes.json", "found.json", "c.json", ["f1"], draws=100)
     server = Server(tmp_path)

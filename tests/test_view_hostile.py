@@ -31,9 +31,9 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(place: Path) -> Iterator[Server]:
-    found = Server(place)
-    yield found
-    found.close()
+    running = Server(place)
+    yield running
+    running.close()
 
 
 def good(place: Path) -> dict[str, Any]:
@@ -114,15 +114,15 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Every path that Python opens."""
     import sys
 
-    found: list[str] = []
+    paths: list[str] = []
     on = [True]
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if on[0] and event == "open" and isinstance(args[0], str | bytes):
-            found.append(os.fsdecode(args[0]))
+            paths.append(os.fsdecode(args[0]))
 
     sys.addaudithook(hook)
-    yield found
+    yield paths
     on[0] = False
 
 

@@ -49,11 +49,11 @@ def server(folder: Path) -> Iterator[Server]:
 
 def counts(page: str) -> dict[str, list[int]]:
     """What the strips say of each frame."""
-    found: dict[str, list[int]] = {}
+    by_name: dict[str, list[int]] = {}
     for text in re.findall(r"<title>(frame \d+: \d+ \w+)</title>", page):
         count, name = text.split(": ")[1].split()
-        found.setdefault(name, []).append(int(count))
-    return found
+        by_name.setdefault(name, []).append(int(count))
+    return by_name
 
 
 def test_the_page_of_a_sequence_begins_where_a_name_is_lost(server: Server) -> None:

@@ -83,7 +83,7 @@ def test_a_drip_does_not_move_the_deadline(part: str, frames, tmp_path: Path) ->
         progress = ask(server.url, frames[:1], tmp_path / "run", timeout=0.5)
         took = time.monotonic() - started
     assert progress.last_error == "no answer within 0.5 s after 2 attempts"
-    assert took < 10  # two attempts of half a second; 40 s where each byte starts the clock anew
+    assert took < 10  # two attempts of half a second; 40 s where each byte starts the clock again
 
 
 def test_an_endless_body_is_cut_off(frames, tmp_path: Path) -> None:
@@ -412,7 +412,7 @@ def test_keys_that_no_header_carries_and_keys_in_the_spec(monkeypatch) -> None:
 
 def test_pixels_in_flight_are_bounded(tmp_path: Path, monkeypatch) -> None:
     path = picture(tmp_path / "a.png", 5, (100, 100))
-    found = images.read_picture(path)
+    result = images.read_picture(path)
     monkeypatch.setattr(images, "PIXELS_AT_ONCE", 25_000)
     inside, most, lock = [0], [0], threading.Lock()
     real = images._upright
@@ -429,14 +429,14 @@ def test_pixels_in_flight_are_bounded(tmp_path: Path, monkeypatch) -> None:
                 inside[0] -= 1
 
     monkeypatch.setattr(images, "_upright", upright)
-    threads = [threading.Thread(target=found.load) for _ in range(8)]
+    threads = [threading.Thread(target=result.load) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert most[0] == 2  # of 10,000 pixels each
     monkeypatch.setattr(images, "PIXELS_AT_ONCE", 5)
-    assert found.load().size == (100, 100)  # one alone is always shown
+    assert result.load().size == (100, 100)  # one alone is always shown
     assert images._flight.held == 0
 
 

@@ -1,4 +1,4 @@
-"""The `openai:` backend against a server on loopback that misbehaves in every way it can be told to."""
+"""The `openai:` backend against a server on loopback that misbehaves in every way it knows."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ def test_every_picture_gets_its_own_answer(frames, tmp_path: Path) -> None:
         assert float(reading.turns[0].reply) == by_digest[reading.image]
 
 
-def failing(times: int, how):
+def failing(times: int, misbehave):
     """A script that misbehaves the first few times and then answers."""
 
     def script(handler, number, body) -> None:
-        how(handler) if number < times else good(handler, number, body)
+        misbehave(handler) if number < times else good(handler, number, body)
 
     return script
 
@@ -107,8 +107,8 @@ MISBEHAVIOUR = {
 
 @pytest.mark.parametrize("name", MISBEHAVIOUR)
 def test_what_passes_is_waited_for(name: str, frames, tmp_path: Path) -> None:
-    how, _ = MISBEHAVIOUR[name]
-    with serving(failing(2, how)) as server:
+    misbehave, _ = MISBEHAVIOUR[name]
+    with serving(failing(2, misbehave)) as server:
         progress = ask(server.url, frames[:1], tmp_path / "run", timeout=0.2 if name == "hang" else 5)
     assert (progress.done, progress.parsed, progress.failed) == (1, 1, 0)
     (reading,) = read_journal(tmp_path / "run").values()
@@ -118,8 +118,8 @@ def test_what_passes_is_waited_for(name: str, frames, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MISBEHAVIOUR)
 def test_what_does_not_pass_is_written_down_and_asked_again_later(name: str, frames, tmp_path: Path) -> None:
-    how, message = MISBEHAVIOUR[name]
-    with serving(failing(10**6, how)) as server:
+    misbehave, message = MISBEHAVIOUR[name]
+    with serving(failing(10**6, misbehave)) as server:
         progress = ask(server.url, frames[:1], tmp_path / "run", timeout=0.2 if name == "hang" else 5)
         assert (progress.done, progress.failed) == (0, 1)
         assert message in progress.last_error

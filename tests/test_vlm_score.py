@@ -169,8 +169,8 @@ def test_it_is_what_evaluate_says(tmp_path: Path) -> None:
         "weight": [t.answer.grams for t in taken],
     }
     report = api.evaluate("sequences", tmp_path / "frames.csv", predictions, list(row.report.scores))
-    for spec, found in report.scores.items():
-        assert (found.value, found.interval) == (row.report[spec].value, row.report[spec].interval)
+    for spec, result in report.scores.items():
+        assert (result.value, result.interval) == (row.report[spec].value, row.report[spec].interval)
 
 
 def test_controls_show_whether_the_image_was_looked_at(tmp_path: Path) -> None:

@@ -36,11 +36,11 @@ def test_elements_as_surface_distance_has_them(name: str) -> None:
     example = GOLDENS[name]
     expected = example["outputs"]["surface-distance"]
     metrics = ["hd", "hd@95", "asd(of=truth)", "asd", *(f"nsd(tolerance={t})" for t in expected["nsd"])]
-    found = scores([example["truth"]], [example["prediction"]], metrics, example["spacing"])
+    result = scores([example["truth"]], [example["prediction"]], metrics, example["spacing"])
     values = [expected["hd"], expected["hd95"], *expected["asd_gt_to_pred_and_back"], *expected["nsd"].values()]
-    np.testing.assert_allclose(found, values, rtol=1e-12)
+    np.testing.assert_allclose(result, values, rtol=1e-12)
     if name == "distance_2d_iso":
-        assert found == values  # to the bit where spacing is 1
+        assert result == values  # to the bit where spacing is 1
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -49,18 +49,18 @@ def test_voxels_as_monai_medpy_and_metrics_reloaded_have_them(name: str) -> None
     monai, medpy, reloaded = (example["outputs"][tool] for tool in ("monai", "medpy", "metrics-reloaded"))
     one = ([example["truth"]], [example["prediction"]])
     tolerances = [f"nsd(surface=voxels, tolerance={t})" for t in monai["nsd"]]
-    found = scores(
+    result = scores(
         *one, ["hd(like=monai)", "hd@95(like=monai)", "asd(surface=voxels)", *tolerances], example["spacing"]
     )
     values = [monai["hd"], monai["hd95"], monai["asd_pred_to_gt"], *monai["nsd"].values()]
-    np.testing.assert_allclose(found, values, rtol=1e-6)  # MONAI is single precision
+    np.testing.assert_allclose(result, values, rtol=1e-6)  # MONAI is single precision
     subvoxels = [f"nsd(tolerance={t})" for t in monai["nsd_subvoxel"]]
-    found = scores(*one, subvoxels, example["spacing"])
-    np.testing.assert_allclose(found, list(monai["nsd_subvoxel"].values()), rtol=1e-6)
+    result = scores(*one, subvoxels, example["spacing"])
+    np.testing.assert_allclose(result, list(monai["nsd_subvoxel"].values()), rtol=1e-6)
     metrics = ["hd(like=medpy)", "hd@95(like=medpy)", "assd(surface=voxels)", "masd(surface=voxels)"]
-    found = scores(*one, metrics, example["spacing"])
+    result = scores(*one, metrics, example["spacing"])
     values = [medpy["hd"], medpy["hd95"], medpy["assd"], reloaded["masd"]]
-    np.testing.assert_allclose(found, values, rtol=1e-12)
+    np.testing.assert_allclose(result, values, rtol=1e-12)
     tolerances = [f"nsd(surface=voxels, tolerance={t})" for t in reloaded["nsd"]]
     np.testing.assert_allclose(scores(*one, tolerances, example["spacing"]), list(reloaded["nsd"].values()), rtol=1e-12)
 
@@ -74,9 +74,9 @@ def test_empty_masks_are_counted_and_never_look_better() -> None:
         np.mean(defined), example["outputs"]["monai_ignore_empty_false"]["mean"][0],
     ]  # fmt: skip
     diagonal = float(np.hypot(2, 4))
-    found = scores(*sides, ["hd", "hd(missed=skip)", "hd(missed=374)", "hd(missed=inf)", "nsd"], [1, 1])
-    assert found[0] == pytest.approx((1.0 + 2 * diagonal) / 3)
-    assert found[1:4] == [1.0, (1.0 + 2 * 374) / 3, np.inf]
+    result = scores(*sides, ["hd", "hd(missed=skip)", "hd(missed=374)", "hd(missed=inf)", "nsd"], [1, 1])
+    assert result[0] == pytest.approx((1.0 + 2 * diagonal) / 3)
+    assert result[1:4] == [1.0, (1.0 + 2 * 374) / 3, np.inf]
     report = sy.evaluate(
         "volumes", {"case": range(4), "map": np.array(sides[0]), "spacing": [[1, 1]] * 4},
         {"case": range(4), "map": np.array(sides[1])}, ["hd"], confidence=None,
@@ -96,11 +96,11 @@ def test_lesions_as_the_script_of_brats_pairs_them() -> None:
             grid[z0:z1, y0:y1, x0:x1] = 3
         sides.append(grid)
     expected = example["outputs"]["brats"]
-    found, false = lesions(*((side > 0).astype(np.uint8) for side in sides), 1.0, 1)
+    result, false = lesions(*((side > 0).astype(np.uint8) for side in sides), 1.0, 1)
     rows = [(one["volume"], one["dice"], one["prediction_parts"]) for one in expected["lesions"]]
-    assert [(one.volume, one.dice, one.parts) for one in found] == rows
+    assert [(one.volume, one.dice, one.parts) for one in result] == rows
     assert false == expected["n_false_positive"]
-    assert sum(one.parts == 0 for one in found) == expected["n_false_negative"]
+    assert sum(one.parts == 0 for one in result) == expected["n_false_negative"]
     dices = [one["dice"] for one in expected["lesions"]]
     metrics = ["dice", "hd@95", "lesion_dice", "lesion_f1", "lesion_dice(minimum=50)"]
     values = [expected["full_dice"], expected["full_hd95"], sum(dices) / 4, 2 * 2 / (2 * 2 + 1 + 1), sum(dices[1:]) / 3]
@@ -140,8 +140,8 @@ def test_volumes_by_hand() -> None:
     truth[0, :2, :3] = 1
     prediction[0, :2, :2] = 1
     metrics = ["volume_error", "volume_bias", "sensitivity", "ppv", "iou"]
-    found = scores([truth], [prediction], metrics, [1.5, 1, 1])
-    np.testing.assert_allclose(found, [2 / 6, -0.003, 4 / 6, 1, 4 / 6], rtol=1e-15)
+    result = scores([truth], [prediction], metrics, [1.5, 1, 1])
+    np.testing.assert_allclose(result, [2 / 6, -0.003, 4 / 6, 1, 4 / 6], rtol=1e-15)
 
 
 def test_distances_are_those_of_scipy() -> None:
@@ -152,12 +152,12 @@ def test_distances_are_those_of_scipy() -> None:
             mask = (rng.random(shape) < share).astype(np.uint8)
             mask.flat[0] = 1
             expected = ndimage.distance_transform_edt(1 - mask, sampling=spacing)
-            found = np.sqrt(_native.squared_distances(mask, np.array(spacing)))
-            np.testing.assert_allclose(found, expected, rtol=1e-14)
+            result = np.sqrt(_native.squared_distances(mask, np.array(spacing)))
+            np.testing.assert_allclose(result, expected, rtol=1e-14)
     parts, count = ndimage.label(rng.random((6, 9, 9)) < 0.15, np.ones((3, 3, 3)))
-    found, many = _native.connected_parts((parts > 0).astype(np.uint8))
+    result, many = _native.connected_parts((parts > 0).astype(np.uint8))
     assert many == count
-    assert (found == parts).all()
+    assert (result == parts).all()
     mask = (rng.random((6, 9, 9)) < 0.02).astype(np.uint8)
     grown = ndimage.binary_dilation(mask, ndimage.generate_binary_structure(3, 2), iterations=2)
     assert (_native.dilate_mask(mask, 2) == grown).all()
@@ -239,8 +239,8 @@ def test_files_of_nifti(tmp_path: Path, kind: str, code: int, ending: str) -> No
         nifti(tmp_path / name / f"case{ending}", np.array(example[side]), example["spacing"], kind, code)
     report = sy.evaluate("volumes", tmp_path / "t", tmp_path / "p", ["hd@95", "asd"], confidence=None)
     expected = example["outputs"]["surface-distance"]
-    found = [report["hd@95"].value, report["asd"].value]
-    np.testing.assert_allclose(found, [expected["hd95"], expected["asd_gt_to_pred_and_back"][1]], rtol=1e-12)
+    result = [report["hd@95"].value, report["asd"].value]
+    np.testing.assert_allclose(result, [expected["hd95"], expected["asd_gt_to_pred_and_back"][1]], rtol=1e-12)
     assert report.units().units.tolist() == ["case"]
 
 

@@ -63,9 +63,9 @@ def test_a_true_weight_of_zero_is_left_out_of_mape_and_counted() -> None:
     with pytest.raises(sy.InputError, match="1 rows have a true weight of 0"):
         sy.evaluate("weights", *data, "mape(zero=error)")
     expected = 100 * sklearn.metrics.mean_absolute_percentage_error([100, 0], [110, 5])
-    found = sy.evaluate("weights", *data, "mape(zero=eps)", confidence=None)["mape(zero=eps)"]
-    assert found.value == pytest.approx(expected, rel=1e-12)
-    assert found.undefined == 0
+    score = sy.evaluate("weights", *data, "mape(zero=eps)", confidence=None)["mape(zero=eps)"]
+    assert score.value == pytest.approx(expected, rel=1e-12)
+    assert score.undefined == 0
 
 
 def test_mape_without_a_positive_weight_is_undefined() -> None:

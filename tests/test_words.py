@@ -104,8 +104,9 @@ NAMES = {
     "Sides": "name what it is",
     "told": "name what it holds",
     "likeness": "similarity",
+    "how": "name what it holds: options, reading, change",
 }
-CODE = ("src", "tools", "fuzz", "examples")
+CODE = ("src", "tools", "fuzz", "examples", "benchmarks", "tests")
 
 
 def bound(text: str) -> Iterator[tuple[int, str]]:

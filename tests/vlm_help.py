@@ -1,4 +1,4 @@
-"""What the tests of the runner share: drawn pictures, a scripted model, a server that can be told to misbehave."""
+"""What the tests of the runner share: drawn pictures, a scripted model, a server that misbehaves on request."""
 
 from __future__ import annotations
 

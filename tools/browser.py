@@ -210,9 +210,9 @@ class Browser:
         page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         return page
 
-    def open(self, path: str | Path, **how: Any) -> Page:
+    def open(self, path: str | Path, **options: Any) -> Page:
         """A page from disk, ready."""
-        page = self.page(**how)
+        page = self.page(**options)
         page.go(Path(path).resolve().as_uri())
         return page
 

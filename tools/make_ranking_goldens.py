@@ -101,7 +101,7 @@ def turned(by_query: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]
 
 ALL_KINDS = {"plain": [1, 2], "ties": [1], "close": [1], "negative": [1]}
 REFERENCES: dict[str, tuple[Any, str, dict[str, list[int]]]] = {
-    # reference: how, package, levels of relevance by kind of data
+    # reference: measure, package, levels of relevance by kind of data
     "pytrec_eval": (by_pytrec_eval, "pytrec-eval-terrier", ALL_KINDS),
     "ranx": (by_ranx, "ranx", {"plain": [1, 2]}),
     "gdeval": (by_gdeval, "ir-measures", {"plain": [1]}),
@@ -110,12 +110,12 @@ REFERENCES: dict[str, tuple[Any, str, dict[str, list[int]]]] = {
 
 def main(reference: str, path: str) -> None:
     """Draw, ask the reference, write."""
-    how, package, kinds = REFERENCES[reference]
+    measure, package, kinds = REFERENCES[reference]
     cases = []
     for kind, levels in kinds.items():
         for seed in (1, 2):
             qrels, run = draw(random.Random(f"{kind} {seed}"), kind)
-            values = {str(level): how(qrels, run, level) for level in levels}
+            values = {str(level): measure(qrels, run, level) for level in levels}
             cases.append({"kind": kind, "seed": seed, "qrels": qrels, "run": run, "values": values})
     about = f"python tools/make_ranking_goldens.py {reference} PATH"
     data = {"made_by": about, "reference": f"{package} {version(package)}", "cases": cases}

@@ -68,8 +68,8 @@ def _vlm(place: Path) -> None:
     score("run").to_html(place / "vlm.html", images=SAMPLE / "vlm")
 
 
-def _shoot(browser: Browser, path: Path, name: str, width: int = WIDTH, **how: object) -> None:
-    page = browser.open(path, width=width, height=900, **how)
+def _shoot(browser: Browser, path: Path, name: str, width: int = WIDTH, **options: object) -> None:
+    page = browser.open(path, width=width, height=900, **options)
     _save(page, name)
 
 

@@ -11,47 +11,47 @@
 namespace steelyard {
 namespace {
 
-template <typename How>
-Out<double> totals(const How& how, const Draws& draws, In2<double> columns) {
+template <typename Resampling>
+Out<double> totals(const Resampling& resampling, const Draws& draws, In2<double> columns) {
   require(columns.shape(0) == draws.keys.size(), "columns must have one row for each key");
   check_draws(draws);
   double* out;
   auto result = make_array<double>({draws.count, columns.shape(1)}, out);
   nb::gil_scoped_release release;
-  draw_totals(how, draws, view(columns), out);
+  draw_totals(resampling, draws, view(columns), out);
   return result;
 }
 
-template <typename How>
-Out<double> scatter(const How& how, const Draws& draws, const Entries& entries) {
+template <typename Resampling>
+Out<double> scatter(const Resampling& resampling, const Draws& draws, const Entries& entries) {
   check_draws(draws);
   check_entries(draws, entries);
   double* out;
   auto result = make_array<double>({draws.count, entries.size}, out);
   nb::gil_scoped_release release;
-  draw_scatter(how, draws, entries, out);
+  draw_scatter(resampling, draws, entries, out);
   return result;
 }
 
-template <typename How>
-Out<double> weights(const How& how, const Draws& draws) {
+template <typename Resampling>
+Out<double> weights(const Resampling& resampling, const Draws& draws) {
   check_draws(draws);
   double* out;
   auto result = make_array<double>({draws.count, draws.keys.size()}, out);
   nb::gil_scoped_release release;
-  draw_weights(how, draws, out);
+  draw_weights(resampling, draws, out);
   return result;
 }
 
-template <typename How>
-Out<std::uint8_t> counts(const How& how, const Draws& draws) {
+template <typename Resampling>
+Out<std::uint8_t> counts(const Resampling& resampling, const Draws& draws) {
   check_draws(draws);
   const std::size_t blocks = (draws.count + kDrawBlock - 1) / kDrawBlock;
   require(blocks * kDrawBlock * draws.keys.size() <= (std::size_t{1} << 40), "too many draws");
   std::uint8_t* out;
   auto result = make_raw<std::uint8_t>({blocks, draws.keys.size(), kDrawBlock}, out);
   nb::gil_scoped_release release;
-  draw_counts(how, draws, out);
+  draw_counts(resampling, draws, out);
   return result;
 }
 

@@ -61,5 +61,5 @@ def convert(
     """
     if pixels not in ("inclusive", "edges"):
         raise InputError(f"pixels cannot be '{pixels}'", remedy="Choose 'inclusive' or 'edges'.")
-    how, manner = Reading(from_format, images, names, pixels), Manner(pixels, whole, polygons)
-    return converting.convert(source, target, how, to_format, manner, like=like, strict=strict, force=force)
+    reading, manner = Reading(from_format, images, names, pixels), Manner(pixels, whole, polygons)
+    return converting.convert(source, target, reading, to_format, manner, like=like, strict=strict, force=force)

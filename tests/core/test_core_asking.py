@@ -226,7 +226,7 @@ def test_settings_are_shown_in_a_signature() -> None:
 
 
 @frozen
-class Told(Metric):
+class Spelled(Metric):
     """A mean of things.
 
     $a + b$
@@ -257,7 +257,7 @@ class Told(Metric):
     $ 5 is what it costs
     """
 
-    name, title, at = "told", "Told", "k"
+    name, title, at = "spelled", "Spelled", "k"
     k: int | None = None
     level: float = 0.5
     inner: Metric | None = None
@@ -282,11 +282,11 @@ class Bare(Metric):
 
 
 def test_a_metric_is_its_spec() -> None:
-    assert str(Told()) == "told"
-    assert str(Told(3)) == "told@3"
-    assert str(Told(3, 0.25, Bare(), "hot dog")) == 'told@3(level=0.25, bare, range="hot dog")'
-    assert (Told.examples(), Told().label, Told().expand()) == ((Told(),), "Told", (Told(),))
-    assert (Told().why(), Told().left_out(), Told().notes(), Told().undefined_reason()) == (
+    assert str(Spelled()) == "spelled"
+    assert str(Spelled(3)) == "spelled@3"
+    assert str(Spelled(3, 0.25, Bare(), "hot dog")) == 'spelled@3(level=0.25, bare, range="hot dog")'
+    assert (Spelled.examples(), Spelled().label, Spelled().expand()) == ((Spelled(),), "Spelled", (Spelled(),))
+    assert (Spelled().why(), Spelled().left_out(), Spelled().notes(), Spelled().undefined_reason()) == (
         "there is no X", (0, ""), (), "there is no X",
     )  # fmt: skip
     assert (Bare.better, Bare.range, Bare.measured_in, Bare.reference, Bare.aliases, Bare.reaches_best) == (
@@ -295,29 +295,35 @@ def test_a_metric_is_its_spec() -> None:
 
 
 def test_a_docstring_is_taken_apart() -> None:
-    told = describe(Told)
-    assert (told.summary, told.formula) == ("A mean of things.", "a + b = X")
-    assert told.meaning == "Its meaning is on two lines.\n\nAnd on another, $n\n\n$ 5 is what it costs"
-    assert (told.undefined, told.pros, told.cons) == ("when there is no X.", ("one", "two lines", "four"), ("three",))
+    description = describe(Spelled)
+    assert (description.summary, description.formula) == ("A mean of things.", "a + b = X")
+    assert description.meaning == "Its meaning is on two lines.\n\nAnd on another, $n\n\n$ 5 is what it costs"
+    assert (description.undefined, description.pros, description.cons) == (
+        "when there is no X.",
+        ("one", "two lines", "four"),
+        ("three",),
+    )
     bare = describe(Bare)
     assert (bare.summary, bare.formula, bare.meaning, bare.undefined, bare.pros, bare.cons) == ("", "", "", "", (), ())
 
 
 def test_settings_out_of_range() -> None:
-    one_of(Told(3), "k", 3, None)
-    assert refused(lambda: one_of(Told(3), "k", 4, None)) == "metric 'told': k cannot be 3. Choose one of: 4, none."
-    within_range(Told(level=0.5), "level", 0.5, 1)
-    within_range(Told(level=1), "level", 0.5, 1)
-    within_range(Told(level=0.6), "level", 0.5, 1, open_low=True)
-    assert refused(lambda: within_range(Told(level=0.4), "level", 0.5, 1)) == (
-        "metric 'told': level cannot be 0.4. It must be a number from 0.5 to 1."
+    one_of(Spelled(3), "k", 3, None)
+    assert (
+        refused(lambda: one_of(Spelled(3), "k", 4, None)) == "metric 'spelled': k cannot be 3. Choose one of: 4, none."
     )
-    assert refused(lambda: within_range(Told(level=0.5), "level", 0.5, math.inf, open_low=True)) == (
-        "metric 'told': level cannot be 0.5. It must be a number more than 0.5 up."
+    within_range(Spelled(level=0.5), "level", 0.5, 1)
+    within_range(Spelled(level=1), "level", 0.5, 1)
+    within_range(Spelled(level=0.6), "level", 0.5, 1, open_low=True)
+    assert refused(lambda: within_range(Spelled(level=0.4), "level", 0.5, 1)) == (
+        "metric 'spelled': level cannot be 0.4. It must be a number from 0.5 to 1."
+    )
+    assert refused(lambda: within_range(Spelled(level=0.5), "level", 0.5, math.inf, open_low=True)) == (
+        "metric 'spelled': level cannot be 0.5. It must be a number more than 0.5 up."
     )
     for value in (True, "x", 1.1, math.nan):
-        assert refused(lambda value=value: within_range(Told(level=value), "level", 0.5, 1)).startswith(
-            "metric 'told': level"
+        assert refused(lambda value=value: within_range(Spelled(level=value), "level", 0.5, 1)).startswith(
+            "metric 'spelled': level"
         )
 
 
@@ -328,7 +334,7 @@ TRUTH = Schema(("id",), (Column("id", "id"), Column("weight", "number"), Column(
 
 
 def task(**more: Any) -> Task:
-    return Task("t", "T", "dish", "food", TRUTH, SCHEMA, lambda *given: given, (Told,), ("told",), **more)
+    return Task("t", "T", "dish", "food", TRUTH, SCHEMA, lambda *given: given, (Spelled,), ("spelled",), **more)
 
 
 def test_a_task_names_its_views() -> None:

@@ -244,7 +244,7 @@ def test_cells_alone_and_without_an_entry() -> None:
     assert (none.axes, entries(none)) == (("class",), ([], [], [], 70))
 
 
-class Told(Reading):
+class Passed(Reading):
     """What it is given, to be looked at."""
 
     def read(self, block: Any, weights: Any, facts: Any) -> Any:
@@ -253,4 +253,4 @@ class Told(Reading):
 
 def test_a_reading_is_given_the_block() -> None:
     block, weights = SumBlock(np.ones(1)), Plain(np.ones(1))
-    assert block.read(Told(), weights, FACTS) == (block, weights, FACTS)
+    assert block.read(Passed(), weights, FACTS) == (block, weights, FACTS)

@@ -85,7 +85,9 @@ def test_facts_that_do_not_merge() -> None:
     assert str(caught.value) == "measurements of different tasks cannot be merged"
     with pytest.raises(InputError) as caught:
         Facts.merge([Facts(flags={"angle": "degrees"}), Facts(flags={"angle": "radians"})])
-    told = "measurements that differ in 'angle' cannot be merged: degrees and radians. Give all parts in the same form."
-    assert str(caught.value) == told
+    message = (
+        "measurements that differ in 'angle' cannot be merged: degrees and radians. Give all parts in the same form."
+    )
+    assert str(caught.value) == message
     with pytest.raises(InputError, match="differ in 'angle' cannot be merged: degrees and None"):
         Facts.merge([Facts(flags={"angle": "degrees"}), Facts()])

@@ -137,7 +137,7 @@ def sample_of(site: Path, *files: str, about: dict[str, Any] | None = None) -> P
     return folder
 
 
-def found(site: Path) -> Sample:
+def read_sample(site: Path) -> Sample:
     sample = find_sample("core_test_package.deep.module", "things")
     assert sample is not None
     return sample
@@ -146,7 +146,7 @@ def found(site: Path) -> Sample:
 def test_a_sample_of_files(site: Path) -> None:
     about = {"by": "città", "options": {"names": "names.txt"}}
     sample_of(site, "truth.csv", "model_a.json", "model_b.tar", "names.txt", about=about)
-    sample = found(site)
+    sample = read_sample(site)
     assert (sample.truth, sample.a, sample.b) == ("truth.csv", "model_a.json", "model_b.tar")
     assert (sample.by, sample.options) == ("città", {"names": "names.txt"})
     files = dict(sample.files)
@@ -156,12 +156,12 @@ def test_a_sample_of_files(site: Path) -> None:
 
 def test_a_sample_of_folders(site: Path) -> None:
     folder = sample_of(site, "truth/a.txt", "truth/deep/b.txt", "model_a/a.txt", "model_b/a.txt")
-    sample = found(site)
+    sample = read_sample(site)
     assert (sample.truth, sample.a, sample.b, sample.by, sample.options) == ("truth", "model_a", "model_b", "", {})
     paths = ["model_a/a.txt", "model_b/a.txt", "truth/a.txt", "truth/deep/b.txt"]
     assert sorted(path for path, _ in sample.files) == paths
     (folder / "truth.csv").write_text("x", encoding="utf-8")
-    assert found(site).truth == "truth.csv"  # a file goes before a folder of its name
+    assert read_sample(site).truth == "truth.csv"  # a file goes before a folder of its name
 
 
 def test_no_sample(site: Path) -> None:
@@ -169,4 +169,4 @@ def test_no_sample(site: Path) -> None:
     assert find_sample("core_test_package", "things") is None
     assert find_sample("core_test_package", "other") is None
     (folder / "model_b.csv").write_text("x", encoding="utf-8")
-    assert found(site).b == "model_b.csv"
+    assert read_sample(site).b == "model_b.csv"

@@ -71,9 +71,9 @@ def test_records_with_a_likeness() -> None:
 
 
 def codes(*columns: Any) -> tuple[list[Any], list[list[int]]]:
-    ids, found = factorize(*(np.asarray(column) for column in columns))
-    assert {code.dtype for code in found} == {np.dtype(np.int64)}
-    return ids.tolist(), [code.tolist() for code in found]
+    ids, result = factorize(*(np.asarray(column) for column in columns))
+    assert {code.dtype for code in result} == {np.dtype(np.int64)}
+    return ids.tolist(), [code.tolist() for code in result]
 
 
 def test_ids_become_codes() -> None:

@@ -56,18 +56,18 @@ def worlds(a: Any, b: Any, size: Any = lambda v: v, request: Request = REQUEST) 
 
 
 def test_a_difference_of_means() -> None:
-    found = both([Mean()])["mean"]
+    compared = both([Mean()])["mean"]
     gap = B.mean() - A.mean()
     expected = of_difference(gap, drawn(Mean(), B) - drawn(Mean(), A), left(B) - left(A), (0.0, 10.0), Sample(40), 0.95)
-    d = found.difference
+    d = compared.difference
     assert d.difference == pytest.approx(gap)
     assert d.interval == pytest.approx(expected.interval)
     assert (d.se, d.df) == pytest.approx((expected.se, expected.df))
     assert d.showable == pytest.approx(showable(expected.se, expected.df, 0.95))
-    assert np.abs(found.worlds) == pytest.approx(np.abs(worlds(A, B)), rel=1e-5, abs=1e-6)
-    assert found.worlds.dtype == np.float32
-    assert found.size == pytest.approx(abs(gap), rel=1e-6)
-    assert (d.p, d.p_method) == p_value(found.size, found.worlds)
+    assert np.abs(compared.worlds) == pytest.approx(np.abs(worlds(A, B)), rel=1e-5, abs=1e-6)
+    assert compared.worlds.dtype == np.float32
+    assert compared.size == pytest.approx(abs(gap), rel=1e-6)
+    assert (d.p, d.p_method) == p_value(compared.size, compared.worlds)
     sides = sides_of([state_of(A), state_of(B)], [Mean()], REQUEST)
     assert d == Difference(
         spec="mean", label="Mean of x", a=sides[0].scores["mean"], b=sides[1].scores["mean"], difference=d.difference,
@@ -96,10 +96,10 @@ def test_distances_from_the_best_value(metric: Any, best: float, width: float) -
     def far(values: Any) -> Any:
         return np.abs(values - best)
 
-    found = both([metric])[str(metric)]
+    result = both([metric])[str(metric)]
     gap = far(B.mean()) - far(A.mean())
-    assert found.difference.difference == pytest.approx(gap)
-    assert np.abs(found.worlds) == pytest.approx(np.abs(worlds(A, B, far)), rel=1e-5, abs=1e-6)
+    assert result.difference.difference == pytest.approx(gap)
+    assert np.abs(result.worlds) == pytest.approx(np.abs(worlds(A, B, far)), rel=1e-5, abs=1e-6)
     below, above = 0.2 + RNG.uniform(-1, 1, 40), 2.0 + RNG.uniform(-1, 1, 40)
     turned = both([metric], below, above)[str(metric)].difference
     assert turned.difference == pytest.approx(far(above.mean()) - far(below.mean()))
@@ -145,22 +145,22 @@ def test_few_long_units(units: int) -> None:
 
 
 def test_sums_have_no_interval_but_a_p() -> None:
-    found = both([Count(), Long()], A[:10], B[:10])
-    d = found["count"].difference
+    result = both([Count(), Long()], A[:10], B[:10])
+    d = result["count"].difference
     assert d.difference == pytest.approx(B[:10].sum() - A[:10].sum())
     assert (d.interval, math.isnan(d.se)) == (None, True)
     assert 0 < d.p <= 1
-    assert list(found) == ["count", "long"]
+    assert list(result) == ["count", "long"]
 
 
 def test_what_is_undefined_is_not_compared() -> None:
     sides = sides_of([state_of(A), state_of(B, n=np.zeros(40))], [Mean()], REQUEST)
-    found = compare(sides[0], sides[1], [Mean()], REQUEST)["mean"]
-    d = found.difference
+    comparison = compare(sides[0], sides[1], [Mean()], REQUEST)["mean"]
+    d = comparison.difference
     assert math.isnan(d.difference)
     assert math.isnan(d.p)
-    assert (d.interval, d.p_method, d.why, found.worlds) == (None, "", "there is nothing", None)
-    assert math.isnan(found.size)
+    assert (d.interval, d.p_method, d.why, comparison.worlds) == (None, "", "there is nothing", None)
+    assert math.isnan(comparison.size)
     turned = compare(sides[1], sides[0], [Mean()], REQUEST)["mean"].difference
     assert turned.why == "there is nothing"
 
@@ -186,8 +186,8 @@ def test_units_must_be_the_same() -> None:
 
 def margin_of(metric: Any, margin: str, a: Any = A, b: Any = B) -> Difference:
     request = Request("any", draws=200, seed=3, margin={str(metric): margin, "elsewhere": "1"})
-    found: Difference = both([metric], a, b, request)[str(metric)].difference
-    return found
+    difference: Difference = both([metric], a, b, request)[str(metric)].difference
+    return difference
 
 
 @pytest.mark.parametrize("metric", [Mean(), High()])
@@ -256,11 +256,11 @@ def test_clusters_are_swapped_together() -> None:
     a, b = A[:9], B[:9]
     request = Request("any", draws=200, seed=3, cluster="video")
     sides = sides_of([state_of(v, cluster=cluster) for v in (a, b)], [Long()], request)
-    found = compare(sides[0], sides[1], [Long()], request)["long"].difference
+    difference = compare(sides[0], sides[1], [Long()], request)["long"].difference
     sums = np.array([(b - a)[cluster == name].sum() for name in "abcd"])
     every = np.abs((1 - 2 * ((np.arange(16)[:, np.newaxis] >> np.arange(4)) & 1)) @ sums)
-    assert found.p == pytest.approx(float((every >= abs(sums.sum()) * (1 - 1e-9)).mean()))
-    assert (found.p_method, found.units, found.a.clusters) == ("all swaps", 9, 4)
+    assert difference.p == pytest.approx(float((every >= abs(sums.sum()) * (1 - 1e-9)).mean()))
+    assert (difference.p_method, difference.units, difference.a.clusters) == ("all swaps", 9, 4)
     one = np.array(["a"] * 9, dtype=object)
     sides = sides_of([state_of(v, cluster=one) for v in (a, b)], [Long()], request)
     d = compare(sides[0], sides[1], [Long()], request)["long"].difference
@@ -284,9 +284,9 @@ def test_ranks_of_models() -> None:
     base = RNG.normal(0, 1, 500)
     draws = [5 + base, 5.5 + base + RNG.normal(0, 1.0, 500), 9 + base + RNG.normal(0, 0.1, 500)]
     values = [5.0, 5.5, 9.0]
-    found = standing(High(), values, draws, 0.95)
-    assert found is not None
-    assert (found.spec, found.ranks, found.confidence) == ("high", ((2, 3), (2, 3), (1, 1)), 0.95)
+    standings = standing(High(), values, draws, 0.95)
+    assert standings is not None
+    assert (standings.spec, standings.ranks, standings.confidence) == ("high", ((2, 3), (2, 3), (1, 1)), 0.95)
     turned = standing(Mean(), values, draws, 0.95)
     assert turned is not None
     assert turned.ranks == ((1, 2), (1, 2), (3, 3))
@@ -297,9 +297,11 @@ def test_ranks_of_models() -> None:
 
 def test_models_without_a_rank() -> None:
     base = RNG.normal(0, 1, 500)
-    found = standing(High(), [5.0, math.nan, 9.0], [5 + base, base * math.nan, 9 + base + RNG.normal(0, 0.1, 500)], 0.9)
-    assert found is not None
-    assert found.ranks == ((2, 2), (0, 0), (1, 1))
+    standings = standing(
+        High(), [5.0, math.nan, 9.0], [5 + base, base * math.nan, 9 + base + RNG.normal(0, 0.1, 500)], 0.9
+    )
+    assert standings is not None
+    assert standings.ranks == ((2, 2), (0, 0), (1, 1))
     same = standing(High(), [5.0, 5.0], [5 + base, 5 + base], 0.95)
     assert same is not None
     assert same.ranks == ((1, 2), (1, 2))

@@ -138,23 +138,23 @@ def family() -> list[UnjudgedDifference]:
 def test_judged_by_max_t() -> None:
     """The worlds that are all alike are in no family: their p is 1, and nothing could be shown."""
     given = family()
-    found = judged(given, 0.05)
+    verdicts = judged(given, 0.05)
     used = given[:3]
     expected = max_t([5.0, 3.0, 0.5], [one.worlds for one in used], [one.spread for one in used])
-    assert [d.p_adjusted for d in found] == [*expected, 1.0]
-    assert [d.verdict for d in found] == ["better", "worse", "no difference shown", "no difference shown"]
-    assert [d.family for d in found] == [3] * 4
-    assert {d.adjust for d in found} == {"max-t"}
-    assert [d.p_holm for d in found] == pytest.approx([0.0004, 0.012, 1.0, 1.0])
-    assert [d.smallest_p for d in found] == [*(smallest_p(one.worlds) for one in given[:3]), 1.0]
-    assert [d.p for d in found] == [0.0001, 0.004, 0.6, 1.0]
+    assert [d.p_adjusted for d in verdicts] == [*expected, 1.0]
+    assert [d.verdict for d in verdicts] == ["better", "worse", "no difference shown", "no difference shown"]
+    assert [d.family for d in verdicts] == [3] * 4
+    assert {d.adjust for d in verdicts} == {"max-t"}
+    assert [d.p_holm for d in verdicts] == pytest.approx([0.0004, 0.012, 1.0, 1.0])
+    assert [d.smallest_p for d in verdicts] == [*(smallest_p(one.worlds) for one in given[:3]), 1.0]
+    assert [d.p for d in verdicts] == [0.0001, 0.004, 0.6, 1.0]
 
 
 def test_max_t_is_no_smaller_than_the_share_of_the_known_worlds() -> None:
     """Half of the worlds are undefined: 1 of 50 known ones is as extreme, though it is 1 of 100 in all."""
     half = worlds((49, 1.0), (1, 3.0), (50, math.nan))
-    found = judged([unjudged(0.03, 3.0, worlds=half, size=3.0)], 0.05)[0]
-    assert found.p_adjusted == 2 / 51
+    result = judged([unjudged(0.03, 3.0, worlds=half, size=3.0)], 0.05)[0]
+    assert result.p_adjusted == 2 / 51
 
 
 @pytest.mark.parametrize(
@@ -168,26 +168,26 @@ def test_max_t_is_no_smaller_than_the_share_of_the_known_worlds() -> None:
 def test_judged_otherwise(adjust: Any, expected: list[float], verdicts: list[str]) -> None:
     """.0001 x 3, .004 x 2, .6; the false discovery rate is .0001 x 3, .004 x 3 / 2, .6."""
     given = family()
-    found = judged(given, 0.05, adjust)
-    assert [d.p_adjusted for d in found] == pytest.approx(expected)
-    assert [d.verdict for d in found] == verdicts
-    assert {d.adjust for d in found} == {adjust}
+    result = judged(given, 0.05, adjust)
+    assert [d.p_adjusted for d in result] == pytest.approx(expected)
+    assert [d.verdict for d in result] == verdicts
+    assert {d.adjust for d in result} == {adjust}
     least = [smallest_p(one.worlds) for one in given]
     if adjust != "none":  # one world is the farthest: the bound of its tail, for three tests
         farthest = [float(np.abs(one.worlds).max()) / one.spread for one in given[:3]]
         least = [3 * min(tail_bound(z), p) for z, p in zip(farthest, least, strict=False)] + [1.0]
-    assert [d.smallest_p for d in found] == pytest.approx(least)
+    assert [d.smallest_p for d in result] == pytest.approx(least)
 
 
 def test_without_worlds_max_t_is_holm() -> None:
-    found = judged([unjudged(0.01), unjudged(0.03, -1.0), unjudged(math.nan)], 0.05)
-    assert [(d.adjust, d.family, d.verdict) for d in found] == [
+    verdicts = judged([unjudged(0.01), unjudged(0.03, -1.0), unjudged(math.nan)], 0.05)
+    assert [(d.adjust, d.family, d.verdict) for d in verdicts] == [
         ("holm", 2, "better"),
         ("holm", 2, "worse"),
         ("holm", 2, "undefined"),
     ]
-    assert [d.p_adjusted for d in found] == pytest.approx([0.02, 0.03, math.nan], nan_ok=True)
-    assert all(math.isnan(d.smallest_p) for d in found)
+    assert [d.p_adjusted for d in verdicts] == pytest.approx([0.02, 0.03, math.nan], nan_ok=True)
+    assert all(math.isnan(d.smallest_p) for d in verdicts)
     mixed = judged([unjudged(0.01), *family()], 0.05)
     assert {d.adjust for d in mixed} == {"holm"}
     unknown = judged([unjudged(math.nan), *family()], 0.05)
@@ -233,9 +233,9 @@ def test_what_cannot_be_shown() -> None:
         ("zero", 2.0, 0.05, "no difference shown"),
         ("one", 2.0, 0.05, "no difference shown"),
     ):
-        found = judged([unjudged(0.5, difference, better, worlds=few, size=1.0)], level)[0]
-        assert found.verdict == expected
-        assert found.smallest_p == 13 / 100
+        result = judged([unjudged(0.5, difference, better, worlds=few, size=1.0)], level)[0]
+        assert result.verdict == expected
+        assert result.smallest_p == 13 / 100
     shown = judged([unjudged(0.13, 4.0, worlds=few, size=4.0)], 0.2)[0]
     assert shown.verdict == "better"
 
@@ -247,27 +247,27 @@ def test_the_smallest_p_of_holm_has_the_bound_of_the_tail(extreme: int, bounded:
     spread = math.sqrt((81 * extreme + 999 - extreme) / 999)
     expected = 2 * normal_bound(9 / spread) if bounded else (1 + extreme) / 1000
     for adjust in ("holm", "fdr"):
-        found = judged([unjudged(0.5, worlds=given, size=1.0)] * 2, 0.05, adjust)  # type: ignore[arg-type]
-        assert [d.smallest_p for d in found] == pytest.approx([expected] * 2, rel=1e-6)
+        verdicts = judged([unjudged(0.5, worlds=given, size=1.0)] * 2, 0.05, adjust)  # type: ignore[arg-type]
+        assert [d.smallest_p for d in verdicts] == pytest.approx([expected] * 2, rel=1e-6)
     unlikely = judged([unjudged(0.5, worlds=worlds((3, 1.0), (2, 0.9)), size=1.0)] * 2, 0.05, "holm")
     assert [d.smallest_p for d in unlikely] == [1.0, 1.0]
 
 
 def test_worlds_that_are_all_alike_have_no_bound() -> None:
-    found = judged([unjudged(1.0, worlds=worlds((5, 0.0)), size=0.0)], 0.05, "holm")[0]
-    assert (found.smallest_p, found.p_adjusted, found.family) == (1.0, 1.0, 0)
+    result = judged([unjudged(1.0, worlds=worlds((5, 0.0)), size=0.0)], 0.05, "holm")[0]
+    assert (result.smallest_p, result.p_adjusted, result.family) == (1.0, 1.0, 0)
 
 
 def test_groups_are_judged_as_one_family() -> None:
     """Two slices of two metrics each: four tests, and every difference back in its place."""
     p = {"a": {"x": 0.01, "y": 0.02}, "b": {"x": 0.5, "y": 0.012}, "c": {}}
     groups = {name: {spec: unjudged(value) for spec, value in group.items()} for name, group in p.items()}
-    found = judged_together(groups, 0.95, "holm")
-    assert {name: {spec: d.p for spec, d in group.items()} for name, group in found.items()} == p
-    assert {d.family for group in found.values() for d in group.values()} == {4}
-    assert found["a"]["x"].p_adjusted == pytest.approx(0.04)
-    assert found["a"]["x"].verdict == "better"
-    assert found["b"]["y"].p_adjusted == pytest.approx(0.04)
+    verdicts = judged_together(groups, 0.95, "holm")
+    assert {name: {spec: d.p for spec, d in group.items()} for name, group in verdicts.items()} == p
+    assert {d.family for group in verdicts.values() for d in group.values()} == {4}
+    assert verdicts["a"]["x"].p_adjusted == pytest.approx(0.04)
+    assert verdicts["a"]["x"].verdict == "better"
+    assert verdicts["b"]["y"].p_adjusted == pytest.approx(0.04)
     assert judged_together({"a": {"x": family()[0]}}, 0.95)["a"]["x"].adjust == "max-t"
     assert judged_together({"a": {"x": unjudged(0.08)}}, 0.9, "none")["a"]["x"].verdict == "better"
     assert judged_together({"a": {"x": unjudged(0.2)}}, 0.9, "none")["a"]["x"].verdict == "no difference shown"

@@ -35,8 +35,8 @@ def test_the_level_of_a_look() -> None:
 def test_an_interval_at_another_level() -> None:
     """On the scale of the range the reach grows as Student's t does."""
     grown = scipy_stats.t.ppf(1 - 0.0025 / 2, 9) / scipy_stats.t.ppf(0.975, 9)
-    found = at_level(1.0, (0.5, 2.0), (-INF, INF), 0.3, 9.0, (0.05, 0.0025))
-    assert found == pytest.approx((1 - 0.5 * grown, 1 + grown))
+    interval = at_level(1.0, (0.5, 2.0), (-INF, INF), 0.3, 9.0, (0.05, 0.0025))
+    assert interval == pytest.approx((1 - 0.5 * grown, 1 + grown))
     logs = at_level(1.0, (0.5, 2.0), (0.0, INF), 0.3, 9.0, (0.05, 0.0025))
     assert logs == pytest.approx((0.5**grown, 2.0**grown))
     normal = scipy_stats.norm.ppf(0.995) / scipy_stats.norm.ppf(0.95)
@@ -49,8 +49,8 @@ def test_an_interval_at_another_level() -> None:
 
 def test_units_that_agree_at_another_level() -> None:
     """12 of 12: .025 ** (1 / 12) at 5 %, .005 ** (1 / 12) at 1 %."""
-    found = at_level(1.0, (0.025 ** (1 / 12), 1.0), (0.0, 1.0), 0.0, 11.0, (0.05, 0.01))
-    assert found == pytest.approx((0.005 ** (1 / 12), 1.0))
+    interval = at_level(1.0, (0.025 ** (1 / 12), 1.0), (0.0, 1.0), 0.0, 11.0, (0.05, 0.01))
+    assert interval == pytest.approx((0.005 ** (1 / 12), 1.0))
     share, wider = (1 - tail ** (1 / 12) for tail in (0.025, 0.005))
     inside = at_level(0.6, (0.6 - 0.6 * share, 0.6 + 0.4 * share), (0.0, 1.0), 0.0, 11.0, (0.05, 0.01))
     assert inside == pytest.approx((0.6 - 0.6 * wider, 0.6 + 0.4 * wider))
@@ -80,8 +80,8 @@ def test_units_of_one_group_are_warned_of() -> None:
     request = Request("weights", draws=100)
     task = catalogue.find_task("weights")
     effect = design_effect(x - x.mean(), code)
-    found = together_notes(task, request, [Mean()], [state], [None])
-    assert found == (
+    notes = together_notes(task, request, [Mean()], [state], [None])
+    assert notes == (
         f"Dishes of one video go together (design effect {effect:.1f}): intervals are about "
         f"{math.sqrt(effect):.1f} times too narrow. Use --cluster video.",
     )
@@ -223,6 +223,6 @@ def test_groups_of_a_difference() -> None:
     expected = f"Dishes of one {worst} go together (design effect {effects[worst]:.1f})"
     states = [first, second]
     for left_out in ([None, None], [state.totals(JACKKNIFE) for state in states]):
-        found = together_notes(task, request, [Count(), Mean()], states, left_out)
-        assert len(found) == 1
-        assert found[0].startswith(expected)
+        notes = together_notes(task, request, [Count(), Mean()], states, left_out)
+        assert len(notes) == 1
+        assert notes[0].startswith(expected)

@@ -64,12 +64,12 @@ def by_rule(value: float, se: float, df: float, bounds: tuple[float, float], con
     return back(middle - reach, bounds), back(middle + reach, bounds)
 
 
-def check(found: Estimate, interval: Any, se: float, df: float, notes: tuple[str, ...] = (), why: str = "") -> None:
-    assert found.interval == (None if interval is None else pytest.approx(interval, rel=1e-6))
-    assert found.se == pytest.approx(se, rel=1e-6, nan_ok=True)
-    assert found.df == pytest.approx(df, rel=1e-6, nan_ok=True)
-    assert found.notes == notes
-    assert found.why == why
+def check(estimate: Estimate, interval: Any, se: float, df: float, notes: tuple[str, ...] = (), why: str = "") -> None:
+    assert estimate.interval == (None if interval is None else pytest.approx(interval, rel=1e-6))
+    assert estimate.se == pytest.approx(se, rel=1e-6, nan_ok=True)
+    assert estimate.df == pytest.approx(df, rel=1e-6, nan_ok=True)
+    assert estimate.notes == notes
+    assert estimate.why == why
 
 
 def left_out_of(x: Any) -> Any:
@@ -78,10 +78,10 @@ def left_out_of(x: Any) -> Any:
 
 
 def test_an_estimate_of_nothing() -> None:
-    found = Estimate()
-    assert (found.interval, found.why, found.notes) == (None, "", ())
-    assert math.isnan(found.se)
-    assert math.isnan(found.df)
+    estimate = Estimate()
+    assert (estimate.interval, estimate.why, estimate.notes) == (None, "", ())
+    assert math.isnan(estimate.se)
+    assert math.isnan(estimate.df)
 
 
 # The share of units that may differ
@@ -151,16 +151,16 @@ def test_the_range_scale(bounds: tuple[float, float], ratio: float, confidence: 
     drawn = line(draws, bounds).std(ddof=1)
     se = min(max(drawn, left * h), 1.1 * drawn)
     df = min(2 * 40 / (scipy_stats.kurtosis(x, fisher=False) - 1), 39)
-    found = by_range(value, draws, left_out_of(x), bounds, Sample(40), confidence)
-    check(found, by_rule(value, se, df, bounds, confidence), se / h, df)
+    estimate = by_range(value, draws, left_out_of(x), bounds, Sample(40), confidence)
+    check(estimate, by_rule(value, se, df, bounds, confidence), se / h, df)
 
 
 @pytest.mark.parametrize("bounds", RANGES)
 def test_without_a_jackknife_the_draws_decide(bounds: tuple[float, float]) -> None:
     draws = np.random.default_rng(2).normal(6, 0.2, 200)
     se = line(draws, bounds).std(ddof=1)
-    found = by_range(6.0, draws, None, bounds, Sample(50), 0.95)
-    check(found, by_rule(6.0, se, 49, bounds, 0.95), se / slope(6.0, bounds), 49)
+    estimate = by_range(6.0, draws, None, bounds, Sample(50), 0.95)
+    check(estimate, by_rule(6.0, se, 49, bounds, 0.95), se / slope(6.0, bounds), 49)
 
 
 def test_degrees_of_freedom_have_a_floor_and_say_so() -> None:
@@ -172,23 +172,23 @@ def test_degrees_of_freedom_have_a_floor_and_say_so() -> None:
     draws = value + rng.normal(0, 0.7, 300)
     left = x.std(ddof=1) / math.sqrt(40)
     se = min(max(draws.std(ddof=1), left), 1.1 * draws.std(ddof=1))
-    found = by_range(value, draws, left_out_of(x), LINE, Sample(40), 0.95)
-    check(found, by_rule(value, se, 4, LINE, 0.95), se, 4, (FEW,))
+    estimate = by_range(value, draws, left_out_of(x), LINE, Sample(40), 0.95)
+    check(estimate, by_rule(value, se, 4, LINE, 0.95), se, 4, (FEW,))
     # Three such units rest on more than 4 and fewer than 8, four on 8 or more.
     for k, notes in ((3, (FEW,)), (5, ())):
         x = np.where(np.arange(400) < k, 30.0, 0.0)
         df = 2 * 400 / (scipy_stats.kurtosis(x, fisher=False) - 1)
         assert 4 < df < 12
-        found = by_range(float(x.mean()), draws, left_out_of(x), LINE, Sample(400), 0.95)
-        assert found.df == pytest.approx(df)
-        assert found.notes == notes
+        estimate = by_range(float(x.mean()), draws, left_out_of(x), LINE, Sample(400), 0.95)
+        assert estimate.df == pytest.approx(df)
+        assert estimate.notes == notes
 
 
 def test_two_units_have_one_degree_of_freedom() -> None:
     draws = np.array([5.0, 6.0, 7.0, 6.5])
-    found = by_range(6.0, draws, None, (0.0, 10.0), Sample(2), 0.95)
+    estimate = by_range(6.0, draws, None, (0.0, 10.0), Sample(2), 0.95)
     se = line(draws, (0.0, 10.0)).std(ddof=1)
-    check(found, by_rule(6.0, se, 1, (0.0, 10.0), 0.95), se / slope(6.0, (0.0, 10.0)), 1)
+    check(estimate, by_rule(6.0, se, 1, (0.0, 10.0), 0.95), se / slope(6.0, (0.0, 10.0)), 1)
     assert by_range(6.0, draws, None, (0.0, 10.0), Sample(1), 0.95).df == 1
 
 
@@ -199,14 +199,14 @@ def test_draws_without_a_value_are_left_out_and_counted() -> None:
         some = draws.copy()
         some[:lost] = math.nan
         se = draws[lost:].std(ddof=1)
-        found = by_range(6.0, some, None, LINE, Sample(30), 0.95)
-        check(found, by_rule(6.0, se, 29, LINE, 0.95), se, 29, notes)
+        estimate = by_range(6.0, some, None, LINE, Sample(30), 0.95)
+        check(estimate, by_rule(6.0, se, 29, LINE, 0.95), se, 29, notes)
 
 
 def test_fewer_than_two_draws() -> None:
     for draws in ([math.nan] * 3, [math.nan, 2.0], []):
-        found = by_range(6.0, np.array(draws), None, LINE, Sample(30), 0.95)
-        check(found, None, math.nan, math.nan, (), "fewer than two draws have a value")
+        estimate = by_range(6.0, np.array(draws), None, LINE, Sample(30), 0.95)
+        check(estimate, None, math.nan, math.nan, (), "fewer than two draws have a value")
     assert by_range(6.0, np.array([5.0, 7.0, math.nan]), None, LINE, Sample(30), 0.95).interval is not None
 
 
@@ -219,16 +219,16 @@ def test_draws_on_an_end_of_the_range(end: float, count: int, inner: bool) -> No
     draws[:count] = end
     bounds, h = (0.0, 10.0), 10 / (6 * 4)
     se = line(draws[count:], bounds).std(ddof=1) if inner else draws.std(ddof=1) * h
-    found = by_range(6.0, draws, None, bounds, Sample(50), 0.95)
-    check(found, by_rule(6.0, se, 49, bounds, 0.95), se / h, 49)
+    estimate = by_range(6.0, draws, None, bounds, Sample(50), 0.95)
+    check(estimate, by_rule(6.0, se, 49, bounds, 0.95), se / h, 49)
 
 
 def test_all_draws_but_one_on_the_ends() -> None:
     """Then the line has no spread, even where such draws are few enough: here one of two."""
     draws = np.array([0.0, 10.0, 10.0])
-    found = by_range(6.0, draws, None, (0.0, 10.0), Sample(50), 0.95)
+    estimate = by_range(6.0, draws, None, (0.0, 10.0), Sample(50), 0.95)
     se = draws.std(ddof=1) * 10 / 24
-    check(found, by_rule(6.0, se, 49, (0.0, 10.0), 0.95), draws.std(ddof=1), 49)
+    check(estimate, by_rule(6.0, se, 49, (0.0, 10.0), 0.95), draws.std(ddof=1), 49)
 
 
 def test_draws_that_are_all_alike_leave_the_jackknife() -> None:
@@ -237,8 +237,8 @@ def test_draws_that_are_all_alike_leave_the_jackknife() -> None:
     bounds = (0.0, 10.0)
     h = slope(value, bounds)
     df = min(2 * 40 / (scipy_stats.kurtosis(x, fisher=False) - 1), 39)
-    found = by_range(value, np.full(100, value), left_out_of(x), bounds, Sample(40), 0.95)
-    check(found, by_rule(value, left * h, df, bounds, 0.95), left, df)
+    estimate = by_range(value, np.full(100, value), left_out_of(x), bounds, Sample(40), 0.95)
+    check(estimate, by_rule(value, left * h, df, bounds, 0.95), left, df)
 
 
 def test_ends_beyond_what_a_number_holds() -> None:
@@ -264,13 +264,13 @@ def test_alike_units_count_as_many() -> None:
     parts = Parts(np.array([0.6]), np.array([40.0]), np.eye(1))
     listed, kinds = np.repeat(rows, [3, 1, 36]), Sample(40, None, times)
     for bounds in RANGES:
-        found = by_range(6.0, draws, rows, bounds, kinds, 0.95)
+        estimate = by_range(6.0, draws, rows, bounds, kinds, 0.95)
         same = by_range(6.0, draws, listed, bounds, Sample(40), 0.95)
-        check(found, same.interval, same.se, same.df, same.notes)
-    found = by_parts(6.0, draws, rows, parts, (2.0, 10.0), kinds, 0.95)
+        check(estimate, same.interval, same.se, same.df, same.notes)
+    estimate = by_parts(6.0, draws, rows, parts, (2.0, 10.0), kinds, 0.95)
     same = by_parts(6.0, draws, listed, parts, (2.0, 10.0), Sample(40), 0.95)
     low, high = ends_of(24.0, 40.0, 0.025)
-    check(found, (6 - 8 * (0.6 - low), 6 + 8 * (high - 0.6)), same.se, same.df)
+    check(estimate, (6 - 8 * (0.6 - low), 6 + 8 * (high - 0.6)), same.se, same.df)
     difference = of_difference(6.0, draws, rows, (2.0, 10.0), kinds, 0.95)
     plain = by_range(6.0, draws, listed, LINE, Sample(40), 0.95)
     check(difference, plain.interval, plain.se, plain.df, plain.notes)
@@ -289,16 +289,16 @@ def test_units_that_agree() -> None:
     share = 1 - 0.1 ** (1 / 1200)
     why = f"all 1,200 units agree; up to {100 * share:.2g} % of units may differ"
     for bounds in ((0.0, INF), (-INF, 9.0), LINE):
-        found = by_range(7.0, same, np.full(1200, 7.0), bounds, Sample(1200), 0.8)
-        check(found, None, 0.0, 1199, (), why)
+        estimate = by_range(7.0, same, np.full(1200, 7.0), bounds, Sample(1200), 0.8)
+        check(estimate, None, 0.0, 1199, (), why)
     assert why == "all 1,200 units agree; up to 0.19 % of units may differ"
 
 
 def test_tiny_values_are_not_alike() -> None:
     """The spread is held against the size of the values, not against 1."""
     draws = np.array([1e-20, 2e-20, 3e-20, 2e-20])
-    found = by_range(2e-20, draws, None, LINE, Sample(50), 0.95)
-    check(found, by_rule(2e-20, draws.std(ddof=1), 49, LINE, 0.95), draws.std(ddof=1), 49)
+    estimate = by_range(2e-20, draws, None, LINE, Sample(50), 0.95)
+    check(estimate, by_rule(2e-20, draws.std(ddof=1), 49, LINE, 0.95), draws.std(ddof=1), 49)
 
 
 @pytest.mark.parametrize("value", [10.0, 10.0 + 1e-13, 11.0])
@@ -306,8 +306,8 @@ def test_a_value_on_the_end_of_its_range(value: float) -> None:
     """The percentiles of the draws, united with what units that agree may hide; inside the range."""
     draws = np.linspace(9, 10, 101)
     share = 1 - 0.025 ** (1 / 50)
-    found = by_range(value, draws, None, (2.0, 10.0), Sample(50), 0.95)
-    check(found, (min(9.025, value - (value - 2) * share), 10.0), draws.std(ddof=1), 49)
+    estimate = by_range(value, draws, None, (2.0, 10.0), Sample(50), 0.95)
+    check(estimate, (min(9.025, value - (value - 2) * share), 10.0), draws.std(ddof=1), 49)
     few = by_range(value, draws, None, (2.0, 10.0), Sample(500), 0.95)
     check(few, (9.025, 10.0), draws.std(ddof=1), 499)
 
@@ -316,8 +316,8 @@ def test_a_value_on_the_end_of_its_range(value: float) -> None:
 def test_a_value_on_the_low_end(value: float) -> None:
     draws = np.linspace(2, 3, 101)
     share = 1 - 0.025 ** (1 / 50)
-    found = by_range(value, draws, None, (2.0, 10.0), Sample(50), 0.95)
-    check(found, (2.0, max(2.975, value + (10 - value) * share)), draws.std(ddof=1), 49)
+    estimate = by_range(value, draws, None, (2.0, 10.0), Sample(50), 0.95)
+    check(estimate, (2.0, max(2.975, value + (10 - value) * share)), draws.std(ddof=1), 49)
     check(by_range(value, draws, None, (2.0, 10.0), Sample(500), 0.95), (2.0, 2.975), draws.std(ddof=1), 499)
 
 
@@ -325,8 +325,8 @@ def test_an_end_at_zero_is_near_only_to_what_is_tiny() -> None:
     """A small error of a range from 0 up is a value, unless it is as small as rounding."""
     draws = np.array([1e-9, 2e-9, 3e-9, 2e-9])
     se = line(draws, (0.0, INF)).std(ddof=1)
-    found = by_range(2e-9, draws, None, (0.0, INF), Sample(50), 0.95)
-    check(found, by_rule(2e-9, se, 49, (0.0, INF), 0.95), se * 2e-9, 49)
+    estimate = by_range(2e-9, draws, None, (0.0, INF), Sample(50), 0.95)
+    check(estimate, by_rule(2e-9, se, 49, (0.0, INF), 0.95), se * 2e-9, 49)
 
 
 def test_an_end_of_a_range_without_another() -> None:
@@ -334,10 +334,10 @@ def test_an_end_of_a_range_without_another() -> None:
     draws[:3] = math.nan
     kept = draws[3:]
     notes = ("has no value in 3 of 101 draws, which the interval leaves out",)
-    found = by_range(0.0, draws, None, (0.0, INF), Sample(50), 0.8)
-    check(found, np.quantile(kept, [0.1, 0.9]), kept.std(ddof=1), 49, notes)
-    found = by_range(1.0, draws, None, (-INF, 1.0), Sample(50), 0.8)
-    check(found, np.quantile(kept, [0.1, 0.9]), kept.std(ddof=1), 49, notes)
+    estimate = by_range(0.0, draws, None, (0.0, INF), Sample(50), 0.8)
+    check(estimate, np.quantile(kept, [0.1, 0.9]), kept.std(ddof=1), 49, notes)
+    estimate = by_range(1.0, draws, None, (-INF, 1.0), Sample(50), 0.8)
+    check(estimate, np.quantile(kept, [0.1, 0.9]), kept.std(ddof=1), 49, notes)
     same = by_range(0.0, np.where(draws > 0, 0.0, draws), np.zeros(50), (0.0, INF), Sample(50), 0.95)
     check(same, None, 0.0, 49, notes, "all 50 units agree; up to 7.1 % of units may differ")
 
@@ -409,17 +409,17 @@ def test_mover() -> None:
     x = np.random.default_rng(7).uniform(0, 1, 40)
     df = min(2 * 40 / (scipy_stats.kurtosis(x, fisher=False) - 1), 39)
     draws = np.append(np.linspace(60, 70, 50), [math.nan] * 2)
-    found = by_parts(65.0, draws, left_out_of(x), parts, (0.0, 100.0), Sample(40), 0.95)
+    estimate = by_parts(65.0, draws, left_out_of(x), parts, (0.0, 100.0), Sample(40), 0.95)
     notes = ("has no value in 2 of 52 draws, which the interval leaves out",)
-    check(found, (65 - reach[0], 65 + reach[1]), x.std(ddof=1) / math.sqrt(40), df, notes)
-    found = by_parts(65.0, draws, None, parts, (0.0, 100.0), Sample(40), 0.95)
-    check(found, (65 - reach[0], 65 + reach[1]), draws[:50].std(ddof=1), 39, notes)
+    check(estimate, (65 - reach[0], 65 + reach[1]), x.std(ddof=1) / math.sqrt(40), df, notes)
+    estimate = by_parts(65.0, draws, None, parts, (0.0, 100.0), Sample(40), 0.95)
+    check(estimate, (65 - reach[0], 65 + reach[1]), draws[:50].std(ddof=1), 39, notes)
     for value, clipped in ((5.0, (0.0, 5 + reach[1])), (95.0, (95 - reach[0], 100.0))):
-        found = by_parts(value, draws[:50], np.full(40, 1.0), parts, (0.0, 100.0), Sample(40), 0.95)
-        check(found, clipped, draws[:50].std(ddof=1), 39)
+        estimate = by_parts(value, draws[:50], np.full(40, 1.0), parts, (0.0, 100.0), Sample(40), 0.95)
+        check(estimate, clipped, draws[:50].std(ddof=1), 39)
     heavy = np.where(np.arange(40) == 3, 30.0, 0.0)
-    found = by_parts(65.0, draws[:1], left_out_of(heavy), parts, (0.0, 100.0), Sample(40), 0.95)
-    assert (found.df, found.notes) == (4, ())
+    estimate = by_parts(65.0, draws[:1], left_out_of(heavy), parts, (0.0, 100.0), Sample(40), 0.95)
+    assert (estimate.df, estimate.notes) == (4, ())
     bare = by_parts(65.0, draws[:1], None, parts, (0.0, 100.0), Sample(1), 0.95)
     check(bare, (65 - reach[0], 65 + reach[1]), math.nan, 1)
 
@@ -428,8 +428,8 @@ def test_parts_that_cancel_out_have_no_reach() -> None:
     """Two parts that only move against each other: rounding below 0 is 0."""
     r = np.array([[1.0, -1.0 - 1e-12], [-1.0 - 1e-12, 1.0]])
     parts = Parts(np.array([0.5, 0.5]), np.array([30.0, 30.0]), r)
-    found = by_parts(0.5, np.array([0.5, 0.6]), None, parts, (0.0, 1.0), Sample(40), 0.95)
-    assert found.interval == (0.5, 0.5)
+    estimate = by_parts(0.5, np.array([0.5, 0.6]), None, parts, (0.0, 1.0), Sample(40), 0.95)
+    assert estimate.interval == (0.5, 0.5)
 
 
 # Few long units, and differences
@@ -463,8 +463,8 @@ def test_differences_without_spread() -> None:
     """Models that agree may still differ on a share of units, each by the whole range."""
     share = 1 - 0.1 ** (1 / 50)
     same = np.full(100, 0.5)
-    found = of_difference(0.5, same, np.full(50, 0.5), (2.0, 10.0), Sample(50), 0.8)
-    check(found, (0.5 - 8 * share, 0.5 + 8 * share), 0.0, 49)
+    estimate = of_difference(0.5, same, np.full(50, 0.5), (2.0, 10.0), Sample(50), 0.8)
+    check(estimate, (0.5 - 8 * share, 0.5 + 8 * share), 0.0, 49)
     check(of_difference(7.9, same + 7.4, None, (2.0, 10.0), Sample(50), 0.8), (7.9 - 8 * share, 8.0), 0.0, 49)
     check(of_difference(-7.9, -same - 7.4, None, (2.0, 10.0), Sample(50), 0.8), (-8.0, -7.9 + 8 * share), 0.0, 49)
     agree = f"all 50 units agree; up to {100 * share:.2g} % of units may differ"

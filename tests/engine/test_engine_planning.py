@@ -97,9 +97,9 @@ def test_few_draws_as_far_out_have_the_bound_of_the_tail() -> None:
 
 def test_no_difference_from_too_few_draws() -> None:
     for difference, draws in ((3.0, [1.0, math.nan]), (math.nan, [1.0, 2.0, 3.0]), (3.0, [])):
-        found = by_draws(difference, np.array(draws), 0.95)
-        assert (found.interval, math.isnan(found.p), math.isnan(found.se)) == (None, True, True)
-        assert found.difference == difference or math.isnan(difference)
+        result = by_draws(difference, np.array(draws), 0.95)
+        assert (result.interval, math.isnan(result.p), math.isnan(result.se)) == (None, True, True)
+        assert result.difference == difference or math.isnan(difference)
     assert by_draws(3.0, np.array([1.0, 2.0]), 0.95).interval is not None
 
 
@@ -110,15 +110,15 @@ def test_degrees_of_freedom_of_a_difference() -> None:
 
 def test_a_difference_from_two_standard_errors() -> None:
     """3 and 4 make 5; a difference of 9.8 is 1.96 of them."""
-    found = by_intervals(9.8, (3.0, 4.0), 0.95)
+    result = by_intervals(9.8, (3.0, 4.0), 0.95)
     far = 5 * scipy_stats.norm.ppf(0.975)
-    assert found == DifferenceEstimate(
+    assert result == DifferenceEstimate(
         9.8,
         (pytest.approx(9.8 - far), pytest.approx(9.8 + far)),
         pytest.approx(2 * scipy_stats.norm.sf(1.96)),
         5.0,
     )
-    assert by_intervals(-9.8, (3.0, 4.0), 0.8).p == found.p
+    assert by_intervals(-9.8, (3.0, 4.0), 0.8).p == result.p
     far = 5 * scipy_stats.norm.ppf(0.9)
     assert by_intervals(-9.8, (3.0, 4.0), 0.8).interval == pytest.approx((-9.8 - far, -9.8 + far))
     assert by_intervals(0.0, (0.0, 0.0), 0.95) == by_intervals(0.0, (0.0, 0.0), 0.5)
@@ -131,9 +131,9 @@ def test_a_difference_from_two_standard_errors() -> None:
 
 @pytest.mark.parametrize(("difference", "errors"), [(math.nan, (1.0, 1.0)), (2.0, (math.nan, 1.0))])
 def test_no_difference_without_errors(difference: float, errors: tuple[float, float]) -> None:
-    found = by_intervals(difference, errors, 0.95)
-    assert (found.interval, math.isnan(found.p), math.isnan(found.se)) == (None, True, True)
-    assert found.difference == difference or math.isnan(difference)
+    result = by_intervals(difference, errors, 0.95)
+    assert (result.interval, math.isnan(result.p), math.isnan(result.se)) == (None, True, True)
+    assert result.difference == difference or math.isnan(difference)
 
 
 def test_the_standard_error_of_a_score() -> None:

@@ -126,9 +126,9 @@ def test_threads() -> None:
 def test_values_of_each_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     _, data = measured_dishes()
     error = np.abs(data.prediction["weight"] - data.truth["weight"])
-    found = unit_values(data.state, METRICS)
-    assert list(found) == ["mae", "r2"]
-    assert found["mae"] == pytest.approx(error)
+    result = unit_values(data.state, METRICS)
+    assert list(result) == ["mae", "r2"]
+    assert result["mae"] == pytest.approx(error)
     rows = {"id": np.arange(7), "label": ["x", "y", "x", "z", "x", "y", "z"]}
     named = {"id": np.arange(7), "label": ["x", "x", "x", "z", "y", "y", "z"]}
     labels = measure("labels", rows, named, ["accuracy", "macro(f1)"])
@@ -150,8 +150,8 @@ def test_units_that_are_counted_are_listed_again() -> None:
 # Reports
 
 
-def same_scores(found: Any, expected: Any) -> None:
-    assert dict(found) == expected
+def same_scores(scores: Any, expected: Any) -> None:
+    assert dict(scores) == expected
 
 
 def test_a_report_is_its_parts() -> None:
@@ -182,11 +182,11 @@ def test_a_report_of_states_alone() -> None:
     request, data = measured_dishes()
     parts = {"kind": {"a": data.state.take(np.arange(4)), "b": data.state.take(np.arange(4, 12))}}
     facts = (data.coverage, sources_of(data))
-    report = state_report(WEIGHTS, request, METRICS, data.state, parts, *facts, ("told",))
+    report = state_report(WEIGHTS, request, METRICS, data.state, parts, *facts, ("noted",))
     same_scores(report.scores, score(data.state, METRICS, request))
     same_scores(report.slices["kind"]["b"], score(parts["kind"]["b"], METRICS, request))
     assert (report.request, report.coverage, report.sources) == (request, *facts)
-    assert report.notes == ("told", f"Only 12 dishes: {ROUGH}")
+    assert report.notes == ("noted", f"Only 12 dishes: {ROUGH}")
     assert (report.evidence.pairs, report.evidence.state, report.evidence.metrics) == (None, data.state, tuple(METRICS))
     kept = data.state.take(np.arange(3))
     assert state_report(WEIGHTS, request, METRICS, data.state, {}, *facts, kept=kept).evidence.state is kept
@@ -240,12 +240,12 @@ def test_slices_inside_units_in_reports_and_lineups() -> None:
     data = [measure_sides(WEIGHTS, request, truth, {**a, "weight": a["weight"] + k}) for k in (0.0, 1.0)]
     report = report_of(WEIGHTS, request, data[0])
     sides = paired_slices([(one.pairs, one.state) for one in data], ["food"], measure_items)
-    found = lineup(WEIGHTS, METRICS[:1], request, data, [[], []]).comparisons[0]
+    result = lineup(WEIGHTS, METRICS[:1], request, data, [[], []]).comparisons[0]
     for (food,), states in sides.items():
         same_scores(report.slices["food"][food], score(states[0], METRICS[:1], request))
         raw = compare(*sides_of(states, METRICS[:1], request), METRICS[:1], request)["mae"].difference
-        assert found.slices["food"][food]["mae"].difference == raw.difference
-        assert found.slices["food"][food]["mae"].interval == raw.interval
+        assert result.slices["food"][food]["mae"].difference == raw.difference
+        assert result.slices["food"][food]["mae"].interval == raw.interval
 
 
 # Evidence
@@ -287,10 +287,10 @@ def measure_items(pairs: Any) -> State:
 def test_slices_inside_units_are_measured_again() -> None:
     request = Request.of("weights", ["mae"], {"confidence": None})
     data = measure_sides(WEIGHTS, request, *items())
-    found = slices(data.pairs, data.state, ["food"], measure_items)
-    assert list(found) == [("(none)",), ("egg",), ("rice",)]
-    assert [part.units.ids.tolist() for part in found.values()] == [["z"], list("vwxy"), list("vwxyz")]
-    values = {name[0]: unit_values(part, METRICS[:1])["mae"].tolist() for name, part in found.items()}
+    sliced = slices(data.pairs, data.state, ["food"], measure_items)
+    assert list(sliced) == [("(none)",), ("egg",), ("rice",)]
+    assert [part.units.ids.tolist() for part in sliced.values()] == [["z"], list("vwxy"), list("vwxyz")]
+    values = {name[0]: unit_values(part, METRICS[:1])["mae"].tolist() for name, part in sliced.items()}
     assert values == {"(none)": [9.0], "egg": [4.0, 5.0, 6.0, 2.0], "rice": [3.0, 1.0, 2.0, 7.0, 1.0]}
 
 
@@ -302,9 +302,9 @@ def test_slices_of_whole_units_are_taken() -> None:
         asked.append(pairs)
         return data.state
 
-    found = slices(data.pairs, data.state, ["kind", "size"], refuse)
+    sliced = slices(data.pairs, data.state, ["kind", "size"], refuse)
     assert asked == []
-    assert {name: part.units.ids.tolist() for name, part in found.items()} == {
+    assert {name: part.units.ids.tolist() for name, part in sliced.items()} == {
         ("a", "l"): ["d02", "d03", "d06", "d11"],
         ("a", "s"): ["d00", "d05", "d08", "d09"],
         ("b", "l"): ["d07", "d10"],
@@ -328,10 +328,10 @@ def test_paired_slices() -> None:
     request = Request.of("weights", ["mae"], {"confidence": None})
     truth, predicted = items()
     models = [measure_sides(WEIGHTS, request, truth, {**predicted, "weight": predicted["weight"] + k}) for k in (0, 1)]
-    found = paired_slices([(m.pairs, m.state) for m in models], ["food"], measure_items)
-    assert list(found) == [("(none)",), ("egg",), ("rice",)]
-    assert [part.units.ids.tolist() for part in found["egg",]] == [list("vwxy")] * 2
-    assert unit_values(found["egg",][1], METRICS[:1])["mae"].tolist() == [3.0, 6.0, 7.0, 3.0]
+    sliced = paired_slices([(m.pairs, m.state) for m in models], ["food"], measure_items)
+    assert list(sliced) == [("(none)",), ("egg",), ("rice",)]
+    assert [part.units.ids.tolist() for part in sliced["egg",]] == [list("vwxy")] * 2
+    assert unit_values(sliced["egg",][1], METRICS[:1])["mae"].tolist() == [3.0, 6.0, 7.0, 3.0]
     _, whole = measured_dishes()
     halves = paired_slices([(whole.pairs, whole.state)] * 2, ["kind"], measure_items)
     assert halves["b",][0].units.ids.tolist() == [f"d{i:02}" for i in (1, 4, 7, 10)]
@@ -341,8 +341,8 @@ def test_slices_of_values_that_predictions_hold() -> None:
     """A model may have values that another lacks: then its slice is of the units that it names."""
     truth, first = dishes(4)
     models = [measure("weights", truth, {**first, "mark": mark}, "mae") for mark in (list("ppqq"), list("pppp"))]
-    found = paired_slices([(m.pairs, m.state) for m in models], ["mark"], measure_items)
-    assert {name: [p.units.ids.tolist() for p in parts] for name, parts in found.items()} == {
+    sliced = paired_slices([(m.pairs, m.state) for m in models], ["mark"], measure_items)
+    assert {name: [p.units.ids.tolist() for p in parts] for name, parts in sliced.items()} == {
         ("p",): [["d00", "d01", "d02", "d03"]] * 2,
         ("q",): [["d02", "d03"]] * 2,
     }
@@ -364,14 +364,14 @@ def test_a_lineup_is_its_comparisons() -> None:
     others = [{**a, "weight": np.asarray(a["weight"]) + shift} for shift in (15.0, 0.0)]
     request = Request.of("weights", ["mae", "r2"], {"draws": 100, "by": ["kind"], "seed": 5})
     data = [measure_sides(WEIGHTS, request, truth, one) for one in (a, *others)]
-    found = lineup(WEIGHTS, METRICS, request, data, [["odd"], ["odd", "new"], []])
+    result = lineup(WEIGHTS, METRICS, request, data, [["odd"], ["odd", "new"], []])
     sides = sides_of([one.state for one in data], METRICS, request)
     raw = {
         "0": compare(sides[0], sides[1], METRICS, request),
         "1": compare(sides[0], sides[2], METRICS, request, same=True),
     }
     expected = judged_together(raw, 0.95, "max-t")
-    for i, comparison in enumerate(found.comparisons):
+    for i, comparison in enumerate(result.comparisons):
         assert dict(comparison.differences) == expected[str(i)]
         assert comparison.a.sources == sources_of(data[0])
         assert comparison.b.sources == sources_of(data[i + 1])
@@ -379,10 +379,10 @@ def test_a_lineup_is_its_comparisons() -> None:
         assert comparison.task_facts == task_facts(WEIGHTS)
         assert comparison.a.coverage == data[0].coverage
         assert comparison.units() == tuple(unit_table(WEIGHTS, data[k].state, METRICS) for k in (0, i + 1))
-    assert found.comparisons[1]["mae"].interval == (0.0, 0.0)
-    assert found.comparisons[0].notes == (f"Only 12 dishes: {ROUGH}", "odd", "new")
-    assert found.comparisons[1].notes == (f"Only 12 dishes: {ROUGH}", "odd")
-    assert list(found.standings) == ["mae", "r2"]
+    assert result.comparisons[1]["mae"].interval == (0.0, 0.0)
+    assert result.comparisons[0].notes == (f"Only 12 dishes: {ROUGH}", "odd", "new")
+    assert result.comparisons[1].notes == (f"Only 12 dishes: {ROUGH}", "odd")
+    assert list(result.standings) == ["mae", "r2"]
     # In slices each metric is a family of its own, over all slices and models.
     parts = paired_slices([(one.pairs, one.state) for one in data], ["kind"], measure_items)
     for metric in map(str, METRICS):
@@ -392,14 +392,14 @@ def test_a_lineup_is_its_comparisons() -> None:
             for i in (0, 1):
                 group[i, kind] = {metric: compare(scored[0], scored[i + 1], METRICS, request)[metric]}
         for (i, kind), one in judged_together(group, 0.95, "max-t").items():
-            assert found.comparisons[i].slices["kind"][kind][metric] == one[metric]
+            assert result.comparisons[i].slices["kind"][kind][metric] == one[metric]
 
 
 def test_two_models_have_no_ranks() -> None:
     truth, a = dishes()
-    found = compare_all("weights", truth, [a, {**a, "weight": np.asarray(a["weight"]) + 9}], ["mae"], draws=100)
-    assert found.standings == {}
-    assert found.comparisons[0]["mae"].adjust == "max-t"
+    result = compare_all("weights", truth, [a, {**a, "weight": np.asarray(a["weight"]) + 9}], ["mae"], draws=100)
+    assert result.standings == {}
+    assert result.comparisons[0]["mae"].adjust == "max-t"
     other = compare_all(
         "weights", truth, [a, {**a, "weight": np.asarray(a["weight"]) + 9}], ["mae"], draws=100, adjust="holm",
         confidence=None, by=["kind"],
@@ -411,8 +411,8 @@ def test_two_models_have_no_ranks() -> None:
 def test_models_with_different_gaps() -> None:
     truth, a = dishes(4)
     gap = {name: column[:2] for name, column in a.items()}
-    found = compare_all("weights", truth, [a, gap], ["mae"], draws=100, missing="skip").comparisons[0]
-    assert found.notes[1] == (
+    comparison = compare_all("weights", truth, [a, gap], ["mae"], draws=100, missing="skip").comparisons[0]
+    assert comparison.notes[1] == (
         "A has no prediction for 0 items, B for 2; each model's score leaves out its own, so the two do not stand on "
         "the same data."
     )
@@ -427,8 +427,8 @@ def test_classes_of_a_comparison() -> None:
     truth = rng.integers(0, 3, 60)
     named = [np.where(rng.random(60) < p, truth, rng.integers(0, 3, 60)) for p in (0.5, 0.8)]
     rows = {"id": np.arange(60), "label": truth}
-    found = compare_all("labels", rows, [{"id": np.arange(60), "label": one} for one in named], "accuracy", draws=100)
-    classes = found.comparisons[0].classes()
+    result = compare_all("labels", rows, [{"id": np.arange(60), "label": one} for one in named], "accuracy", draws=100)
+    classes = result.comparisons[0].classes()
     assert list(classes) == ["0", "1", "2"]
     assert {d.family for d in classes.values()} == {3}
     for k, d in enumerate(classes.values()):

@@ -33,26 +33,26 @@ def test_a_mean_has_the_interval_of_its_range() -> None:
     state = state_of(VALUES, lost=[2.0] + [0.0] * 39)
     draws, left = state.totals(REQUEST.plan).of(Mean()), (VALUES.sum() - VALUES) / 39
     expected = by_range(VALUES.mean(), draws, left, (0.0, 10.0), Sample(40), 0.95)
-    found = score(state, [Mean()], REQUEST)
-    assert list(found) == ["mean"]
-    assert found["mean"].interval == pytest.approx(expected.interval, rel=1e-9)
-    assert (found["mean"].value, found["mean"].se, found["mean"].df) == pytest.approx(
+    scores = score(state, [Mean()], REQUEST)
+    assert list(scores) == ["mean"]
+    assert scores["mean"].interval == pytest.approx(expected.interval, rel=1e-9)
+    assert (scores["mean"].value, scores["mean"].se, scores["mean"].df) == pytest.approx(
         (VALUES.mean(), expected.se, expected.df)
     )
-    exact = replace(expected, interval=found["mean"].interval, se=found["mean"].se, df=found["mean"].df)
-    told = {"undefined": 2, "left_out": "rows", "notes": ("2 are lost.",)}
-    assert found["mean"] == whole(Mean(), found["mean"].value, exact, 40, **told)
-    assert found["mean"].draws is None
+    exact = replace(expected, interval=scores["mean"].interval, se=scores["mean"].se, df=scores["mean"].df)
+    facts = {"undefined": 2, "left_out": "rows", "notes": ("2 are lost.",)}
+    assert scores["mean"] == whole(Mean(), scores["mean"].value, exact, 40, **facts)
+    assert scores["mean"].draws is None
 
 
 def test_draws_are_kept_where_they_are_asked_for() -> None:
     state = state_of(VALUES)
     request = Request("any", draws=200, save_draws=True)
     draws = state.totals(request.plan).of(Mean())
-    found = score(state, [Mean(), Count()], request)
-    assert found["mean"].draws is not None
-    assert found["mean"].draws.tolist() == draws.tolist()
-    assert (found["count"].interval, found["count"].value) == (None, pytest.approx(VALUES.sum()))
+    scores = score(state, [Mean(), Count()], request)
+    assert scores["mean"].draws is not None
+    assert scores["mean"].draws.tolist() == draws.tolist()
+    assert (scores["count"].interval, scores["count"].value) == (None, pytest.approx(VALUES.sum()))
     other = state_of(VALUES + 1).totals(request.plan)
     jackknife = state_of(VALUES * 0.9).totals(JACKKNIFE)  # as it was made elsewhere
     elsewhere = score(state, [Mean()], request, left_out=jackknife)["mean"]
@@ -64,24 +64,24 @@ def test_draws_are_kept_where_they_are_asked_for() -> None:
 
 
 def test_no_interval_is_made_unasked() -> None:
-    found = score(state_of(VALUES), [Mean(), Share()], Request("any", confidence=None))
-    assert [one.interval for one in found.values()] == [None, None]
-    assert [math.isnan(one.se) for one in found.values()] == [True, True]
-    assert list(found) == ["mean", "share"]
+    scores = score(state_of(VALUES), [Mean(), Share()], Request("any", confidence=None))
+    assert [one.interval for one in scores.values()] == [None, None]
+    assert [math.isnan(one.se) for one in scores.values()] == [True, True]
+    assert list(scores) == ["mean", "share"]
 
 
 def test_an_undefined_score_says_why() -> None:
     state = state_of(VALUES, n=np.zeros(40))
-    found = score(state, [Mean(), Count()], REQUEST)
-    assert math.isnan(found["mean"].value)
-    assert (found["mean"].why, found["mean"].notes, found["mean"].interval) == ("there is nothing", (), None)
-    assert (found["count"].why, found["count"].notes, found["count"].left_out) == ("", ("0 are lost.",), "")
-    assert math.isnan(found["count"].se)
+    scores = score(state, [Mean(), Count()], REQUEST)
+    assert math.isnan(scores["mean"].value)
+    assert (scores["mean"].why, scores["mean"].notes, scores["mean"].interval) == ("there is nothing", (), None)
+    assert (scores["count"].why, scores["count"].notes, scores["count"].left_out) == ("", ("0 are lost.",), "")
+    assert math.isnan(scores["count"].se)
 
 
 def test_one_unit_has_no_interval() -> None:
-    found = score(state_of([5.0]), [Mean()], REQUEST)["mean"]
-    assert (found.value, found.interval, found.units, found.why_no_interval) == (5.0, None, 1, "")
+    result = score(state_of([5.0]), [Mean()], REQUEST)["mean"]
+    assert (result.value, result.interval, result.units, result.why_no_interval) == (5.0, None, 1, "")
     assert score(state_of([5.0, 6.0]), [Mean()], REQUEST)["mean"].interval is not None
 
 
@@ -90,15 +90,15 @@ def test_few_long_units_have_students_interval(units: int, rule: str) -> None:
     x = VALUES[:units]
     state = state_of(x)
     left = (x.sum() - x) / (units - 1)
-    found = score(state, [Long()], REQUEST)["long"]
+    result = score(state, [Long()], REQUEST)["long"]
     if rule == "t":
         expected = by_jackknife(float(x.mean()), left, (0.0, 10.0), 0.95)
     else:
         expected = by_range(
             float(x.mean()), state.totals(REQUEST.plan).of(Long()), left, (0.0, 10.0), Sample(units), 0.95
         )
-    assert found.interval == pytest.approx(expected.interval)
-    assert (found.se, found.df) == pytest.approx((expected.se, expected.df))
+    assert result.interval == pytest.approx(expected.interval)
+    assert (result.se, result.df) == pytest.approx((expected.se, expected.df))
 
 
 def test_weights_are_shares_and_units_without_one_are_none() -> None:
@@ -111,12 +111,12 @@ def test_weights_are_shares_and_units_without_one_are_none() -> None:
     assert sample.shares.tolist() == [2.0, 1.0, 1.0, 3.0]
     assert sample.alike is not None
     assert sample.alike.tolist() == [1.0, 0.0, 1.0, 1.0, 1.0]
-    found = score(state, [Mean(), Long()], REQUEST)
-    assert found["mean"].value == pytest.approx(26 / 7)
-    assert (found["mean"].units, found["mean"].undefined, found["mean"].notes[0]) == (4, 4, "4 are lost.")
+    scores = score(state, [Mean(), Long()], REQUEST)
+    assert scores["mean"].value == pytest.approx(26 / 7)
+    assert (scores["mean"].units, scores["mean"].undefined, scores["mean"].notes[0]) == (4, 4, "4 are lost.")
     left = np.array([24 / 5, 24 / 6, 22 / 6, 8 / 4])
     expected = by_jackknife(26 / 7, left, (0.0, 10.0), 0.95)
-    assert found["long"].interval == pytest.approx(expected.interval)
+    assert scores["long"].interval == pytest.approx(expected.interval)
     assert left_rows(state.units, np.arange(5.0)).tolist() == [0.0, 2.0, 3.0, 4.0]
     assert left_rows(state.units, np.arange(3.0)).tolist() == [0.0, 1.0, 2.0]
 
@@ -138,10 +138,10 @@ def test_samples() -> None:
 def test_samples_of_clusters() -> None:
     """Three units in two clusters, of weights 3 and 4; equal clusters have no shares."""
     cluster = np.array(["b", "a", "b"], dtype=object)
-    found = sample_of(state_of([1.0, 2.0, 3.0], weight=np.array([1.0, 4.0, 2.0]), cluster=cluster).units)
-    assert (found.units, found.alike) == (2, None)
-    assert found.shares is not None
-    assert sorted(found.shares.tolist()) == [3.0, 4.0]
+    result = sample_of(state_of([1.0, 2.0, 3.0], weight=np.array([1.0, 4.0, 2.0]), cluster=cluster).units)
+    assert (result.units, result.alike) == (2, None)
+    assert result.shares is not None
+    assert sorted(result.shares.tolist()) == [3.0, 4.0]
     small = sample_of(state_of([1.0, 2.0, 3.0], weight=np.array([0.5, 0.0, 0.2]), cluster=cluster).units)
     assert (small.units, small.shares) == (1, None)
     even = sample_of(state_of([1.0, 2.0, 3.0], weight=np.array([1.0, 3.0, 2.0]), cluster=cluster).units)
@@ -154,9 +154,9 @@ def test_one_cluster_has_no_interval() -> None:
     state = state_of(np.ones(1200), cluster=np.array(["a"] * 1200, dtype=object))
     request = Request("any", draws=200, cluster="video")
     why = "all 1,200 units are of one video, and an interval needs two"
-    found = score(state, [Mean()], request)["mean"]
-    assert (found.interval, found.why_no_interval, found.clusters) == (None, why, 1)
-    assert found.notes == ("0 are lost.", f"mean has no interval: {why}.")
+    result = score(state, [Mean()], request)["mean"]
+    assert (result.interval, result.why_no_interval, result.clusters) == (None, why, 1)
+    assert result.notes == ("0 are lost.", f"mean has no interval: {why}.")
     assert nothing_drawn(state.units, Request("any", confidence=None, cluster="video")) == Estimate()
     assert nothing_drawn(state_of([1.0]).units, REQUEST) == Estimate()
 
@@ -174,11 +174,11 @@ def test_draws_of_kinds_are_made_again_by_unit() -> None:
     """Only draws by unit are paired between models; the interval stays that of the kinds."""
     kinds, units = state_of([2.0, 4.0], copies=np.array([30, 20])), state_of([2.0] * 30 + [4.0] * 20)
     request = Request("any", draws=200, save_draws=True)
-    found = score(kinds, [Mean()], request, listed=lambda: units)["mean"]
-    assert found.draws is not None
-    assert found.draws.tolist() == units.totals(request.plan).of(Mean()).tolist()
-    assert found.interval == score(kinds, [Mean()], request)["mean"].interval
-    assert found.units == 50
+    result = score(kinds, [Mean()], request, listed=lambda: units)["mean"]
+    assert result.draws is not None
+    assert result.draws.tolist() == units.totals(request.plan).of(Mean()).tolist()
+    assert result.interval == score(kinds, [Mean()], request)["mean"].interval
+    assert result.units == 50
 
 
 def shares(state: Any) -> Any:
@@ -206,10 +206,10 @@ def test_parts_of_a_metric(weight: Any) -> None:
     own = np.ones(6) if weight is None else weight
     units = float(((n > 0) & (own > 0)).sum())
     expected = by_hand(np.stack([x, lost], 1), np.stack([n, n], 1), own, [units, units])
-    found = shares(state)
-    assert found.share == pytest.approx(expected.share)
-    assert found.effective == pytest.approx(expected.effective)
-    assert found.correlation == pytest.approx(expected.correlation)
+    outcome = shares(state)
+    assert outcome.share == pytest.approx(expected.share)
+    assert outcome.effective == pytest.approx(expected.effective)
+    assert outcome.correlation == pytest.approx(expected.correlation)
     result = score(state, [Share()], REQUEST)["share"]
     draws, left = state.totals(REQUEST.plan).of(Share()), state.totals(JACKKNIFE).of(Share())
     value = float(100 * expected.share.mean())
@@ -223,30 +223,30 @@ def test_parts_of_kinds_are_those_of_their_units() -> None:
     kinds = state_of([1.0, 0.0, 1.0], lost=[0.0, 1.0, 1.0], copies=np.array([3, 4, 2]))
     each = [np.repeat(column, [3, 4, 2]) for column in ([1.0, 0.0, 1.0], [0.0, 1.0, 1.0])]
     units = shares(state_of(each[0], lost=each[1]))
-    found = shares(kinds)
-    assert found.share == pytest.approx(units.share)
-    assert found.effective == pytest.approx(units.effective)
-    assert found.correlation == pytest.approx(units.correlation)
+    result = shares(kinds)
+    assert result.share == pytest.approx(units.share)
+    assert result.effective == pytest.approx(units.effective)
+    assert result.correlation == pytest.approx(units.correlation)
 
 
 def test_parts_without_a_jackknife_are_moved_by_the_draws() -> None:
     state = state_of([1.0, 0.0, 1.0, 1.0], lost=[0.0, 1.0, 1.0, 0.0])
     drawn = state.totals(REQUEST.plan)
-    found = parts_of(Share(), state.totals(POINT), drawn, None, Sample(4))
+    result = parts_of(Share(), state.totals(POINT), drawn, None, Sample(4))
     hits, of = Share().parts(drawn)
     moved = hits[of[:, 0] > 0] / of[of[:, 0] > 0]
     expected = Parts.of(np.array([0.75, 0.5]), np.full(2, 4.0), np.full(2, 4.0), moved - moved.mean(axis=0), 1 / 199)
-    assert found is not None
-    assert found.effective == pytest.approx(expected.effective)
-    assert found.correlation == pytest.approx(expected.correlation)
+    assert result is not None
+    assert result.effective == pytest.approx(expected.effective)
+    assert result.correlation == pytest.approx(expected.correlation)
 
 
 def test_parts_that_do_not_move_have_their_units() -> None:
     """All hit, none hit: the spread is rounding, so each stands on its units: four of five have rows."""
-    found = shares(state_of([2.0, 1.0, 3.0, 1.0, 0.0], n=np.array([2.0, 1.0, 3.0, 1.0, 0.0])))
-    assert found.share.tolist() == [1.0, 0.0]
-    assert found.effective.tolist() == [4.0, 4.0]
-    assert found.correlation.tolist() == np.eye(2).tolist()
+    result = shares(state_of([2.0, 1.0, 3.0, 1.0, 0.0], n=np.array([2.0, 1.0, 3.0, 1.0, 0.0])))
+    assert result.share.tolist() == [1.0, 0.0]
+    assert result.effective.tolist() == [4.0, 4.0]
+    assert result.correlation.tolist() == np.eye(2).tolist()
     cluster = np.array(["a", "b", "a", "b", "c"], dtype=object)
     grouped = shares(state_of([2.0, 1.0, 3.0, 1.0, 0.0], n=np.array([2.0, 1.0, 3.0, 1.0, 0.0]), cluster=cluster))
     assert grouped.effective.tolist() == [2.0, 2.0]

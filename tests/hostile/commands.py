@@ -1,4 +1,4 @@
-"""Command lines that are spoilt: paths, outputs, options and specs, over every command."""
+"""Command lines that are spoiled: paths, outputs, options and specs, over every command."""
 
 from __future__ import annotations
 

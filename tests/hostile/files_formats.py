@@ -1,4 +1,4 @@
-"""VOC, YOLO, CVAT and tables of boxes that are spoilt: `convert`, `check`, `evaluate` and `draw` meet them."""
+"""VOC, YOLO, CVAT and tables of boxes that are spoiled: `convert`, `check`, `evaluate` and `draw` meet them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Label maps, panoptic segments and volumes: files that are spoilt, do not fit each other, or are not there."""
+"""Label maps, panoptic segments and volumes: files that are spoiled, do not fit each other, or are not there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rankings: TREC files, nested JSON and embeddings (.npz) that are spoilt."""
+"""Rankings: TREC files, nested JSON and embeddings (.npz) that are spoiled."""
 
 from __future__ import annotations
 

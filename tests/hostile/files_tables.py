@@ -1,4 +1,4 @@
-"""Tables (CSV, TSV, JSON, JSON lines, Parquet) that are spoilt, for the tasks that read tables."""
+"""Tables (CSV, TSV, JSON, JSON lines, Parquet) that are spoiled, for the tasks that read tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data in memory that is spoilt: pandas, polars, pyarrow, dicts and arrays, through the functions of the package."""
+"""Data in memory that is spoiled: pandas, polars, pyarrow, dicts and arrays, through the functions of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters, strata and proxies that are spoilt."""
+"""Clusters, strata and proxies that are spoiled."""
 
 from __future__ import annotations
 

@@ -125,15 +125,15 @@ def lay_out(row: Row, folder: Path) -> None:
 
 def contents(folder: Path) -> dict[str, str]:
     """Every path below a folder, and a digest of what a plain file holds."""
-    found = {}
+    by_name = {}
     for path in sorted(folder.rglob("*")):
         mode = path.lstat().st_mode
         name = str(path.relative_to(folder)).replace(os.sep, "/")
         if stat.S_ISREG(mode) and os.access(path, os.R_OK):
-            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            by_name[name] = hashlib.sha256(path.read_bytes()).hexdigest()
         else:
-            found[name] = f"{stat.S_IFMT(mode):o}"
-    return found
+            by_name[name] = f"{stat.S_IFMT(mode):o}"
+    return by_name
 
 
 def faults(row: Row, ended: Ended, before: dict[str, str], after: dict[str, str]) -> list[str]:

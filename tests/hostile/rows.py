@@ -66,7 +66,7 @@ def program(name: str, source: str, *says: str, command: str = "evaluate", task:
     return Row(name, (), says, python=source, command=command, task=task, **more)
 
 
-# What is right, a file a side: rows replace one of them, or a part of one.
+# What is right, one file per side: rows replace one of them, or a part of one.
 WEIGHTS = "dish,item,weight\nA,1,100\nA,2,50\nB,1,200\n"
 WEIGHTS_P = "dish,item,weight\nA,1,110\nA,2,40\nB,1,150\n"
 SEQUENCES = "sequence,t,weight,kcal_per_g\ns,0,100,2\ns,1,50,2\nr,0,80,1\nr,1,20,1\n"
@@ -159,7 +159,7 @@ def coco(name: str, task: str, data: Any, *says: str, **more: Any) -> Row:
     return evaluate(name, task, *says, files={"truth.json": _text(data)}, **more)
 
 
-def found(name: str, task: str, data: Any, *says: str, **more: Any) -> Row:
+def coco_results(name: str, task: str, data: Any, *says: str, **more: Any) -> Row:
     """The COCO results are this."""
     return evaluate(name, task, *says, files={"pred.json": _text(data)}, **more)
 

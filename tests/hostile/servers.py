@@ -1,4 +1,4 @@
-"""Vision-language models behind hostile servers, and runs and frames that are spoilt: `vlm run`, `parse`, `score`."""
+"""Vision-language models behind hostile servers, and runs and frames that are spoiled: `vlm run`, `parse`, `score`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server on loopback that does with a connection what it is told to."""
+"""A server on loopback that does with a connection what a test asks."""
 
 from __future__ import annotations
 

@@ -261,21 +261,21 @@ void check_entries(const Draws& draws, const Entries& entries) {
   }
 }
 
-void draw_totals(const Poisson& how, const Draws& draws, Matrix<double> columns, double* out) {
-  totals(draws, columns, PoissonMaker{how.tables}, out);
+void draw_totals(const Poisson& poisson, const Draws& draws, Matrix<double> columns, double* out) {
+  totals(draws, columns, PoissonMaker{poisson.tables}, out);
 }
 void draw_totals(const Flips&, const Draws& draws, Matrix<double> columns, double* out) {
   totals(draws, columns, FlipMaker{}, out);
 }
-void draw_scatter(const Poisson& how, const Draws& draws, const Entries& entries, double* out) {
-  scatter(draws, entries, PoissonMaker{how.tables}, out);
+void draw_scatter(const Poisson& poisson, const Draws& draws, const Entries& entries, double* out) {
+  scatter(draws, entries, PoissonMaker{poisson.tables}, out);
 }
 void draw_scatter(const Flips&, const Draws& draws, const Entries& entries, double* out) {
   scatter(draws, entries, FlipMaker{}, out);
 }
-void draw_weights(const Poisson& how, const Draws& draws, double* out) { dense(draws, PoissonMaker{how.tables}, out); }
+void draw_weights(const Poisson& poisson, const Draws& draws, double* out) { dense(draws, PoissonMaker{poisson.tables}, out); }
 void draw_weights(const Flips&, const Draws& draws, double* out) { dense(draws, FlipMaker{}, out); }
-void draw_counts(const Poisson& how, const Draws& draws, std::uint8_t* out) { counts(draws, PoissonMaker{how.tables}, out); }
+void draw_counts(const Poisson& poisson, const Draws& draws, std::uint8_t* out) { counts(draws, PoissonMaker{poisson.tables}, out); }
 void draw_counts(const Flips&, const Draws& draws, std::uint8_t* out) { counts(draws, FlipMaker{}, out); }
 
 void text_keys(std::string_view text, View<std::int64_t> ends, std::uint64_t* out) {

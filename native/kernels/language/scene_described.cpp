@@ -63,8 +63,8 @@ class Described {
     if (said_.insert(std::move(key)).second) tuples_.push_back(std::move(tuple));
   }
   void attribute(int of, std::string what) { emit({{name(of), std::move(what), ""}, 2}); }
-  void relate(int from, std::string how, int to) {
-    if (from != to) emit({{name(from), std::move(how), name(to)}, 3});
+  void relate(int from, std::string relation, int to) {
+    if (from != to) emit({{name(from), std::move(relation), name(to)}, 3});
   }
 
   std::string name(int i) const { return lemmas_.lemma(g_.text(i), g_.tag(i)); }
@@ -205,21 +205,21 @@ class Described {
         if (e->rel == Rel::ccomp && is_verb) watched(*e, who, doing);
         continue;
       }
-      std::string how;
+      std::string relation;
       bool agent = e->rel == Rel::nmod_agent;
       if (e->rel == Rel::dobj || e->rel == Rel::iobj) {
-        how = doing;
+        relation = doing;
       } else if (e->rel == Rel::nmod && !e->mark.empty()) {
         agent = e->mark == "by" && is_verb && passive && !placed;
-        how = agent ? doing : there ? spaced(e->mark) : doing + " " + spaced(e->mark);
-        if (adjective && !there && !completes(e->mark)) how = spaced(e->mark);
+        relation = agent ? doing : there ? spaced(e->mark) : doing + " " + spaced(e->mark);
+        if (adjective && !there && !completes(e->mark)) relation = spaced(e->mark);
       } else if (!agent) {
         continue;
       }
-      if (agent && placed) agent = false, how = "by";
-      if (agent) how = doing;
-      related = related || !adjective || how != spaced(e->mark) || there;
-      for (const int s : who) agent ? relate(e->to, how, s) : relate(s, how, e->to);
+      if (agent && placed) agent = false, relation = "by";
+      if (agent) relation = doing;
+      related = related || !adjective || relation != spaced(e->mark) || there;
+      for (const int s : who) agent ? relate(e->to, relation, s) : relate(s, relation, e->to);
     }
     related = related || relative_object(x, doing);
     if (related || be || (is_verb && base(x) == "have")) return;
@@ -288,16 +288,16 @@ class Described {
     copular(i);
   }
   void place(int i, const Edge& e) {
-    const std::string how = spaced(e.mark);
-    if (how == "of") return relate(i, how, e.to);
-    if (how == "with") return relate(member(i), how, e.to);
-    for (const int s : joined(i, e.to)) relate(member(s), how, e.to);
+    const std::string relation = spaced(e.mark);
+    if (relation == "of") return relate(i, relation, e.to);
+    if (relation == "with") return relate(member(i), relation, e.to);
+    for (const int s : joined(i, e.to)) relate(member(s), relation, e.to);
   }
   // "the boat is on the lake", "the man is a chef".
   void copular(int i) {
     if (child(i, Rel::cop) < 0 && child(i, Rel::nsubj) < 0) return;
-    const std::string how = preposition(i);
-    for (const int s : subjects(i)) how.empty() ? attribute(s, name(i)) : relate(s, how, i);
+    const std::string relation = preposition(i);
+    for (const int s : subjects(i)) relation.empty() ? attribute(s, name(i)) : relate(s, relation, i);
   }
   // The word of a quantity that counts: the one before "of".
   int quantity(int first) const {

@@ -85,8 +85,8 @@ def run(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], op
     from steelyard.checks.run_boxes import run_boxes
     from steelyard.io.boxes import reading_of
 
-    how = (reading_of(options, "truth"), reading_of(options, "prediction"))
-    return run_boxes(task, truth, predictions, columns, how)
+    readings = (reading_of(options, "truth"), reading_of(options, "prediction"))
+    return run_boxes(task, truth, predictions, columns, readings)
 
 
 def quick(task: Task, pairs: Any) -> list[Finding]:

@@ -212,11 +212,11 @@ def angle_reversed(data: Data) -> Problem | None:
     return _turned(data, near, use, plain, _turn(-near.predicted[use, 2], near.truth[use, 2]), "with the other sign")
 
 
-def _turned(data: Data, near: Nearest, use: Array, plain: Array, other: Array, how: str) -> Problem | None:
+def _turned(data: Data, near: Nearest, use: Array, plain: Array, other: Array, reading: str) -> Problem | None:
     if np.median(other) > 20 or np.median(plain) < 2 * np.median(other) + 10:
         return None
     return Problem(
-        f"Half of the angles are {np.median(plain):.0f}° or more off, and {np.median(other):.2g}° {how}.",
+        f"Half of the angles are {np.median(plain):.0f}° or more off, and {np.median(other):.2g}° {reading}.",
         int(use.sum()), near.total, some_rows(data.prediction, near.row[use], "theta"),  # type: ignore[arg-type]
     )  # fmt: skip
 

@@ -45,14 +45,14 @@ def explain(column: str, truth: list[str], given: list[str]) -> Problem | None:
     known, other = set(truth[:MOST]), set(given[:MOST])
     if not known or not other:
         return None
-    plain, share, how = best_reading(known, other)
+    plain, share, reading = best_reading(known, other)
     if plain >= 0.8 or (share < plain + 0.2 and plain > 0):
         return None
     lone = sorted(other - known)
     what = f"Of the truth's {column} ids, {plain:.0%} stand in the predictions"
     if share >= plain + 0.2:
         return Problem(
-            f"{what}, and {share:.0%} where ids are read {how}.", len(lone), len(other),
+            f"{what}, and {share:.0%} where ids are read {reading}.", len(lone), len(other),
             (f"'{lone[0]}' beside '{min(known - other)}'",) if lone else (), remedy="Write ids as the truth has them.",
         )  # fmt: skip
     return Problem(f"{what}.", len(lone), len(other), tuple(f"'{value}'" for value in lone[:3]))

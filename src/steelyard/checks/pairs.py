@@ -263,11 +263,11 @@ def other_readings(
     best = max(((sample.rate(truth.box, other[0]), code) for code, other in readings.items()), default=(0.0, ""))
     if best[0] <= max(2 * plain, plain + 0.2):
         return None
-    box, how, remedy = readings[best[1]]
+    box, reading, remedy = readings[best[1]]
     side.report(
         best[1], "error",
         f"{plain:.0%} of the objects in a sample have a prediction on them as the boxes stand, and {best[0]:.0%} where "
-        f"they are {how}.",
+        f"they are {reading}.",
         np.arange(len(side)), remedy,
     )  # fmt: skip
     return box

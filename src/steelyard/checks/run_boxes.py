@@ -29,14 +29,14 @@ from steelyard.io.text import ending
 
 
 def run_boxes(
-    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], how: tuple[Reading, Reading]
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], readings: tuple[Reading, Reading]
 ) -> CheckReport:
     """Check truth, and predictions where there are any."""
-    first, like = _read(task.truth, truth, "truth", columns, how[0], None)
+    first, like = _read(task.truth, truth, "truth", columns, readings[0], None)
     sides = [first]
     second = None
     if predictions is not None:
-        second, _ = _read(task.prediction, predictions, "predictions", columns, how[1], (first, like))
+        second, _ = _read(task.prediction, predictions, "predictions", columns, readings[1], (first, like))
         sides.append(second)
     _look(first, second)
     images = first.images if first.images is not None else np.unique(first.image)
@@ -118,7 +118,7 @@ def _read(
     data: Any,
     name: str,
     columns: Mapping[str, str],
-    how: Reading,
+    reading: Reading,
     truth: tuple[Side, Dataset | None] | None,
 ) -> tuple[Side, Dataset | None]:
     """A side, and the data set it was read from where that gives ids to the other side."""
@@ -128,14 +128,14 @@ def _read(
             if _is_coco(data, name):
                 return from_coco(data, name), None
             return from_records(read_boxes(data, schema, columns, _side(name)), name), None
-        form = how.format if how.format != "auto" else detect(Path(data), source)
+        form = reading.format if reading.format != "auto" else detect(Path(data), source)
         foreign = truth is not None and truth[1] is not None and truth[1].by_file
-        if form in ("coco", "lvis") and not foreign and not how.names:
+        if form in ("coco", "lvis") and not foreign and not reading.names:
             return from_coco(data, name), None
         if form == "csv" and not foreign and columns and ending(data) in TABLES:
             return from_records(read_boxes(data, schema, columns, _side(name)), name), None
         like = _like(truth)
-        dataset = read_dataset(data, how, _side(name), like)
+        dataset = read_dataset(data, reading, _side(name), like)
         if like is not None and (dataset.by_file or dataset.by_name or like.by_file):
             dataset = fit(dataset, like)
         return from_dataset(dataset, name), dataset

@@ -137,11 +137,11 @@ def sequenced(
         own = unit_scores(state, metric)
         interval: Interval | None
         if own is not None:
-            interval, how = betting_interval(own, metric.range, request.confidence), EXACT
+            interval, guarantee = betting_interval(own, metric.range, request.confidence), EXACT
         else:
             reach = approximate_reach(metric, score.units, request)
-            interval, how = _cut(score.value, reach * score.se, metric.range), APPROXIMATE
-        note = f"{score.spec}: the interval {how}."
+            interval, guarantee = _cut(score.value, reach * score.se, metric.range), APPROXIMATE
+        note = f"{score.spec}: the interval {guarantee}."
         changed[score.spec] = replace(score, interval=interval, notes=(*score.notes, note), why_no_interval="")
     return changed
 

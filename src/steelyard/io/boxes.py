@@ -40,14 +40,14 @@ def read_sides(
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
-    how = [reading_of(options, side) for side in ("truth", "prediction")]
-    if how[0].format == "lvis" and not isinstance(truth, str | PathLike):
+    readings = [reading_of(options, side) for side in ("truth", "prediction")]
+    if readings[0].format == "lvis" and not isinstance(truth, str | PathLike):
         raise InputError("format=lvis is about a file, and the truth is in memory", remedy="Give the file's path.")
-    if task.reader != "boxes" or all(map(_has_own_ids, (truth, predictions), how)):
+    if task.reader != "boxes" or all(map(_has_own_ids, (truth, predictions), readings)):
         first = read_boxes(truth, task.truth, columns, "truth", task.reader)
         sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.reader, first)
     else:
-        sides = _fitted(task, truth, predictions, columns, how)
+        sides = _fitted(task, truth, predictions, columns, readings)
     if not len(sides[0]) and not _images(sides[0]):
         raise InputError("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
@@ -65,17 +65,17 @@ def reading_of(options: Options | None, side: str) -> Reading:
     return Reading(**{name: options.of(name, side) for name in ("format", "images", "names", "pixels")})
 
 
-def _has_own_ids(data: Any, how: Reading) -> bool:
+def _has_own_ids(data: Any, reading: Reading) -> bool:
     """Whether a source names images and classes by ids, and is read without looking at anything else."""
     if not isinstance(data, str | PathLike):
         return True
-    named = how.format if how.format != "auto" else ""
+    named = reading.format if reading.format != "auto" else ""
     plain = ending(data) in READERS if not named else named in ("coco", "csv")
-    return plain and not (how.images or how.names)
+    return plain and not (reading.images or reading.names)
 
 
 def _fitted(
-    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], how: Sequence[Reading]
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], readings: Sequence[Reading]
 ) -> tuple[Records, Records]:
     """Sides of which one names images by files or classes by names: the predictions get the ids of the truth."""
     from steelyard.io.formats.convert import read_dataset  # few evaluations need the other formats
@@ -86,9 +86,9 @@ def _fitted(
             return read_dataset(data, reading, name, like)
         return from_records(read_boxes(data, schema, columns, name))
 
-    first = side(truth, how[0], "truth", task.truth, None)
-    second = fit(side(predictions, how[1], "prediction", task.prediction, first), first)
-    if how[0].format == "lvis":
+    first = side(truth, readings[0], "truth", task.truth, None)
+    second = fit(side(predictions, readings[1], "prediction", task.prediction, first), first)
+    if readings[0].format == "lvis":
         from steelyard.io.formats.federated import by_rules_of_lvis
 
         return by_rules_of_lvis(first, second)

@@ -93,7 +93,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
             )
         if len(records) and (numbers % 3 or numbers != width):
             raise InputError(
-                f"{numbers} numbers a row, where the other side has {width}",
+                f"{numbers} numbers per row, where the other side has {width}",
                 where=records.where(0, "keypoints"),
                 remedy="Give x, y and v of the same points on both sides.",
             )

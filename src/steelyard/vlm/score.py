@@ -56,7 +56,7 @@ def score(
     if not 0 < confidence < 1:  # said here too: a run without readings never comes to its intervals
         raise InputError(f"a confidence of {confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95.")
     places = [folders] if isinstance(folders, str | Path) else list(folders)
-    how = {"confidence": confidence, "draws": draws, "seed": seed}
+    settings = {"confidence": confidence, "draws": draws, "seed": seed}
     rows: list[PromptScore] = []
     pairs: list[Pair] = []
     predictions: dict[tuple[str, str], dict[Key, float]] = {}
@@ -74,8 +74,8 @@ def score(
             label = model if (model, prompt) not in predictions else f"{model} ({place})"
             values = _values(variants[REAL], truth)
             predictions[label, prompt] = values
-            rows.append(_row(label, prompt, variants, values, truth, task, how))
-    pairs = _pairs(predictions, truths, task, how)
+            rows.append(_row(label, prompt, variants, values, truth, task, settings))
+    pairs = _pairs(predictions, truths, task, settings)
     return VlmScore(
         task=task,
         rows=tuple(rows),
@@ -131,21 +131,21 @@ def _row(
     values: Mapping[Key, float],
     truth: Mapping[Key, tuple[float, float]],
     task: str,
-    how: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> PromptScore:
     real = variants[REAL]
     outcomes = dict(Counter(r.answer.outcome for r in real))
     report = constant = None
     guess = math.nan
     if values:
-        report = api.evaluate(task, *_sides(truth, values, task), METRICS[task], missing="skip", **how)
+        report = api.evaluate(task, *_sides(truth, values, task), METRICS[task], missing="skip", **settings)
         guess = statistics.median(truth[key][0] for key in values)
-        constant = _compare(truth, dict.fromkeys(values, guess), values, task, METRICS[task][:1], how)
+        constant = _compare(truth, dict.fromkeys(values, guess), values, task, METRICS[task][:1], settings)
     controls = {}
     for variant in (BLANK, SWAPPED):
         other = _values(variants.get(variant, ()), truth)
         if set(other) & set(values):
-            controls[variant] = _compare(truth, other, values, task, METRICS[task][:1], how)
+            controls[variant] = _compare(truth, other, values, task, METRICS[task][:1], settings)
     return PromptScore(
         model=model,
         prompt=prompt,
@@ -168,20 +168,20 @@ def _compare(
     b: Mapping[Key, float],
     task: str,
     metrics: Sequence[str],
-    how: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> Comparison:
     """B against A on the frames that both have."""
     common = {key: value for key, value in truth.items() if key in a and key in b}
     side, first = _sides(common, {key: a[key] for key in common}, task)
     _, second = _sides(common, {key: b[key] for key in common}, task)
-    return api.compare(task, side, first, second, metrics, **how)
+    return api.compare(task, side, first, second, metrics, **settings)
 
 
 def _pairs(
     predictions: Mapping[tuple[str, str], Mapping[Key, float]],
     truth: Mapping[Key, tuple[float, float]],
     task: str,
-    how: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> list[Pair]:
     models = list(dict.fromkeys(model for model, _ in predictions))
     wanted = []
@@ -200,6 +200,6 @@ def _pairs(
         common = set(predictions[a]) & set(predictions[b])
         if common:
             names = [f"{model}: {prompt}" if several else prompt for model, prompt in (a, b)]
-            comparison = _compare(truth, predictions[a], predictions[b], task, METRICS[task], how)
+            comparison = _compare(truth, predictions[a], predictions[b], task, METRICS[task], settings)
             compared.append(Pair(names[0], names[1], why, len(common), comparison))
     return compared

@@ -266,7 +266,7 @@ def _dumps(rows: list[dict[str, Any]]) -> str:
 FORMAT = Format(
     "coco",
     "COCO JSON: truth, or an array of results",
-    lambda path, source, side, how, like: read(path, source, side),
+    lambda path, source, side, reading, like: read(path, source, side),
     render=lambda dataset, manner: render(dataset),
     ending=".json",
 )

@@ -47,20 +47,20 @@ class Conversion:
 
 
 def read_dataset(
-    path: str | os.PathLike[str], how: Reading = AS_IT_IS, side: str = "", like: Dataset | None = None
+    path: str | os.PathLike[str], reading: Reading = AS_IT_IS, side: str = "", like: Dataset | None = None
 ) -> Dataset:
     """A data set in any format."""
     source, file = os.fspath(path), Path(path)
-    known = find_format(detect(file, source) if how.format == "auto" else how.format)
+    known = find_format(detect(file, source) if reading.format == "auto" else reading.format)
     if known.folder and not file.exists():
         raise InputError("there is no such folder", where=source, remedy="Check the path.")
-    dataset = known.read(file, source, side, how, like)
+    dataset = known.read(file, source, side, reading, like)
     if not dataset.pictures and side != "prediction":
         raise InputError("there is no image", where=source, remedy="It needs at least one.")
-    if how.images and known.name != "yolo":
-        _measure(dataset, Path(how.images))
-    if how.names and known.name != "yolo":
-        dataset = _in_order(dataset, how.names)
+    if reading.images and known.name != "yolo":
+        _measure(dataset, Path(reading.images))
+    if reading.names and known.name != "yolo":
+        dataset = _in_order(dataset, reading.names)
     return dataset
 
 
@@ -102,7 +102,7 @@ def target_format(target: Path) -> str:
 def convert(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
-    how: Reading = AS_IT_IS,
+    reading: Reading = AS_IT_IS,
     to: str = "auto",
     manner: Manner = PLAIN,
     *,
@@ -119,7 +119,7 @@ def convert(
         recover(goal)
     _check_target(goal, form, os.fspath(target), force)
     model = None if like is None else read_dataset(like)
-    dataset = read_dataset(source, how, like=model)
+    dataset = read_dataset(source, reading, like=model)
     read_as, notes = dataset.format, tuple(dataset.notes)
     if model is not None:
         dataset = fit(dataset, model)

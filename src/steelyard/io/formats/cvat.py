@@ -221,7 +221,7 @@ def _shape_text(dataset: Dataset, row: int, picture: Picture) -> str:
 FORMAT = Format(
     "cvat",
     "CVAT for images 1.1: one XML file",
-    lambda path, source, side, how, like: read(path, source, side),
+    lambda path, source, side, reading, like: read(path, source, side),
     render=lambda dataset, manner: render(dataset),
     ending=".xml",
 )

@@ -15,9 +15,9 @@ from steelyard.io.formats.reading import Reading
 class Format:
     """A format of boxes.
 
-    `read(path, source, side, how, like)` gives a data set: `source` is the path as messages show it, `side` is "truth",
-    "prediction" or empty where the file decides, `how` what the user says about it, and `like` the truth where
-    predictions are read. `detects(path)` says whether a path that no built-in format takes is in this one.
+    `read(path, source, side, reading, like)` gives a data set: `source` is the path as messages show it, `side` is
+    "truth", "prediction" or empty where the file decides, `reading` what the user says about it, and `like` the truth
+    where predictions are read. `detects(path)` says whether a path that no built-in format takes is in this one.
 
     `render(dataset, manner)` gives the text of a file, or of a format that is a folder the name and text of each file.
     A format without it is read and not written. `ending` is that of the file, `losses(dataset, manner)` what of a data

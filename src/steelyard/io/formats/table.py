@@ -255,7 +255,7 @@ def _cell(value: Any) -> Any:
 FORMAT = Format(
     "csv",
     "a table: CSV, TSV, JSON lines or Parquet",
-    lambda path, source, side, how, like: read(path, source, side),
+    lambda path, source, side, reading, like: read(path, source, side),
     render=lambda dataset, manner: render(dataset),
     ending=".csv",
 )

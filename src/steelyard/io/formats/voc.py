@@ -197,7 +197,7 @@ def _object_lines(dataset: Dataset, row: int, pixels: str, whole: bool) -> list[
 FORMAT = Format(
     "voc",
     "Pascal VOC: a folder of XML files, one per image",
-    lambda path, source, side, how, like: read(path, source, side, how.pixels),
+    lambda path, source, side, reading, like: read(path, source, side, reading.pixels),
     render=lambda dataset, manner: render(dataset, manner.pixels, manner.whole),
     folder=True,
 )

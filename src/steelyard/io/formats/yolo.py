@@ -316,13 +316,13 @@ def _yaml(name: str) -> str:
 _WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 
 
-def _read(path: Path, source: str, side: str, how: Reading, like: Dataset | None) -> Dataset:
+def _read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
     """Sizes of images come from the truth, too, where predictions are read."""
     known = {}
     for p in like.pictures if like is not None else ():
         if p.width is not None and p.height is not None:
             known[p.stem] = known[PurePosixPath(p.stem).name] = (p.width, p.height)
-    return read(path, source, side, images=how.images, names=how.names, known=known)
+    return read(path, source, side, images=reading.images, names=reading.names, known=known)
 
 
 FORMAT = Format(

@@ -79,8 +79,8 @@ class Scored(Metric):
     @property
     def label(self) -> str:
         """Name the distance and its threshold."""
-        how = "" if self.matching == "greedy" else ", optimal pairs"
-        return f"{self.title} ({self.distance}, t = {self.threshold:g}{how})"
+        matching = "" if self.matching == "greedy" else ", optimal pairs"
+        return f"{self.title} ({self.distance}, t = {self.threshold:g}{matching})"
 
     def notes(self, totals: Declared) -> tuple[str, ...]:
         """Say where greedy and optimal pairing differ, and by how much."""
