@@ -14,6 +14,7 @@ from test_tracking import GOLDENS, write
 
 import steelyard as sy
 from steelyard.engine.intervals import LINE, by_jackknife
+from steelyard.metrics.tracking import needs
 
 SPECS = ["hota", "deta", "assa", "mota", "idf1", "idsw"]
 CVAT = """<?xml version="1.0" encoding="utf-8"?>
@@ -124,6 +125,25 @@ def test_threads_do_not_matter() -> None:
         results.append(values(sy.evaluate("tracking", truth, predicted, SPECS, confidence=None)))
     sy.use_threads(0)
     assert results[0] == results[1]
+
+
+def test_long_sequences_are_cut_between_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sequences = GOLDENS["mot"]["sequences"]
+    truth, found = write(tmp_path, {name: sequences[name] for name in ("swap", "distractors", "empty_truth", "crowd")})
+    expected = sy.evaluate("tracking", truth, found, SPECS, options={"benchmark": "mot17"}, confidence=None)
+    pieces = needs._pieces
+    longest = []
+
+    def cut(*frames: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        whole = pieces(*frames)
+        longest.append(int(np.diff(whole[1] + whole[3], prepend=0).max()))
+        return whole
+
+    monkeypatch.setattr(needs, "_pieces", cut)
+    monkeypatch.setattr(needs, "MOST_BOXES", 12)
+    report = sy.evaluate("tracking", truth, found, SPECS, options={"benchmark": "mot17"}, confidence=None)
+    assert values(report) == values(expected)
+    assert 12 < longest[0] < 24  # the frames of the distractors have 17 boxes, the crowd's about ten
 
 
 def test_t_interval_by_hand() -> None:

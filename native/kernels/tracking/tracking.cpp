@@ -12,6 +12,8 @@
 namespace steelyard::tracking {
 
 ScoredRows::ScoredRows(const Rows& all, const std::uint8_t* scored) : rank_(all.count, kOut), tracks_(all.tracks) {
+  const auto count = all.count - static_cast<std::size_t>(std::count(scored, scored + all.count, std::uint8_t{0}));
+  place_.reserve(count), frame_.reserve(count), track_.reserve(count);
   for (std::size_t i = 0; i < all.count; ++i) {
     if (!scored[i]) continue;
     rank_[i] = static_cast<std::uint32_t>(place_.size());

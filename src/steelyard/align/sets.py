@@ -151,6 +151,8 @@ def _weights(truth: Records, column: str, rows: Array, owner: Array, units: int)
 
 def _ordered(unit: Array, kept: Array, place: Array) -> tuple[Array, Array]:
     """Rows of the units that are kept, by unit."""
+    if kept.all() and (unit[1:] >= unit[:-1]).all():
+        return np.arange(len(unit)), unit
     rows = np.flatnonzero(kept[unit])
     owner = place[unit[rows]]
     if (owner[1:] >= owner[:-1]).all():  # as files by unit have them

@@ -174,6 +174,8 @@ def distinct_values(values: Array) -> Array:
 
 def _in_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]:
     order = np.argsort(names, kind="stable")
+    if (order[1:] > order[:-1]).all():
+        return names, codes
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
     return names[order], [rank[code] for code in codes]

@@ -29,12 +29,13 @@ _READERS: dict[str, Callable[[bytes, str, trackrows.Reading], trackrows.Rows]] =
 
 @frozen
 class File:
-    """One sequence: its name, what its file is called in messages, its bytes, and what is known of it."""
+    """One sequence: its name, what its file is called in messages, its bytes, what is known of it, and its size."""
 
     sequence: str
     source: str
     read: Callable[[], bytes]
     facts: dict[str, str]
+    size: int
 
 
 def read_files(
@@ -44,8 +45,17 @@ def read_files(
     files = _files(path, source)
     name = format_ if format_ != "auto" else _detect(files, source)
     reading = trackrows.Reading(side, None if first_frame is None else int(first_frame), skip_untracked)
-    parts = [_READERS[name](file.read(), file.source, reading) for file in files]
-    return _joined(files, parts, source, side)
+    names: set[str] = set()
+    for file in files:
+        if file.sequence in names:
+            raise InputError(
+                f"sequence '{file.sequence}' stands twice", where=file.source, remedy="Rename one of them."
+            )
+        names.add(file.sequence)
+    gathered = _Gathered(files)
+    for file in files:
+        gathered.add(file, _READERS[name](file.read(), file.source, reading))
+    return gathered.records(source, side)
 
 
 def _files(path: Path, source: str) -> list[File]:
@@ -63,7 +73,8 @@ def _files(path: Path, source: str) -> list[File]:
     inside = path.name in ("gt.txt", "det.txt") and path.parent.name in ("gt", "det")
     folder = path.parent.parent if inside else None
     name = folder.resolve().name if folder is not None else path.name.partition(".")[0]
-    return [File(name, source, lambda: read_bytes(path, source), {} if folder is None else _info(folder))]
+    facts = {} if folder is None else _info(folder)
+    return [File(name, source, lambda: read_bytes(path, source), facts, path.stat().st_size)]
 
 
 def _in_folder(path: Path) -> list[File]:
@@ -81,7 +92,8 @@ def _in_folder(path: Path) -> list[File]:
 
 
 def _file(path: Path, name: str, folder: Path | None) -> File:
-    return File(name, str(path), lambda: read_bytes(path, str(path)), {} if folder is None else _info(folder))
+    facts = {} if folder is None else _info(folder)
+    return File(name, str(path), lambda: read_bytes(path, str(path)), facts, path.stat().st_size)
 
 
 def _info(folder: Path) -> dict[str, str]:
@@ -125,7 +137,7 @@ def _in_zip(path: Path, source: str) -> list[File]:
         inside = place.name == "gt.txt" and len(place.parts) >= 3
         name = place.parts[-3] if inside else place.stem
         if place.parts[0] != "__MACOSX":
-            files.append(File(name, f"{source}/{entry.filename}", reader(entry), {}))
+            files.append(File(name, f"{source}/{entry.filename}", reader(entry), {}, entry.file_size))
     if not files:
         raise InputError("holds no .txt files", where=source, remedy="Pack one <sequence>.txt for each sequence.")
     return files
@@ -155,62 +167,104 @@ def _is_number(text: bytes) -> bool:
     return True
 
 
-def _joined(files: Sequence[File], parts: Sequence[trackrows.Rows], source: str, side: str) -> Records:
-    """All sequences one after the other; one without rows has a row that only names it."""
-    names: set[str] = set()
-    for file in files:
-        if file.sequence in names:
-            raise InputError(
-                f"sequence '{file.sequence}' stands twice", where=file.source, remedy="Rename one of them."
-            )
-        names.add(file.sequence)
-    filled = [part for part in parts if len(part)]
-    keys = list(dict.fromkeys(key for part in filled for key in part.columns)) or ["frame", "track", "x", "y", "w", "h"]
-    for part in filled:
-        odd = next((key for key in keys if key not in part.columns), None)
-        if odd is not None:
-            raise InputError(f"has no {odd}, and other files have", where=part.source, remedy="Write all files alike.")
-    lengths = [max(1, len(part)) for part in parts]
-    empty = any(not len(part) for part in parts)
-    columns: dict[str, Array] = {"sequence": np.repeat(as_object([file.sequence for file in files]), lengths)}
-    for key in keys:
-        columns[key] = _column(key, [part.columns.pop(key, None) for part in parts], empty)
-    if side == "truth":
-        given = [file.facts.get("seqlength") or part.frames for file, part in zip(files, parts, strict=True)]
-        if any(given):
-            columns["frames"] = np.repeat([float(one) if one else np.nan for one in given], lengths)
-    other: dict[str, Array] = {}
-    for key, name in _ATTRIBUTES.items():
-        if side == "truth" and all(key in file.facts for file in files):
-            other[name] = np.repeat(_short([file.facts[key].strip() for file in files]), lengths)
-    starts = np.cumsum([0, *lengths])
+@frozen
+class _Sequence:
+    """What stays of a file once its rows are in the columns: the line of each row, and how many frames it has."""
 
-    def place(row: int) -> str:
-        part = int(np.searchsorted(starts, row, side="right")) - 1
-        lines = parts[part].lines
-        inside = row - int(starts[part])
-        return f"{files[part].source}, line {lines[inside]}" if inside < len(lines) else files[part].source
+    file: File
+    lines: Array | range
+    frames: int
 
-    return Records(source, columns, other, place, {key: key for key in columns})
+    def __len__(self) -> int:
+        return max(1, len(self.lines))
+
+
+class _Gathered:
+    """The rows of all files in the columns that they end in: a file's own rows need not be held beside those of all.
+
+    Room is made by the size of the files, as many rows for a byte as the first of them has.
+    """
+
+    def __init__(self, files: Sequence[File]) -> None:
+        self._files = files
+        self._bytes, self._read = sum(file.size for file in files), 0
+        self._columns: dict[str, Array] = {}
+        self._rows = 0
+        self._empty: list[int] = []
+        self._parts: list[_Sequence] = []
+
+    def add(self, file: File, part: trackrows.Rows) -> None:
+        """One file more; one without rows has a row that only names its sequence."""
+        count = len(part)
+        self._parts.append(_Sequence(file, part.lines, part.frames))
+        self._read += file.size
+        if not count:
+            self._empty.append(self._rows)
+        elif self._columns and self._columns.keys() != part.columns.keys():
+            odd = min(self._columns.keys() ^ part.columns.keys())
+            what = f"has {odd}, and other files have none" if odd in part.columns else f"has no {odd}, and others have"
+            raise InputError(what, where=part.source, remedy="Write all files alike.")
+        self._reserve(part)
+        for key, values in part.columns.items() if count else ():
+            self._columns[key][self._rows : self._rows + count] = values
+        self._rows += max(1, count)
+
+    def _reserve(self, part: trackrows.Rows) -> None:
+        """Room for the rows of a file, and of those behind it if they are like those before."""
+        needed = self._rows + max(1, len(part))
+        expected = int(1.02 * needed * self._bytes / max(1, self._read)) + len(self._files)
+        for key, values in part.columns.items() if len(part) else ():
+            column = self._columns.get(key)
+            kind = values.dtype if column is None else np.promote_types(column.dtype, values.dtype)
+            if column is None or len(column) < needed or column.dtype != kind:
+                roomy = np.empty(max(needed, expected), kind)
+                if column is not None:
+                    roomy[: self._rows] = column[: self._rows]
+                self._columns[key] = roomy
+
+    def records(self, source: str, side: str) -> Records:
+        """All sequences one after the other."""
+        files, lengths = self._files, [len(part) for part in self._parts]
+        columns: dict[str, Array] = {"sequence": np.repeat(as_object([file.sequence for file in files]), lengths)}
+        for key in self._columns or ("frame", "track", "x", "y", "w", "h"):
+            columns[key] = self._whole(key)
+        if side == "truth":
+            given = [part.file.facts.get("seqlength") or part.frames for part in self._parts]
+            if any(given):
+                numbers = [int(one) if one else 0 for one in given]
+                short = all(given) and max(numbers) <= np.iinfo(np.int32).max
+                known = np.array(numbers, np.int32) if short else np.array([one or np.nan for one in numbers])
+                columns["frames"] = np.repeat(known, lengths)
+        other: dict[str, Array] = {}
+        for key, name in _ATTRIBUTES.items():
+            if side == "truth" and all(key in file.facts for file in files):
+                other[name] = np.repeat(_short([file.facts[key].strip() for file in files]), lengths)
+        starts, parts = np.cumsum([0, *lengths]), self._parts
+
+        def place(row: int) -> str:
+            number = int(np.searchsorted(starts, row, side="right")) - 1
+            lines, inside = parts[number].lines, row - int(starts[number])
+            return f"{files[number].source}, line {lines[inside]}" if inside < len(lines) else files[number].source
+
+        return Records(source, columns, other, place, {key: key for key in columns})
+
+    def _whole(self, key: str) -> Array:
+        """One column, with a cell that stands for nothing where a file has no rows."""
+        values = self._columns.get(key, np.zeros(self._rows))[: self._rows]
+        if not self._empty:
+            return values
+        nothing: Any = np.nan
+        if values.dtype == object:
+            nothing = trackrows.NO_MASK if key == "mask" else ""
+        elif values.dtype == bool or key in ("track", "label"):
+            nothing = 0
+        elif values.dtype.kind != "f":
+            values = values.astype(np.float64)
+        values[self._empty] = nothing
+        return values
 
 
 def _short(texts: list[str]) -> Array:
     """Texts, or the whole numbers that they are, in two bytes each: there is one for every row of a sequence."""
     numbers = all(text.isascii() and text.isdigit() and len(text) < 5 and text == str(int(text)) for text in texts)
     return np.array(texts, dtype=np.int16) if numbers else as_object(texts)
-
-
-def _column(key: str, parts: Sequence[Array | None], empty: bool) -> Array:
-    """One column of all files, with a cell that stands for nothing where a file has no rows."""
-    first: Any = next((part for part in parts if part is not None and len(part)), np.zeros(0, np.int64))
-    if not empty:
-        return np.concatenate([part for part in parts if part is not None and len(part)])
-    if first.dtype == bool or key == "track":
-        nothing = np.zeros(1, first.dtype) if first.dtype != object else as_object([""])
-    elif first.dtype == object:
-        nothing = as_object([trackrows.NO_MASK if key == "mask" else ""])
-    elif key == "label":
-        nothing = np.zeros(1, first.dtype)
-    else:
-        nothing = np.full(1, np.nan)
-    return np.concatenate([part if part is not None and len(part) else nothing for part in parts])

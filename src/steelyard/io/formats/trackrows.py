@@ -93,30 +93,29 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
     refuse(track != values[1], "track {} is not a whole number", 1, "Give every object a whole number.")
     columns: dict[str, Array] = {"frame": frame + (1 - first), "track": track}
     for place, name in enumerate(MOT_COLUMNS[2:6], start=2):
-        columns[name] = values[place].copy()  # not a view of all of them
+        columns[name] = values[place]
     if few >= 7 and reading.side == "truth":
-        flag = values[6].copy()
+        flag = values[6]
         refuse(
             (flag > 0) & (flag < 1), "column 7 of the truth is a flag (0 or not), not a score: {}", 6,
             "Write 1 for rows that are scored.",
         )  # fmt: skip
         refuse(np.isnan(flag), "{} where a flag is needed", 6, "Write 1 for rows that are scored.")
-        columns["flag"] = flag
+        columns["flag"] = _whole(flag)
     elif few >= 7:
         refuse(np.isnan(values[6]), "{} where a score is needed", 6, "Write 1 where there is none.")
-        columns["score"] = values[6].copy()
     if few >= 8:
         label = values[7]
         refuse(~(label == np.floor(label)), "class {} is not a whole number", 7, "Column 8 is the class.")
         if reading.side == "truth" or (label > 0).any():
-            columns["label"] = _classes(label)
+            columns["label"] = _whole(label)
     first, last = int(lines[0]), int(lines[-1])
     every = range(first, last + 1) if last - first == count - 1 else lines.copy()  # no blank line between
     return _tracked(Rows(source, columns, every), track, reading)
 
 
-def _classes(values: Array) -> Array:
-    """Classes as whole numbers, of one byte where they fit, as a benchmark's do."""
+def _whole(values: Array) -> Array:
+    """Classes and flags as whole numbers, of one byte where they fit, as a benchmark's do."""
     return values.astype(np.int8 if (np.abs(values) < 128).all() else np.int64)
 
 

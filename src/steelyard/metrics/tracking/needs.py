@@ -19,7 +19,7 @@ LOSSES = ("split", "miss", "merge", "extra")
 CLEAR = ("tp", "fn", "fp", "similarity", "idsw", "fragments", "mt", "pt", "ml")
 IDENTITY = ("idtp", "idfn", "idfp")
 REMOVED = ("distractor", "region", "small", "other", "truth")
-MOST_BOXES = 40_000  # rows of both sides whose corners are made at a time, unless one run has more
+MOST_BOXES = 20_000  # rows of both sides whose corners are made at a time, or a few more
 MASK_LIFT = 10000.0  # masks of a side do not overlap: as many pairs as can be, as the reference weighs them
 
 
@@ -134,9 +134,9 @@ def _overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, 
 
 
 def _box_overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, Array]) -> Overlaps:
-    """Overlaps of boxes, some runs at a time: the corners of all rows need not be held at once."""
-    frame, ends, other_frame, other_ends = frames
-    parts = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
+    """Overlaps of boxes, some runs or frames of a run at a time: the corners of all rows need not be held at once."""
+    frame, ends, other_frame, other_ends = _pieces(*frames)
+    parts: list[list[Array]] = [[np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0)]]
     run = at = other_at = 0
     while run < len(ends):
         behind = max(run + 1, int(np.searchsorted(ends + other_ends, at + other_at + MOST_BOXES, side="right")))
@@ -148,10 +148,27 @@ def _box_overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Arr
         )  # fmt: skip
         row += np.int32(at)
         other += np.int32(other_at)
-        parts.append((row, other, similarity))
+        found: tuple[Array, ...] = row, other, similarity
+        for part, values in zip(parts, found, strict=True):
+            part.append(values)
         run, at, other_at = behind, stop, other_stop
-    joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    joined = []
+    for part in parts:
+        joined.append(np.concatenate(part))
+        part.clear()  # the pieces are not held beside the next column
     return Overlaps(*joined)
+
+
+def _pieces(frame: Array, ends: Array, other_frame: Array, other_ends: Array) -> tuple[Array, Array, Array, Array]:
+    """The same rows with long runs cut between frames: of both sides, where the pieces end."""
+    cuts, other_cuts = [ends], [other_ends]
+    for run in np.flatnonzero(np.diff(ends + other_ends, prepend=0) > MOST_BOXES).tolist():
+        start, other_start = (int(of[run - 1]) if run else 0 for of in (ends, other_ends))
+        mine, theirs = frame[start : ends[run]], other_frame[other_start : other_ends[run]]
+        at = max(mine, theirs, key=len)[MOST_BOXES // 2 :: MOST_BOXES // 2]
+        cuts.append(start + np.searchsorted(mine, at))
+        other_cuts.append(other_start + np.searchsorted(theirs, at))
+    return frame, np.sort(np.concatenate(cuts)), other_frame, np.sort(np.concatenate(other_cuts))
 
 
 def _at_most(side: Side, height: float) -> Array:

@@ -13,7 +13,7 @@ from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
-from steelyard.core.records import Records, constant_in_unit, factorize
+from steelyard.core.records import Records, constant_in_unit, distinct_values, factorize
 from steelyard.core.task import Policy
 from steelyard.metrics.tracking.data import OUT, REGION, SCORED, TRUTH, TrackRecords, prepare, rows_there
 
@@ -161,8 +161,10 @@ def _axis(truth: TrackRecords, prediction: TrackRecords, filled: bool) -> tuple[
     """The classes that are scored, in order, and each row's place among them (the first for rows of none)."""
     named: list[set[str]] = []
     for side in (truth, prediction):
-        many = np.bincount(side.group, weights=side.role == SCORED, minlength=1)
-        named.append({side.groups[i] for i in np.flatnonzero(many).tolist()})
+        scored = side.role == SCORED
+        one = len(side.groups) == 1
+        places = range(int(scored.any())) if one else distinct_values(side.group[scored]).tolist()
+        named.append({side.groups[i] for i in places})
     if filled and (("" in named[0]) != ("" in named[1])) and all(named):
         has, lacks = (truth, prediction) if "" in named[1] else (prediction, truth)
         raise InputError(
