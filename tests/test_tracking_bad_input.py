@@ -45,7 +45,7 @@ REFUSED: dict[str, str | None] = {
     "negative_width": "line 1, column 'w': the width is -10. It must be more than 0; -O degenerate=keep",
     "two_negative_sides": "the width is -10",
     "fractional_id": "line 1, column 2: track 1.2 is not a whole number",
-    "negative_id": "track -1: a detection that was not tracked\\?. Say -O untracked=skip",
+    "negative_id": "track -1, as detections have that were not tracked. Say -O untracked=skip",
     "negative_and_other_id": "line 1: track -1",
     "negative_id_collides": "line 1: track -1",
     "fractional_frame": "line 1, column 1: frame 1.9 is not a whole number",
@@ -133,7 +133,7 @@ SEQUENCE = {"sequence": ["a"], "frame": [1], "track": [1], "x": [0], "y": [0], "
 
 
 @pytest.mark.parametrize(
-    ("truth", "found", "message"),
+    ("truth", "predicted", "message"),
     [
         (SEQUENCE, {**SEQUENCE, "sequence": ["b"]}, "sequence 'b' is not in the truth"),
         (SEQUENCE, {**SEQUENCE, "frame": [-1]}, "column 'frame': '-1' is not allowed here. It must be a whole number"),

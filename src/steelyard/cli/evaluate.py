@@ -46,7 +46,8 @@ from steelyard.core.request import CORRECTIONS
 @click.option(
     "--explain",
     metavar="TOOLS",
-    help="Say what other tools print for these data and which setting moves it: pycocotools,torchmetrics,ultralytics.",
+    help="Say what other tools print for these data and which setting moves it: pycocotools, torchmetrics, ultralytics "
+    "for boxes, py-motmetrics for tracking, mmseg, torchmetrics for segmentation; several joined by commas.",
 )
 @click.option(
     "--details",

@@ -67,7 +67,7 @@ def compare(
     for metric, value_a, value_b in zip(metrics, *values, strict=True):
         spec = str(metric)
         value = float(_goodness(metric, np.array([value_b]))[0] - _goodness(metric, np.array([value_a]))[0])
-        estimate, worlds, size, p, method = Estimate(), None, math.nan, math.nan, ""
+        estimate, worlds, size, p, method, least = Estimate(), None, math.nan, math.nan, "", math.nan
         if a.units.drawn < 2:
             estimate = nothing_drawn(a.units, request)
         elif not np.isnan(value):
@@ -84,11 +84,13 @@ def compare(
             worlds, size = _difference(metric, swaps).astype(np.float32), min(abs(value), abs(seen))
             p, method = p_value(size, worlds)
             if few and every:
-                p, method = exact_p(value, _difference(metric, every)), "all swaps"
+                all_worlds = _difference(metric, every)
+                p, method = exact_p(value, all_worlds), "all swaps"
+                least = exact_p(float(np.nanmax(np.abs(all_worlds))), all_worlds)
             if request.sequence is not None and not metric.total:
                 states = (first.state, second.state)
                 estimate, p, method = sequenced_difference(metric, states, value, estimate, request)
-                worlds = None
+                worlds, least = None, math.nan
         differences[spec] = UnjudgedDifference(
             Difference(
                 spec=spec,
@@ -113,6 +115,7 @@ def compare(
             ),
             worlds,
             size,
+            least,
         )
     return differences
 

@@ -37,12 +37,14 @@ Worlds = NDArray[np.float32]
 class UnjudgedDifference:
     """A difference that is not judged yet, and the same difference in the worlds of the randomisation.
 
-    `size` is how large the difference is as the worlds are made, which may be in single precision.
+    `size` is how large the difference is as the worlds are made, which may be in single precision. `least` is the
+    smallest p that there is, where few units let all worlds be walked and so its own p is exact.
     """
 
     difference: Difference
     worlds: Worlds | None = None
     size: float = math.nan
+    least: float = math.nan
 
     @property
     def spread(self) -> float:
@@ -170,6 +172,7 @@ def judged(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adju
         sizes = [differences[i].size for i in tested]
         # A world in which a metric is undefined is left out of its own p, so p is no smaller than that.
         own = [_share(size, w) for size, w in zip(sizes, worlds, strict=True)]
+        own = [max(p, given[i]) if differences[tested[i]].least > 0 else p for i, p in enumerate(own)]
         together = [max(p, least) for p, least in zip(max_t(sizes, worlds, spreads), own, strict=True)]
     else:
         together = {"holm": holm, "fdr": false_discovery}.get(adjust, list)(given)
@@ -189,7 +192,7 @@ def _judged(one: UnjudgedDifference, p: float, p_holm: float, adjust: Adjust, fa
     d = one.difference
     least = math.nan
     if one.worlds is not None and not math.isnan(d.p):
-        least = smallest_p(one.worlds)
+        least = smallest_p(one.worlds) if math.isnan(one.least) else one.least
         if adjust in ("holm", "fdr") and least * (1 + len(one.worlds)) < 1 + ENOUGH and one.spread > 0:
             least = min(least, tail_bound(float(_sizes(one.worlds).max()) / one.spread)) * family
         least = min(1.0, least)

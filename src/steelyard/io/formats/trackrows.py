@@ -127,7 +127,7 @@ def _tracked(rows: Rows, track: Array, reading: Reading) -> Rows:
     if not reading.skip_untracked:
         row = int(np.argmax(untracked))
         raise InputError(
-            f"track {track[row]}: a detection that was not tracked?",
+            f"track {track[row]}, as detections have that were not tracked",
             where=f"{rows.source}, line {rows.lines[row]}",
             remedy="Say -O untracked=skip to leave such rows out.",
         )
