@@ -56,5 +56,6 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "assign_scipy", "tracking_codes", "tracking_matches", "tracking_overlaps", "tracking_scores",
     ),
     "tracking.rows": ("number_rows",),
+    "answers.edits": ("edit_counts", "edit_distances", "edit_steps"),
     "captions.model": ("Lemmas", "ParserModel", "WordNet"),
 }  # fmt: skip

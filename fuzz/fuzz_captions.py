@@ -137,3 +137,22 @@ def entries(rng: random.Random) -> None:
     draw.call(_native.snowball_stem, word)
     draw.call(tables.wordnet().similar, word)
     draw.call(tables.lemmas().lemma, word, rng.choice([b"NNS", b"VBG", b"PRP", b"", b"\xff"]))
+
+
+@target("answers.edits")
+def fuzz_edits(rng: random.Random) -> None:
+    """Rows of symbols: the edits of the alignment are as many as the distance, and make one row the other's length."""
+    draw = Draw(rng)
+    rows = draw.size(5)
+    sides: list[np.ndarray] = []
+    for _ in range(2):
+        symbols = draw.whole(rng.choice([2, 5, 1 << 20]), rng.choice([draw.size(9), draw.size(400)]), kind=np.uint32)
+        sides += [symbols, draw.offsets(rows, len(symbols))[1:]] if rows else [symbols[:0], np.zeros(0, np.int64)]
+    counts, distances = _native.edit_counts(*sides, 1), _native.edit_distances(*sides, 2)
+    lengths = [np.diff(ends, prepend=0) for ends in sides[1::2]]
+    assert (counts[:, 1:].sum(axis=1) == distances).all()
+    assert (counts[:, :3].sum(axis=1) == lengths[0]).all()
+    assert (counts[:, [0, 1, 3]].sum(axis=1) == lengths[1]).all()
+    assert len(_native.edit_steps(*sides)) == 4 * distances.sum()
+    for entry in (_native.edit_counts, _native.edit_distances, _native.edit_steps):
+        draw.call(entry, *sides)

@@ -111,6 +111,12 @@ def sizes(ids: Any, of: Any) -> Any:
 ELLIPSE = reals(1, 1, 0, 2, 1).reshape(1, 5)
 STREAM = (1, 100, 4, reals(0.1, 1.0), 2.0, 2.0)
 
+
+def edits(name: str, ends: np.ndarray) -> Any:
+    symbols = ints(7, 8, 9, kind=np.uint32)
+    return getattr(_native, name)(symbols, ends, symbols, ints(2, 3))
+
+
 REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("box_figures, negative weight", lambda: figures(-np.ones((2, 3))), "a weight is negative or not finite"),
     ("box_figures, nan weight", lambda: figures(np.full((2, 3), NAN)), "a weight is negative or not finite"),
@@ -160,6 +166,11 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
      lambda: _native.poisson_weights(np.zeros(64, np.uint64), 0, 0, 2**32), "larger than a terabyte"),
     ("poisson_totals, more than a terabyte",
      lambda: _native.poisson_totals(np.zeros(1, np.uint64), np.zeros((1, 64)), 0, 0, 2**32), "larger than a terabyte"),
+    ("edit_counts, falling ends", lambda: edits("edit_counts", ints(2, 1)), "the ends of the rows must rise"),
+    ("edit_counts, negative end", lambda: edits("edit_counts", ints(-1, 3)), "the ends of the rows must rise"),
+    ("edit_distances, end outside", lambda: edits("edit_distances", ints(1, 4)), "the ends of the rows must rise"),
+    ("edit_distances, symbols left", lambda: edits("edit_distances", ints(1, 2)), "must end with the symbols"),
+    ("edit_steps, other rows", lambda: edits("edit_steps", ints(3)), "references and hypotheses must be as many"),
 ]  # fmt: skip
 
 
@@ -178,6 +189,7 @@ def test_the_same_arguments_without_the_fault_are_taken() -> None:
         join(reals(1, 0), reals(3, 2, 1)),
         matched(),
         oks(),
+        edits("edit_counts", ints(1, 3)),
         curves(),
         sizes(ints(1), ints(9, 9).reshape(1, 2)),
     ):

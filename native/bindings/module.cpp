@@ -9,6 +9,7 @@ void bind_boxes(nanobind::module_& m);
 void bind_coco(nanobind::module_& m);
 void bind_coco_eval(nanobind::module_& m);
 void bind_draws(nanobind::module_& m);
+void bind_edits(nanobind::module_& m);
 void bind_ellipses(nanobind::module_& m);
 void bind_keypoints(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
@@ -38,6 +39,7 @@ NB_MODULE(_native, m) {
   steelyard::bind_coco(m);
   steelyard::bind_coco_eval(m);
   steelyard::bind_draws(m);
+  steelyard::bind_edits(m);
   steelyard::bind_ellipses(m);
   steelyard::bind_keypoints(m);
   steelyard::bind_labels(m);

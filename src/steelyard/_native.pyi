@@ -92,6 +92,19 @@ def flip_counts(keys: NDArray[numpy.uint64], seed: int, first: int, count: int, 
 def flip_weights(keys: NDArray[numpy.uint64], seed: int, first: int, count: int) -> NDArray[numpy.float64]:
     """The flips that flip_totals multiplies with, draws x units."""
 
+def edit_distances(reference: NDArray[numpy.uint32], reference_ends: NDArray[numpy.int64], hypothesis: NDArray[numpy.uint32], hypothesis_ends: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.int64]:
+    """The least number of edits that make each row of symbols the other."""
+
+def edit_counts(reference: NDArray[numpy.uint32], reference_ends: NDArray[numpy.int64], hypothesis: NDArray[numpy.uint32], hypothesis_ends: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.int64]:
+    """
+    Symbols that are kept, substituted, deleted and inserted by one alignment with the least edits, by row.
+    """
+
+def edit_steps(reference: NDArray[numpy.uint32], reference_ends: NDArray[numpy.int64], hypothesis: NDArray[numpy.uint32], hypothesis_ends: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
+    """
+    The edits of that alignment, back to front: row, edit (1 substituted, 2 deleted, 3 inserted), both places or -1.
+    """
+
 def ellipse_matrix(truth: NDArray[numpy.float64], detected: NDArray[numpy.float64], distance: int, weights: NDArray[numpy.float64], threads: int = 0) -> NDArray[numpy.float64]:
     """Distances of every truth to every detection."""
 

@@ -1,0 +1,250 @@
+// Edit distance, 64 symbols of the reference at a time (Myers 1999; Hyyro 2003): a word of bits says where the distance
+// rises (`up`) and where it falls (`down`) from one symbol of the reference to the next, and a column of words is one
+// symbol of the hypothesis. The alignment is read from the words of all columns. Where these are too many to keep, some
+// are, and those between two of them are made again.
+#include "language/edit_distance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "support/pool.hpp"
+
+namespace steelyard::language {
+namespace {
+
+constexpr std::size_t kBits = 64, kDirect = 256, kAtOnce = 512;
+constexpr std::size_t kWordsKept = std::size_t{1} << 21;  // of columns, 16 MB
+
+struct Word {
+  std::uint64_t up = ~std::uint64_t{0}, down = 0;
+};
+
+// One step of a word: `rise` and `fall` come from the word before it, and go to the next.
+inline Word step(Word v, std::uint64_t match, std::uint64_t& rise, std::uint64_t& fall, unsigned last) {
+  const std::uint64_t x = match | fall;
+  const std::uint64_t same = (((x & v.up) + v.up) ^ v.up) | x | v.down;
+  std::uint64_t right = v.down | ~(same | v.up), left = same & v.up;
+  const std::uint64_t rise_in = rise, fall_in = fall;
+  rise = (right >> last) & 1;
+  fall = (left >> last) & 1;
+  right = (right << 1) | rise_in;
+  left = (left << 1) | fall_in;
+  return {left | ~(same | right), right & same};
+}
+
+// Where each symbol stands in a reference: a row of words for each distinct symbol, row 0 for those that it does not have.
+class Places {
+ public:
+  void fill(View<std::uint32_t> reference) {
+    clear();
+    words_ = (reference.size() + kBits - 1) / kBits;
+    bits_.assign(words_, 0);
+    for (std::size_t i = 0; i < reference.size(); ++i) {
+      std::uint32_t& row = slot(reference[i]);
+      if (!row) {
+        row = ++rows_;
+        if (reference[i] < kDirect) used_.push_back(reference[i]);
+        bits_.resize(bits_.size() + words_, 0);
+      }
+      bits_[row * words_ + i / kBits] |= std::uint64_t{1} << (i % kBits);
+    }
+  }
+  std::size_t words() const { return words_; }
+  const std::uint64_t* of(std::uint32_t symbol) const {
+    if (symbol < kDirect) return bits_.data() + direct_[symbol] * words_;
+    if (others_.empty()) return bits_.data();
+    for (std::size_t i = home(symbol);; i = (i + 1) & (others_.size() - 1)) {
+      if (!others_[i].row) return bits_.data();
+      if (others_[i].symbol == symbol) return bits_.data() + others_[i].row * words_;
+    }
+  }
+
+ private:
+  struct Other {
+    std::uint32_t symbol = 0, row = 0;
+  };
+
+  std::size_t home(std::uint32_t symbol) const {
+    return static_cast<std::size_t>((symbol * std::uint64_t{0x9E3779B97F4A7C15}) >> 32) & (others_.size() - 1);
+  }
+  std::uint32_t& slot(std::uint32_t symbol) {
+    if (symbol < kDirect) return direct_[symbol];
+    if (2 * (filled_ + 1) > others_.size()) grow();
+    std::size_t i = home(symbol);
+    while (others_[i].row && others_[i].symbol != symbol) i = (i + 1) & (others_.size() - 1);
+    filled_ += !others_[i].row;
+    others_[i].symbol = symbol;
+    return others_[i].row;
+  }
+  void grow() {
+    std::vector<Other> before(std::max<std::size_t>(64, 2 * others_.size()));
+    before.swap(others_);
+    for (const Other& other : before) {
+      if (!other.row) continue;
+      std::size_t i = home(other.symbol);
+      while (others_[i].row) i = (i + 1) & (others_.size() - 1);
+      others_[i] = other;
+    }
+  }
+  void clear() {
+    for (std::uint32_t symbol : used_) direct_[symbol] = 0;
+    used_.clear();
+    if (filled_) others_.clear();
+    filled_ = rows_ = 0;
+  }
+
+  std::uint32_t direct_[kDirect] = {};
+  std::vector<std::uint32_t> used_;
+  std::vector<Other> others_;
+  std::vector<std::uint64_t> bits_;
+  std::size_t words_ = 0, filled_ = 0;
+  std::uint32_t rows_ = 0;
+};
+
+// A pair without what both begin and end with.
+struct Middle {
+  View<std::uint32_t> a, b;
+  std::size_t before, after;
+
+  Middle(View<std::uint32_t> reference, View<std::uint32_t> hypothesis) : a(reference), b(hypothesis) {
+    const auto front = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+    before = static_cast<std::size_t>(front.first - a.begin());
+    a = a.subspan(before);
+    b = b.subspan(before);
+    after = 0;
+    while (after < a.size() && after < b.size() && a[a.size() - 1 - after] == b[b.size() - 1 - after]) ++after;
+    a = a.first(a.size() - after);
+    b = b.first(b.size() - after);
+  }
+};
+
+class Aligner {
+ public:
+  std::int64_t distance(View<std::uint32_t> reference, View<std::uint32_t> hypothesis) {
+    Middle middle(reference, hypothesis);
+    if (middle.a.size() > middle.b.size()) std::swap(middle.a, middle.b);  // the distance is the same
+    const View<std::uint32_t> a = middle.a, b = middle.b;
+    if (a.empty()) return static_cast<std::int64_t>(b.size());
+    places_.fill(a);
+    const std::size_t words = places_.words();
+    column_.assign(words, Word{});
+    auto edits = static_cast<std::int64_t>(a.size());
+    const auto last = static_cast<unsigned>((a.size() - 1) % kBits);
+    if (words == 1) {
+      Word v;
+      for (std::uint32_t symbol : b) {
+        std::uint64_t rise = 1, fall = 0;
+        v = step(v, *places_.of(symbol), rise, fall, last);
+        edits += static_cast<std::int64_t>(rise) - static_cast<std::int64_t>(fall);
+      }
+      return edits;
+    }
+    for (std::uint32_t symbol : b) edits += next(places_.of(symbol), column_.data(), column_.data(), last);
+    return edits;
+  }
+
+  // Calls `visit(edit, place in the reference, place in the hypothesis)` from the end; gives how many are kept unvisited.
+  template <typename Visit>
+  void align(View<std::uint32_t> reference, View<std::uint32_t> hypothesis, std::int64_t* counts, const Visit& visit) {
+    const Middle middle(reference, hypothesis);
+    counts[kKept] += static_cast<std::int64_t>(middle.before + middle.after);
+    const View<std::uint32_t> a = middle.a, b = middle.b;
+    std::size_t i = a.size(), j = b.size();
+    const auto add = [&](Edit edit, std::size_t at, std::size_t in) {
+      ++counts[edit];
+      visit(edit, at + middle.before, in + middle.before);
+    };
+    if (i && j) {
+      places_.fill(a);
+      const std::size_t words = places_.words();
+      const std::size_t most = std::max<std::size_t>(1, kWordsKept / (2 * words));
+      const std::size_t span = std::min(j, std::max(most, static_cast<std::size_t>(std::sqrt(static_cast<double>(j))) + 1));
+      const std::size_t spans = (j + span - 1) / span;
+      kept_.resize(spans * words);  // the column before each span
+      columns_.resize((span + 1) * words);
+      std::fill_n(columns_.begin(), words, Word{});
+      for (std::size_t s = 0; s < spans; ++s) {
+        std::copy_n(columns_.begin(), words, kept_.begin() + static_cast<std::ptrdiff_t>(s * words));
+        if (s + 1 == spans) break;
+        for (std::size_t k = 0; k < span; ++k) {
+          next(places_.of(b[s * span + k]), columns_.data(), columns_.data(), kBits - 1);
+        }
+      }
+      for (std::size_t s = spans; s-- > 0 && i;) {
+        const std::size_t first = s * span, columns = std::min(span, b.size() - first);
+        std::copy_n(kept_.begin() + static_cast<std::ptrdiff_t>(s * words), words, columns_.begin());
+        for (std::size_t k = 0; k < columns; ++k) {
+          next(places_.of(b[first + k]), columns_.data() + k * words, columns_.data() + (k + 1) * words, kBits - 1);
+        }
+        while (i && j > first) {
+          if (bit(i - 1, (j - first) * words, &Word::up)) {
+            add(kDeleted, --i, j);
+          } else if (--j && bit(i - 1, (j - first) * words, &Word::down)) {
+            add(kInserted, i, j);
+          } else if (a[--i] == b[j]) {
+            ++counts[kKept];
+          } else {
+            add(kSubstituted, i, j);
+          }
+        }
+      }
+    }
+    while (i) add(kDeleted, --i, j);
+    while (j) add(kInserted, i, --j);
+  }
+
+ private:
+  // The column behind `from` for one symbol of the hypothesis; what the last bit adds.
+  std::int64_t next(const std::uint64_t* match, const Word* from, Word* to, unsigned last) const {
+    std::uint64_t rise = 1, fall = 0;
+    const std::size_t words = places_.words();
+    for (std::size_t w = 0; w + 1 < words; ++w) to[w] = step(from[w], match[w], rise, fall, kBits - 1);
+    to[words - 1] = step(from[words - 1], match[words - 1], rise, fall, last);
+    return static_cast<std::int64_t>(rise) - static_cast<std::int64_t>(fall);
+  }
+  bool bit(std::size_t i, std::size_t column, std::uint64_t Word::*of) const {
+    return (columns_[column + i / kBits].*of >> (i % kBits)) & 1;
+  }
+
+  Places places_;
+  std::vector<Word> column_, columns_, kept_;
+};
+
+template <typename Body>
+void for_rows(std::size_t rows, std::size_t threads, const Body& body) {
+  parallel_for((rows + kAtOnce - 1) / kAtOnce, threads, [&](std::size_t task) {
+    Aligner aligner;
+    for (std::size_t i = task * kAtOnce; i < std::min(rows, (task + 1) * kAtOnce); ++i) body(aligner, i);
+  });
+}
+
+}  // namespace
+
+void edit_distances(const Symbols& reference, const Symbols& hypothesis, std::size_t threads, std::int64_t* out) {
+  for_rows(reference.end.size(), threads, [&](Aligner& aligner, std::size_t i) {
+    out[i] = aligner.distance(reference.row(i), hypothesis.row(i));
+  });
+}
+
+void edit_counts(const Symbols& reference, const Symbols& hypothesis, std::size_t threads, std::int64_t* out) {
+  for_rows(reference.end.size(), threads, [&](Aligner& aligner, std::size_t i) {
+    std::fill_n(out + kEdits * i, kEdits, 0);
+    aligner.align(reference.row(i), hypothesis.row(i), out + kEdits * i, [](Edit, std::size_t, std::size_t) {});
+  });
+}
+
+void edit_steps(const Symbols& reference, const Symbols& hypothesis, Buffer<std::int64_t>& out) {
+  Aligner aligner;
+  for (std::size_t i = 0; i < reference.end.size(); ++i) {
+    std::int64_t counts[kEdits] = {};
+    aligner.align(reference.row(i), hypothesis.row(i), counts, [&](Edit edit, std::size_t a, std::size_t b) {
+      out.push(static_cast<std::int64_t>(i));
+      out.push(edit);
+      out.push(edit == kInserted ? -1 : static_cast<std::int64_t>(a));
+      out.push(edit == kDeleted ? -1 : static_cast<std::int64_t>(b));
+    });
+  }
+}
+
+}  // namespace steelyard::language
