@@ -277,6 +277,11 @@ FAULTS: dict[str, dict[str, Fault]] = {
             "copies-of-truth", "warning",
         ),
     },
+    "answers": {
+        "tokens": (put(1, "answer", lambda d: [f"{text}<|im_end|>" for text in d[1]["answer"]]), "answer-tokens", "warning"),
+        "label": (put(1, "answer", lambda d: [f"Answer: {text}" for text in d[1]["answer"]]), "answer-labelled", "warning"),
+        "one reply": (put(1, "answer", lambda d: ["a dog" for _ in d[1]["answer"]]), "answer-constant", "warning"),
+    },
     "captions": {
         "next image": (put(1, "caption", lambda d: [*d[1]["caption"][1:], d[1]["caption"][0]]), "captions-shifted", "error"),
         "any image": (

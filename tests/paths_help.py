@@ -89,7 +89,9 @@ def drawn_case(task: str, **settings: Any) -> Case:
     of_row = [place[str(value)] for value in truth[key]]
     truth["site"], truth["cut"] = ([values[i % 3] for i in of_row] for values in (SITES, CUTS))
     if "sample_weight" in catalogue.find_task(task).truth.names:
-        truth["sample_weight"] = [0.5 + i % 4 for i in of_row]
+        owner = list(map(str, truth[DRAWN[task].unit or key]))
+        number = {unit: i for i, unit in enumerate(dict.fromkeys(owner))}
+        truth["sample_weight"] = [0.5 + number[unit] % 4 for unit in owner]
     if task in ("boxes", "masks", "keypoints"):  # a class that one unit alone has
         truth["label"] = np.where(np.array(truth[key]) == ids[2], "yak", truth["label"])
         predictions["score"] = np.round(predictions["score"], 1)

@@ -41,12 +41,12 @@ std::int64_t by_table(const std::u32string& a, const std::u32string& b) {
 }
 
 TEST(edits_by_hand) {
-  // kitten -> sitting: k for s, e for i, g added. "abcd" -> "dcba" has four substitutions, "flaw" -> "lawn" one end each.
+  // kitten -> sitting: k for s, e for i, g added. "abcd" -> "dcba" keeps the b (jiwer 4.0.0), "flaw" -> "lawn" one end each.
   const Rows a({U"kitten", U"abc", U"", U"abcd", U"flaw", U"aaa"}), b({U"sitting", U"", U"abc", U"dcba", U"lawn", U"aaaa"});
   std::int64_t counts[6 * language::kEdits], distances[6];
   language::edit_counts(a.symbols(), b.symbols(), 1, counts);
   language::edit_distances(a.symbols(), b.symbols(), 1, distances);
-  const std::int64_t expected[6][4] = {{4, 2, 0, 1}, {0, 0, 3, 0}, {0, 0, 0, 3}, {0, 4, 0, 0}, {3, 0, 1, 1}, {3, 0, 0, 1}};
+  const std::int64_t expected[6][4] = {{4, 2, 0, 1}, {0, 0, 3, 0}, {0, 0, 0, 3}, {1, 2, 1, 1}, {3, 0, 1, 1}, {3, 0, 0, 1}};
   for (int i = 0; i < 6; ++i) {
     for (int k = 0; k < 4; ++k) EQUAL(counts[4 * i + k], expected[i][k]);
     EQUAL(distances[i], expected[i][1] + expected[i][2] + expected[i][3]);

@@ -34,6 +34,7 @@ MODULES = {
     "tracking": "steelyard.metrics.tracking.task",
     "panoptic": "steelyard.metrics.panoptic.task",
     "volumes": "steelyard.metrics.volumes.task",
+    "answers": "steelyard.metrics.answers.task",
 }
 
 

@@ -1,0 +1,1 @@
+"""Short answers to questions about images: exact match, VQA accuracy, ANLS, error rates of texts, yes/no, counts."""
