@@ -86,9 +86,9 @@ class Exact(Share):
 
     $\mathrm{EM} = \frac{1}{N} \sum_i [\,\exists a \in A_i: n(r_i) = n(a)\,]$
 
-    `norm` says how: `as_is`; `strip`; `lower` (strip and lower); `space` (lower, single blanks); `squad` (lower, without
-    punctuation and articles); `vqa` (VQA's text rule); `number` (equal numbers). `unicode=nfkc` folds forms of the same
-    character first.
+    `norm` says how: `as_is`; `strip`; `lower` (strip and lower); `space` (lower, single blanks); `squad` (lower,
+    without punctuation and articles); `vqa` (VQA's text rule); `number` (equal numbers). `unicode=nfkc` folds forms of
+    the same character first.
 
     Undefined when there is no question.
 

@@ -1,4 +1,4 @@
-"""What is shown of answers beside scores: what is mixed up, character by character, yes and no, numbers, every reply."""
+"""What is shown of answers beside scores: characters that are mixed up, yes and no, numbers, every reply."""
 
 from __future__ import annotations
 
