@@ -42,7 +42,7 @@ def test_a_flipped_bit_in_any_state_is_found_and_mended(shape: tuple[int, int], 
     assert not any("damaged" in note for note in first.notes)
     states = {path: path.read_bytes() for path in sorted((tmp_path / "work" / "states").iterdir())}
     kinds = {path.suffix: path for path in states}
-    assert set(kinds) >= {".shard", ".sums", ".events", ".units", ".answers"} | (
+    assert set(kinds) >= {".shard", ".sums", ".events", ".units", ".readings"} | (
         {".split"} if shape == (2, 3) else set()
     )
     rng = np.random.default_rng(7)
@@ -210,7 +210,7 @@ def test_events_that_somebody_made_up_are_refused(tmp_path: Path) -> None:
     options: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "confidence": None}
     evaluate_shards("boxes", *files(tmp_path), "map", **options)
     folder = tmp_path / "work" / "states"
-    for path in folder.glob("*.answers"):
+    for path in folder.glob("*.readings"):
         path.unlink()
     path = next(folder.glob("*.events"))
     contents = read_container(path)
@@ -226,7 +226,7 @@ def test_a_state_copied_over_another_is_made_again(tmp_path: Path) -> None:
     options: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100}
     first = evaluate_shards("boxes", *files(tmp_path), METRICS, **options)
     states = {path: path.read_bytes() for path in sorted((tmp_path / "work" / "states").iterdir())}
-    for kind in (".shard", ".sums", ".events", ".split", ".answers"):
+    for kind in (".shard", ".sums", ".events", ".split", ".readings"):
         one, other = [path for path in states if path.suffix == kind][:2]
         one.write_bytes(states[other])
         again = evaluate_shards("boxes", *files(tmp_path), METRICS, **options)
@@ -236,8 +236,12 @@ def test_a_state_copied_over_another_is_made_again(tmp_path: Path) -> None:
 
 
 MADE_UP: dict[str, tuple[str, Callable[[str, Any], Any], str]] = {
-    "fewer draws": ("answers", lambda name, v: v[:-1] if len(v) == 100 else v, "99 rows, and 100 draws were asked for"),
-    "texts": ("answers", lambda name, v: np.array(["x"] * len(v), dtype=object), "is of type object"),
+    "fewer draws": (
+        "readings",
+        lambda name, v: v[:-1] if len(v) == 100 else v,
+        "99 rows, and 100 draws were asked for",
+    ),
+    "texts": ("readings", lambda name, v: np.array(["x"] * len(v), dtype=object), "is of type object"),
     "negative counts": ("bins", lambda name, v: -1 - v, "a count of '.*' is negative"),
     "fractions": ("bins", lambda name, v: v / 3, "is of type float64"),
 }

@@ -133,8 +133,8 @@ def walk(job: Walking) -> str:
     request = job.data.request
     drawn = (request.confidence is not None, request.draws, request.seed)
     questions = [question.text for question in job.asked]
-    name = state_name("answers", job.events, job.units, job.number, job.groups, questions, drawn)
-    path = state_path(job.data.work, "answers", name)
+    name = state_name("readings", job.events, job.units, job.number, job.groups, questions, drawn)
+    path = state_path(job.data.work, "readings", name)
     if there(path):
         return name
     files = Files(job.data, job.events, job.number, job.units, pooled=job.groups is None)
@@ -226,7 +226,7 @@ def read_answers(data: Data, asked: Asked, names: Sequence[str], jobs: Sequence[
     blocks: dict[Need, Block] = {}
     for number, (need, questions) in enumerate(asked.items()):
         mine = [(name, job) for name, job in zip(names, jobs, strict=True) if job.number == number]
-        files = [(_answers(state_path(data.work, "answers", name), job), job) for name, job in mine]
+        files = [(_answers(state_path(data.work, "readings", name), job), job) for name, job in mine]
         answers = {}
         for question in questions:
             parts = [

@@ -217,7 +217,7 @@ class Anls(MeanScore):
         one_of(self, "length", "raw", "folded")
 
     def scored(self) -> Sum:
-        """Likeness by question."""
+        """Similarity by question."""
         return AnlsSum(float(self.threshold), self.edge, self.length)
 
 

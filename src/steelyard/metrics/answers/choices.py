@@ -372,7 +372,7 @@ class YesBias(_YesNo):
 
     $B = \frac{FP - FN}{TP + FP + TN + FN}$
 
-    Above 0 a model says yes too often.
+    A model with more than 0 says yes too often.
 
     Undefined when no reply is yes or no.
 

@@ -258,8 +258,8 @@ def numbers_of(pairs: AnswerPairs, work: Work, read: str) -> tuple[Array, Array]
     def make() -> tuple[Array, Array]:
         texts = said(pairs, work)
 
-        def numbers(how: str) -> Array:
-            values = [read_number(text, how) for text in texts.distinct]
+        def numbers(reading: str) -> Array:
+            values = [read_number(text, reading) for text in texts.distinct]
             return np.array([np.nan if value is None else value for value in values])
 
         reply = np.where(texts.answered, numbers(read)[texts.reply], np.nan)

@@ -2,7 +2,7 @@
 
 Metrics
     `exact`, `vqa`, `anls@0.5`, `relaxed@0.05`, `word_f1`, `char_f1`, `answered`; `choice` and `choice_all`;
-    `yn_accuracy` and its kin; `number`, the errors of numbers and of counts; `cer`, `wer` and their parts;
+    `yn_accuracy` and others of yes and no; `number`, the errors of numbers and of counts; `cer`, `wer` and their parts;
     `judge` and `logged`.
 """
 

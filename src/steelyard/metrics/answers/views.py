@@ -51,7 +51,7 @@ def figures(pairs: AnswerPairs, state: State, metrics: Sequence[Metric]) -> Mapp
     if "numbers" in held and known.any():
         made["agreement"] = lambda: agreement(true[known], given[known], "question", "as answered")
     if "choices" not in held:
-        made["likeness"] = lambda: likeness_figure(pairs)
+        made["similarity"] = lambda: similarity_figure(pairs)
         made["confusions"] = lambda: confusions_figure(pairs)
     return made
 
@@ -129,13 +129,13 @@ def confusions_figure(pairs: AnswerPairs) -> Figure:
     )
 
 
-def likeness_figure(pairs: AnswerPairs) -> Figure:
+def similarity_figure(pairs: AnswerPairs) -> Figure:
     """How alike replies and answers are, before a threshold."""
     values = AnlsSum(0.0).of_questions(pairs, Work())
     edges = np.linspace(0, 1, BINS + 1)
     counts = np.histogram(values, edges)[0]
     return Figure(
-        "likeness",
+        "similarity",
         "histogram",
         "How alike replies and answers are",
         {"low": edges[:-1], "high": edges[1:], "count": counts.astype(float)},
@@ -159,7 +159,7 @@ def listing(pairs: AnswerPairs, state: State) -> Listing | None:
         columns["unit"] = Texts.of(pairs.units[pairs.owner].tolist())
     columns |= {"accepted": Texts.of(accepted), "reply": Texts.of([texts.distinct[k] for k in texts.reply.tolist()])}
     if all(texts.distinct[k].strip() for k in set(texts.accepted.tolist())):
-        columns["likeness"] = AnlsSum(0.0).of_questions(pairs, work)
+        columns["similarity"] = AnlsSum(0.0).of_questions(pairs, work)
         columns["exact"] = ExactSum().of_questions(pairs, work)
     columns |= other_texts(pairs, pairs.truth_row)
-    return Listing("questions", "Questions", columns, x="likeness" if "likeness" in columns else "")
+    return Listing("questions", "Questions", columns, x="similarity" if "similarity" in columns else "")
