@@ -13,7 +13,9 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "mask_united", "masks_match",
     ),
     "keypoints.kernels": ("keypoints_match", "oks"),
-    "quads.kernels": ("quad_shapes", "quads_iou", "quads_match", "rectangles_iou"),
+    "quads.kernels": (
+        "probiou_match", "quad_shapes", "quads_iou", "quads_match", "rectangles_iou", "rectangles_probiou",
+    ),
     "draws.totals": (
         "flip_counts", "flip_scatter", "flip_totals", "flip_weights", "poisson_counts", "poisson_scatter",
         "poisson_totals", "poisson_weights", "set_threads", "simd", "thread_count", "unit_keys",

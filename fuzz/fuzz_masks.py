@@ -232,6 +232,9 @@ def fuzz_quads(rng: random.Random) -> None:
     given, t_quads, d_quads, crowd = objects(draw, t, d), of(t, 8), of(d, 8), draw.flags(t)
     draw.call(_native.quad_shapes, t_quads)
     draw.call(_native.quads_iou, d_quads, t_quads, crowd)
-    draw.call(_native.rectangles_iou, of(d, 5), of(t, 5), crowd)
+    d_rectangles, t_rectangles = of(d, 5), of(t, 5)
+    draw.call(_native.rectangles_iou, d_rectangles, t_rectangles, crowd)
+    draw.call(_native.rectangles_probiou, d_rectangles, t_rectangles)
     if given is not None:
         draw.call(_native.quads_match, given, t_quads, d_quads, draw.real(d))
+        draw.call(_native.probiou_match, given, t_rectangles, d_rectangles, draw.real(d))

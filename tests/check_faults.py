@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from drawn import DRAW, Data
 from drawn_maps import objects
+from drawn_oriented import as_corners
 
 
 def arrays(data: Data) -> Data:
@@ -99,6 +100,13 @@ def healthy(task: str, seed: int = 0) -> tuple[Data, Data]:
         return made[task](seed)
     truth, given = DRAW[task](np.random.default_rng(seed), 60)
     return (truth, given) if task == "masks" else (arrays(truth), arrays(given))
+
+
+def row_by_row(data: Any) -> None:
+    """Corners of the predictions from left to right and from top to bottom, as a grid has them."""
+    corners = as_corners(data[1])
+    data[1].clear()
+    data[1].update({**corners, "x3": corners["x4"], "y3": corners["y4"], "x4": corners["x3"], "y4": corners["y3"]})
 
 
 def scaled(side: int, column: str, factor: float) -> Callable[[Any], None]:
@@ -336,6 +344,19 @@ FAULTS: dict[str, dict[str, Fault]] = {
             as_truth("sequence", "frame", "track", "x", "y", "w", "h", "label"), "copies-of-truth", "note",
         ),
         "names": (put(1, "sequence", lambda d: texts(str.upper)(d[1]["sequence"])), "ids-differ", "error"),
+    },
+    "oriented": {
+        "the other way round": (put(1, "angle", lambda d: -d[1]["angle"]), "angle-turn", "error"),
+        "degrees in a few": (
+            put(1, "angle", lambda d: np.where(np.arange(len(d[1]["angle"])) == 3, 40.0, d[1]["angle"])), "angle-degrees", "warning",
+        ),
+        "edges": (each(1, ("w", lambda d: d["h"]), ("h", lambda d: d["w"])), "edges-exchanged", "error"),
+        "row by row": (row_by_row, "corners-order", "error"),
+        "no area": (put(0, "h", lambda d: np.where(np.arange(len(d[0]["h"])) == 3, 0.0, d[0]["h"])), "flat-boxes", "warning"),
+        "percent": (put(1, "score", lambda d: d[1]["score"] * 100), "score-range", "error"),
+        "tiles": (
+            put(1, "image", lambda d: texts(lambda name: f"{name}__1__0___512")(d[1]["image"])), "tile-not-image", "error",
+        ),
     },
     "keypoints": {
         "left and right": (mirrored, "left-and-right", "error"),

@@ -15,7 +15,7 @@ from steelyard.testing import Case, Drawn, Law
 from steelyard.testing.collect import laws_of
 
 # Many units of these take long to match or to read; their kernels are those of other tasks.
-SLOW = ("masks", "keypoints", "captions")
+SLOW = ("masks", "keypoints", "oriented", "captions")
 # What variants of a task's data are drawn for: the laws about weights and merging.
 OF_VARIANTS = {
     "merge_of_cut_state", "merge_is_measuring_at_once", "take_is_weights_of_zero_and_one", "whole_weights_are_repetition",

@@ -136,6 +136,23 @@ def test_of_a_crowd_the_share_of_the_detection_counts() -> None:
     assert iou([0, 5, 4, 4, 0], [20, 5, 40, 40, 0], crowd=True) == pytest.approx(0.5, abs=1e-15)
 
 
+def probiou(d: Any, g: Any) -> float:
+    return float(_native.rectangles_probiou(np.array([d], dtype=float), np.array([g], dtype=float))[0, 0])
+
+
+def test_probiou_by_hand() -> None:
+    """Equal boxes, a square that is turned, and equal boxes half a width apart."""
+    assert probiou([5, 5, 20, 10, 0.3], [5, 5, 20, 10, 0.3]) == pytest.approx(0.99955, abs=5e-6)
+    assert probiou([0, 0, 2, 2, 0], [0, 0, 2, 2, np.pi / 4]) == pytest.approx(0.99955, abs=5e-6)
+    # w = 20: a = 400 / 12; dx = 10; Bhattacharyya distance dx² / (8 a) = 0.375; 1 - sqrt(1 - e^-0.375) = 0.44079
+    assert probiou([0, 0, 20, 10, 0], [10, 0, 20, 10, 0]) == pytest.approx(1 - np.sqrt(1 - np.exp(-0.375)), abs=1e-6)
+    # The same with all turned by 30 degrees.
+    c, s = np.cos(np.pi / 6), np.sin(np.pi / 6)
+    turned = probiou([0, 0, 20, 10, np.pi / 6], [10 * c, 10 * s, 20, 10, np.pi / 6])
+    assert turned == pytest.approx(1 - np.sqrt(1 - np.exp(-0.375)), abs=1e-6)
+    assert probiou([0, 0, 2, 2, 0], [1e6, 0, 2, 2, 0]) == pytest.approx(0.0, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [

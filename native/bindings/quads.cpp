@@ -5,6 +5,8 @@
 namespace steelyard {
 namespace {
 
+constexpr const char* kRectangles = "rectangles are centre x, centre y, width, height, angle";
+
 template <typename Iou>
 Out<double> matrix_of(In2<double> d, In2<double> g, In1<std::uint8_t> crowd, Iou iou) {
   const std::size_t n = d.shape(0), m = g.shape(0);
@@ -26,18 +28,23 @@ Out<double> quads_iou(In2<double> d, In2<double> g, In1<std::uint8_t> crowd) {
   return matrix_of(d, g, crowd, [](const double* a, const double* b, bool c) { return quad_iou(a, b, c); });
 }
 
-void check_rectangles(Matrix<double> rectangles) {
-  require(rectangles.columns == 5, "rectangles are centre x, centre y, width, height, angle");
-  require(all_within(rectangles.data(), rectangles.size(), -1e12, 1e12), "a rectangle is not finite, or beyond 1e12");
-  for (std::size_t i = 0; i < rectangles.rows; ++i) {
-    require(rectangles.row(i)[2] >= 0 && rectangles.row(i)[3] >= 0, "a rectangle has a negative width or height");
-  }
+Out<double> rectangles_iou(In2<double> d, In2<double> g, In1<std::uint8_t> crowd) {
+  check_rectangles(view(d), d.shape(0), kRectangles);
+  check_rectangles(view(g), g.shape(0), kRectangles);
+  return matrix_of(d, g, crowd, [](const double* a, const double* b, bool c) { return rectangle_iou(a, b, c); });
 }
 
-Out<double> rectangles_iou(In2<double> d, In2<double> g, In1<std::uint8_t> crowd) {
-  check_rectangles(view(d));
-  check_rectangles(view(g));
-  return matrix_of(d, g, crowd, [](const double* a, const double* b, bool c) { return rectangle_iou(a, b, c); });
+Out<double> rectangles_probiou(In2<double> d, In2<double> g) {
+  const std::size_t n = d.shape(0), m = g.shape(0);
+  check_rectangles(view(d), n, kRectangles);
+  check_rectangles(view(g), m, kRectangles);
+  double* out;
+  auto result = make_raw<double>({n, m}, out);
+  const GaussianLikeness similarity(view(d), view(g));
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < m; ++j) out[i * m + j] = similarity.of(i, j, false, 0.0);
+  }
+  return result;
 }
 
 Out<std::uint8_t> quad_shapes(In2<double> quads) {
@@ -64,6 +71,15 @@ MatchedArrays match(const ObjectArrays& objects, In2<double> t_quads, In2<double
   return match_arrays(objects, &similarity, d_area.data());
 }
 
+MatchedArrays match_gaussians(const ObjectArrays& objects, In2<double> t_rectangles, In2<double> d_rectangles, In1<double> d_area) {
+  const std::size_t detections = objects.d_image.shape(0);
+  check_rectangles(view(t_rectangles), objects.t_image.shape(0), kRectangles);
+  check_rectangles(view(d_rectangles), detections, kRectangles);
+  require(d_area.shape(0) == detections, "columns of the detections differ in length");
+  const GaussianLikeness similarity(view(d_rectangles), view(t_rectangles));
+  return match_arrays(objects, &similarity, d_area.data());
+}
+
 }  // namespace
 
 void bind_quads(nb::module_& m) {
@@ -71,6 +87,10 @@ void bind_quads(nb::module_& m) {
         "IoU of quadrilaterals x1 y1 ... x4 y4, detections by truths; of a crowd the share of the detection inside.");
   m.def("rectangles_iou", &rectangles_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
         nb::arg("crowd").noconvert(), "The same of rectangles cx, cy, width, height, angle (radians, x towards y).");
+  m.def("rectangles_probiou", &rectangles_probiou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
+        "The likeness of Gaussians that stand for rectangles (probIoU), detections by truths.");
+  m.def("probiou_match", &match_gaussians, nb::arg("objects"), nb::arg("t_rectangles").noconvert(),
+        nb::arg("d_rectangles").noconvert(), nb::arg("d_area").noconvert(), "As boxes_match, by probIoU of rectangles.");
   m.def("quad_shapes", &quad_shapes, nb::arg("quads").noconvert(),
         "Shapes of quadrilaterals: 0 convex, 1 dented, 2 crossed, 3 flat.");
   m.def("quads_match", &match, nb::arg("objects"), nb::arg("t_quads").noconvert(), nb::arg("d_quads").noconvert(),

@@ -368,6 +368,14 @@ def rectangles_iou(detections: NDArray[numpy.float64], truths: NDArray[numpy.flo
     The same of rectangles cx, cy, width, height, angle (radians, x towards y).
     """
 
+def rectangles_probiou(detections: NDArray[numpy.float64], truths: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """
+    The likeness of Gaussians that stand for rectangles (probIoU), detections by truths.
+    """
+
+def probiou_match(objects: Objects, t_rectangles: NDArray[numpy.float64], d_rectangles: NDArray[numpy.float64], d_area: NDArray[numpy.float64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """As boxes_match, by probIoU of rectangles."""
+
 def quad_shapes(quads: NDArray[numpy.float64]) -> NDArray[numpy.uint8]:
     """Shapes of quadrilaterals: 0 convex, 1 dented, 2 crossed, 3 flat."""
 

@@ -22,7 +22,7 @@ from steelyard.core.pairs import Coverage, Pairs
 from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, Plan
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.records import Column, Records, Schema
-from steelyard.core.scene import BoxShape, EllipseShape, LineShape, RasterShape, Scene
+from steelyard.core.scene import BoxShape, EllipseShape, LineShape, PolygonShape, RasterShape, Scene
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.task import Policy, Task
@@ -75,6 +75,7 @@ __all__ = [
     "Picture",
     "Plan",
     "Policy",
+    "PolygonShape",
     "Problem",
     "Ranking",
     "RankingBlock",

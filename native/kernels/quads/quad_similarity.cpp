@@ -1,6 +1,7 @@
 #include "quads/quad_similarity.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace steelyard {
 namespace {
@@ -39,6 +40,39 @@ double QuadIou::of(std::size_t detection, std::size_t truth, bool crowd, double 
   // A share of 1e-9 is left for rounding: what is clipped in vain costs little.
   if (most * (1 + 1e-9) < least * (crowd ? a : a + b - most)) return 0;
   return quad_iou(d_.row(detection), t_.row(truth), crowd);
+}
+
+void check_rectangles(Matrix<double> rectangles, std::size_t rows, const char* message) {
+  require(rectangles.rows == rows && rectangles.columns == 5, message);
+  require(all_within(rectangles.data(), rectangles.size(), -1e12, 1e12), "a rectangle is not finite, or beyond 1e12");
+  for (std::size_t i = 0; i < rows; ++i) {
+    require(rectangles.row(i)[2] >= 0 && rectangles.row(i)[3] >= 0, "a rectangle has a negative width or height");
+  }
+}
+
+std::vector<GaussianLikeness::Gaussian> GaussianLikeness::gaussians_of(Matrix<double> rectangles) {
+  std::vector<Gaussian> out(rectangles.rows);
+  for (std::size_t i = 0; i < rectangles.rows; ++i) {
+    const double* r = rectangles.row(i);
+    const double a = r[2] * r[2] / 12, b = r[3] * r[3] / 12, c = std::cos(r[4]), s = std::sin(r[4]);
+    out[i] = {r[0], r[1], a * c * c + b * s * s, a * s * s + b * c * c, (a - b) * c * s};
+  }
+  return out;
+}
+
+GaussianLikeness::GaussianLikeness(Matrix<double> d_rectangles, Matrix<double> t_rectangles)
+    : d_(gaussians_of(d_rectangles)), t_(gaussians_of(t_rectangles)) {}
+
+double GaussianLikeness::of(std::size_t detection, std::size_t truth, bool, double) const {
+  constexpr double kEps = 1e-7;
+  const Gaussian &p = t_[truth], &q = d_[detection];
+  const double a = p.a + q.a, b = p.b + q.b, c = p.c + q.c, det = a * b - c * c;
+  const double dx = q.x - p.x, dy = p.y - q.y;
+  const double apart = ((a * dy * dy + b * dx * dx) / 4 + c * dx * dy / 2) / (det + kEps);
+  const double own = std::sqrt(std::max(p.a * p.b - p.c * p.c, 0.0)) * std::sqrt(std::max(q.a * q.b - q.c * q.c, 0.0));
+  const double shape = std::log(std::max(det, 0.0) / (4 * own + kEps) + kEps) / 2;
+  const double distance = std::clamp(apart + shape, kEps, 100.0);
+  return std::clamp(1 - std::sqrt(1 - std::exp(-distance) + kEps), 0.0, 1.0);
 }
 
 }  // namespace steelyard

@@ -25,4 +25,22 @@ class QuadIou : public Similarity {
   std::vector<double> d_area_, t_area_;
 };
 
+// Widths and heights from 0 up, all numbers within 1e12.
+void check_rectangles(Matrix<double> rectangles, std::size_t rows, const char* message);
+
+// By the likeness of Gaussians (probIoU, arXiv 2106.06072), with the constants of its common implementation. Rectangles are
+// cx, cy, width, height, angle. A crowd is like any other truth.
+class GaussianLikeness : public Similarity {
+ public:
+  GaussianLikeness(Matrix<double> d_rectangles, Matrix<double> t_rectangles);
+  double of(std::size_t detection, std::size_t truth, bool crowd, double least) const override;
+
+ private:
+  struct Gaussian {
+    double x, y, a, b, c;  // the centre, and the covariance [[a, c], [c, b]]
+  };
+  static std::vector<Gaussian> gaussians_of(Matrix<double> rectangles);
+  std::vector<Gaussian> d_, t_;
+};
+
 }  // namespace steelyard

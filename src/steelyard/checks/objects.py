@@ -11,7 +11,7 @@ from steelyard.checks.findings import Finding
 from steelyard.checks.geometry import Sample, draw_sample, extent
 from steelyard.checks.pairs import class_shift, other_readings
 from steelyard.checks.side import Side
-from steelyard.core.records import Array, Records
+from steelyard.core.records import Array, BoxRecords, Records
 
 IMAGES = 40
 
@@ -48,8 +48,13 @@ def look(pairs: Any, readings: tuple[str, ...] | None = AXES, *, fit: bool = Tru
     return findings + side.findings
 
 
+def has_points(records: Records) -> bool:
+    """Whether objects are sets of points, which stand in the column of shapes."""
+    return isinstance(records, BoxRecords) and records.similarity is not None and records.similarity[0] == "keypoints"
+
+
 def _part(records: Records, name: str, rows: Array, image: Array) -> Side:
-    if records.columns.get("shape") is not None and records["shape"].ndim == 2:  # keypoints
+    if has_points(records):
         points = records["shape"][rows]
         seen = points[:, 2::3] > 0 if name == "truth" else np.ones((len(rows), points.shape[1] // 3), dtype=bool)
         box = extent(points, seen)

@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.checks.boxes import check_coordinates, check_ids, check_truth, in_order, places
 from steelyard.checks.findings import CheckReport, Finding
 from steelyard.checks.geometry import extent
+from steelyard.checks.objects import has_points
 from steelyard.checks.pairs import check_fit, check_join, check_repeats, check_scores
 from steelyard.checks.side import Side, from_coco, from_dataset, from_records, unreadable
 from steelyard.core.errors import InputError
@@ -67,8 +68,8 @@ def look_at_objects(
 
 def _objects(records: Records, name: str) -> Side:
     side = from_records(records, name)
-    shape = records.columns.get("shape")
-    if shape is not None and shape.ndim == 2:
+    if has_points(records):
+        shape = records["shape"]
         seen = shape[:, 2::3] > 0 if name == "truth" else np.ones((len(shape), shape.shape[1] // 3), dtype=bool)
         side.box = extent(shape, seen)
     if name == "predictions":

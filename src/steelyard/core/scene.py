@@ -38,6 +38,17 @@ class BoxShape:
 
 
 @frozen
+class PolygonShape:
+    """An outline in pixels: corners x1 y1 x2 y2 ... in order around; the first edge is marked. y goes down."""
+
+    role: Role
+    points: tuple[float, ...]
+    label: str = ""
+    matched: bool = True
+    facts: str = ""
+
+
+@frozen
 class LineShape:
     """A line between two points: a pair."""
 
@@ -70,7 +81,7 @@ class Scene:
 
     title: str
     summary: str
-    shapes: tuple[EllipseShape | BoxShape | LineShape, ...]
+    shapes: tuple[EllipseShape | BoxShape | PolygonShape | LineShape, ...]
     bounds: tuple[float, float, float, float] | None = None
     images: tuple[str, ...] = ()
     rasters: tuple[RasterShape, ...] = ()

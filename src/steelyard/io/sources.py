@@ -23,6 +23,7 @@ READERS = {
     "boxes": "steelyard.io.boxes",
     "masks": "steelyard.io.boxes",
     "keypoints": "steelyard.io.boxes",
+    "oriented": "steelyard.io.oriented",
     "maps": "steelyard.io.maps",
     "tracking": "steelyard.io.tracks",
     "panoptic": "steelyard.io.panoptic",

@@ -25,6 +25,7 @@ MODULES = {
     "boxes": "steelyard.metrics.boxes",
     "masks": "steelyard.metrics.masks",
     "keypoints": "steelyard.metrics.keypoints",
+    "oriented": "steelyard.metrics.oriented",
     "losses": "steelyard.metrics.losses",
     "ellipses": "steelyard.metrics.ellipses.task",
     "labels": "steelyard.metrics.labels",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-from steelyard.core.scene import BoxShape, EllipseShape, LineShape, Scene
+from steelyard.core.scene import BoxShape, EllipseShape, LineShape, PolygonShape, Scene
 from steelyard.render.svg_parts import INK, PAPER, SIDE, Backdrop
 from steelyard.render.svg_parts import number as _n
 from steelyard.render.svg_parts import text as _text
@@ -35,10 +35,13 @@ def scene_svg(scene: Scene, backdrop: Backdrop | None = None) -> str:
     boxes = [s for s in scene.shapes if isinstance(s, BoxShape)]
     body = [] if backdrop is None else [_backdrop(backdrop, *place(0.0, 0.0), scale)]
     body += [_box(shape, *place(shape.x, shape.y), scale) for shape in boxes]
+    outlines = [(s, [place(*p) for p in _corners(s)]) for s in scene.shapes if isinstance(s, PolygonShape)]
+    body += [_outline(shape, points) for shape, points in outlines]
     body += [_ellipse(shape, *place(shape.x, shape.y), scale) for shape in ellipses]
     body += [_line(line, *place(line.x1, line.y1), *place(line.x2, line.y2)) for line in lines]
     body += [_label(shape, *place(shape.x, shape.y), scale) for shape in ellipses if shape.label]
     body += [_name(shape, *place(shape.x, shape.y), scale) for shape in boxes if shape.label]
+    body += [_outline_name(shape, points) for shape, points in outlines if shape.label]
     total = high + 84
     return "\n".join(
         [
@@ -65,6 +68,9 @@ def _bounds(scene: Scene) -> tuple[float, float, float, float]:
             boxes.append((shape.x - w, shape.y - h, shape.x + w, shape.y + h))
         elif isinstance(shape, BoxShape):
             boxes.append((shape.x, shape.y, shape.x + shape.w, shape.y + shape.h))
+        elif isinstance(shape, PolygonShape):
+            xs, ys = shape.points[::2], shape.points[1::2]
+            boxes.append((min(xs), min(ys), max(xs), max(ys)))
     if not boxes:
         return 0.0, 0.0, 100.0, 40.0
     left, top = min(b[0] for b in boxes), min(b[1] for b in boxes)
@@ -96,6 +102,36 @@ def _name(shape: BoxShape, x: float, y: float, scale: float) -> str:
     truth = shape.role == "truth"
     at = max(y - 4, 13.0) if truth else y + shape.h * scale - 5
     return _text(x + 3, at, shape.label, TRUTH if truth else PREDICTION)
+
+
+def _corners(shape: PolygonShape) -> list[tuple[float, float]]:
+    return list(zip(shape.points[::2], shape.points[1::2], strict=True))
+
+
+def _outline(shape: PolygonShape, points: list[tuple[float, float]]) -> str:
+    """An outline with a tick outwards from the middle of its first edge, so that its direction can be seen."""
+    colour = TRUTH if shape.role == "truth" else PREDICTION
+    dash = "" if shape.role == "truth" else ' stroke-dasharray="7 4"'
+    fill = "none" if shape.matched else colour
+    listed = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+    (x1, y1), (x2, y2) = points[0], points[1]
+    x, y = (x1 + x2) / 2, (y1 + y2) / 2
+    cx, cy = (sum(v) / len(points) for v in zip(*points, strict=True))
+    far = math.hypot(x - cx, y - cy) or 1.0
+    said = f"<title>{escape(shape.facts)}</title>" if shape.facts else ""
+    return (
+        f'<polygon class="{shape.role}" points="{listed}" fill="{fill}" fill-opacity="0.14" stroke="{colour}" '
+        f'stroke-width="2"{dash} pointer-events="all">{said}</polygon>'
+        f'<line x1="{_n(x)}" y1="{_n(y)}" x2="{_n(x + 7 * (x - cx) / far)}" y2="{_n(y + 7 * (y - cy) / far)}" '
+        f'stroke="{colour}" stroke-width="2"/>'
+    )
+
+
+def _outline_name(shape: PolygonShape, points: list[tuple[float, float]]) -> str:
+    """A name at the highest corner of a truth, at the lowest of a detection."""
+    truth = shape.role == "truth"
+    x, y = (min if truth else max)(points, key=lambda p: p[1])
+    return _text(x + 3, max(y - 4, 13.0) if truth else y - 5, shape.label, TRUTH if truth else PREDICTION)
 
 
 def _ellipse(shape: EllipseShape, x: float, y: float, scale: float) -> str:
@@ -131,7 +167,7 @@ def _label(shape: EllipseShape, x: float, y: float, scale: float) -> str:
 def _legend(scene: Scene, top: float) -> list[str]:
     y = top + 22
     items = [("truth", TRUTH, ""), ("detected", PREDICTION, ' stroke-dasharray="7 4"')]
-    if not any(isinstance(shape, BoxShape) for shape in scene.shapes):
+    if not any(isinstance(shape, BoxShape | PolygonShape) for shape in scene.shapes):
         items.append(("pair, distance", PAIR, ""))
     drawn = []
     for i, (name, colour, dash) in enumerate(items):

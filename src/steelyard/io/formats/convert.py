@@ -57,9 +57,9 @@ def read_dataset(
     dataset = known.read(file, source, side, reading, like)
     if not dataset.pictures and side != "prediction":
         raise InputError("there is no image", where=source, remedy="It needs at least one.")
-    if reading.images and known.name != "yolo":
+    if reading.images and known.name not in ("yolo", "yolo-obb"):
         _measure(dataset, Path(reading.images))
-    if reading.names and known.name != "yolo":
+    if reading.names and known.name not in ("yolo", "yolo-obb"):
         dataset = _in_order(dataset, reading.names)
     return dataset
 

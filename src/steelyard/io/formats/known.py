@@ -17,6 +17,9 @@ PLACES = {
     "yolo": "steelyard.io.formats.yolo:FORMAT",
     "cvat": "steelyard.io.formats.cvat:FORMAT",
     "csv": "steelyard.io.formats.table:FORMAT",
+    "dota": "steelyard.io.formats.dota:FORMAT",
+    "yolo-obb": "steelyard.io.formats.obb:FORMAT",
+    "hrsc": "steelyard.io.formats.hrsc:FORMAT",
 }
 
 

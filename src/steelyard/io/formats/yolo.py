@@ -54,26 +54,26 @@ def read(
 ) -> Dataset:
     """All images of a folder. `known` gives sizes of images by name, before any picture is looked for."""
     folder = label_folder(path)
-    classes, points = _classes(path, names)
-    sizes = {**(known or {}), **_size_table(path, folder)}
-    pictures = _pictures(folder, images)
+    classes, points = class_names(path, names)
+    sizes = {**(known or {}), **size_table(path, folder)}
+    pictures = pictures_of(folder, images)
     files = {file.relative_to(folder).with_suffix("").as_posix(): file for file in files_of(path)}
     order = sorted(
         {
             *files,
             *(pictures if side != "prediction" else ()),
-            *(_size_table(path, folder) if side != "prediction" else ()),
+            *(size_table(path, folder) if side != "prediction" else ()),
         }
     )
     gathered = Gatherer()
     skipped = 0
     for name in order:
-        lines = _lines(files[name]) if name in files else []
+        lines = label_lines(files[name]) if name in files else []
         size = sizes.get(name)
         if size is None and name in pictures:
             size = picture_size(pictures[name])
         if size is None and lines:
-            raise _no_size(name, folder, images)
+            raise no_size(name, folder, images)
         file = _file_name(pictures.get(name), folder, images, name)
         gathered.pictures.append(Picture(name, file, *(size or (None, None))))
         polygons = any(len(numbers) > 6 for _, numbers in lines) and not points
@@ -89,7 +89,8 @@ def read(
     )
 
 
-def _classes(path: Path, names: str | None) -> tuple[list[str], bool]:
+def class_names(path: Path, names: str | None) -> tuple[list[str], bool]:
+    """The names of the classes, given or beside the labels, and whether labels hold keypoints."""
     if names:
         return read_names(Path(names))
     for folder in (path, label_folder(path), path.parent):
@@ -99,7 +100,8 @@ def _classes(path: Path, names: str | None) -> tuple[list[str], bool]:
     return [], False
 
 
-def _size_table(path: Path, folder: Path) -> dict[str, Size]:
+def size_table(path: Path, folder: Path) -> dict[str, Size]:
+    """Sizes of images from a table beside the labels."""
     for file in (path / SIZES, folder / SIZES):
         if file.is_file():
             return read_sizes(file)
@@ -137,7 +139,8 @@ def image_folder(folder: Path, images: str | None) -> Path:
     return folder / "images" if (folder / "images").is_dir() else folder
 
 
-def _pictures(folder: Path, images: str | None) -> dict[str, Path]:
+def pictures_of(folder: Path, images: str | None) -> dict[str, Path]:
+    """Files of pictures by their names without ending."""
     base = image_folder(folder, images)
     by_stem: dict[str, Path] = {}
     for directory, _, names in os.walk(base):
@@ -156,7 +159,8 @@ def _file_name(picture: Path | None, folder: Path, images: str | None, name: str
     return name if picture is None else picture.relative_to(image_folder(folder, images)).as_posix()
 
 
-def _no_size(name: str, folder: Path, images: str | None) -> InputError:
+def no_size(name: str, folder: Path, images: str | None) -> InputError:
+    """An error about an image whose size nothing says."""
     return InputError(
         f"the size of image '{name}' is not known: there is no such picture in {image_folder(folder, images)}",
         where=str(folder),
@@ -164,7 +168,8 @@ def _no_size(name: str, folder: Path, images: str | None) -> InputError:
     )
 
 
-def _lines(file: Path) -> list[tuple[str, list[str]]]:
+def label_lines(file: Path) -> list[tuple[str, list[str]]]:
+    """Where each line of a file stands, and its words."""
     rows = []
     with open_text(file, str(file)) as text:
         for number, line in enumerate(text, start=1):
@@ -173,7 +178,7 @@ def _lines(file: Path) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def _share(text: str, where: str) -> Decimal:
+def share(text: str, where: str) -> Decimal:
     """A coordinate as a share of the picture; a little outside is a box that is cut off, far outside are pixels."""
     value = coordinate(text, "a coordinate", where)
     if abs(value) > MOST_SHARE:
@@ -194,10 +199,10 @@ def _box(
         raise InputError(
             f"{count} numbers where {expected} are expected", where=where, remedy="Is it a YOLO label file?"
         )
-    label = _class(numbers[0], where, classes)
+    label = class_number(numbers[0], where, classes)
     if polygons:
         given = numbers[-1] if count % 2 == 0 else None
-        flat = [_share(text, where) for text in numbers[1 : count - (count % 2 == 0)]]
+        flat = [share(text, where) for text in numbers[1 : count - (count % 2 == 0)]]
         xs = [EXACT.multiply(v, Decimal(size[0])) for v in flat[::2]]
         ys = [EXACT.multiply(v, Decimal(size[1])) for v in flat[1::2]]
         left, top = min(xs), min(ys)
@@ -205,13 +210,14 @@ def _box(
         extra: dict[str, Any] = {"segmentation": [[float(v) for pair in zip(xs, ys, strict=True) for v in pair]]}
     else:
         given = numbers[5] if count == 6 else None
-        cx, cy, w, h = (_share(text, where) for text in numbers[1:5])
+        cx, cy, w, h = (share(text, where) for text in numbers[1:5])
         box = _from_centre(cx, cy, w, h, size)
         extra = {}
     gathered.add(str(label), box, where, score=score(given, where) if given is not None else None, extra=extra)
 
 
-def _class(text: str, where: str, classes: list[str]) -> int:
+def class_number(text: str, where: str, classes: list[str]) -> int:
+    """A class, counted from 0."""
     whole = text.removesuffix(".0") if text.endswith(".0") else text
     if not (whole.isascii() and whole.isdigit() and len(whole) <= 9):
         raise InputError(f"the class is '{text}'", where=where, remedy="It must be a whole number from 0 up.")
@@ -251,7 +257,7 @@ def render(dataset: Dataset, polygons: bool = False) -> Iterator[tuple[str, str]
             lines = [_line(dataset, row, (picture.width or 0, picture.height or 0), polygons) for row in own]
             yield f"labels/{picture.stem}.txt", "".join(f"{line}\n" for line in lines)
     yield SIZES, csv_text(("image", "width", "height"), sizes)
-    listed = "".join(f"  {i}: {_yaml(c.shown)}\n" for i, c in enumerate(dataset.categories))
+    listed = "".join(f"  {i}: {yaml_name(c.shown)}\n" for i, c in enumerate(dataset.categories))
     yield "data.yaml", f"path: .\ntrain: images\nval: images\nnc: {len(dataset.categories)}\nnames:\n{listed}"
 
 
@@ -306,7 +312,7 @@ def _polygon(dataset: Dataset, row: int, size: Size) -> str:
     return " ".join(texts)
 
 
-def _yaml(name: str) -> str:
+def yaml_name(name: str) -> str:
     """A name in quotes unless it is a plain word."""
     if name.replace("_", "a").replace("-", "a").isalnum() and name[0].isalpha() and name.lower() not in _WORDS:
         return name

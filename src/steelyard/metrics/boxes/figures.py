@@ -19,7 +19,7 @@ from steelyard.metrics.boxes.errors import KINDS, TITLES, ErrorCost
 from steelyard.metrics.boxes.matches import AREAS, CROWD, IOUS, STANDARD_AREAS, match_input, matches
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
 from steelyard.metrics.boxes.precision import AveragePrecision
-from steelyard.metrics.boxes.settings import STANDARD, class_names
+from steelyard.metrics.boxes.settings import STANDARD, STANDARD_MOST, class_names
 from steelyard.metrics.boxes.tables import BACKGROUND, classes, confusion, curves
 
 MOST_CURVES = 6
@@ -30,24 +30,26 @@ BINS = 25
 SHOWN_IOUS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
-def figures(pairs: BoxPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
-    """The figures, each made when it is asked for."""
+def figures(
+    pairs: BoxPairs, state: State, metrics: Sequence[Metric], most: int = STANDARD_MOST
+) -> Mapping[str, Callable[[], Figure]]:
+    """The figures, each made when it is asked for; `most` detections of a class count in an image."""
     work = Work()
     if not len(match_input(pairs, work).image):
         return {}
     return {
-        "pr_iou": lambda: pr_by_iou(pairs, work),
-        "pr_class": lambda: pr_by_class(pairs, work),
-        "ap_class": lambda: ap_by_class(pairs, work),
+        "pr_iou": lambda: pr_by_iou(pairs, work, most),
+        "pr_class": lambda: pr_by_class(pairs, work, most),
+        "ap_class": lambda: ap_by_class(pairs, work, most),
         "errors": lambda: errors(pairs, work),
-        "scores": lambda: scores(pairs, work),
-        "confusion": lambda: confusion_figure(pairs, work),
+        "scores": lambda: scores(pairs, work, most),
+        "confusion": lambda: confusion_figure(pairs, work, most),
     }
 
 
-def pr_by_iou(pairs: BoxPairs, work: Work) -> Figure:
+def pr_by_iou(pairs: BoxPairs, work: Work, most: int) -> Figure:
     """Precision against recall, the mean over classes, at several IoU thresholds."""
-    precision = curves(pairs, work)[0].figure
+    precision = curves(pairs, work, most)[0].figure
     known = ~np.isnan(precision[0]).all(axis=0)
     recall = np.linspace(0, 1, precision.shape[1])
     columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
@@ -62,9 +64,9 @@ def pr_by_iou(pairs: BoxPairs, work: Work) -> Figure:
     )  # fmt: skip
 
 
-def pr_by_class(pairs: BoxPairs, work: Work) -> Figure:
+def pr_by_class(pairs: BoxPairs, work: Work, most: int) -> Figure:
     """Precision against recall at IoU 0.5 of the classes with the most objects."""
-    precision, table = curves(pairs, work)[0].figure[0], classes(pairs, work)
+    precision, table = curves(pairs, work, most)[0].figure[0], classes(pairs, work, most)
     order = np.argsort(-table.values[:, 0], kind="stable")
     shown = [int(k) for k in order[:MOST_CURVES] if table.values[k, 0] > 0]
     recall = np.linspace(0, 1, precision.shape[0])
@@ -80,9 +82,9 @@ def pr_by_class(pairs: BoxPairs, work: Work) -> Figure:
     )  # fmt: skip
 
 
-def ap_by_class(pairs: BoxPairs, work: Work) -> Figure:
+def ap_by_class(pairs: BoxPairs, work: Work, most: int) -> Figure:
     """AP of each class, the worst first."""
-    table = classes(pairs, work)
+    table = classes(pairs, work, most)
     ap = table.values[:, 2]
     order = [int(k) for k in np.argsort(np.where(np.isnan(ap), np.inf, ap), kind="stable") if not np.isnan(ap[k])]
     more = f" The worst {MOST_BARS} of {len(order)}; the table has all." if len(order) > MOST_BARS else ""
@@ -122,9 +124,9 @@ def errors(pairs: BoxPairs, work: Work) -> Figure:
     )
 
 
-def scores(pairs: BoxPairs, work: Work) -> Figure:
+def scores(pairs: BoxPairs, work: Work, most: int) -> Figure:
     """How scores are spread over hits and false positives at IoU 0.5."""
-    m = matches(pairs, work, IOUS, STANDARD_AREAS, 100)[0]
+    m = matches(pairs, work, IOUS, STANDARD_AREAS, most)[0]
     hit, ignored = m.bit(0)
     places = m.places() & ~ignored
     every = m.score[places]
@@ -143,9 +145,9 @@ def scores(pairs: BoxPairs, work: Work) -> Figure:
     )  # fmt: skip
 
 
-def confusion_figure(pairs: BoxPairs, work: Work) -> Figure:
+def confusion_figure(pairs: BoxPairs, work: Work, most: int) -> Figure:
     """The confusion matrix with background; of many classes, those that are confused most."""
-    table = confusion(pairs, work)
+    table = confusion(pairs, work, max_dets=most)
     counts, said = table.values, ""
     kept = np.arange(len(table.rows))
     if len(table.rows) > MOST_CLASSES + 1:
@@ -175,13 +177,13 @@ def confusion_figure(pairs: BoxPairs, work: Work) -> Figure:
     )
 
 
-def class_metrics(state: State) -> Mapping[str, Metric]:
+def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metric]:
     """AP of each class; of many, those with the most objects, as far as the state says how many there are."""
     axis = state.facts.axes[CLASS]
     rankings = [block for block in state.blocks.values() if isinstance(block, RankingBlock)]
     objects = np.diff(rankings[0].positives.begin) if rankings else np.ones(len(axis))
     kept = [k for k in np.argsort(-objects, kind="stable")[:MOST_CLASSES].tolist() if objects[k]]
-    return {axis.shown[k]: AveragePrecision(iou=STANDARD, only=axis.ids[k]) for k in sorted(kept)}
+    return {axis.shown[k]: AveragePrecision(iou=STANDARD, max_dets=most, only=axis.ids[k]) for k in sorted(kept)}
 
 
 def listing(pairs: BoxPairs, state: State) -> Listing:

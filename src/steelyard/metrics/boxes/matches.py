@@ -24,6 +24,11 @@ AREAS: dict[str, tuple[float, float]] = {
     "medium": (32.0**2, 96.0**2),
     "large": (96.0**2, 1e10),
 }
+# Quadrilaterals by their corners, or as rectangles by probIoU: how they are matched, and how pairs are compared.
+QUADS: dict[str, tuple[Any, Any]] = {
+    "quads": (_native.quads_match, _native.quads_iou),
+    "probiou": (_native.probiou_match, lambda d, t, _: _native.rectangles_probiou(d, t)),
+}
 Area = tuple[float, float]
 STANDARD_AREAS: tuple[Area, ...] = tuple(AREAS.values())
 
@@ -32,7 +37,8 @@ STANDARD_AREAS: tuple[Area, ...] = tuple(AREAS.values())
 class MatchInput:
     """Columns of both sides as the native core takes them: truths, and detections with `d_`.
 
-    `similarity` says how objects are compared, where not by their boxes; then `shape` holds masks or keypoints.
+    `similarity` says how objects are compared, where not by their boxes; then `shape` holds masks, quadrilaterals or
+    keypoints.
     """
 
     units: int
@@ -103,7 +109,7 @@ def _match_input(pairs: BoxPairs) -> MatchInput:
 
 
 def native_match(s: MatchInput, ious: Any, areas: Any, most: int, *, voc: bool, pairs: bool, lost: bool = False) -> Any:
-    """Match by boxes, masks or keypoints; see kernels/boxes/boxes.cpp. `lost` repeats the reference's fate of id 0."""
+    """Match by the similarity of objects; see kernels/boxes/boxes.cpp. `lost` repeats the reference's fate of id 0."""
     flags = s.flags if lost else s.flags & np.uint8(~LOST & 0xFF)
     columns = (
         s.image, s.label, s.box, s.area, flags, s.d_image, s.d_label, s.d_box, s.d_score, s.units, s.classes,
@@ -115,6 +121,8 @@ def native_match(s: MatchInput, ious: Any, areas: Any, most: int, *, voc: bool, 
     name, setting = s.similarity
     if name == "masks":
         return _native.masks_match(objects, s.shape.tolist(), s.d_shape.tolist(), s.d_area, setting)
+    if name in QUADS:
+        return QUADS[name][0](objects, s.shape, s.d_shape, s.d_area)
     return _native.keypoints_match(objects, s.shape, s.d_shape, s.d_area, np.array(setting))
 
 
@@ -127,6 +135,8 @@ def overlaps(s: MatchInput, detections: Array, truths: Array, *, crowd: bool = F
     if name == "masks":
         lists = s.d_shape[detections].tolist(), s.shape[truths].tolist()
         return np.asarray(_native.mask_iou(*lists, flags, setting))
+    if name in QUADS:
+        return np.asarray(QUADS[name][1](s.d_shape[detections], s.shape[truths], flags))
     return np.asarray(
         _native.oks(s.d_shape[detections], s.shape[truths], s.box[truths], s.area[truths], np.array(setting))
     )
@@ -187,7 +197,9 @@ def match_objects(
     lost: bool = False,
 ) -> list[Matches]:
     """The same for columns at hand."""
-    made = native_match(s, ious, areas, most, voc=rule == "voc", pairs=len(ious) == 1, lost=lost)
+    if rule == "dota":  # more than the threshold, not as much
+        ious = tuple(np.nextafter(ious, 2.0).clip(max=1.0).tolist())
+    made = native_match(s, ious, areas, most, voc=rule != "coco", pairs=len(ious) == 1, lost=lost)
     begin, end, order, rank, hit, ignored, truth_begin, truth_order, partner, overlap = made
     image = s.d_image[order] if len(order) else s.d_image
     score = s.d_score[order] if len(order) else s.d_score

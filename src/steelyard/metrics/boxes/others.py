@@ -182,31 +182,32 @@ def _values(objects: MatchInput, way: Way) -> dict[str, float]:
     most = 100 if way.limit == OURS.limit else MOST
     if way.curve != OURS.curve and way.numbers != OURS.numbers and way.crowd == "left out":
         hit, rows = hits_in_single(data)
-        made = _lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), way)
+        made = straight_lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), way)
         return {**dict.fromkeys(NAMES, float("nan")), **made}
     values = {}
     every = match_objects(data, ious, STANDARD_AREAS, most, lost=way.zero_id != OURS.zero_id)
     for name, m in zip(AREAS, every, strict=True):
         if way.curve != OURS.curve:
-            return {**dict.fromkeys(NAMES, float("nan")), **_lines(data, *_hits(data, m), way)}
+            return {**dict.fromkeys(NAMES, float("nan")), **straight_lines(data, *hits_by_image(data, m), way)}
         if way.ties != OURS.ties:
             m = _untied(data, m)
         single = way.recalls != OURS.recalls
         grid = linspace_single(0.0, 1.0, 101).astype(np.float64) if single else np.linspace(0.0, 1.0, 101)
-        precision = _native.box_curves(*_ranked(m), m.thresholds, most, np.ones(data.units), grid)[0]
+        precision = _native.box_curves(*ranked_columns(m), m.thresholds, most, np.ones(data.units), grid)[0]
         if name == "all":
-            values = {"map": _mean(precision), "map50": _mean(precision[0]), "map75": _mean(precision[5])}
+            values = {"map": mean_of(precision), "map50": mean_of(precision[0]), "map75": mean_of(precision[5])}
         else:
-            values[f"map_{name}"] = _mean(precision)
+            values[f"map_{name}"] = mean_of(precision)
     return values
 
 
-def _ranked(m: Matches) -> RankedColumns:
+def ranked_columns(m: Matches) -> RankedColumns:
     """The arguments that the kernel of curves takes."""
     return m.begin, m.end, m.image, m.score, m.rank, m.hit, m.ignored, m.truth_begin, m.truth_image, m.counts
 
 
-def _mean(values: Array) -> float:
+def mean_of(values: Array) -> float:
+    """The mean of what is defined."""
     flat = values[~np.isnan(values)]
     return float(np.mean(flat)) if len(flat) else float("nan")
 
@@ -226,7 +227,7 @@ def _prepared(s: MatchInput, way: Way) -> MatchInput:
     if way.least != OURS.least:
         kept = s.d_score > LEAST
     if way.limit != OURS.limit:
-        kept = kept & (_rank_in_image(s, kept) < KEPT)
+        kept = kept & (rank_in_image(s, kept) < KEPT)
     rows = np.flatnonzero(truths)
     return s.part(rows[::-1].copy() if way.first != OURS.first else rows, np.flatnonzero(kept))
 
@@ -236,7 +237,7 @@ def _rounded(box: Array) -> Array:
     return np.column_stack([low, high - low]).astype(np.float64)
 
 
-def _rank_in_image(s: MatchInput, kept: Array) -> Array:
+def rank_in_image(s: MatchInput, kept: Array) -> Array:
     """The rank by falling score among the kept detections of an image, over all classes."""
     rank = np.zeros(len(kept), dtype=np.int64)
     rows = np.flatnonzero(kept)
@@ -246,7 +247,7 @@ def _rank_in_image(s: MatchInput, kept: Array) -> Array:
     return rank
 
 
-def _hits(data: MatchInput, m: Matches) -> tuple[Array, Array, Array]:
+def hits_by_image(data: MatchInput, m: Matches) -> tuple[Array, Array, Array]:
     """Detections by image and score, and bits of their hits and of where they are ignored."""
     rows = m.order[m.order >= 0]
     hit = np.zeros(len(m.order), dtype=np.uint32)
@@ -263,7 +264,7 @@ def by_image(data: MatchInput) -> Array:
     return np.lexsort((-data.d_score, data.d_image))
 
 
-def _lines(data: MatchInput, rows: Array, hit: Array, ignored: Array, way: Way) -> dict[str, float]:
+def straight_lines(data: MatchInput, rows: Array, hit: Array, ignored: Array, way: Way) -> dict[str, float]:
     """Average precision with straight lines between the points, over the classes that have truth."""
     score, label = data.d_score[rows], data.d_label[rows]
     turn = _sorted(score, way)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from steelyard.core.metric import Metric
 from steelyard.core.need import Curve, Work
 from steelyard.core.plan import UNITS
-from steelyard.core.scene import BoxShape, EllipseShape, LineShape, Scene
+from steelyard.core.scene import BoxShape, PolygonShape, Role, Scene
 from steelyard.core.state import State
-from steelyard.metrics.boxes.matches import AREAS, match_input, matches
+from steelyard.metrics.boxes.matches import AREAS, MatchInput, match_input, matches
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.settings import class_names
 
+# Draws an object: objects of both sides, its role, its row, its name, whether it has a partner, and that one's row.
+Drawer = Callable[[MatchInput, Role, int, str, bool, int], BoxShape | PolygonShape]
 
-def scene(pairs: BoxPairs, unit: int, metric: Metric) -> Scene:
+
+def upright(both: MatchInput, role: Role, row: int, label: str, matched: bool, partner: int) -> BoxShape:
+    """An object as its box."""
+    x, y, w, h = (both.box if role == "truth" else both.d_box)[row].tolist()
+    return BoxShape(role, x, y, w, h, label, matched)
+
+
+def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) -> Scene:
     """The image at place `unit`, matched at the metric's IoU (0.5 where it has several) from its score on."""
     alone, work = pairs.alone(unit), Work()
     iou, least = getattr(metric, "iou", 0.5), getattr(metric, "score", 0.0)
@@ -25,17 +36,18 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric) -> Scene:
     both, names = match_input(alone, work), class_names(pairs.facts)
     kept = np.flatnonzero(matched.places() & (matched.score >= least) & (matched.rank < most))
     hit, ignored = matched.bit(0)
-    taken = set(matched.partner[kept[hit[kept]]].tolist())
-    shapes: list[EllipseShape | BoxShape | LineShape] = []
-    for i, (x, y, w, h) in enumerate(both.box.tolist()):
+    right = kept[hit[kept]]
+    taken = dict(zip(matched.partner[right].tolist(), matched.order[right].tolist(), strict=True))
+    shapes: list[BoxShape | PolygonShape] = []
+    for i in range(len(both.box)):
         crowd = bool(both.flags[i] & 1)
         name = f"{names[both.label[i]]} (crowd)" if crowd else names[both.label[i]]
-        shapes.append(BoxShape("truth", x, y, w, h, name, crowd or i in taken))
+        shapes.append(draw(both, "truth", i, name, crowd or i in taken, taken.get(i, -1)))
     for place in kept.tolist():
         row = int(matched.order[place])
-        x, y, w, h = both.d_box[row].tolist()
         label = f"{names[both.d_label[row]]} {both.d_score[row]:.2f}"
-        shapes.append(BoxShape("prediction", x, y, w, h, label, bool(hit[place] or ignored[place])))
+        partner = int(matched.partner[place]) if hit[place] else -1
+        shapes.append(draw(both, "prediction", row, label, bool(hit[place] or ignored[place]), partner))
     needs = dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in metric.needs())
     value = float(State.of(alone, needs, work).take(np.array([unit])).totals(UNITS).of(metric)[0])
     value_text = "undefined" if np.isnan(value) else f"{value:.4f}"

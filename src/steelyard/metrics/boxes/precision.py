@@ -38,7 +38,7 @@ from steelyard.metrics.boxes.settings import (
 )
 
 Kind = Literal["coco", "voc", "voc11", "step"]
-Rule = Literal["coco", "voc"]
+Rule = Literal["coco", "voc", "dota"]
 Read = tuple[RankingFigure, tuple[int, ...]]  # a curve, and the places of the thresholds that are averaged
 
 
@@ -90,7 +90,7 @@ class AveragePrecision(_Averaged):
     before, with IoU at least `iou`. The kind says how the area is taken: `coco` (the default: 101 points of recall,
     precision made falling), `voc` (the whole area under the falling curve), `voc11` (11 points) and `step` (the plain
     sum of precision times the step in recall, equal scores being one step). `label` asks for one class; `rule=voc`
-    lets a detection try only the truth that it overlaps most.
+    lets a detection try only the truth that it overlaps most, and `rule=dota` does so with IoU above `iou`, not at it.
 
     Undefined when no class has truth.
 
@@ -120,7 +120,7 @@ class AveragePrecision(_Averaged):
     def check(self) -> None:
         """Check every setting."""
         one_of(self, "kind", "coco", "voc", "voc11", "step")
-        one_of(self, "rule", "coco", "voc")
+        one_of(self, "rule", "coco", "voc", "dota")
         check_ious(self, self.iou)
         check_area(self, self.area)
         check_most(self, "max_dets")

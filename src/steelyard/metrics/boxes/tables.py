@@ -14,34 +14,37 @@ from steelyard.core.table import Table
 from steelyard.metrics.boxes.matches import AREAS, IOUS, STANDARD_AREAS, UNCOUNTED, match_input, matches, native_match
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import FigureValues, RankingFigure, RankingSummary, detections
-from steelyard.metrics.boxes.settings import STANDARD, class_names, on_grid, thresholds
+from steelyard.metrics.boxes.settings import STANDARD, STANDARD_MOST, class_names, on_grid, thresholds
 
 BACKGROUND = "(background)"
 
 
-def tables(pairs: BoxPairs, state: State) -> Mapping[str, Callable[[], Table]]:
+def tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[str, Callable[[], Table]]:
     """The tables by name; each is made when it is asked for."""
     work = Work()
-    return {"classes": lambda: classes(pairs, work), "confusion": lambda: confusion(pairs, work)}
+    return {
+        "classes": lambda: classes(pairs, work, most),
+        "confusion": lambda: confusion(pairs, work, max_dets=most),
+    }
 
 
-def curves(pairs: BoxPairs, work: Work) -> tuple[FigureValues, Array, Array]:
+def curves(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> tuple[FigureValues, Array, Array]:
     """Precision at 101 recalls and the recall, objects and detections by class, at the standard thresholds."""
 
     def make() -> tuple[FigureValues, Array, Array]:
-        need, _, _ = detections(STANDARD, "all", 100, "coco")
+        need, _, _ = detections(STANDARD, "all", most, "coco")
         state = State.of(pairs, [need], work)
         totals = state.totals(POINT)
         block = need.measure(pairs, work)
         counted = np.concatenate([[0], np.cumsum(block.positives.columns["counted0"])])[block.positives.begin]
-        return totals[RankingFigure(need, "coco")], np.diff(counted), totals[RankingSummary(need)][0]
+        return totals[RankingFigure(need, "coco", max_dets=most)], np.diff(counted), totals[RankingSummary(need)][0]
 
-    return work.once("curves", make)
+    return work.once(("curves", most), make)
 
 
-def classes(pairs: BoxPairs, work: Work) -> Table:
+def classes(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> Table:
     """One row per class: objects, detections, AP, AP at 0.5 and 0.75, recall of all detections."""
-    read, objects, detections = curves(pairs, work)
+    read, objects, detections = curves(pairs, work, most)
     precision, recall = read.figure, read.recall
     names = class_names(pairs.facts)
     columns = (
@@ -52,12 +55,14 @@ def classes(pairs: BoxPairs, work: Work) -> Table:
         precision[IOUS.index(0.75)].mean(axis=0),
         recall.mean(axis=0),
     )
-    heads = ("objects", "detections", "ap", "ap50", "ap75", "ar@100")
+    heads = ("objects", "detections", "ap", "ap50", "ap75", "ar@100" if most == STANDARD_MOST else "ar")
     values = np.stack(columns, axis=1) if names else np.zeros((0, len(heads)))
     return Table("classes", "Average precision by class", "class", names, heads, values)
 
 
-def confusion(pairs: BoxPairs, work: Work, iou: float = 0.5, score: float = 0.5, max_dets: int = 100) -> Table:
+def confusion(
+    pairs: BoxPairs, work: Work, iou: float = 0.5, score: float = 0.5, max_dets: int = STANDARD_MOST
+) -> Table:
     """The confusion matrix with background: counts, truth by prediction.
 
     The last row holds detections on background, the last column missed objects. The diagonal are the true positives of

@@ -1,0 +1,134 @@
+"""Oriented boxes from whatever the user has: DOTA, HRSC, YOLO-OBB, COCO-style JSON, tables, or one dict per image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.options import Options
+from steelyard.core.quads import CORNERS
+from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
+from steelyard.core.task import Task
+from steelyard.io.boxes import with_images, without_empty
+from steelyard.io.formats import dota
+from steelyard.io.formats.convert import read_dataset
+from steelyard.io.formats.corners import corners_of_dataset
+from steelyard.io.formats.dataset import Dataset
+from steelyard.io.formats.fit import fit, from_records
+from steelyard.io.formats.reading import Reading
+from steelyard.io.frames import to_numpy
+from steelyard.io.json import parse_json
+from steelyard.io.obb import columns_of_images, records_of_json
+from steelyard.io.read import READERS, read_table, to_records
+from steelyard.io.shapes import rows_of
+from steelyard.io.text import ending, open_text
+
+Read = Dataset | Records
+
+
+def read_sides(
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options | None = None
+) -> tuple[Records, Records]:
+    """Truth and predictions; neither can hold the other."""
+    if predictions is None:
+        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+    options = options or Options(task.options)
+    first = _read(truth, task.truth, columns, "truth", options, None)
+    second = _read(predictions, task.prediction, columns, "prediction", options, first)
+    sides = _fitted(first, second)
+    if not len(sides[0]) and not (isinstance(sides[0], BoxRecords) and sides[0].images is not None):
+        raise InputError("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
+    return sides
+
+
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
+    """One side alone."""
+    schema = task.truth if side == "truth" else task.prediction
+    read = _read(data, schema, columns, side, Options(task.options), None)
+    return read if isinstance(read, Records) else _records(read)
+
+
+def _read(
+    data: Any, schema: Schema, columns: Mapping[str, str], side: str, options: Options, truth: Read | None
+) -> Read:
+    source = "truth" if side == "truth" else "predictions"
+    if isinstance(data, str | PathLike):
+        how = Reading(**{name: options.of(name, side) for name in ("format", "images", "names")})
+        form = how.format if how.format != "auto" else detect(Path(data), str(data))
+        if form == "coco":
+            with open_text(Path(data), str(data)) as file:
+                return records_of_json(parse_json(file.read(), str(data)), schema, side, str(data))
+        if form != "csv":
+            like = truth if isinstance(truth, Dataset) else None
+            return read_dataset(data, replace(how, format=form), side, like)
+    elif isinstance(data, Mapping) and "annotations" in data:
+        return records_of_json(data, schema, side, source)
+    elif isinstance(data, list | tuple):
+        if all(isinstance(item, Mapping) and "image_id" in item for item in data) and (data or side != "truth"):
+            return records_of_json(list(data), schema, side, source)
+        data = columns_of_images(data, side, source)
+    images = None
+    if isinstance(data, Mapping):
+        data = {name: rows_of(to_numpy(column)) for name, column in data.items()}
+        if side == "truth" and "images" in data:
+            images = np.asarray(data.pop("images"))
+            images = images.astype(np.int64) if images.dtype.kind in "iu" else as_object(list(map(str, images)))
+    table, empty = without_empty(read_table(data, source), columns, side)
+    records = to_records(table, schema, columns, side)
+    if images is None and not len(empty):
+        return records
+    return with_images(records, [ids for ids in (records["image"], images, empty) if ids is not None and len(ids)])
+
+
+def detect(path: Path, source: str) -> str:
+    """The format of a path: by its ending, or by what the files of a folder look like."""
+    if path.is_dir():
+        if next(path.rglob("*.xml"), None) is not None:
+            return "hrsc"
+        return "dota" if dota.looks_like(path) else "yolo-obb"
+    suffix = ending(path)
+    if suffix == ".json":
+        return "coco"
+    if suffix in READERS:
+        return "csv"
+    if not path.exists():
+        raise InputError("there is no such file or folder", where=source, remedy="Check the path.")
+    if suffix in (".xml", ".txt"):
+        return "hrsc" if suffix == ".xml" else "dota"
+    raise InputError(
+        f"'{path.suffix}' is no ending of a known format", where=source,
+        remedy="Say the format: --format coco, dota, hrsc, yolo-obb or csv.",
+    )  # fmt: skip
+
+
+def _fitted(truth: Read, prediction: Read) -> tuple[Records, Records]:
+    """Where one side names images by files or classes by names, the predictions get the ids of the truth."""
+    if isinstance(truth, Records) and isinstance(prediction, Records):
+        return truth, prediction
+    first, second = (side if isinstance(side, Dataset) else _as_dataset(side) for side in (truth, prediction))
+    fitted = fit(second, first)
+    return _records(first, truth), _records(fitted, prediction)
+
+
+def _as_dataset(records: Records) -> Dataset:
+    nothing = np.zeros(len(records))
+    plain = {name: records[name] for name in ("image", "label", "score") if name in records}
+    return from_records(replace(records, columns={**plain, **dict.fromkeys("xywh", nothing)}))
+
+
+def _records(dataset: Dataset, read: Read | None = None) -> Records:
+    """Images and classes of a data set, and the shapes of what was read."""
+    made = dataset.records()
+    own: dict[str, Array] = {name: made[name] for name in ("image", "label", "score", "difficult") if name in made}
+    if isinstance(read, Records):
+        own |= {name: column for name, column in read.columns.items() if name not in own}
+        return replace(made, columns=own, other=read.other, place=read.place, names=read.names)
+    corners = corners_of_dataset(dataset)
+    own |= {name: np.ascontiguousarray(corners[:, i]) for i, name in enumerate(CORNERS)}
+    return replace(made, columns=own)
