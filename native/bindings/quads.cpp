@@ -40,7 +40,7 @@ Out<double> rectangles_probiou(In2<double> d, In2<double> g) {
   check_rectangles(view(g), m, kRectangles);
   double* out;
   auto result = make_raw<double>({n, m}, out);
-  const GaussianLikeness similarity(view(d), view(g));
+  const GaussianSimilarity similarity(view(d), view(g));
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < m; ++j) out[i * m + j] = similarity.of(i, j, false, 0.0);
   }
@@ -76,7 +76,7 @@ MatchedArrays match_gaussians(const ObjectArrays& objects, In2<double> t_rectang
   check_rectangles(view(t_rectangles), objects.t_image.shape(0), kRectangles);
   check_rectangles(view(d_rectangles), detections, kRectangles);
   require(d_area.shape(0) == detections, "columns of the detections differ in length");
-  const GaussianLikeness similarity(view(d_rectangles), view(t_rectangles));
+  const GaussianSimilarity similarity(view(d_rectangles), view(t_rectangles));
   return match_arrays(objects, &similarity, d_area.data());
 }
 
@@ -88,7 +88,7 @@ void bind_quads(nb::module_& m) {
   m.def("rectangles_iou", &rectangles_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
         nb::arg("crowd").noconvert(), "The same of rectangles cx, cy, width, height, angle (radians, x towards y).");
   m.def("rectangles_probiou", &rectangles_probiou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
-        "The likeness of Gaussians that stand for rectangles (probIoU), detections by truths.");
+        "The similarity of Gaussians that stand for rectangles (probIoU), detections by truths.");
   m.def("probiou_match", &match_gaussians, nb::arg("objects"), nb::arg("t_rectangles").noconvert(),
         nb::arg("d_rectangles").noconvert(), nb::arg("d_area").noconvert(), "As boxes_match, by probIoU of rectangles.");
   m.def("quad_shapes", &quad_shapes, nb::arg("quads").noconvert(),

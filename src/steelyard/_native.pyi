@@ -370,7 +370,7 @@ def rectangles_iou(detections: NDArray[numpy.float64], truths: NDArray[numpy.flo
 
 def rectangles_probiou(detections: NDArray[numpy.float64], truths: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
     """
-    The likeness of Gaussians that stand for rectangles (probIoU), detections by truths.
+    The similarity of Gaussians that stand for rectangles (probIoU), detections by truths.
     """
 
 def probiou_match(objects: Objects, t_rectangles: NDArray[numpy.float64], d_rectangles: NDArray[numpy.float64], d_area: NDArray[numpy.float64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:

@@ -50,7 +50,7 @@ void check_rectangles(Matrix<double> rectangles, std::size_t rows, const char* m
   }
 }
 
-std::vector<GaussianLikeness::Gaussian> GaussianLikeness::gaussians_of(Matrix<double> rectangles) {
+std::vector<GaussianSimilarity::Gaussian> GaussianSimilarity::gaussians_of(Matrix<double> rectangles) {
   std::vector<Gaussian> out(rectangles.rows);
   for (std::size_t i = 0; i < rectangles.rows; ++i) {
     const double* r = rectangles.row(i);
@@ -60,10 +60,10 @@ std::vector<GaussianLikeness::Gaussian> GaussianLikeness::gaussians_of(Matrix<do
   return out;
 }
 
-GaussianLikeness::GaussianLikeness(Matrix<double> d_rectangles, Matrix<double> t_rectangles)
+GaussianSimilarity::GaussianSimilarity(Matrix<double> d_rectangles, Matrix<double> t_rectangles)
     : d_(gaussians_of(d_rectangles)), t_(gaussians_of(t_rectangles)) {}
 
-double GaussianLikeness::of(std::size_t detection, std::size_t truth, bool, double) const {
+double GaussianSimilarity::of(std::size_t detection, std::size_t truth, bool, double) const {
   constexpr double kEps = 1e-7;
   const Gaussian &p = t_[truth], &q = d_[detection];
   const double a = p.a + q.a, b = p.b + q.b, c = p.c + q.c, det = a * b - c * c;

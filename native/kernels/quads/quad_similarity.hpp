@@ -1,4 +1,4 @@
-// Matching of quadrilaterals: their IoU, or the likeness of Gaussians that stand for them.
+// Matching of quadrilaterals: their IoU, or the similarity of Gaussians that stand for them.
 #pragma once
 
 #include <vector>
@@ -28,11 +28,11 @@ class QuadIou : public Similarity {
 // Widths and heights from 0 up, all numbers within 1e12.
 void check_rectangles(Matrix<double> rectangles, std::size_t rows, const char* message);
 
-// By the likeness of Gaussians (probIoU, arXiv 2106.06072), with the constants of its common implementation. Rectangles are
+// By the similarity of Gaussians (probIoU, arXiv 2106.06072), with the constants of its common implementation. Rectangles are
 // cx, cy, width, height, angle. A crowd is like any other truth.
-class GaussianLikeness : public Similarity {
+class GaussianSimilarity : public Similarity {
  public:
-  GaussianLikeness(Matrix<double> d_rectangles, Matrix<double> t_rectangles);
+  GaussianSimilarity(Matrix<double> d_rectangles, Matrix<double> t_rectangles);
   double of(std::size_t detection, std::size_t truth, bool crowd, double least) const override;
 
  private:

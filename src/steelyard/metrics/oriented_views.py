@@ -96,8 +96,8 @@ def outline(both: MatchInput, role: Role, row: int, label: str, matched: bool, p
         mine, theirs = rectangles_of(both.d_shape[[d]]), rectangles_of(both.shape[[t]])
         first, second = (corners_of(s) if s.shape[1] == 5 else s for s in (both.d_shape[[d]], both.shape[[t]]))
         iou = float(_native.quads_iou(first, second, np.zeros(1, np.uint8))[0, 0])
-        likeness = float(_native.rectangles_probiou(mine, theirs)[0, 0])
+        similarity = float(_native.rectangles_probiou(mine, theirs)[0, 0])
         off = float(angle_errors(mine, theirs)[0])
         turned = "" if np.isnan(off) else f", angle off by {off:.1f}°"
-        facts = f"{label}: IoU {iou:.3f}, probIoU {likeness:.3f}{turned}"
+        facts = f"{label}: IoU {iou:.3f}, probIoU {similarity:.3f}{turned}"
     return PolygonShape(role, tuple(points.tolist()), label, matched, facts)
