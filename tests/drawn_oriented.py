@@ -20,10 +20,10 @@ def draw_oriented(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
         x, y, w, h = (np.asarray(side.pop(name)) for name in "xywh")
         angle = (np.rint(x / 40) * 0.7 + np.rint(y / 40)) % np.pi - np.pi / 2 + rng.normal(0, 0.03, len(x))
         sides.append({**side, "cx": x + w / 2, "cy": y + h / 2, "w": w, "h": h, "angle": angle})
-    truth, found = sides
+    truth, predictions = sides
     truth["difficult"] = rng.random(len(truth["image"])) < 0.1
     truth["difficult"][:3] = False
-    return truth, found
+    return truth, predictions
 
 
 def perfect_oriented(truth: Data) -> Data:

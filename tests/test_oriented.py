@@ -39,14 +39,14 @@ def dota_sides(case: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         "image": [image for image, _ in objects], "label": [o["class"] for _, o in objects],
         "difficult": [bool(o["difficult"]) for _, o in objects], "images": list(data["truth"]),
     }  # fmt: skip
-    found = {
+    predictions = {
         "image": [d["image"] for d in data["detections"]], "label": [data["class"]] * len(data["detections"]),
         "score": [d["score"] for d in data["detections"]],
     }  # fmt: skip
     for i, name in enumerate(CORNERS):
         truth[name] = [o["polygon"][i] for _, o in objects]
-        found[name] = [d["polygon"][i] for d in data["detections"]]
-    return truth, found
+        predictions[name] = [d["polygon"][i] for d in data["detections"]]
+    return truth, predictions
 
 
 def dota_ap(case: dict[str, Any]) -> float:
@@ -66,8 +66,8 @@ def test_an_iou_of_a_half_is_no_hit_wherever_it_lies() -> None:
     moved = next(case for case in DOTA if "moved" in case["id"])
     assert moved["expected"]["ap"] == pytest.approx(1.0)
     assert dota_ap(moved) == 0.0
-    truth, found = dota_sides(moved)
-    assert only(sy.evaluate("oriented", truth, found, "ap(kind=voc11)", confidence=None)) == 1.0
+    truth, predictions = dota_sides(moved)
+    assert only(sy.evaluate("oriented", truth, predictions, "ap(kind=voc11)", confidence=None)) == 1.0
 
 
 def test_coco_form_is_pycocotools_with_the_iou_replaced() -> None:
@@ -84,15 +84,15 @@ def test_coco_form_is_pycocotools_with_the_iou_replaced() -> None:
 
 def test_upright_boxes_have_the_numbers_of_boxes_to_the_bit_of_the_matches() -> None:
     """With angle 0 the task is `boxes` but for the limit of detections, which no image here reaches."""
-    truth, found = draw_oriented(np.random.default_rng(3), 25)
-    for side in (truth, found):
+    truth, predictions = draw_oriented(np.random.default_rng(3), 25)
+    for side in (truth, predictions):
         side["angle"] = np.zeros(len(side["image"]))
     upright = [
         {**{k: v for k, v in side.items() if k not in ("cx", "cy", "angle")},
-         "x": side["cx"] - side["w"] / 2, "y": side["cy"] - side["h"] / 2} for side in (truth, found)
+         "x": side["cx"] - side["w"] / 2, "y": side["cy"] - side["h"] / 2} for side in (truth, predictions)
     ]  # fmt: skip
     specs = ["map", "map50", "ap(kind=voc11)", "ap(kind=step)", "precision", "recall", "f1", "dap(error=loc)"]
-    ours = sy.evaluate("oriented", truth, found, specs, confidence=None)
+    ours = sy.evaluate("oriented", truth, predictions, specs, confidence=None)
     theirs = sy.evaluate("boxes", *upright, specs, confidence=None)
     for a, b in zip(ours.scores.values(), theirs.scores.values(), strict=True):
         assert a.value == pytest.approx(b.value, abs=1e-12), a.spec
@@ -103,14 +103,16 @@ def test_more_than_100_detections_count() -> None:
     n = 150
     truth = {"image": ["a"] * n, "label": ["ship"] * n, "cx": np.arange(n) * 20.0, "cy": np.zeros(n), "w": np.full(n, 15.0),
              "h": np.full(n, 5.0), "angle": np.full(n, 0.3)}  # fmt: skip
-    found = {**truth, "score": np.linspace(0.9, 0.1, n)}
-    report = sy.evaluate("oriented", truth, found, ["map", "recall(score=0)", "map(max_dets=100)"], confidence=None)
+    predictions = {**truth, "score": np.linspace(0.9, 0.1, n)}
+    report = sy.evaluate(
+        "oriented", truth, predictions, ["map", "recall(score=0)", "map(max_dets=100)"], confidence=None
+    )
     assert [round(score.value, 4) for score in report.scores.values()] == [
         1.0,
         1.0,
         0.6634,
     ]  # 67 of 101 recalls are reached
-    classes = sy.evaluate("oriented", truth, found, "map", confidence=None).table("classes")
+    classes = sy.evaluate("oriented", truth, predictions, "map", confidence=None).table("classes")
     assert classes.values[0, 2] == 1.0
 
 
@@ -138,17 +140,17 @@ def test_a_convention_reads_what_it_writes(name: str) -> None:
     assert off.max() < 1e-9
 
 
-def reports_alike(truth: Any, found: Any, expected: Any, **options: Any) -> None:
-    report = sy.evaluate("oriented", truth, found, ["map", "map50"], confidence=None, options=options)
+def reports_alike(truth: Any, predictions: Any, expected: Any, **options: Any) -> None:
+    report = sy.evaluate("oriented", truth, predictions, ["map", "map50"], confidence=None, options=options)
     for score in report.scores.values():
         assert score.value == pytest.approx(expected[score.spec].value, abs=1e-9)
 
 
 @pytest.fixture(scope="module")
 def data() -> tuple[Any, Any, Any]:
-    truth, found = draw_oriented(np.random.default_rng(5), 12)
+    truth, predictions = draw_oriented(np.random.default_rng(5), 12)
     truth.pop("crowd")
-    return truth, found, sy.evaluate("oriented", truth, found, ["map", "map50"], confidence=None)
+    return truth, predictions, sy.evaluate("oriented", truth, predictions, ["map", "map50"], confidence=None)
 
 
 @pytest.mark.parametrize("name", [name for name in CONVENTIONS if name != "radians"])
@@ -270,22 +272,22 @@ HRSC = """<HRSC_Image><Img_SizeWidth>800</Img_SizeWidth><Img_SizeHeight>600</Img
 def test_hrsc(tmp_path: Path) -> None:
     for name, difficult in (("a", 0), ("b", 1)):
         (tmp_path / f"{name}.xml").write_text(HRSC.format(difficult=difficult, w=60, angle=0.5))
-    found = {"image": ["a", "b"], "label": ["ship"] * 2, "cx": [100.0] * 2, "cy": [80.0] * 2, "w": [60.0] * 2, "h": [20.0] * 2,
+    predictions = {"image": ["a", "b"], "label": ["ship"] * 2, "cx": [100.0] * 2, "cy": [80.0] * 2, "w": [60.0] * 2, "h": [20.0] * 2,
              "angle": [0.5] * 2, "score": [0.9, 0.8]}  # fmt: skip
-    report = sy.evaluate("oriented", tmp_path, found, ["ap(kind=voc, rule=dota)", "recall"], confidence=None)
+    report = sy.evaluate("oriented", tmp_path, predictions, ["ap(kind=voc, rule=dota)", "recall"], confidence=None)
     assert [score.value for score in report.scores.values()] == [1.0, 1.0]
 
 
 def test_convert_there_and_back(tmp_path: Path, data: tuple[Any, Any, Any]) -> None:
     """DOTA to COCO, to YOLO-OBB with sizes, and back: the same report."""
-    truth, found = dota_folder(tmp_path / "t", data[0]), dota_folder(tmp_path / "f", data[1])
+    truth, predictions = dota_folder(tmp_path / "t", data[0]), dota_folder(tmp_path / "f", data[1])
     done = sy.convert(truth, tmp_path / "t.json", from_format="dota")
     assert (done.source_format, done.target_format, done.boxes) == ("dota", "coco", len(data[0]["image"]))
-    sy.convert(found, tmp_path / "f.json", from_format="dota", like=tmp_path / "t.json")
+    sy.convert(predictions, tmp_path / "f.json", from_format="dota", like=tmp_path / "t.json")
     reports_alike(tmp_path / "t.json", tmp_path / "f.json", data[2])
     back = sy.convert(tmp_path / "t.json", tmp_path / "back", to_format="dota")
     assert back.lossless
-    reports_alike(tmp_path / "back", found, data[2])
+    reports_alike(tmp_path / "back", predictions, data[2])
     with pytest.raises(sy.InputError, match="read only"):
         sy.convert(tmp_path / "t.json", tmp_path / "x", to_format="hrsc")
     with pytest.raises(sy.InputError, match="the size of image '1' is not known"):
@@ -336,7 +338,7 @@ FOUND = {**ROW, "score": [0.9]}
 
 
 @pytest.mark.parametrize(
-    ("truth", "found", "options", "parts"),
+    ("truth", "predictions", "options", "parts"),
     [
         ({**ROW, "w": [-8.0]}, FOUND, {}, ["truth, row 0, column 'w'", "'-8.0' is not allowed", "from 0"]),
         ({**ROW, "angle": [37.5]}, FOUND, {}, ["angle 37.5 looks like degrees", "--angle degrees"]),
@@ -355,9 +357,9 @@ FOUND = {**ROW, "score": [0.9]}
         (ROW, [{"image_id": "a", "category_id": "ship", "score": 0.5, "obb": [1, 1, "2", 2, 0]}], {}, ["record 0", "'2' is not a number"]),
     ],
 )  # fmt: skip
-def test_bad_columns_and_json(truth: Any, found: Any, options: dict[str, str], parts: list[str]) -> None:
+def test_bad_columns_and_json(truth: Any, predictions: Any, options: dict[str, str], parts: list[str]) -> None:
     with pytest.raises(sy.InputError) as caught:
-        sy.evaluate("oriented", truth, found, "map", options=options)
+        sy.evaluate("oriented", truth, predictions, "map", options=options)
     for part in parts:
         assert part in str(caught.value)
 
@@ -376,10 +378,10 @@ def test_a_few_angles_beyond_a_turn_are_reduced(data: tuple[Any, Any, Any]) -> N
     rng = np.random.default_rng(6)
     truth = {"image": [f"i{k % 9}" for k in range(n)], "label": ["a"] * n, "cx": np.arange(n) * 50.0, "cy": np.zeros(n),
              "w": np.full(n, 30.0), "h": np.full(n, 8.0), "angle": rng.uniform(-1, 1, n)}  # fmt: skip
-    found = {**truth, "score": rng.random(n), "angle": truth["angle"] + np.append(np.zeros(n - 1), 4 * math.pi)}
-    report = sy.evaluate("oriented", truth, found, "map", confidence=None)
+    predictions = {**truth, "score": rng.random(n), "angle": truth["angle"] + np.append(np.zeros(n - 1), 4 * math.pi)}
+    report = sy.evaluate("oriented", truth, predictions, "map", confidence=None)
     assert report["map"].value == 1.0
-    assert "angle-degrees" in sy.check("oriented", truth, found)
+    assert "angle-degrees" in sy.check("oriented", truth, predictions)
 
 
 def test_radians_where_degrees_are_said(data: tuple[Any, Any, Any]) -> None:
@@ -414,10 +416,10 @@ def test_smallest_rectangles_stand_for_polygons() -> None:
         "x4": [0.0],
         "y4": [6.0],
     }
-    found = {**truth, "x3": [10.0], "y3": [6.0], "score": [0.9]}
+    predictions = {**truth, "x3": [10.0], "y3": [6.0], "score": [0.9]}
     for polygons, value in (("corners", 0.5), ("rectangle", 1.0)):
         report = sy.evaluate(
-            "oriented", truth, found, "mean_iou(iou=0.3)", confidence=None, options={"polygons": polygons}
+            "oriented", truth, predictions, "mean_iou(iou=0.3)", confidence=None, options={"polygons": polygons}
         )
         assert report["mean_iou(iou=0.3)"].value == pytest.approx(value, abs=1e-12)
 
@@ -427,9 +429,9 @@ def test_explain_repeats_other_tools() -> None:
     n = 150
     truth = {"image": ["a"] * n, "label": ["ship"] * n, "cx": np.arange(n) * 20.0, "cy": np.zeros(n), "w": np.full(n, 15.0),
              "h": np.full(n, 5.0), "angle": np.full(n, 0.3)}  # fmt: skip
-    found = {**truth, "score": np.linspace(0.9, 0.1, n)}
+    predictions = {**truth, "score": np.linspace(0.9, 0.1, n)}
     report = sy.evaluate(
-        "oriented", truth, found, "map", confidence=None, explain="hotcoco, dota, mmrotate, ultralytics"
+        "oriented", truth, predictions, "map", confidence=None, explain="hotcoco, dota, mmrotate, ultralytics"
     )
     tools = {e.tool: e for e in report.explanations}
     assert tools["hotcoco"].ours["map"] == 1.0
@@ -437,13 +439,13 @@ def test_explain_repeats_other_tools() -> None:
     assert tools["dota"].theirs == {"ap(kind=voc11, rule=dota)": 1.0}
     assert [step.setting for step in tools["mmrotate"].steps][:1] == ["how boxes are compared"]
     with pytest.raises(sy.InputError, match="'yolo' cannot be explained"):
-        sy.evaluate("oriented", truth, found, "map", explain="yolo")
+        sy.evaluate("oriented", truth, predictions, "map", explain="yolo")
 
 
 def test_picture_has_outlines_and_says_how_well_they_fit(data: tuple[Any, Any, Any]) -> None:
     truth = {**ROW, "angle": [0.0]}
-    found = {**FOUND, "cx": [11.0], "angle": [math.radians(3)]}
-    pairs = TASK.join(*_records(truth, found), Policy(), Options(TASK.options))
+    predictions = {**FOUND, "cx": [11.0], "angle": [math.radians(3)]}
+    pairs = TASK.join(*_records(truth, predictions), Policy(), Options(TASK.options))
     scene = TASK.scene(pairs, 0, catalogue.parse("f1", "oriented"))
     first, second = scene.shapes
     assert first.points == (6.0, 8.0, 14.0, 8.0, 14.0, 12.0, 6.0, 12.0)
@@ -456,10 +458,10 @@ def test_picture_has_outlines_and_says_how_well_they_fit(data: tuple[Any, Any, A
     assert sum(figure.columns["count"]) == 1
 
 
-def _records(truth: Any, found: Any) -> Any:
+def _records(truth: Any, predictions: Any) -> Any:
     from steelyard.io.sources import read_sides
 
-    return read_sides(TASK, truth, found, {})
+    return read_sides(TASK, truth, predictions, {})
 
 
 def test_reference_arrays_of_oriented_boxes(data: tuple[Any, Any, Any]) -> None:

@@ -38,7 +38,7 @@ def objects(rng: np.random.Generator, site: str) -> list[tuple[str, float, float
     return made
 
 
-def found(
+def detected(
     rng: np.random.Generator, truth: list[tuple[str, ...]], turn: float, fit: float, miss: float, wrong: float
 ) -> list[list[object]]:
     """What a model finds of one image."""
@@ -78,8 +78,8 @@ def main() -> None:
         own = objects(rng, site)
         for label, *shape in own:
             truth.append([image, label, *map(float, shape), int(rng.random() < 0.06), site])
-        a += [[image, *row] for row in found(rng, own, 0.10, 0.05, 0.05, 0.02)]
-        b += [[image, *row] for row in found(rng, own, 0.03, 0.05, 0.12, 0.10)]
+        a += [[image, *row] for row in detected(rng, own, 0.10, 0.05, 0.05, 0.02)]
+        b += [[image, *row] for row in detected(rng, own, 0.03, 0.05, 0.12, 0.10)]
     shape = ["cx", "cy", "w", "h", "angle"]
     write("truth.csv", ["image", "label", *shape, "difficult", "site"], truth)
     for name, rows in (("model_a.csv", a), ("model_b.csv", b)):

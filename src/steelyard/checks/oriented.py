@@ -159,8 +159,8 @@ def _near(data: Data) -> Near | None:
     order = np.argsort(image, kind="stable")
     begin = np.searchsorted(image[order], pairs.truth_image[rows])
     end = np.searchsorted(image[order], pairs.truth_image[rows], side="right")
-    found = smallest_rectangles(pairs.prediction["quad"])
-    sizes = np.sort(found[:, 2:4], axis=1)
+    boxes = smallest_rectangles(pairs.prediction["quad"])
+    sizes = np.sort(boxes[:, 2:4], axis=1)
     mine, theirs = [], []
     for row, a, b in zip(rows.tolist(), begin.tolist(), end.tolist(), strict=True):
         some = order[a:b]
@@ -169,12 +169,12 @@ def _near(data: Data) -> Near | None:
         some = some[alike]
         if not len(some):
             continue
-        away = np.hypot(*(found[some, :2] - true[row, :2]).T)
+        away = np.hypot(*(boxes[some, :2] - true[row, :2]).T)
         best = int(np.argmin(away))
         if away[best] <= 0.3 * edges[row, 0]:
             mine.append(row)
             theirs.append(int(some[best]))
-    return Near(true[mine], found[theirs], np.array(theirs)) if len(mine) >= FEW else None
+    return Near(true[mine], boxes[theirs], np.array(theirs)) if len(mine) >= FEW else None
 
 
 def _turned(data: Data, turned: Any, what: str) -> Problem | None:

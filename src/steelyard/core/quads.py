@@ -95,8 +95,8 @@ def smallest_rectangles(corners: Floats) -> Floats:
         mu, mv = ((high + low) / 2 for low, high in ends)
         better = (length > 0) & (w * h < least * (1 - 1e-12))
         centre = origin + mu[:, None] * unit + mv[:, None] * across
-        found = np.column_stack([centre, w, h, np.arctan2(unit[:, 1], unit[:, 0])])
-        best[better], least[better] = found[better], (w * h)[better]
+        rectangles = np.column_stack([centre, w, h, np.arctan2(unit[:, 1], unit[:, 0])])
+        best[better], least[better] = rectangles[better], (w * h)[better]
     return best
 
 

@@ -59,14 +59,14 @@ def _read(
 ) -> Read:
     source = "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike):
-        how = Reading(**{name: options.of(name, side) for name in ("format", "images", "names")})
-        form = how.format if how.format != "auto" else detect(Path(data), str(data))
+        reading = Reading(**{name: options.of(name, side) for name in ("format", "images", "names")})
+        form = reading.format if reading.format != "auto" else detect(Path(data), str(data))
         if form == "coco":
             with open_text(Path(data), str(data)) as file:
                 return records_of_json(parse_json(file.read(), str(data)), schema, side, str(data))
         if form != "csv":
             like = truth if isinstance(truth, Dataset) else None
-            return read_dataset(data, replace(how, format=form), side, like)
+            return read_dataset(data, replace(reading, format=form), side, like)
     elif isinstance(data, Mapping) and "annotations" in data:
         return records_of_json(data, schema, side, source)
     elif isinstance(data, list | tuple):

@@ -18,22 +18,22 @@ _FIVE, _EIGHT = ("obb", "rbox"), ("segmentation", "poly")
 def corners_of_dataset(dataset: Dataset) -> Floats:
     """Corners of every object: those that it has, those of its rotated box, or those of its upright box."""
     x, y, w, h = dataset.box.T if len(dataset) else np.zeros((4, 0))
-    found = np.ascontiguousarray(np.stack([x, y, x + w, y, x + w, y + h, x, y + h], axis=1))
+    corners = np.ascontiguousarray(np.stack([x, y, x + w, y, x + w, y + h, x, y + h], axis=1))
     for row in range(len(dataset) if dataset.extra else 0):
         extra = dataset.extra_of(row)
         given = next((_numbers(extra[name], 8) for name in _EIGHT if name in extra), None)
         if given is not None:
-            found[row] = given
+            corners[row] = given
             continue
         five = next((_numbers(extra[name], 5) for name in _FIVE if name in extra), None)
         if five is not None:
-            found[row] = corners_of(np.array([five]))[0]
+            corners[row] = corners_of(np.array([five]))[0]
         elif "segmentation" in extra:
             raise InputError(
                 "an object that is not one polygon of four corners", where=dataset.place(row),
                 remedy="Give four corners, or leave 'segmentation' out to take the box.",
             )  # fmt: skip
-    return found
+    return corners
 
 
 def _numbers(value: Any, count: int) -> list[float] | None:

@@ -47,7 +47,7 @@ def looks_like(path: Path) -> bool:
     return False
 
 
-def read(path: Path, source: str, side: str, how: Reading, like: Dataset | None) -> Dataset:
+def read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
     """Truth or results, as the names of the files say unless `side` demands one."""
     files = files_of(path)
     if not files:
@@ -159,16 +159,16 @@ def _stem(dataset: Dataset, row: int) -> str:
 
 def losses(dataset: Dataset, manner: Manner) -> list[Loss]:
     """Crowds, areas, sizes of images, and what else only JSON holds."""
-    found = []
+    lost = []
     if dataset.crowd is not None and dataset.crowd.any():
-        found.append(Loss("lost", "crowd flags", int(dataset.crowd.sum()), "DOTA has no place for them"))
+        lost.append(Loss("lost", "crowd flags", int(dataset.crowd.sum()), "DOTA has no place for them"))
     sizes = sum(picture.width is not None for picture in dataset.pictures)
     if sizes:
-        found.append(Loss("lost", "sizes of images", sizes, "DOTA has no place for them"))
+        lost.append(Loss("lost", "sizes of images", sizes, "DOTA has no place for them"))
     rest = sum(bool(set(extra) - {"segmentation", "obb", "rbox", "poly", "id"}) for extra in dataset.extra)
     if rest:
-        found.append(Loss("lost", "other keys of objects", rest, "DOTA has corners, class and difficult"))
-    return found
+        lost.append(Loss("lost", "other keys of objects", rest, "DOTA has corners, class and difficult"))
+    return lost
 
 
 FORMAT = Format(

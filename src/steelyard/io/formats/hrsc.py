@@ -22,7 +22,7 @@ NUMBERS = ("mbox_cx", "mbox_cy", "mbox_w", "mbox_h", "mbox_ang")
 CLASS = "ship"  # as papers report it: one class, whatever Class_ID says
 
 
-def read(path: Path, source: str, side: str, how: Reading, like: Dataset | None) -> Dataset:
+def read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
     """All images of a folder, or the one of a file."""
     if side == "prediction":
         raise InputError("HRSC has no form for results", where=source, remedy="Give a table, JSON, or DOTA's files.")

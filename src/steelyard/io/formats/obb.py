@@ -30,17 +30,17 @@ from steelyard.io.formats.yolo import (
 from steelyard.io.write import csv_text
 
 
-def read(path: Path, source: str, side: str, how: Reading, like: Dataset | None) -> Dataset:
+def read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
     """All images of a folder; sizes come from the pictures, from `image_sizes.csv`, or from the truth."""
     folder = label_folder(path)
-    classes = class_names(path, how.names)[0]
+    classes = class_names(path, reading.names)[0]
     table = size_table(path, folder)
     sizes: dict[str, Size] = {}
     for p in like.pictures if like is not None else ():
         if p.width is not None and p.height is not None:
             sizes[p.stem] = sizes[PurePosixPath(p.stem).name] = (p.width, p.height)
     sizes |= table
-    pictures = pictures_of(folder, how.images)
+    pictures = pictures_of(folder, reading.images)
     files = {file.relative_to(folder).with_suffix("").as_posix(): file for file in files_of(path)}
     listed = {*files, *(() if side == "prediction" else (*pictures, *table))}
     if not listed:
@@ -52,7 +52,7 @@ def read(path: Path, source: str, side: str, how: Reading, like: Dataset | None)
         if size is None and name in pictures:
             size = picture_size(pictures[name])
         if size is None and lines:
-            raise no_size(name, folder, how.images)
+            raise no_size(name, folder, reading.images)
         gathered.image(name, *(size or (None, None)))
         for where, words in lines:
             _object(gathered, name, words, where, size or (0, 0), side, classes)
@@ -107,14 +107,14 @@ def render(dataset: Dataset, manner: Manner) -> Iterator[tuple[str, str]]:
 
 def losses(dataset: Dataset, manner: Manner) -> list[Loss]:
     """Flags, and what else only JSON holds; corners may move by a rounding of their fractions."""
-    found = []
+    lost = []
     for flags, what in ((dataset.crowd, "crowd flags"), (dataset.difficult, "difficult flags")):
         if flags is not None and flags.any():
-            found.append(Loss("lost", what, int(flags.sum()), "YOLO-OBB has no place for them"))
+            lost.append(Loss("lost", what, int(flags.sum()), "YOLO-OBB has no place for them"))
     rest = sum(bool(set(extra) - {"segmentation", "obb", "rbox", "poly", "id"}) for extra in dataset.extra)
     if rest:
-        found.append(Loss("lost", "other keys of objects", rest, "YOLO-OBB has class and corners"))
-    return found
+        lost.append(Loss("lost", "other keys of objects", rest, "YOLO-OBB has class and corners"))
+    return lost
 
 
 FORMAT = Format(
