@@ -24,16 +24,42 @@ std::vector<EventStream> all_events(const Ranked& in, BoxFigure figure, std::siz
   return streams;
 }
 
+// Marks with their memory.
+class ClassMarks {
+ public:
+  ClassMarks(const EventStream& of, std::size_t thresholds) : hits_begin_(thresholds + 1), ignored_begin_(thresholds + 1) {
+    for (std::size_t i = 0; i < of.stream.size(); ++i) {
+      if (of.stream[i] & kEvent) place_.push_back(static_cast<std::uint32_t>(i));
+    }
+    for (std::size_t t = 0; t < thresholds; ++t) {
+      for (std::size_t e = 0; e < of.hit.size(); ++e) {
+        if ((of.hit[e] >> t) & 1) hits_.push_back(static_cast<std::uint32_t>(e));
+        else if ((of.ignored[e] >> t) & 1) ignored_.push_back(static_cast<std::uint32_t>(e));
+      }
+      hits_begin_[t + 1] = hits_.size();
+      ignored_begin_[t + 1] = ignored_.size();
+    }
+  }
+  Marks marks() const {
+    return {place_.data(), {hits_.data(), hits_begin_.data()}, {ignored_.data(), ignored_begin_.data()}};
+  }
+
+ private:
+  std::vector<std::uint32_t> place_, hits_, ignored_;
+  std::vector<std::size_t> hits_begin_, ignored_begin_;
+};
+
 // What all groups of rows share.
 class Figures {
  public:
-  Figures(const Ranked& in, BoxFigure figure, View<double> grid, std::size_t workers)
+  Figures(const Ranked& in, BoxFigure figure, View<double> grid, bool counted, std::size_t workers)
       : streams_(all_events(in, figure, workers)), figure_(figure), thresholds_(in.thresholds), grid_(grid),
         reached_(on_grid(figure) ? reached_points(grid) : std::vector<double>(grid.size(), 1.0)) {
     for (double reached : reached_) missed_.push_back(reached == 0.0);
     for (const EventStream& one : streams_) {
       events_ = std::max(events_, one.hit.size());
       entries_ = std::max({entries_, one.stream.size(), one.truth_unit.size()});
+      if (counted) marks_.emplace_back(one, thresholds_);
     }
   }
 
@@ -44,10 +70,11 @@ class Figures {
            const double* images, std::size_t rows, double* value, double* recall) const {
     const Scratch scratch(job_scratch(events_));
     std::vector<double> values(thresholds_ * lanes, 0.0), recalls(thresholds_ * lanes, 0.0), classes(lanes, 0.0);
-    ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), reached_.data(), missed_.data(), weights, counts, images,
+    ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), reached_.data(), missed_.data(), weights, counts, {}, images,
                  scratch.data(), values.data(), recalls.data(), classes.data()};
-    for (const EventStream& one : streams_) {
-      job.events = one.events();
+    for (std::size_t k = 0; k < streams_.size(); ++k) {
+      job.events = streams_[k].events();
+      if (!marks_.empty()) job.marks = marks_[k].marks();
       walk(job);
     }
     for (std::size_t l = 0; l < rows; ++l) {
@@ -61,6 +88,7 @@ class Figures {
 
  private:
   std::vector<EventStream> streams_;
+  std::vector<ClassMarks> marks_;
   BoxFigure figure_;
   std::size_t thresholds_, events_ = 0, entries_ = 0;
   View<double> grid_;
@@ -89,7 +117,7 @@ std::vector<double> reached_points(View<double> grid) {
 void box_figures(const Ranked& in, Matrix<double> weights, BoxFigure figure, View<double> grid, long threads, double* value,
                  double* recall) {
   const std::size_t rows = weights.rows, units = weights.columns, T = in.thresholds, workers = thread_count(threads);
-  const Figures figures(in, figure, grid, workers);
+  const Figures figures(in, figure, grid, false, workers);
   const auto walk = wide_kernels().walk_class;
   parallel_for((rows + kRealLanes - 1) / kRealLanes, workers, [&](std::size_t group) {
     const std::size_t first = group * kRealLanes, lanes = std::min(kRealLanes, rows - first);
@@ -109,7 +137,7 @@ void box_figures(const Ranked& in, Matrix<double> weights, BoxFigure figure, Vie
 void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, BoxFigure figure, View<double> grid, bool wide,
                long threads, double* value, double* recall) {
   const std::size_t T = in.thresholds, workers = thread_count(threads);
-  const Figures figures(in, figure, grid, workers);
+  const Figures figures(in, figure, grid, true, workers);
   const WideKernels& kernels = wide_kernels();
   wide |= figures.entries() > std::size_t{0x7FFFFFFF} / 255;
   parallel_for((rows + kCountedLanes - 1) / kCountedLanes, workers, [&](std::size_t group) {

@@ -21,6 +21,16 @@ constexpr std::size_t kCountedLanes = 32;
 constexpr std::size_t kRowLanes = 8;
 constexpr std::size_t kMostPoints = 127;  // of a grid that is counted on: their sum must stay below 2^31
 
+// Events of a class as walks under counts take them. The events of threshold t go from begin[t] to begin[t + 1].
+struct MarkedEvents {
+  const std::uint32_t* event;
+  const std::size_t* begin;
+};
+struct Marks {
+  const std::uint32_t* place;  // by event: its entry
+  MarkedEvents hits, ignored;
+};
+
 // One class under kRealLanes rows of real weights, or kCountedLanes rows of counts.
 struct ClassJob {
   Events events;
@@ -32,6 +42,7 @@ struct ClassJob {
   const std::uint8_t* missed;  // the opposite, as bytes
   const double* weights;       // [units][kRealLanes], or
   const std::uint8_t* counts;  // [units][kCountedLanes]
+  Marks marks;                 // where there are counts
   const double* images;        // [lanes], the sum of the weights
   void* scratch;               // job_scratch bytes, on a multiple of 64
   double *value, *recall;      // [thresholds][lanes], added to

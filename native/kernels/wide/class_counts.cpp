@@ -1,0 +1,121 @@
+// One class of detections under many rows of counts side by side: see ap/walk.hpp and the readings.
+#include "ap/backward_readings.hpp"
+#include "ap/counted_readings.hpp"
+#include "ap/put.hpp"
+#include "ap/walk.hpp"
+#include "wide/target.hpp"
+
+namespace steelyard::STEELYARD_TARGET {
+namespace {
+
+template <typename Count>
+void count_as(const ClassJob& job) {
+  const Events& in = job.events;
+  Lanes<Count, C> positives{};
+  for (std::size_t i = 0; i < in.truths; ++i) {
+    add_apart(positives, job.counts + static_cast<std::size_t>(in.truth_unit[i]) * C);
+  }
+  bool any = false, counts[C];
+  for (std::size_t l = 0; l < C; ++l) {
+    counts[l] = positives[l] > 0;
+    any |= counts[l];
+    job.classes[l] += counts[l] ? 1.0 : 0.0;
+    positives[l] = counts[l] ? positives[l] : 1;
+  }
+  if (!any) return;
+  auto* scratch = static_cast<Lanes<Count, C>*>(job.scratch);
+  auto* precision = reinterpret_cast<Shares*>(scratch + in.count);
+  Lanes<Count, C> sum{};
+  if (job.figure == BoxFigure::step) plain_to_tie(in, job.counts, sum, scratch);
+  else if (job.figure != BoxFigure::recall) plain_before(in, job.counts, sum, scratch);
+  CountedGrid<Count> grid;
+  grid.last = static_cast<typename CountedGrid<Count>::Unsigned>(job.points - 1);
+  grid.missed = job.missed;
+  grid.points = on_grid(job.figure) ? job.points : 0;
+  grid.begin(positives, counts);
+  const double whole = static_cast<double>(job.points) * static_cast<double>(kOne);
+  for (std::size_t t = 0; t < job.thresholds; ++t) {
+    const ClassEvents<std::uint8_t, C> events(in, t, job.counts);
+    auto share = [&](const Lanes<Count, C>& tp) {
+      return [&](std::size_t l) { return static_cast<double>(tp[l]) / static_cast<double>(positives[l]); };
+    };
+    if (on_grid(job.figure)) {
+      CountedEnvelope<Count> reading{scratch, grid, precision, precision + in.count};
+      Shares figure{};
+      walk(events, reading);
+      reading.figure(figure);
+      put<C>(job, t, counts, [&](std::size_t l) { return static_cast<double>(figure[l]) / whole; }, share(reading.tp));
+    } else if (job.figure == BoxFigure::step) {
+      CountedSteps<Count> reading{scratch};
+      walk(events, reading);
+      put<C>(job, t, counts, [&](std::size_t l) { return reading.figure[l] / static_cast<double>(positives[l]); },
+             share(reading.tp));
+    } else {
+      CountedRecall<Count> reading;
+      walk(events, reading);
+      put<C>(job, t, counts, [](std::size_t) { return 0.0; }, share(reading.tp));
+    }
+  }
+}
+
+// What is marked at a threshold, in the end.
+Lanes<std::int32_t, C> marked_at(const ClassJob& job, const MarkedEvents& marked, std::size_t t) {
+  Tally tally;
+  tally.add_rows(marked.begin[t], marked.begin[t + 1], [&](std::size_t i) {
+    return job.counts + static_cast<std::size_t>(job.events.unit[marked.event[i]]) * C;
+  });
+  return tally.total();
+}
+
+// One threshold, from the last hit back.
+void fall(const ClassJob& job, const EventRows& rows, std::size_t t, BackwardEnvelope& reading) {
+  const auto& [hits, hits_begin] = job.marks.hits;
+  const auto& [ignored, ignored_begin] = job.marks.ignored;
+  std::size_t next = ignored_begin[t + 1];
+  for (std::size_t i = hits_begin[t + 1]; i-- > hits_begin[t];) {
+    const std::size_t e = hits[i];
+    for (; next > ignored_begin[t] && ignored[next - 1] > e; --next) reading.ignore(rows.weight[ignored[next - 1]].v);
+    if (next > ignored_begin[t]) reading.hit<true>(rows.down_to[e].v, rows.weight[e].v);
+    else reading.hit<false>(rows.down_to[e].v, rows.weight[e].v);
+  }
+}
+
+// Whether the figure or the recall could be had so: the class must not be too large.
+bool read_backward(const ClassJob& job) {
+  const Events& in = job.events;
+  Tally tally;
+  tally.add_rows(0, in.truths, [&](std::size_t i) { return job.counts + static_cast<std::size_t>(in.truth_unit[i]) * C; });
+  Lanes<std::int32_t, C> positives = tally.total();
+  const std::int32_t most = largest(positives);
+  if (most == 0) return true;
+  bool counts[C];
+  for (std::size_t l = 0; l < C; ++l) {
+    counts[l] = positives[l] > 0;
+    positives[l] = counts[l] ? positives[l] : 1;
+  }
+  auto* scratch = static_cast<Floats*>(job.scratch);
+  const EventRows rows{scratch, scratch + in.count};
+  const bool grid = on_grid(job.figure);
+  if (grid && most > kMostTruths) return false;
+  const BackwardGrid points(job, positives, counts);
+  if (grid && !rows.note(job)) return false;
+  for (std::size_t l = 0; l < C; ++l) job.classes[l] += counts[l] ? 1.0 : 0.0;
+  const double whole = static_cast<double>(job.points) * static_cast<double>(kOne);
+  for (std::size_t t = 0; t < job.thresholds; ++t) {
+    const Lanes<std::int32_t, C> found = marked_at(job, job.marks.hits, t);
+    BackwardEnvelope reading(points, found, marked_at(job, job.marks.ignored, t));
+    if (grid) fall(job, rows, t, reading);
+    put<C>(job, t, counts, [&](std::size_t l) { return reading.figure(l) / whole; },
+           [&](std::size_t l) { return static_cast<double>(found[l]) / static_cast<double>(positives[l]); });
+  }
+  return true;
+}
+
+}  // namespace
+
+void count_class(const ClassJob& job) {
+  if (job.figure == BoxFigure::step || !read_backward(job)) count_as<std::int32_t>(job);
+}
+void count_class_wide(const ClassJob& job) { count_as<std::int64_t>(job); }
+
+}  // namespace steelyard::STEELYARD_TARGET
