@@ -7,7 +7,7 @@ machines that see the same unit give it the same weight in the same draw.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -18,6 +18,7 @@ from steelyard.core.weights import Array, Counts, Entries, Floats, Role, Weights
 HELD_BYTES = 128 << 20  # counts that are kept for the next metric
 CALL_WORK = 1 << 27  # sums of a native call, about: Ctrl-C is seen between calls
 CALL_DRAWS = 1024  # whose counts are made, and walked, in a call
+HALF_RUN = 16  # worlds whose two sides are walked together
 CALL_ROWS = 256  # of weights, which take longer
 SURE_UNITS = 200  # below, worlds of the randomisation test are few, and equal ones must come out equal
 
@@ -233,3 +234,95 @@ class ObservedSwap(Weights):
         row = np.zeros((1, self.units, 32), dtype=np.uint8)
         row[0, :, 0] = next(self.blocks())[0]
         return iter([row])
+
+
+class SwapWorlds(Weights):
+    """Both sides of all coin flips, and of what was observed: worlds that the observed difference is compared with.
+
+    Rows come in runs of 32: sixteen worlds of the first side, and the same worlds of the second. Behind the last world
+    stands what was observed. `sides` takes them apart. Curves are walked once for all of them, and the counts are held
+    for the next curve, and for the next pair of models.
+    """
+
+    role = Role.SWAP
+
+    def __init__(self, keys: Array, base: Floats, seed: int, draws: int) -> None:
+        self.swaps = tuple(SwapDraws(keys, base, seed, draws, other=other) for other in (False, True))
+        self.observed = tuple(ObservedSwap(one) for one in self.swaps)
+        self.draws, self.units = draws, 2 * len(keys)
+        self.runs = draws // HALF_RUN + 1
+        self.rows = 2 * HALF_RUN * self.runs
+        self._counts: list[Counts] = []
+
+    def sides(self, values: Array) -> tuple[Array, Array]:
+        """The values of the first side and of the second: of each world, and last the observed ones."""
+        runs = values.reshape(self.runs, 2, HALF_RUN, *values.shape[1:])
+        first, second = (runs[:, side].reshape(-1, *values.shape[1:])[: self.draws + 1] for side in (0, 1))
+        return first, second
+
+    def _joined(self, sides: Sequence[Array]) -> Floats:
+        """Rows from the worlds of both sides, which end with the observed row."""
+        lacking = self.runs * HALF_RUN - self.draws - 1
+        filled = [np.concatenate([side, np.repeat(side[-1:], lacking, axis=0)]) for side in sides]
+        runs = [side.reshape(self.runs, HALF_RUN, *side.shape[1:]) for side in filled]
+        return np.stack(runs, axis=1).reshape(self.rows, *sides[0].shape[1:])
+
+    def __matmul__(self, column: Array) -> Floats:
+        return self._joined(
+            [np.concatenate([one @ column, seen @ column]) for one, seen in zip(self.swaps, self.observed, strict=True)]
+        )
+
+    def scatter(self, entries: Entries) -> Floats:
+        """Weighted totals of the columns that entries add up to."""
+        both = zip(self.swaps, self.observed, strict=True)
+        return self._joined([np.concatenate([one.scatter(entries), seen.scatter(entries)]) for one, seen in both])
+
+    def blocks(self) -> Iterator[Floats]:
+        """Give the rows, some runs at a time."""
+        step = HALF_RUN * max(1, min(CALL_ROWS, self._rows_a_block()) // (2 * HALF_RUN))
+        swaps, base = self.swaps[0], self.swaps[0].base
+        for start in range(0, self.runs * HALF_RUN, step):
+            stop = min(start + step, self.runs * HALF_RUN)
+            flips = np.ones((stop - start, len(base)))
+            if start < self.draws:
+                made = _native.flip_weights(swaps.keys, swaps.seed, start, min(stop, self.draws) - start)
+                flips[: len(made)] = made
+            first, second = flips * base, (1 - flips) * base
+            runs = [
+                np.concatenate(one, axis=1).reshape(-1, HALF_RUN, self.units)
+                for one in ((first, second), (second, first))
+            ]
+            yield np.stack(runs, axis=1).reshape(-1, self.units)
+
+    def counts(self) -> Iterator[Counts] | None:
+        """Give the rows as bytes, where units weigh 1 and are not few."""
+        swaps = self.swaps[0]
+        if len(swaps.keys) < SURE_UNITS or not (swaps.base == 1).all():
+            return None
+        if self._counts:
+            return iter(self._counts)
+        step = max(1, min(CALL_DRAWS, 8 * self._rows_a_block()) // 32) * 32
+        made = (
+            self._counted(start, min(start + step, self.runs * HALF_RUN))
+            for start in range(0, self.runs * HALF_RUN, step)
+        )
+        if self.rows * self.units > HELD_BYTES:
+            return made
+        self._counts = list(made)
+        return iter(self._counts)
+
+    def _counted(self, start: int, stop: int) -> Counts:
+        swaps, n = self.swaps[0], self.units // 2
+        flips = np.ones(((stop - start + 31) // 32, n, 32), dtype=np.uint8)
+        if start < self.draws:
+            drawn = min(stop, self.draws) - start
+            made = _native.flip_counts(swaps.keys, swaps.seed, start, drawn)
+            flips[: len(made)] = made
+            flips[len(made) - 1, :, (drawn - 1) % 32 + 1 :] = 1
+        halves = flips.reshape(len(flips), n, 2, HALF_RUN).swapaxes(1, 2).reshape(-1, n, HALF_RUN)
+        halves = halves[: (stop - start) // HALF_RUN]
+        others = np.uint8(1) - halves
+        block = np.empty((len(halves), 2 * n, 32), dtype=np.uint8)
+        block[:, :n, :HALF_RUN], block[:, :n, HALF_RUN:] = halves, others
+        block[:, n:, :HALF_RUN], block[:, n:, HALF_RUN:] = others, halves
+        return block

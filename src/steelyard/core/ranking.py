@@ -53,6 +53,30 @@ class Grouped:
         return group, np.asarray(unit, dtype=np.int32), columns
 
 
+def _merged(first: Grouped, second: Grouped, units: int, by_score: bool) -> Grouped:
+    """The rows of both, arranged, as they are alone: `units` are those of the first, whose rows precede equal ones."""
+    group = second.group
+    if by_score:
+        before = np.zeros(len(second), dtype=np.int64)
+        above, below = -first.columns["score"], -second.columns["score"]
+        for k in np.unique(group).tolist():
+            mine, own = slice(*second.begin[k : k + 2]), slice(*first.begin[k : k + 2])
+            before[mine] = np.searchsorted(above[own], below[mine], side="right")
+    else:
+        before = np.diff(first.begin)[group]
+    place = np.arange(len(second)) + first.begin[group] + before
+    others = np.ones(len(first) + len(second), dtype=bool)
+    others[place] = False
+
+    def joined(one: Array, other: Array) -> Array:
+        column = np.empty(len(others), dtype=np.result_type(one, other))
+        column[others], column[place] = one, other
+        return column
+
+    columns = {name: joined(column, second.columns[name]) for name, column in first.columns.items()}
+    return Grouped(first.begin + second.begin, joined(first.unit, second.unit + np.int32(units)), columns)
+
+
 def _arranged(group: Array, unit: Array, columns: Mapping[str, Array], groups: int, by_score: bool) -> Grouped:
     """Rows by group, then falling score where there is one, then unit; what is equal stays as it came."""
     order = tied_by_unit(columns["score"], unit) if by_score else np.argsort(unit, kind="stable")
@@ -147,6 +171,13 @@ class RankingBlock(Block):
     @staticmethod
     def stack(parts: Sequence[RankingBlock], sizes: Sequence[int]) -> RankingBlock:
         """All parts' events, arranged."""
+        if len(parts) == 2:  # two models side by side: both are arranged already
+            first, second = parts
+            return RankingBlock(
+                first.axis,
+                _merged(first.events, second.events, sizes[0], True),
+                _merged(first.positives, second.positives, sizes[0], False),
+            )
         starts = [0, *np.cumsum(sizes).tolist()]
         groups = parts[0].groups
         events = _arranged(*Grouped.stack([part.events for part in parts], starts), groups, True)

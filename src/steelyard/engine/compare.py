@@ -15,11 +15,10 @@ from typing import Any, cast
 import numpy as np
 
 from steelyard.core.metric import Metric
-from steelyard.core.plan import Plan
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
-from steelyard.core.weights import EverySwap, Floats, Role
+from steelyard.core.weights import EverySwap, Floats
 from steelyard.engine.families import UnjudgedDifference, exact_p, p_value
 from steelyard.engine.intervals import (
     FEW_UNITS,
@@ -33,7 +32,7 @@ from steelyard.engine.intervals import (
 )
 from steelyard.engine.margins import Margin, margin_verdict, margins_of
 from steelyard.engine.planning import showable
-from steelyard.engine.score import left_rows, nothing_drawn, remarks, sample_of, with_values
+from steelyard.engine.score import left_rows, nothing_drawn, remarks, sample_of
 from steelyard.engine.sequence import sequenced_difference
 from steelyard.engine.sides import Side
 from steelyard.results.score import Difference, Direction
@@ -54,8 +53,7 @@ def compare(
     values = [[float(totals.of(metric)[0]) for metric in metrics] for totals in plain]
     both_left = [side.left_out for side in both if side.left_out is not None]
     sample = sample_of(a.units)
-    swaps = [stacked.totals(Plan(Role.SWAP, request.seed, 0, request.draws, second)) for second in (False, True)]
-    observed = [stacked.totals(Plan(Role.OBSERVED, request.seed, 0, request.draws, second)) for second in (False, True)]
+    swaps = Totals(stacked, first.worlds)
     listed = any(metric.few == "t" for metric in metrics) and a.units.drawn <= MOST_LISTED
     cluster = None if a.units.cluster is None else a.units.drawn_as[1]
     swapped = [EverySwap(a.units.own, cluster=cluster, other=second) for second in (False, True)] if listed else []
@@ -76,12 +74,13 @@ def compare(
             if few and left is not None and not metric.total:
                 estimate = by_jackknife(value, left_rows(a.units, left), LINE, confidence)
             elif not metric.total:
-                estimate = _estimate(metric, plain, drawn, both_left, sample, confidence)
+                estimate = _estimate(metric, plain, drawn, both_left, first, sample, confidence)
             if same:
                 estimate = Estimate((0.0, 0.0), 0.0, estimate.df)
+            swapped_a, swapped_b = first.worlds.sides(_goodness(metric, swaps.of(metric)))
+            moved = swapped_b - swapped_a
             # As the worlds are made, which may be in single precision.
-            seen = float(_difference(metric, observed)[0])
-            worlds, size = _difference(metric, swaps).astype(np.float32), min(abs(value), abs(seen))
+            worlds, size = moved[:-1].astype(np.float32), min(abs(value), abs(float(moved[-1])))
             p, method = p_value(size, worlds)
             if few and every:
                 all_worlds = _difference(metric, every)
@@ -125,6 +124,7 @@ def _estimate(
     plain: Sequence[Totals],
     drawn: Sequence[Totals],
     left_out: Sequence[Totals],
+    side: Side,
     sample: Sample,
     confidence: float,
 ) -> Estimate:
@@ -139,7 +139,7 @@ def _estimate(
             return second + turn * first
 
         at, left = float(joined(plain)[0]), joined(left_out) if len(left_out) == 2 else None
-        agreeing = partial(with_values, plain[0].state, metric, sample)
+        agreeing = partial(side.agreeing, metric, sample)
         return at, of_difference(at, joined(drawn), left, metric.range, sample, confidence, agreeing)
 
     gap, of_gap = signed(-1.0)

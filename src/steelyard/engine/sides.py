@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
+from steelyard.core.draws import SwapWorlds
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.plan import POINT
+from steelyard.core.plan import POINT, draw_keys
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats
-from steelyard.engine.score import left_out_totals, score
+from steelyard.engine.intervals import Sample
+from steelyard.engine.score import left_out_totals, score, with_values
 from steelyard.results.score import Score
 
 
@@ -30,13 +33,27 @@ class KeptTotals(Totals):
 
 @frozen
 class Side:
-    """One model of a comparison: its state and scores, and totals of the plain weights, the draws and the jackknife."""
+    """One model of a comparison: its state and scores, and totals of the plain weights, the draws and the jackknife.
+
+    `worlds` are the swaps, which all sides share.
+    """
 
     state: State
     scores: dict[str, Score]
     plain: Totals
     drawn: Totals
     left_out: Totals | None
+    worlds: SwapWorlds
+
+    @cached_property
+    def _agreeing(self) -> dict[Metric, Sample]:
+        return {}
+
+    def agreeing(self, metric: Metric, sample: Sample) -> Sample:
+        """The units that have a value of their own, which takes long and is asked for once per model of a line-up."""
+        if metric not in self._agreeing:
+            self._agreeing[metric] = with_values(self.state, metric, sample)
+        return self._agreeing[metric]
 
 
 def sides_of(states: Sequence[State], metrics: Sequence[Metric], request: Request) -> list[Side]:
@@ -51,12 +68,12 @@ def sides_of(states: Sequence[State], metrics: Sequence[Metric], request: Reques
             raise InputError(
                 "the two predictions were not scored on the same units", remedy="Use the same truth for both."
             )
-    weights = request.plan.bind(units)
+    weights, worlds = request.plan.bind(units), SwapWorlds(draw_keys(units), units.own, request.seed, request.draws)
     sides = []
     for state in states:
         drawn, left_out = Totals(state, weights), left_out_totals(state)
         scores = score(state, metrics, request, drawn, left_out=left_out)
         kept = metrics if units.drawn > 1 else ()
         left = None if left_out is None else KeptTotals(left_out, kept)
-        sides.append(Side(state, scores, state.totals(POINT), KeptTotals(drawn, kept), left))
+        sides.append(Side(state, scores, state.totals(POINT), KeptTotals(drawn, kept), left, worlds))
     return sides
