@@ -12,13 +12,14 @@ from test_boxes_parity import TWELVE, draw, pairs_of, reference
 
 import steelyard as sy
 from steelyard import _native
-from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
+from steelyard.core import draws as draws_module
+from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, SwapWorlds, unit_keys
 from steelyard.core.options import Options
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.core.totals import Totals
-from steelyard.core.weights import Counts, Floats, Role, Weights
+from steelyard.core.weights import Counts, Entries, Floats, Role, Weights
 from steelyard.engine.measure import needs_of
 from steelyard.engine.score import score
 from steelyard.io.sources import read_sides
@@ -128,6 +129,31 @@ def test_counting_agrees_with_adding_real_weights(kind: str, seed: int) -> None:
         assert np.array_equal(one, other)
 
 
+@pytest.mark.parametrize("truths", [1, 7, 20, 50, 100, 140, 400, 1000, 9_990, 10_010])
+def test_one_pass_back_counts_as_two_do(truths: int) -> None:
+    """To the bit: on points of the grid that a recall does not reach by their rounding, with ignored detections, and
+    where floats no longer tell the points of the grid apart."""
+    rng = np.random.default_rng(truths)
+    n, bits = 2 * truths, 0b111
+    image = rng.permutation(np.arange(n) % truths).astype(np.int32)
+    first = np.zeros(n, bool)
+    first[np.unique(image, return_index=True)[1]] = True
+    hit = np.where(first & (rng.random(n) < 0.9), rng.integers(1, 8, n), 0).astype(np.uint32)
+    ignored = np.where(rng.random(n) < 0.1, rng.integers(1, 8, n) & ~hit & bits, 0).astype(np.uint32)
+    score = np.sort(rng.random(n))[::-1].copy()
+    columns = (
+        np.array([0]), np.array([n]), image, score, np.zeros(n, np.uint16), hit, ignored,
+        np.array([0, truths]), np.arange(truths, dtype=np.int32), np.ones(truths, np.uint8), 3, 100,
+    )  # fmt: skip
+    counts = np.ones((2, truths, 32), np.uint8)  # every truth once, whose number is then that of all lanes
+    counts[1] = rng.poisson(1.0, (truths, 32))
+    counts[0, :, 7] = 0  # a row without truth
+    for code, points in ((0, 101), (1, 11), (6, 2)):
+        given = (*columns, counts, 64, code, np.linspace(0, 1, points))
+        for one, other in zip(_native.box_draws(*given), _native.box_draws(*given, wide=True), strict=True):
+            assert np.array_equal(one, other, equal_nan=True)
+
+
 def test_pieces_are_the_same_draws() -> None:
     keys = unit_keys(np.arange(40_000))
     drawn = BootstrapDraws(keys, np.ones(len(keys)), 3, 200)
@@ -168,6 +194,34 @@ def test_flips_come_as_counts_too(other: bool) -> None:
     few = SwapDraws(keys[:50], np.ones(50), 5, 70, other=other)  # few worlds: equal ones must come out equal
     assert few.counts() is None
     assert ObservedSwap(few).counts() is None
+
+
+@pytest.mark.parametrize("draws", [16, 70, 100])
+def test_worlds_are_both_sides_of_all_swaps_and_what_was_observed(draws: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, weight = unit_keys(np.arange(300)), np.linspace(0.5, 2, 300)
+    column = np.random.default_rng(3).random((600, 2))
+    entries = Entries(np.arange(600), np.arange(600, dtype=np.int32) % 3, None, 3)
+    for base in (np.ones(300), weight):
+        worlds = SwapWorlds(keys, base, 5, draws)
+        assert (worlds.units, worlds.role, worlds.rows % 32) == (600, Role.SWAP, 0)
+        rows = np.concatenate(list(worlds.blocks()))
+        assert rows.shape == (worlds.rows, 600)
+        for side, other in zip(worlds.sides(rows), (False, True), strict=True):
+            swaps = SwapDraws(keys, base, 5, draws, other=other)
+            expected = np.concatenate([*swaps.blocks(), *ObservedSwap(swaps).blocks()])
+            assert np.array_equal(side, expected)
+        np.testing.assert_allclose(worlds @ column, rows @ column, rtol=1e-12)
+        np.testing.assert_allclose(worlds.scatter(entries), Rows(rows, drawn=False).scatter(entries), rtol=1e-12)
+        assert (worlds.counts() is None) == (base is weight)
+    worlds = SwapWorlds(keys, np.ones(300), 5, draws)
+    rows = np.concatenate(list(worlds.blocks()))
+    for held, step in ((1 << 20, 1024), (1, 1024), (1, 32)):
+        monkeypatch.setattr(draws_module, "HELD_BYTES", held)
+        monkeypatch.setattr(draws_module, "CALL_DRAWS", step)
+        for _ in range(2):
+            counts = np.concatenate(list(worlds.counts() or ()))
+            assert np.array_equal(counts.transpose(0, 2, 1).reshape(-1, 600), rows)
+    assert SwapWorlds(keys[:50], np.ones(50), 5, draws).counts() is None
 
 
 def test_a_model_against_itself_has_no_difference() -> None:

@@ -108,10 +108,9 @@ class BackwardGrid {
   BackwardGrid(const ClassJob& job, const Lanes<std::int32_t, C>& positives, const bool* counts)
       : nudge(384.0f + 0.5f / static_cast<float>(largest(positives))) {
     const auto last = static_cast<std::int32_t>(job.points - 1);
-    for (std::size_t l = 0; l < C; ++l) {
-      scale[l] = static_cast<float>(last) / (static_cast<float>(positives[l]) * kOne);
-      if (counts[l]) note(l, job.missed, positives[l], last);
-      any |= points_[l] > 0;
+    for (std::size_t l = 0; l < C; ++l) scale[l] = static_cast<float>(last) / (static_cast<float>(positives[l]) * kOne);
+    for (std::int32_t r = 1; r <= last; ++r) {
+      if (job.missed[r]) note(r, positives, counts, last);
     }
   }
 
@@ -131,12 +130,13 @@ class BackwardGrid {
 
   float nudge;
   Floats scale;
-  bool any = false;  // lanes with an exact point that is not reached
 
  private:
-  void note(std::size_t l, const std::uint8_t* missed, std::int32_t positives, std::int32_t last) {
-    for (std::int32_t r = 1; r <= last; ++r) {
-      if (missed[r] && r * positives % last == 0) exact_[l][points_[l]++] = static_cast<float>(r * positives / last) * kOne;
+  // Notes the lanes whose recall may lie on point r.
+  void note(std::int32_t r, const Lanes<std::int32_t, C>& positives, const bool* counts, std::int32_t last) {
+    for (std::size_t l = 0; l < C; ++l) {
+      const std::int32_t product = r * positives[l];
+      if (counts[l] && product % last == 0) exact_[l][points_[l]++] = static_cast<float>(product / last) * kOne;
     }
   }
 
@@ -165,14 +165,14 @@ class BackwardEnvelope {
       reached_[l] = BackwardGrid::reached(found_[l] * grid_.scale[l] + grid_.nudge);
       exact_[l] = grid_.next(l, found_[l]);
     }
-    if (grid_.any) correct();
+    correct();
   }
 
   // A hit that closes `down_to`. Without<true>: some are ignored down to it.
   template <bool Without>
   void hit(const float* down_to, const float* weight) {
     step<Without>(down_to, ignored_.v, weight, grid_.scale.v, grid_.nudge, found_.v, best_.v, sum_.v, reached_.v);
-    if (grid_.any && passes(found_.v, exact_.v)) correct();
+    if (doubtful_ && passes(found_.v, exact_.v)) correct();
   }
   void ignore(const float* weight) { take(weight, ignored_.v); }
   // The first point too.
@@ -203,10 +203,11 @@ class BackwardEnvelope {
   }
   // Takes away the points that are not reached, as long as what is found rests on them.
   void correct() {
+    doubtful_ = false;
     for (std::size_t l = 0; l < C; ++l) {
-      if (found_[l] > exact_[l]) continue;
-      exact_[l] = grid_.next(l, found_[l]);
-      if (found_[l] > exact_[l]) continue;
+      if (found_[l] < exact_[l]) exact_[l] = grid_.next(l, found_[l]);
+      doubtful_ |= exact_[l] > 0;
+      if (found_[l] != exact_[l]) continue;
       sum_[l] += best_[l];
       reached_[l] -= 1;
     }
@@ -215,6 +216,7 @@ class BackwardEnvelope {
   const BackwardGrid& grid_;
   Floats found_, ignored_, exact_;
   Shares best_{}, sum_{}, reached_;
+  bool doubtful_ = false;  // exact points lie below
 };
 
 }  // namespace

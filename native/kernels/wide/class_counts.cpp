@@ -80,13 +80,21 @@ void fall(const ClassJob& job, const EventRows& rows, std::size_t t, BackwardEnv
   }
 }
 
-// Whether the figure or the recall could be had so: the class must not be too large.
+// Whether the figure or the recall could be had so: the class must not be too large, and no more be found than there is.
 bool read_backward(const ClassJob& job) {
   const Events& in = job.events;
   Tally tally;
   tally.add_rows(0, in.truths, [&](std::size_t i) { return job.counts + static_cast<std::size_t>(in.truth_unit[i]) * C; });
-  Lanes<std::int32_t, C> positives = tally.total();
+  Lanes<std::int32_t, C> positives = tally.total(), found[kMostThresholds];
   const std::int32_t most = largest(positives);
+  const bool grid = on_grid(job.figure);
+  if (most > (grid ? kMostTruths : 0x7FFFFFFF / 255)) return false;
+  std::int32_t beyond = 0;
+  for (std::size_t t = 0; t < job.thresholds; ++t) {
+    found[t] = marked_at(job, job.marks.hits, t);
+    for (std::size_t l = 0; l < C; ++l) beyond |= found[t][l] > positives[l] ? 1 : 0;
+  }
+  if (beyond) return false;
   if (most == 0) return true;
   bool counts[C];
   for (std::size_t l = 0; l < C; ++l) {
@@ -95,18 +103,15 @@ bool read_backward(const ClassJob& job) {
   }
   auto* scratch = static_cast<Floats*>(job.scratch);
   const EventRows rows{scratch, scratch + in.count};
-  const bool grid = on_grid(job.figure);
-  if (grid && most > kMostTruths) return false;
   const BackwardGrid points(job, positives, counts);
   if (grid && !rows.note(job)) return false;
   for (std::size_t l = 0; l < C; ++l) job.classes[l] += counts[l] ? 1.0 : 0.0;
   const double whole = static_cast<double>(job.points) * static_cast<double>(kOne);
   for (std::size_t t = 0; t < job.thresholds; ++t) {
-    const Lanes<std::int32_t, C> found = marked_at(job, job.marks.hits, t);
-    BackwardEnvelope reading(points, found, marked_at(job, job.marks.ignored, t));
+    BackwardEnvelope reading(points, found[t], marked_at(job, job.marks.ignored, t));
     if (grid) fall(job, rows, t, reading);
-    put<C>(job, t, counts, [&](std::size_t l) { return reading.figure(l) / whole; },
-           [&](std::size_t l) { return static_cast<double>(found[l]) / static_cast<double>(positives[l]); });
+    put<C>(job, t, counts, [&](std::size_t l) { return grid ? reading.figure(l) / whole : 0.0; },
+           [&](std::size_t l) { return static_cast<double>(found[t][l]) / static_cast<double>(positives[l]); });
   }
   return true;
 }

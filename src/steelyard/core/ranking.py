@@ -53,6 +53,19 @@ class Grouped:
         return group, np.asarray(unit, dtype=np.int32), columns
 
 
+def _is_arranged(block: RankingBlock) -> bool:
+    """Whether events stand by falling score and unit, and positives by unit, as they do when they are measured."""
+    events, positives = block.events, block.positives
+    falls = -np.diff(events.columns["score"])
+    sorted_rows = (falls > 0) | ((falls == 0) & (np.diff(events.unit) >= 0)), np.diff(positives.unit) >= 0
+    for part, ok in zip((events, positives), sorted_rows, strict=True):
+        inside = part.begin[(part.begin > 0) & (part.begin < len(part))] - 1
+        ok[inside] = True  # from one group to the next
+        if not ok.all():
+            return False
+    return True
+
+
 def _merged(first: Grouped, second: Grouped, units: int, by_score: bool) -> Grouped:
     """The rows of both, arranged, as they are alone: `units` are those of the first, whose rows precede equal ones."""
     group = second.group
@@ -171,8 +184,8 @@ class RankingBlock(Block):
     @staticmethod
     def stack(parts: Sequence[RankingBlock], sizes: Sequence[int]) -> RankingBlock:
         """All parts' events, arranged."""
-        if len(parts) == 2:  # two models side by side: both are arranged already
-            first, second = parts
+        first, second = parts[0], parts[-1]
+        if len(parts) == 2 and all(map(_is_arranged, parts)):  # two models side by side
             return RankingBlock(
                 first.axis,
                 _merged(first.events, second.events, sizes[0], True),
