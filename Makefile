@@ -5,6 +5,7 @@
 # make simulate  hold intervals, p-values and plans to what they promise, by simulation (minutes)
 # make lint   ruff and mypy --strict
 # make bench  benchmarks against the peers: CPU seconds, memory and ratios in one table, out/bench/table.md and .json
+# make bench QUICK=1  the same with small data, in minutes: does everything run?
 # make bench-check  compare that table with the last one in benchmarks/results/, and name what got worse by more than 10 %
 # make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
@@ -48,7 +49,7 @@ lint: $(VENV)/lint
 	$(BIN)/mypy
 
 bench: $(VENV)/bench
-	$(PY) benchmarks/run.py --out $(OUT)/bench
+	$(PY) benchmarks/run.py $(if $(QUICK),--quick )--out $(OUT)/bench
 
 bench-check: $(PY)
 	$(PY) benchmarks/check.py $(OUT)/bench/table.json

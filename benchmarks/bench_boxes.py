@@ -199,6 +199,7 @@ def run_size(size: str, folder: Path, asked: argparse.Namespace) -> None:
         else:
             tools[name] = prelude + code
     best: dict[str, tuple[float, float, float, str]] = {}
+    failed: dict[str, str] = {}
     for turn in range(1 if QUICK else asked.rounds):
         for name, code in tools.items():
             if turn and name in SLOW:
@@ -207,13 +208,14 @@ def run_size(size: str, folder: Path, asked: argparse.Namespace) -> None:
                 taken = measure(code)
             except RuntimeError as error:
                 print(f"  {name}: failed: {error}")
+                failed[name] = f"failed: {error}"
                 continue
             known = best.get(name)
             best[name] = taken if known is None else (*map(min, known[:3], taken[:3]), taken[3])
     ours = best.get("steelyard")
     for name in tools:
         taken = best.get(name)
-        row = "failed" if taken is None else Run(*taken[:3])
+        row = failed[name] if taken is None else Run(*taken[:3])
         record(f"{KIND} {size}", name, row, None if ours is None else Run(*ours[:3]))
     peers = {name: taken for name, taken in best.items() if not name.startswith("steelyard")}
     fastest = [min((taken[i] for taken in peers.values()), default=float("nan")) for i in range(3)]

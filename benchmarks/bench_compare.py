@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 from bench_boxes import NUMBERS, make_data
-from measure import measure, table
+from measure import QUICK, measure, table
+
+SIZE = "Q" if QUICK else "M"
 
 with tempfile.TemporaryDirectory() as name:
-    truth, first = make_data("M", Path(name))
+    truth, first = make_data(SIZE, Path(name))
     detections, paths = json.loads(first.read_text()), [str(first)]
     for k in range(1, 8):
         moved = np.random.default_rng(k).normal(0, 0.02, len(detections))
@@ -22,10 +24,10 @@ with tempfile.TemporaryDirectory() as name:
             {**d, "score": round(min(1.0, max(0.0, d["score"] + float(m))), 4)}
             for d, m in zip(detections, moved, strict=True)
         ]
-        paths.append(str(Path(name) / f"M_model{k}.json"))
+        paths.append(str(Path(name) / f"model{k}.json"))
         Path(paths[-1]).write_text(json.dumps(rows))
     table(
-        "8 models x 12 numbers of boxes M: intervals, p and ranks (goal: under 20 CPU s)",
+        f"8 models x 12 numbers of boxes {SIZE}: intervals, p and ranks (goal at M: under 20 CPU s)",
         "steelyard",
         {
             "steelyard": measure(

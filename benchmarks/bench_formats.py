@@ -21,14 +21,15 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-from measure import Run, record
+from measure import Run, record, sized
 
 import steelyard as sy
 from steelyard.io.formats.convert import read_dataset
 from steelyard.io.formats.reading import Reading
 from steelyard.io.formats.sizes import picture_size
 
-IMAGES, CLASSES, OBJECTS, DETECTIONS = 2_000, 20, 16_000, 50_000
+IMAGES, CLASSES, OBJECTS, DETECTIONS = sized(2_000, 20), 20, sized(16_000, 160), sized(50_000, 500)
+PICTURES = sized(500, 10)
 
 
 def cpu(run: Callable[[], Any]) -> float:
@@ -104,7 +105,7 @@ def main() -> None:
             else:
                 show(f"read {target}", read)
         pictures(folder)
-        show(f"check ({DETECTIONS:,} detections)", cpu(lambda: sy.check(truth, predictions)))
+        show(f"check ({DETECTIONS:,} detections)", cpu(lambda: sy.check("boxes", truth, predictions)))
         tools = ("pycocotools", "torchmetrics", "ultralytics")
         ours = cpu(lambda: sy.evaluate("boxes", truth, predictions, "map", confidence=None, explain=tools))
         show(
@@ -121,7 +122,7 @@ def pictures(folder: Path) -> None:
     from PIL import Image
 
     paths = []
-    for i in range(500):
+    for i in range(PICTURES):
         path = folder / f"{i}.jpg"
         Image.new("RGB", (640, 480), (i % 255, 0, 0)).save(path)
         paths.append(path)
@@ -131,7 +132,7 @@ def pictures(folder: Path) -> None:
             with Image.open(path) as picture:
                 assert picture.size == (640, 480)
 
-    show("sizes of 500 JPEG files", cpu(lambda: [picture_size(path) for path in paths]), "Pillow", cpu(pillow))
+    show(f"sizes of {PICTURES} JPEG files", cpu(lambda: [picture_size(path) for path in paths]), "Pillow", cpu(pillow))
 
 
 def reference(truth: Path, predictions: Path) -> None:

@@ -27,9 +27,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from measure import Run, record
+from measure import QUICK, Run, record, sized
 
-SIDES, ANCHORS_A_CELL, CLASSES = (64, 32, 16, 8, 4), 9, 90
+SIDES, ANCHORS_PER_CELL, CLASSES = (8, 4) if QUICK else (64, 32, 16, 8, 4), 9, 90
 EFFDET = "effdet==0.4.1"
 
 
@@ -57,7 +57,7 @@ class Data:
         import torch
 
         torch.manual_seed(0)
-        a, c = ANCHORS_A_CELL, CLASSES
+        a, c = ANCHORS_PER_CELL, CLASSES
         self.logits, self.boxes, self.labels, self.box_targets = [], [], [], []
         for side in SIDES:
             draw = torch.rand(batch, side, side, a)
@@ -75,13 +75,13 @@ class Data:
         """The same tensors as (batch, height, width, anchors, numbers), without a copy."""
 
         def apart(level: Any, numbers: int) -> Any:
-            return level.permute(0, 2, 3, 1).unflatten(-1, (ANCHORS_A_CELL, numbers))
+            return level.permute(0, 2, 3, 1).unflatten(-1, (ANCHORS_PER_CELL, numbers))
 
         return (
             [apart(level, CLASSES) for level in self.logits],
             [apart(level, 4) for level in self.boxes],
             self.labels,
-            [target.unflatten(-1, (ANCHORS_A_CELL, 4)) for target in self.box_targets],
+            [target.unflatten(-1, (ANCHORS_PER_CELL, 4)) for target in self.box_targets],
         )
 
 
@@ -193,13 +193,14 @@ def measure(name: str, device: str, batch: int, repeats: int, effdet_path: str) 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"])
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=sized(16, 1))
+    parser.add_argument("--repeats", type=int, default=sized(3, 1))
     parser.add_argument("--effdet", default="", help="path of effdet's loss.py; fetched with pip where not given")
     parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if importlib.util.find_spec("torch") is None:
-        print("losses: skipped, PyTorch is not installed")
+        print("losses: not run, PyTorch is not installed")
+        record("losses", "steelyard", "PyTorch is not installed")
         return 0
     if arguments.worker:
         print(json.dumps(measure(
@@ -211,7 +212,7 @@ def main() -> int:
 
     device = arguments.device or ("cuda" if torch.cuda.is_available() else "cpu")
     repeats = arguments.repeats * (10 if device == "cuda" else 1)
-    anchors = sum(side * side for side in SIDES) * ANCHORS_A_CELL
+    anchors = sum(side * side for side in SIDES) * ANCHORS_PER_CELL
     where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     print(f"{arguments.batch} x {anchors} anchors x {CLASSES} classes, float32, PyTorch {torch.__version__}, {where}")
     with tempfile.TemporaryDirectory() as folder:
@@ -224,18 +225,23 @@ def main() -> int:
             print(f"\n{title:34}{'ms':>10}{'ratio':>8}{'peak MiB':>10}{'ratio':>8}  loss")
             first: dict[str, Any] = {}
             for name in names:
+                missing = "compiling takes a minute" if QUICK and name.endswith("compiled") else ""
                 if name.startswith("effdet") and not effdet:
-                    print(f"{name:34}skipped: the sdist could not be fetched")
-                    continue
+                    missing = "the sdist could not be fetched"
                 if name == "torchvision" and importlib.util.find_spec("torchvision") is None:
-                    print(f"{name:34}skipped: not installed")
+                    missing = "not installed"
+                if missing:
+                    print(f"{name:34}not run: {missing}")
+                    record(f"{title}, {device}", name, missing)
                     continue
                 command = [sys.executable, __file__]
                 command += ["--worker", name, "--device", device, "--batch", str(arguments.batch)]
                 command += ["--repeats", str(repeats), "--effdet", effdet]
                 run = subprocess.run(command, capture_output=True, text=True, check=False)
                 if run.returncode:
-                    print(f"{name:34}failed: {(run.stderr.strip().splitlines() or ['?'])[-1]}")
+                    why = (run.stderr.strip().splitlines() or [f"exit code {run.returncode}"])[-1]
+                    print(f"{name:34}not run: {why}")
+                    record(f"{title}, {device}", name, why)
                     continue
                 result = json.loads(run.stdout.splitlines()[-1])
                 first = first or result

@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import measure, table
+from measure import QUICK, measure, table
 from PIL import Image
 
 SHAPES = {"C": (40, 1024, 2048, 19, 60), "A": (200, 512, 683, 150, 25), "P": (200, 480, 640, 133, 14)}
+if QUICK:
+    SHAPES = {"C": (4, 128, 256, 19, 12), "A": (6, 64, 86, 150, 10), "P": (6, 96, 128, 133, 8)}
+VOLUME_SIDES, SMALLER = ((20, 40, 40), 6) if QUICK else ((155, 240, 240), 1)
 
 
 def drawn(rng: np.random.Generator, height: int, width: int, regions: int) -> Any:
@@ -54,10 +57,10 @@ def make(size: str, folder: Path) -> None:
     rng = np.random.default_rng(7)
     (folder / size).mkdir(parents=True)
     if size == "V":
-        z, y, x = np.mgrid[:155, :240, :240]
+        z, y, x = np.mgrid[tuple(slice(side) for side in VOLUME_SIDES)] * SMALLER
         sides = []
         for shift in (0, 2):
-            grid = np.zeros((155, 240, 240), dtype=np.uint8)
+            grid = np.zeros(VOLUME_SIDES, dtype=np.uint8)
             for label, radius in ((2, 40), (1, 28), (3, 16)):
                 wave = 3 * np.sin(x / 7 + label) * np.sin(y / 9)
                 inside = ((z - 80 - shift) / 0.95) ** 2 + (y - 120) ** 2 + (x - 118 + shift) ** 2 <= (

@@ -16,20 +16,20 @@ import time
 from pathlib import Path
 
 import numpy as np
-from measure import Run, record
+from measure import Run, record, sized
 
 import steelyard as sy
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 from browser import Browser, find
 
-AN_IMAGE, CLASSES = 100, 80
+PER_IMAGE, CLASSES = 100, 80
 
 
 def drawn(detections: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Images with seven objects each, found more or less well among many false positives."""
     rng = np.random.default_rng(0)
-    images = max(1, detections // AN_IMAGE)
+    images = max(1, detections // PER_IMAGE)
     objects = images * 7
     size = rng.lognormal(4, 0.8, (objects, 2)).clip(4, 400)
     place = rng.uniform(0, 600, (objects, 2))
@@ -79,9 +79,10 @@ SORT = """(async () => {
 
 
 def main() -> None:
-    detections = int(sys.argv[1]) if len(sys.argv) > 1 else 500_000
+    detections = int(sys.argv[1]) if len(sys.argv) > 1 else sized(500_000, 5_000)
     if find() is None:
         print("no Chromium here: apt-get install chromium")
+        record("Page of a report of boxes", "steelyard, the page is written", "no Chromium here")
         return
     truth, predicted = drawn(detections)
     report = sy.evaluate("boxes", truth, predicted, confidence=None)
@@ -95,7 +96,7 @@ def main() -> None:
         print(f"page of {detections:,} detections: {size:.2f} MB (at most 8), written in {seconds:.1f} s CPU")
         ready, filters, sorts = [], [], []
         with Browser() as browser:
-            for _ in range(5):
+            for _ in range(sized(5, 1)):
                 page = browser.open(path)
                 ready.append(float(page.run("document.documentElement.dataset.ready")))
                 filters += page.run(FILTER)

@@ -2,8 +2,8 @@
 
     python benchmarks/check.py [NEW] [OLD]
 
-NEW is out/bench/table.json, and OLD the newest table of benchmarks/results/. Exit 1 where a row got worse. Only tables
-of the same kind of processor can be compared. Below 5 ms nothing is said: the clock of processes is too coarse.
+NEW is out/bench/table.json, and OLD the newest table of benchmarks/results/ of the same processor and the same size of
+data. Exit 1 where a row got worse. Below 5 ms nothing is said: the clock of processes is too coarse.
 """
 
 from __future__ import annotations
@@ -18,9 +18,20 @@ LEAST_SECONDS = 0.005
 RESULTS = Path(__file__).parent / "results"
 
 
-def newest() -> Path | None:
-    """The last table that was committed: their names begin with the date."""
-    return max(RESULTS.glob("*_bench.json"), default=None, key=lambda path: path.name)
+def read(path: Path) -> dict[str, Any]:
+    """A table of benchmarks."""
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def sort_of(result: dict[str, Any]) -> tuple[str, bool]:
+    """What two tables must share to be compared: the processor, and whether the data are those of a smoke run."""
+    return result["machine"]["processor"], result["quick"]
+
+
+def newest(new: dict[str, Any]) -> Path | None:
+    """The last table that was committed and can be compared: their names begin with the date."""
+    paths = sorted(RESULTS.glob("*_bench*.json"), reverse=True)
+    return next((path for path in paths if sort_of(read(path)) == sort_of(new)), None)
 
 
 def ours(result: dict[str, Any]) -> dict[tuple[str, str, str], float]:
@@ -42,18 +53,22 @@ def compare(new: dict[str, Any], old: dict[str, Any]) -> list[str]:
 
 def main() -> int:
     given = [Path(argument) for argument in sys.argv[1:]]
-    new = given[0] if given else Path("out/bench/table.json")
-    old = given[1] if len(given) > 1 else newest()
-    if not new.exists() or old is None:
-        print(f"{new} is not there: run make bench" if old is not None else "no earlier table in benchmarks/results/")
+    path = given[0] if given else Path("out/bench/table.json")
+    if not path.exists():
+        print(f"{path} is not there: run make bench")
         return 2
-    tables = [json.loads(path.read_text(encoding="utf-8")) for path in (new, old)]
-    kinds = [(table["machine"]["processor"], table["quick"]) for table in tables]
-    if kinds[0] != kinds[1]:
-        print(f"not the same: {kinds[0]} and {kinds[1]} of {old.name}")
+    new = read(path)
+    old = given[1] if len(given) > 1 else newest(new)
+    if old is None:
+        size = "small" if new["quick"] else "whole"
+        print(f"no earlier table in benchmarks/results/ of {size} data on {new['machine']['processor']}")
         return 2
-    lines = compare(*tables)
-    shared = len(ours(tables[0]).keys() & ours(tables[1]).keys())
+    before = read(old)
+    if sort_of(new) != sort_of(before):
+        print(f"not the same: {sort_of(new)} and {sort_of(before)} of {old.name}")
+        return 2
+    lines = compare(new, before)
+    shared = len(ours(new).keys() & ours(before).keys())
     print("\n".join([*lines, f"{len(lines)} of {shared} rows got worse by more than 10 % since {old.name}"]))
     return 1 if lines else 0
 

@@ -56,3 +56,14 @@ def test_rows_that_got_worse_are_named(tmp_path: Path) -> None:
     assert run("check.py", old, old).returncode == 0
     assert run("check.py", new, table(tmp_path / "other.json", "two", steelyard_a=1.0)).returncode == 2
     assert run("check.py", str(tmp_path / "none.json"), old).returncode == 2
+
+
+def test_the_last_table_of_the_same_sort_is_taken(tmp_path: Path) -> None:
+    """Without a second table: the newest one committed of this processor and size of data, or a line that says so."""
+    newest = max(path for path in (BENCHMARKS / "results").glob("*_bench*.json"))
+    done = run("check.py", str(newest))
+    assert (done.returncode, done.stdout.splitlines()[-1].startswith("0 of ")) == (0, True)
+    assert done.stdout.splitlines()[-1].endswith(f"since {newest.name}")
+    done = run("check.py", table(tmp_path / "new.json", "unknown", steelyard_a=1.0))
+    assert done.returncode == 2
+    assert done.stdout == "no earlier table in benchmarks/results/ of whole data on unknown\n"
