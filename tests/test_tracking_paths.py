@@ -129,8 +129,10 @@ def test_threads_do_not_matter() -> None:
 
 def test_long_sequences_are_cut_between_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sequences = GOLDENS["mot"]["sequences"]
-    truth, found = write(tmp_path, {name: sequences[name] for name in ("swap", "distractors", "empty_truth", "crowd")})
-    expected = sy.evaluate("tracking", truth, found, SPECS, options={"benchmark": "mot17"}, confidence=None)
+    truth, predicted = write(
+        tmp_path, {name: sequences[name] for name in ("swap", "distractors", "empty_truth", "crowd")}
+    )
+    expected = sy.evaluate("tracking", truth, predicted, SPECS, options={"benchmark": "mot17"}, confidence=None)
     pieces = needs._pieces
     longest = []
 
@@ -141,7 +143,7 @@ def test_long_sequences_are_cut_between_frames(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(needs, "_pieces", cut)
     monkeypatch.setattr(needs, "MOST_BOXES", 12)
-    report = sy.evaluate("tracking", truth, found, SPECS, options={"benchmark": "mot17"}, confidence=None)
+    report = sy.evaluate("tracking", truth, predicted, SPECS, options={"benchmark": "mot17"}, confidence=None)
     assert values(report) == values(expected)
     assert 12 < longest[0] < 24  # the frames of the distractors have 17 boxes, the crowd's about ten
 

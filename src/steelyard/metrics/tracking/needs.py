@@ -148,8 +148,8 @@ def _box_overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Arr
         )  # fmt: skip
         row += np.int32(at)
         other += np.int32(other_at)
-        found: tuple[Array, ...] = row, other, similarity
-        for part, values in zip(parts, found, strict=True):
+        piece: tuple[Array, ...] = row, other, similarity
+        for part, values in zip(parts, piece, strict=True):
             part.append(values)
         run, at, other_at = behind, stop, other_stop
     joined = []
