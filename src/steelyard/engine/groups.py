@@ -139,7 +139,7 @@ def _suspected(task: Task, pairs: Any) -> dict[str, Array]:
 
 def _sounds_like_a_group(name: str) -> bool:
     words = name.lower().replace("-", "_").split("_")
-    return bool(words) and [word for word in words if word not in ("id", "name")] in [[one] for one in GROUP_NAMES]
+    return [word for word in words if word not in ("id", "name")] in [[one] for one in GROUP_NAMES]
 
 
 def _texts(values: Array) -> list[str]:
