@@ -23,6 +23,8 @@ void bind_ranked(nanobind::module_& m);
 void bind_ranked_ap(nanobind::module_& m);
 void bind_ranking_join(nanobind::module_& m);
 void bind_ranking_scores(nanobind::module_& m);
+void bind_solid(nanobind::module_& m);
+void bind_solid_files(nanobind::module_& m);
 void bind_streams(nanobind::module_& m);
 void bind_texts(nanobind::module_& m);
 void bind_tracking(nanobind::module_& m);
@@ -53,6 +55,8 @@ NB_MODULE(_native, m) {
   steelyard::bind_ranked_ap(m);
   steelyard::bind_ranking_join(m);
   steelyard::bind_ranking_scores(m);
+  steelyard::bind_solid(m);
+  steelyard::bind_solid_files(m);
   steelyard::bind_streams(m);
   steelyard::bind_texts(m);
   steelyard::bind_tracking(m);

@@ -34,6 +34,7 @@ class Metric(ABC):
     aliases: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[str] = ""  # "t": of few units the interval is the jackknife's with Student's t, and p is exact
     total: ClassVar[bool] = False  # whether it is a count over all units, which grows with the weights: no interval
+    by_count: ClassVar[bool] = False  # whether it depends on how many units there are: a weight of 2 is two units
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
 
     @abstractmethod

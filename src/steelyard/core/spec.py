@@ -25,12 +25,12 @@ _TOKEN = re.compile(
     r"""\s*(?:
         (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![A-Za-z_]) | [-+]?inf\b)
       | (?P<quoted>"(?:[^"\\]|\\.)*")
-      | (?P<word>[^\W\d][\w.\-/]*)
+      | (?P<word>[^\W\d][\w.\-/]*|[23]d\b)
       | (?P<mark>[@(),=:\[\]])
     )""",
     re.VERBOSE,
 )
-_WORD = re.compile(r"[^\W\d][\w.\-/]*\Z")
+_WORD = re.compile(r"(?:[^\W\d][\w.\-/]*|[23]d)\Z")
 LARGEST = sys.float_info.max
 _CONSTANTS = {"true": True, "false": False, "none": None}
 

@@ -28,6 +28,7 @@ READERS = {
     "tracking": "steelyard.io.tracks",
     "panoptic": "steelyard.io.panoptic",
     "volumes": "steelyard.io.maps",
+    "solid": "steelyard.io.solid",
 }
 
 

@@ -36,6 +36,7 @@ MODULES = {
     "panoptic": "steelyard.metrics.panoptic.task",
     "volumes": "steelyard.metrics.volumes.task",
     "answers": "steelyard.metrics.answers.task",
+    "boxes3d": "steelyard.metrics.boxes3d.task",
 }
 
 

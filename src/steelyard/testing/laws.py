@@ -142,7 +142,9 @@ def _repeated(case: Case) -> tuple[State, Counts, State]:
 
 
 def scale_of_weights(case: Case, metric: Metric) -> None:
-    """Only the proportions of weights matter; a total over all units grows with them."""
+    """Only the proportions of weights matter; a total over all units grows with them, and a rule may count units."""
+    if metric.by_count:
+        return
     state = case.state(8)
     weights = np.random.default_rng(9).uniform(0.1, 2, UNITS)
     value, expected = (case.value(metric, state, factor * weights) for factor in (8, 1))

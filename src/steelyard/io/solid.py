@@ -1,0 +1,268 @@
+"""Boxes in space from whatever the user has: KITTI's label folders, nuScenes' JSON, tables, frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
+from steelyard.core.options import Options
+from steelyard.core.records import Array, Records, as_object
+from steelyard.core.task import Task
+from steelyard.io.read import check_mapping, read_table, to_records
+from steelyard.io.table import Table
+from steelyard.io.text import check_readable, ending, is_plain, read_bytes
+
+NUMBERS = (
+    "truncated", "occluded", "alpha", "left", "top", "right", "bottom", "height", "width", "length", "x", "y", "z",
+    "yaw", "score",
+)  # fmt: skip
+FIELDS = ("truncated", "occluded", "alpha", "left", "top", "right", "bottom", "height", "width", "length", "x", "y", "z")
+_LIST = {"translation": "x, y, z", "size": "width, length, height", "rotation": "w, x, y, z", "velocity": "vx, vy"}
+
+
+@frozen
+class SolidRecords(Records):
+    """One side with what its files are: "kitti", "nuscenes" or "table"; `ego` is where the car stands, by frame."""
+
+    form: str = "table"
+    ego: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+
+
+def read_sides(
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options | None = None
+) -> tuple[Records, Records]:
+    """Truth and predictions; neither can hold the other."""
+    if predictions is None:
+        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+    options = options or Options(task.options)
+    given = (("truth", truth), ("prediction", predictions))
+    forms = {side: _form(data, options.of("format", side)) for side, data in given}
+    tables = {
+        side: read_table(data, "truth" if side == "truth" else "predictions")
+        for side, data in given
+        if forms[side] == "table"
+    }
+    schemas = {"truth": task.truth, "prediction": task.prediction}
+    check_mapping(columns, schemas, tables or {"truth": Table("truth", {})})
+    sides = [_records(task, data, tables.get(side), columns, side, forms[side]) for side, data in given]
+    if not len(sides[0]):
+        raise InputError("there is no frame", where=sides[0].source, remedy="The truth needs at least one.")
+    return sides[0], sides[1]
+
+
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
+    """One side alone."""
+    form = _form(data, "auto")
+    table = read_table(data, "truth" if side == "truth" else "predictions") if form == "table" else None
+    return _records(task, data, table, columns, side, form)
+
+
+def _form(data: Any, asked: str) -> str:
+    """What the data are: a folder is KITTI's, a JSON object nuScenes', all else a table."""
+    if asked != "auto":
+        return "table" if asked == "csv" else asked
+    if not isinstance(data, str | PathLike):
+        return "table"
+    if Path(data).is_dir():
+        return "kitti"
+    return "nuscenes" if ending(data) == ".json" and _starts_object(Path(data), str(data)) else "table"
+
+
+def _starts_object(path: Path, source: str) -> bool:
+    check_readable(path, source)
+    if not is_plain(path, source):
+        return read_bytes(path, source)[:4096].lstrip().startswith(b"{")
+    with path.open("rb") as file:
+        return file.read(4096).lstrip().startswith(b"{")
+
+
+def _records(
+    task: Task, data: Any, table: Table | None, columns: Mapping[str, str], side: str, form: str
+) -> SolidRecords:
+    if form == "kitti":
+        return _kitti(Path(data), str(data), side)
+    if form == "nuscenes":
+        return _nuscenes(Path(data), str(data), side)
+    assert table is not None
+    read = to_records(table, task.truth if side == "truth" else task.prediction, columns, side)
+    return SolidRecords(read.source, read.columns, read.other, read.place, read.names)
+
+
+def _kitti(path: Path, source: str, side: str) -> SolidRecords:
+    """A file per frame; one without lines has a row that only names its frame."""
+    folder, names = _label_files(path, source)
+    paths = [os.path.join(folder, name) for name in names]
+    shown = [os.path.join(source, os.path.relpath(folder, path), name) if folder != str(path) else
+             os.path.join(source, name) for name in names]  # fmt: skip
+    found = _native.read_kitti(paths, side != "truth")
+    if isinstance(found, tuple):
+        raise _kitti_error(found, shown, side)
+    begin: Array = found["begin"]  # type: ignore[assignment]
+    lengths = np.diff(begin)
+    types = as_object([name.decode("utf-8", "replace") for name in found["types"]])  # type: ignore[attr-defined]
+    label = types[found["type"]] if len(types) else as_object([])
+    used = NUMBERS if side != "truth" else NUMBERS[:-1]
+    columns: dict[str, Array] = dict(zip(used, found["numbers"], strict=False))  # type: ignore[call-overload]
+    line: Array = found["line"]  # type: ignore[assignment]
+    empty = begin[:-1][lengths == 0]
+    if len(empty):
+        columns = {name: np.insert(column, empty, np.nan) for name, column in columns.items()}
+        label, line = np.insert(label, empty, ""), np.insert(line, empty, 0)
+        lengths = np.maximum(lengths, 1)
+    frames = as_object([name[:-4] for name in names])
+    starts = np.append(0, np.cumsum(lengths))
+
+    def place(row: int) -> str:
+        file = int(np.searchsorted(starts, row, side="right")) - 1
+        return f"{shown[file]}, line {line[row]}" if line[row] else shown[file]
+
+    every = {"frame": np.repeat(frames, lengths), "label": label, **columns}
+    return SolidRecords(source, every, {}, place, {name: name for name in every}, form="kitti")
+
+
+def _label_files(path: Path, source: str) -> tuple[str, list[str]]:
+    """The folder that holds the label files, and their names in order."""
+    if not path.is_dir():
+        check_readable(path, source)
+        raise InputError("is a file", where=source, remedy="Give the folder: label_2 with one .txt per frame.")
+    for inner in ("", "label_2", "data"):
+        folder = path / inner if inner else path
+        if folder.is_dir():
+            try:
+                names = sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(".txt"))
+            except OSError as error:
+                raise InputError(f"cannot be read: {error.strerror}", where=source) from None
+            if names:
+                return str(folder), names
+    raise InputError(
+        "holds no label files", where=source, remedy="Give label_2, or the results' data: one 000000.txt per frame."
+    )
+
+
+def _kitti_error(found: tuple[Any, ...], shown: list[str], side: str) -> InputError:
+    file, line, number, count, raw = found
+    text, where = raw.decode("utf-8", "replace"), shown[file] if not line else f"{shown[file]}, line {line}"
+    if not line:
+        return InputError(text, where=where, remedy="Check the file.")
+    if number >= 0:
+        name = NUMBERS[number] if number < 13 else ("rotation_y", "score")[number - 13]
+        return InputError(f"'{text}' is no number", where=f"{where}, field '{name}'", remedy="Write a number.")
+    expected = 15 if side == "truth" else 16
+    if side != "truth" and count == 15:
+        return InputError("15 columns are truth; a result needs a 16th, the score", where=where, remedy="Add it.")
+    if side == "truth" and count == 16:
+        return InputError(
+            "16 columns are a result, with a score at the end", where=where, remedy="Give label_2 as the truth."
+        )
+    return InputError(
+        f"{count} columns where {expected} are expected",
+        where=where,
+        remedy="A line is: type truncated occluded alpha left top right bottom height width length x y z rotation_y"
+        + (" score." if side != "truth" else "."),
+    )
+
+
+def _nuscenes(path: Path, source: str, side: str) -> SolidRecords:
+    """Boxes by sample; a sample without boxes has a row that only names it."""
+    check_readable(path, source)
+    results = side != "truth"
+    if is_plain(path, source):
+        found = _native.read_nuscenes(str(path), results)
+    else:
+        found = _native.parse_nuscenes(read_bytes(path, source), results)
+    if isinstance(found, tuple):
+        raise _nuscenes_error(found, source)
+    got: dict[str, Any] = found
+    samples = [one.decode() for one in got["samples"]]
+    begin, lengths = got["begin"], np.diff(got["begin"])
+    names, attributes = (as_object([one.decode() for one in got[key]]) for key in ("names", "attributes"))
+    columns: dict[str, Array] = {}
+    for name, values, axes in (
+        ("translation", got["translation"], ("x", "y", "z")), ("size", got["size"], ("width", "length", "height")),
+        ("velocity", got["velocity"], ("vx", "vy")), ("ego_offset", got["ego_offset"], ("ego_dx", "ego_dy")),
+    ):  # fmt: skip
+        columns |= {axis: np.ascontiguousarray(values[:, k]) for k, axis in enumerate(axes)}
+        if name == "size":
+            columns["yaw"] = _yaw(got["rotation"], source, samples, begin)
+    columns["label"] = names[got["name"]] if len(names) else as_object([])
+    columns["attribute"] = attributes[got["attribute"]] if len(attributes) else as_object([])
+    if results:
+        columns["score"] = got["score"]
+        if not np.isnan(got["points"]).all():
+            row = int(np.argmax(~np.isnan(got["points"])))
+            if got["points"][row] >= 0:  # -1 is what the development kit writes for results
+                raise InputError(
+                    "a result with 'num_pts', which nuScenes would drop it by where it is 0",
+                    where=_box_place(source, samples, begin, row),
+                    remedy="Leave the key out: points are counted in the truth.",
+                )
+    else:
+        columns["points"] = got["points"]
+    frame = np.repeat(as_object(samples), np.maximum(lengths, 1))
+    empty = begin[:-1][lengths == 0]
+    if len(empty):
+        texts = ("label", "attribute")
+        columns = {
+            name: np.insert(column, empty, "" if name in texts else np.nan) for name, column in columns.items()
+        }
+    starts = np.append(0, np.cumsum(np.maximum(lengths, 1)))
+    ego = {one.decode(): tuple(map(float, at)) for one, at in zip(got["ego_samples"], got["ego"], strict=True)}
+    every = {"frame": frame, **columns}
+    other = _scenes(got, samples, np.maximum(lengths, 1), source)
+    return SolidRecords(
+        source, every, other, lambda row: _box_place(source, samples, starts, row), {name: name for name in every},
+        form="nuscenes", ego=ego,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def _scenes(got: Mapping[str, Any], samples: list[str], lengths: Array, source: str) -> dict[str, Array]:
+    """The scene of each row, to draw and to slice by."""
+    if not got["scenes"]:
+        return {}
+    scene = {a.decode(): b.decode() for a, b in zip(got["scene_samples"], got["scenes"], strict=True)}
+    lacking = next((one for one in samples if one not in scene), None)
+    if lacking is not None:
+        raise InputError(f"sample '{lacking}' has no scene", where=source, remedy="Name all samples in 'scene'.")
+    return {"scene": np.repeat(as_object([scene[one] for one in samples]), lengths)}
+
+
+def _box_place(source: str, samples: list[str], starts: Array, row: int) -> str:
+    sample = int(np.searchsorted(starts, row, side="right")) - 1
+    return f"{source}, sample '{samples[sample]}', box {row - int(starts[sample])}"
+
+
+def _yaw(rotation: Array, source: str, samples: list[str], begin: Array) -> Array:
+    """The heading of each quaternion, once it is of length 1."""
+    length = np.sqrt((rotation**2).sum(axis=1))
+    if not (length > 0).all():
+        row = int(np.argmin(length > 0))
+        raise InputError(
+            "the quaternion 'rotation' has length 0",
+            where=_box_place(source, samples, begin, row),
+            remedy="It is w, x, y, z; no turn is [1, 0, 0, 0].",
+        )
+    w, x, y, z = (rotation / length[:, np.newaxis]).T
+    return np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+
+
+def _nuscenes_error(found: tuple[Any, ...], source: str) -> InputError:
+    at, syntax, what, sample, key, box = found
+    name = sample.decode("utf-8", "replace")
+    where = source + (f", sample '{name}'" if name else "") + (f", box {box}" if box >= 0 else "")
+    if syntax:
+        return InputError(f"{what} (byte {at})", where=where, remedy="It is no JSON.")
+    remedy = 'The file is {"meta": ..., "results": {sample: [box, ...]}}.'
+    if key in _LIST:
+        remedy = f"'{key}' is a list: {_LIST[key]}."
+    elif box >= 0:
+        remedy = nearest(key, ("detection_score", "detection_name", "attribute_name", "sample_token", "num_pts"))
+    return InputError(what, where=where + (f", key '{key}'" if key else ""), remedy=remedy)

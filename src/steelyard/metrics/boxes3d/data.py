@@ -1,0 +1,405 @@
+"""Task `boxes3d`: the data, from what was read to rows with a class, a level and a place on the ground.
+
+Conventions
+    The unit is the frame (an image, a sample). Columns: `frame`, `label`, the box `x`, `y`, `z`, `length`, `width`,
+    `height`, `yaw`, `score` in predictions; where KITTI's rules are followed the box in the image, `left`, `top`,
+    `right`, `bottom`, `alpha`, and in the truth `truncated`, `occluded`; where nuScenes' are, `vx`, `vy`, `attribute`,
+    and in the truth `points`. A row with a frame and nothing else says that nothing is there.
+    `axes=camera`: x right, y down, z ahead, the place is the middle of the bottom, yaw turns z towards x.
+    `axes=up`: z up, the place is the middle of the box, yaw turns x towards y. Yaw is in radians, of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
+from steelyard.core.options import Option, Options
+from steelyard.core.pairs import Array
+from steelyard.core.records import Column, Records, Schema, factorize
+
+LARGEST = 1e9
+IMAGE, PLACE = ("left", "top", "right", "bottom"), ("x", "y", "z", "length", "width", "height", "yaw")
+LEVELS = ("easy", "moderate", "hard", "all")
+HEIGHT, OCCLUDED, TRUNCATED = (40.0, 25.0, 25.0), (0.0, 1.0, 2.0), (0.15, 0.30, 0.50)  # KITTI's limits by level
+KITTI = ("Car", "Pedestrian", "Cyclist")
+NEIGHBOURS = {"van": "Car", "person_sitting": "Pedestrian"}  # matched, and never counted
+REGION = "dontcare"
+RANGES = {
+    "car": 50.0, "truck": 50.0, "bus": 50.0, "trailer": 50.0, "construction_vehicle": 50.0, "pedestrian": 40.0,
+    "motorcycle": 40.0, "bicycle": 40.0, "traffic_cone": 30.0, "barrier": 30.0,
+}  # fmt: skip
+NUSCENES = tuple(RANGES)
+RACK, RACKED = "bicycle_rack", ("bicycle", "motorcycle")
+_OF_VEHICLES = ("vehicle.moving", "vehicle.parked", "vehicle.stopped")
+_OF_CYCLES = ("cycle.with_rider", "cycle.without_rider")
+ATTRIBUTES = {
+    **dict.fromkeys(("car", "truck", "bus", "trailer", "construction_vehicle"), _OF_VEHICLES),
+    **dict.fromkeys(("bicycle", "motorcycle"), _OF_CYCLES),
+    "pedestrian": ("pedestrian.moving", "pedestrian.sitting_lying_down", "pedestrian.standing"),
+    "traffic_cone": (), "barrier": (),
+}  # fmt: skip
+MOST_RESULTS = 500  # of a sample
+
+
+def _number(name: str, meaning: str) -> Column:
+    return Column(
+        name, "number", required=False, empty=True, minimum=-LARGEST, maximum=LARGEST, meaning=meaning
+    )  # fmt: skip
+
+
+_OBJECT = (
+    Column("frame", "id", meaning="the frame, image or sample, which is the unit"),
+    Column("label", "label", empty=True, meaning="the class"),
+    _number("x", "place, in metres"),
+    _number("y", "place, in metres"),
+    _number("z", "place, in metres"),
+    _number("length", "size along the heading, in metres"),
+    _number("width", "size across the heading, in metres"),
+    _number("height", "size upward, in metres"),
+    _number("yaw", "heading, in radians"),
+    _number("vx", "velocity, in metres per second; empty where it is not known"),
+    _number("vy", "velocity, in metres per second; empty where it is not known"),
+    Column("attribute", "label", required=False, empty=True, meaning="what the object does, as nuScenes names it"),
+    _number("left", "the box in the image, in pixels"),
+    _number("top", "the box in the image, in pixels"),
+    _number("right", "the box in the image, in pixels"),
+    _number("bottom", "the box in the image, in pixels"),
+    _number("alpha", "KITTI's angle of observation, in radians; -10 where it is not known"),
+    _number("ego_dx", "x from the car that looks, in metres"),
+    _number("ego_dy", "y from the car that looks, in metres"),
+)
+TRUTH = Schema(
+    key=("frame",),
+    columns=(
+        *_OBJECT,
+        _number("truncated", "how much lies outside the image, from 0 to 1"),
+        _number("occluded", "KITTI's level of occlusion, from 0 to 3"),
+        Column("difficulty", "number", required=False, empty=True, meaning="KITTI's level: 0, 1, 2; -1 for none"),
+        Column("points", "number", required=False, empty=True, meaning="lidar and radar points inside; 0 is not seen"),
+        Column(
+            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the frame"
+        ),
+    ),
+)
+PREDICTION = Schema(
+    key=("frame",),
+    columns=(*_OBJECT, Column("score", "number", empty=True, meaning="how sure the model is")),
+)
+OPTIONS = (
+    Option("format", "choice", "The files' format.", "auto", ("auto", "kitti", "nuscenes", "csv"), reads=True),
+    Option(
+        "rules", "choice", "Whose classes, levels and filters: KITTI's, nuScenes', or none.", "auto",
+        ("auto", "kitti", "nuscenes", "none"), sides=False,
+    ),
+    Option("axes", "choice", "Which way is up: camera (y down) or up (z up).", "auto", ("auto", "camera", "up")),
+    Option("anchor", "choice", "What the place is: the bottom's middle, or the box's.", "auto", ("auto", "bottom", "centre")),
+    Option("classes", "ids", "The classes to score, where they are not those of the rules.", sides=False, column="label"),
+    Option("frames", "ids", "The frames to score; others are left out.", sides=False, column="frame"),
+)  # fmt: skip
+
+
+@frozen
+class Rules:
+    """Whose rules hold: their name, the classes that are scored, and how many rows each filter took (by side)."""
+
+    name: str
+    classes: tuple[str, ...]
+
+
+@frozen
+class Prepared:
+    """One side: its records, each row's class (-1: not scored), and which rows stay, are regions, count as their class."""
+
+    records: Records
+    group: Array
+    keep: Array
+    region: Array
+    own: Array
+    dropped: dict[str, Array]
+
+
+def rules_of(truth: Records, options: Options) -> str:
+    """Whose rules hold: those asked for, else those of the files, else by the columns that a table has."""
+    asked: str = options.of("rules")
+    if asked != "auto":
+        return asked
+    form = getattr(truth, "form", "table")
+    if form != "table":
+        return str(form)
+    if all(name in truth for name in IMAGE):
+        return "kitti"
+    return "nuscenes" if "vx" in truth or "attribute" in truth else "none"
+
+
+def there(records: Records) -> Array:
+    """Which rows have an object: the others only name their frame."""
+    seen = np.zeros(len(records), dtype=bool)
+    for name in ("x", "left"):
+        if name in records:
+            seen |= ~np.isnan(records[name])
+    return seen
+
+
+def holds(records: Records, names: Sequence[str]) -> bool:
+    """Whether a side has all of some columns."""
+    return all(name in records for name in names)
+
+
+def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Rules, Prepared, Prepared]:
+    """Both sides, each row with its class, after the filters of the rules."""
+    name = rules_of(truth, options)
+    chosen = options.of("classes")
+    asked = () if chosen is None else tuple(dict.fromkeys(map(str, chosen["label"].tolist())))
+    coded = []
+    for records in (truth, prediction):
+        if not holds(records, PLACE) and not holds(records, IMAGE):
+            lacking = next(one for one in PLACE if one not in records)
+            has = ", ".join(f"'{column}'" for column in [*records.names.values(), *records.other])
+            raise InputError(
+                f"column '{lacking}' is missing; the columns are {has}",
+                where=records.source,
+                remedy="A box is x, y, z, length, width, height, yaw (or left, top, right, bottom in the image alone).",
+            )
+        coded.append(_coded(records))
+    classes = _classes(name, asked, [set(labels) for labels, _ in coded])
+    rules = Rules(name, classes)
+    sides = []
+    for records, (labels, code), side in zip((truth, prediction), coded, ("truth", "prediction"), strict=True):
+        sides.append(_side(rules, records, labels, code, side, bool(asked)))
+    if name == "nuscenes":
+        _limit(sides[1])
+        sides = _filtered(rules, sides)
+    return rules, sides[0], sides[1]
+
+
+def _coded(records: Records) -> tuple[list[str], Array]:
+    labels, (code,) = factorize(records["label"])
+    return list(map(str, labels.tolist())), code
+
+
+def _classes(rules: str, asked: tuple[str, ...], seen: list[set[str]]) -> tuple[str, ...]:
+    """The classes that are scored, in order."""
+    if asked:
+        return asked
+    if rules == "nuscenes":
+        return NUSCENES
+    every = (seen[0] | seen[1]) - {""}
+    if rules == "kitti":
+        small = {one.lower() for one in every}
+        return tuple(one for one in KITTI if one.lower() in small)
+    return tuple(sorted(every))
+
+
+def _side(rules: Rules, records: Records, labels: list[str], code: Array, side: str, chosen: bool) -> Prepared:
+    place = {one.lower(): k for k, one in enumerate(rules.classes)} if rules.name == "kitti" else {}
+    place = place or {one: k for k, one in enumerate(rules.classes)}
+    named = [one.lower() if rules.name == "kitti" else one for one in labels]
+    group, own = [], []
+    for one in named:
+        beside = NEIGHBOURS.get(one, "") if rules.name == "kitti" and side == "truth" and one not in place else ""
+        group.append(place.get(beside.lower() if beside else one, -1))
+        own.append(not beside)
+    present = there(records)
+    if rules.name == "nuscenes" and not chosen:
+        _refuse_labels(records, labels, code, side, present)
+    of_row = np.array(group or [-1], dtype=np.int32)[code]
+    region = np.array([one == REGION and rules.name == "kitti" for one in named] or [False])[code] & present
+    of_row[~present] = -1
+    _check(records, present & ~region, side, rules.name)
+    kept = present & ~region
+    if rules.name != "kitti":
+        kept &= of_row >= 0
+    return Prepared(records, of_row, kept, region, np.array(own or [True])[code], {})
+
+
+def _refuse_labels(records: Records, labels: list[str], code: Array, side: str, present: Array) -> None:
+    known = {*NUSCENES, RACK} if side == "truth" else set(NUSCENES)
+    wrong = np.array([one not in known for one in labels] or [False])[code] & present
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            f"'{labels[code[row]]}' is no class of nuScenes",
+            where=records.place(row),
+            remedy=nearest(labels[code[row]], NUSCENES) + " Other classes: --option classes=..., or rules=none.",
+        )
+
+
+def _check(records: Records, rows: Array, side: str, rules: str) -> None:
+    """Every box has finite numbers and sizes above 0, and a prediction a score."""
+    for name in (*PLACE, *IMAGE):
+        if name in records and (name in IMAGE or holds(records, PLACE)):
+            wrong = rows & np.isnan(records[name])
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise InputError(
+                    f"'{name}' is empty or nan", where=records.where(row, name), remedy="Give a finite number, or no row."
+                )
+    if side == "prediction":
+        wrong = rows & ~np.isfinite(records["score"])
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError("the score is empty or nan", where=records.where(row, "score"), remedy="Give a number.")
+    if holds(records, PLACE):
+        for name in ("length", "width", "height"):
+            wrong = rows & ~(records[name] > 0)
+            if wrong.any():
+                _refuse_size(records, int(np.argmax(wrong)), name, rules)
+    if holds(records, IMAGE):
+        for low, high, what in (("left", "right", "width"), ("top", "bottom", "height")):
+            wrong = rows & (records[high] < records[low])
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise InputError(
+                    f"the {what} in the image is {records[high][row] - records[low][row]:g}",
+                    where=records.where(row, high),
+                    remedy="A box in the image is left, top, right, bottom.",
+                )
+    if "attribute" in records and rules == "nuscenes":
+        _refuse_attributes(records, rows)
+
+
+def _refuse_size(records: Records, row: int, name: str, rules: str) -> None:
+    value = records[name][row]
+    if rules == "kitti" and records["x"][row] <= -999:
+        raise InputError(
+            f"a {records['label'][row]} without a place in space",
+            where=records.where(row, name),
+            remedy="Only DontCare has none. Give its size and place, or leave the columns of the place out.",
+        )
+    raise InputError(
+        f"the {name} is {value:g}", where=records.where(row, name), remedy="Sizes are metres, and more than 0."
+    )
+
+
+def _refuse_attributes(records: Records, rows: Array) -> None:
+    """An attribute is empty, or one that nuScenes has for the class."""
+    attributes, (code,) = factorize(records["attribute"])
+    names = list(map(str, attributes.tolist()))
+    labels, (label,) = factorize(records["label"])
+    for k, text in enumerate(map(str, labels.tolist())):
+        allowed = ATTRIBUTES.get(text)
+        if allowed is None:
+            continue
+        bad = np.array([one != "" and one not in allowed for one in names])
+        if not bad.any():
+            continue
+        wrong = rows & (label == k) & bad[code]
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            known = [one for some in ATTRIBUTES.values() for one in some]
+            given = names[code[row]]
+            what = f"attribute '{given}' is not one of {text}" if given in known else f"'{given}' is no attribute"
+            raise InputError(
+                what,
+                where=records.where(row, "attribute"),
+                remedy=nearest(given, allowed) if allowed else f"A {text} has none: leave it empty.",
+            )
+
+
+def _limit(side: Prepared) -> None:
+    """A sample has at most 500 results."""
+    frames, (code,) = factorize(side.records["frame"])
+    many = np.bincount(code[side.keep], minlength=len(frames))
+    if (many > MOST_RESULTS).any():
+        worst = int(np.argmax(many > MOST_RESULTS))
+        row = int(np.argmax((code == worst) & side.keep))
+        raise InputError(
+            f"sample '{frames[worst]}' has {many[worst]} results, and nuScenes allows {MOST_RESULTS}",
+            where=side.records.place(row),
+            remedy="Keep those of highest score.",
+        )
+
+
+def _filtered(rules: Rules, sides: list[Prepared]) -> list[Prepared]:
+    """Rows that nuScenes leaves out: too far from the car, without a point, bicycles in a rack."""
+    truth, prediction = sides
+    out = []
+    racks = _racks(truth)
+    for side in (truth, prediction):
+        dropped = {}
+        distance = _distance(side, truth)
+        if distance is not None:
+            limit = np.array([RANGES.get(one, np.inf) for one in rules.classes])
+            dropped["too far from the car"] = side.keep & ~(distance < limit[side.group])
+        if side is truth and "points" in truth.records:
+            dropped["without a point"] = side.keep & (truth.records["points"] == 0)
+        if racks is not None:
+            mine = np.isin(side.group, [k for k, one in enumerate(rules.classes) if one in RACKED])
+            dropped["in a bicycle rack"] = side.keep & mine & _inside(side.records, mine & side.keep, *racks)
+        gone = np.zeros(len(side.keep), dtype=bool)
+        for what, rows in dropped.items():
+            dropped[what] = rows & ~gone
+            gone |= rows
+        out.append(replace(side, keep=side.keep & ~gone, dropped=dropped))
+    return out
+
+
+def _distance(side: Prepared, truth: Prepared) -> Array | None:
+    """How far each row is from the car on the ground; None where nobody says where the car is."""
+    records = side.records
+    own = [records[name] for name in ("ego_dx", "ego_dy") if name in records]
+    if len(own) == 2 and not np.isnan(own[0][side.keep]).any():
+        return np.asarray(np.sqrt(own[0] ** 2 + own[1] ** 2))
+    ego = _ego(truth)
+    if not ego:
+        return None
+    at = np.full((len(records), 2), np.nan)
+    frames, (code,) = factorize(records["frame"])
+    places = np.array([ego.get(str(one), (np.nan, np.nan)) for one in frames.tolist()], dtype=np.float64)
+    at = places[code]
+    lacking = side.keep & np.isnan(at[:, 0])
+    if lacking.any():
+        row = int(np.argmax(lacking))
+        raise InputError(
+            f"sample '{records['frame'][row]}' has boxes and no place of the car",
+            where=records.place(row),
+            remedy='Add "ego" {sample: [x, y, z]} to the truth.',
+        )
+    return np.asarray(np.sqrt((records["x"] - at[:, 0]) ** 2 + (records["y"] - at[:, 1]) ** 2))
+
+
+def _ego(truth: Prepared) -> dict[str, tuple[float, float]]:
+    """Where the car stands in each sample: as the truth says, or by a box whose offset is known."""
+    given = getattr(truth.records, "ego", {})
+    ego = {str(name): (at[0], at[1]) for name, at in given.items()}
+    if ego or "ego_dx" not in truth.records:
+        return ego
+    records = truth.records
+    known = np.flatnonzero(~np.isnan(records["ego_dx"]) & ~np.isnan(records["ego_dy"]))
+    for row in known[::-1].tolist():  # the first of each sample stays
+        place = (records["x"][row] - records["ego_dx"][row], records["y"][row] - records["ego_dy"][row])
+        ego[str(records["frame"][row])] = place
+    return ego
+
+
+Racks = tuple[Array, Array]
+
+
+def _racks(truth: Prepared) -> Racks | None:
+    """Frames and boxes (centre, size, yaw) of bicycle racks."""
+    rows = np.flatnonzero(truth.records["label"] == RACK) if RACK in set(truth.records["label"].tolist()) else []
+    if not len(rows):
+        return None
+    boxes = np.stack([truth.records[name][rows] for name in PLACE], axis=1)
+    return np.array(list(map(str, truth.records["frame"][rows].tolist())), dtype=object), boxes
+
+
+def _inside(records: Records, rows: Array, frames: Array, boxes: Array) -> Array:
+    """Which of the rows have their centre in a rack of their frame, its sides included."""
+    result = np.zeros(len(records), dtype=bool)
+    by_frame: dict[str, list[int]] = {}
+    for k, frame in enumerate(frames.tolist()):
+        by_frame.setdefault(frame, []).append(k)
+    for row in np.flatnonzero(rows).tolist():
+        for k in by_frame.get(str(records["frame"][row]), ()):
+            dx, dy, dz = (records[name][row] - boxes[k, axis] for axis, name in enumerate("xyz"))
+            cos, sin = np.cos(boxes[k, 6]), np.sin(boxes[k, 6])
+            along, across = cos * dx + sin * dy, cos * dy - sin * dx
+            near = abs(along) <= boxes[k, 3] / 2 and abs(across) <= boxes[k, 4] / 2 and abs(dz) <= boxes[k, 5] / 2
+            result[row] |= bool(near)
+    return result

@@ -1,0 +1,60 @@
+"""Task `boxes3d`: boxes in space, by KITTI's and nuScenes' rules. Data: `data`, `pairs`; events: `needs`.
+
+Metrics
+    `kitti_ap` by view, level and class, `aos`; `map` by the distance of centres, `mate`, `mase`, `maoe`, `mave`,
+    `maae`, `nds`.
+"""
+
+from __future__ import annotations
+
+from steelyard.core.facts import Facts
+from steelyard.core.task import Task
+from steelyard.metrics.boxes3d.data import OPTIONS, PREDICTION, TRUTH
+from steelyard.metrics.boxes3d.kitti import KITTI_METRICS
+from steelyard.metrics.boxes3d.needs import VIEWS
+from steelyard.metrics.boxes3d.nuscenes import NUSCENES_METRICS
+from steelyard.metrics.boxes3d.pairs import join
+
+OF_NUSCENES = ("nds", "map", "mate", "mase", "maoe", "mave", "maae")
+LEVELS = ("easy", "moderate", "hard")
+
+
+def defaults_for(facts: Facts) -> tuple[str, ...]:
+    """KITTI's table by class where there are boxes in the image, else nuScenes' scores."""
+    if facts.flags["rules"] == "nuscenes":
+        return OF_NUSCENES
+    if "levels" not in facts.holds:
+        labels = facts.axes["class"].shown
+        shown = [f"kitti_ap(level=all{place}, label={label})" for place in ("", ", view=bev") for label in labels]
+        return ("map", "mate", "mase", "maoe", *(shown if "place" in facts.holds else ()))
+    specs = []
+    for label in facts.axes["class"].shown:
+        for view in VIEWS[::-1] if "place" in facts.holds else VIEWS[:1]:
+            specs += [_spec(view, level, label) for level in LEVELS]
+        if "alpha" in facts.holds:
+            specs += [f"aos(label={label})" if level == "moderate" else f"aos(level={level}, label={label})" for level in LEVELS]
+    return tuple(specs) or ("kitti_ap",)
+
+
+def _spec(view: str, level: str, label: str) -> str:
+    parts = [] if level == "moderate" else [f"level={level}"]
+    parts += [f"label={label}"] + ([] if view == "3d" else [f"view={view}"])
+    return f"kitti_ap({', '.join(parts)})"
+
+
+TASK = Task(
+    name="boxes3d",
+    title="Boxes in space",
+    unit="frame",
+    item="box",
+    truth=TRUTH,
+    prediction=PREDICTION,
+    join=join,
+    metrics=(*KITTI_METRICS, *NUSCENES_METRICS),
+    defaults=("kitti_ap", *OF_NUSCENES),
+    defaults_for=defaults_for,
+    options=OPTIONS,
+    reader="solid",
+    views="",
+    checks="",
+)
