@@ -59,5 +59,8 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     ),
     "tracking.rows": ("number_rows",),
     "answers.edits": ("edit_counts", "edit_distances", "edit_steps"),
+    "solid.kernels": ("kitti_areas", "kitti_areas_by_unit", "kitti_curve", "kitti_match", "solid_overlaps"),
+    "solid.centres": ("centre_curves", "centre_match", "centre_scores", "centre_scores_by_unit"),
+    "solid.files": ("parse_nuscenes", "read_kitti", "read_nuscenes"),
     "captions.model": ("Lemmas", "ParserModel", "WordNet"),
 }  # fmt: skip

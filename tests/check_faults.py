@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from drawn import DRAW, Data
+from drawn_boxes3d import perfect_frames
 from drawn_maps import objects
 from drawn_oriented import as_corners
 
@@ -357,6 +358,20 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "tiles": (
             put(1, "image", lambda d: texts(lambda name: f"{name}__1__0___512")(d[1]["image"])), "tile-not-image", "error",
         ),
+    },
+    "boxes3d": {
+        "degrees": (put(1, "yaw", lambda d: np.degrees(d[1]["yaw"])), "angle-degrees", "error"),
+        "a quarter turn": (put(1, "yaw", lambda d: d[1]["yaw"] + np.pi / 2), "yaw-offset", "error"),
+        "looking back": (put(1, "yaw", lambda d: d[1]["yaw"] + np.pi), "yaw-offset", "error"),
+        "the other way": (put(1, "yaw", lambda d: -d[1]["yaw"]), "yaw-turn", "error"),
+        "length and width": (
+            each(1, ("length", lambda d: d["width"].copy()), ("width", lambda d: d["length"].copy())), "lwh-order", "error",
+        ),
+        "middle for bottom": (put(1, "y", lambda d: d[1]["y"] - d[1]["height"] / 2), "bottom-or-centre", "error"),
+        "y and z": (each(1, ("y", lambda d: d["z"].copy()), ("z", lambda d: d["y"].copy())), "axes-read-wrong", "error"),
+        "on the map": (put(1, "x", lambda d: d[1]["x"] + 900), "ego-or-global", "error"),
+        "the truth itself": (lambda data: data.__setitem__(1, perfect_frames(data[0])), "copies-of-truth", "note"),
+        "names": (put(1, "frame", lambda d: texts(str.upper)(d[1]["frame"])), "ids-differ", "error"),
     },
     "keypoints": {
         "left and right": (mirrored, "left-and-right", "error"),

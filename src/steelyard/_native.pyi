@@ -1,6 +1,7 @@
 # Written by tools/make_stub.py; not by hand.
 """The compiled core of Steelyard: flat arrays in, flat arrays out."""
 
+from collections.abc import Sequence
 import numpy
 from numpy.typing import NDArray
 
@@ -454,6 +455,58 @@ def ranking_err(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], s
 
 def ranking_bpref(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], level: float) -> NDArray[numpy.float64]:
     """Binary preference."""
+
+def kitti_match(view: int, truth_begin: NDArray[numpy.int64], truth_box: NDArray[numpy.float64], truth_group: NDArray[numpy.int32], truth_own: NDArray[numpy.uint8], truth_levels: NDArray[numpy.uint8], truth_alpha: NDArray[numpy.float64], begin: NDArray[numpy.int64], box: NDArray[numpy.float64], group: NDArray[numpy.int32], small: NDArray[numpy.uint8], alpha: NDArray[numpy.float64], score: NDArray[numpy.float64], region_begin: NDArray[numpy.int64], region: NDArray[numpy.float64], least: NDArray[numpy.float64], levels: int, threads: int = 0) -> dict[str, object]:
+    """Events and truths of KITTI's matching by class and level, in order."""
+
+def kitti_areas(weights: NDArray[numpy.float64], truths: NDArray[numpy.float64], score: NDArray[numpy.float64], unit: NDArray[numpy.int32], hits: NDArray[numpy.int32], tp: NDArray[numpy.int32], fp: NDArray[numpy.int32], similarity: NDArray[numpy.float64], threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    R11 and R40 of precision and of similarity for each row of weights, from events by falling score.
+    """
+
+def kitti_areas_by_unit(truths: NDArray[numpy.float64], score: NDArray[numpy.float64], unit: NDArray[numpy.int32], hits: NDArray[numpy.int32], tp: NDArray[numpy.int32], fp: NDArray[numpy.int32], similarity: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """The same of each unit alone, from events by unit and falling score."""
+
+def kitti_curve(weights: NDArray[numpy.float64], truths: NDArray[numpy.float64], score: NDArray[numpy.float64], unit: NDArray[numpy.int32], hits: NDArray[numpy.int32], tp: NDArray[numpy.int32], fp: NDArray[numpy.int32], similarity: NDArray[numpy.float64]) -> tuple[int, NDArray[numpy.float64]]:
+    """
+    How many places are reached, and score, precision and similarity at the 41 places.
+    """
+
+def solid_overlaps(view: int, a: NDArray[numpy.float64], b: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """
+    The IoU of pairs of boxes: in the image (view 0), on the ground (1), in space (2).
+    """
+
+def centre_match(truth_begin: NDArray[numpy.int64], truth_box: NDArray[numpy.float64], truth_group: NDArray[numpy.int32], truth_attribute: NDArray[numpy.int32], begin: NDArray[numpy.int64], box: NDArray[numpy.float64], group: NDArray[numpy.int32], attribute: NDArray[numpy.int32], score: NDArray[numpy.float64], distances: NDArray[numpy.float64], error_at: int, half: NDArray[numpy.uint8], threads: int = 0) -> tuple[NDArray[numpy.uint8], NDArray[numpy.float64], NDArray[numpy.int64]]:
+    """
+    Of each detection the distances at which it finds a truth, as bits; its errors and its truth at one of them.
+    """
+
+def centre_scores(weights: NDArray[numpy.float64], truths: NDArray[numpy.float64], score: NDArray[numpy.float64], unit: NDArray[numpy.int32], bits: NDArray[numpy.uint8], errors: NDArray[numpy.float64], distances: int, error_at: int, threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    Average precision at each distance, then five errors, for each row of weights, from events by falling score.
+    """
+
+def centre_scores_by_unit(truths: NDArray[numpy.float64], score: NDArray[numpy.float64], unit: NDArray[numpy.int32], bits: NDArray[numpy.uint8], errors: NDArray[numpy.float64], distances: int, error_at: int) -> NDArray[numpy.float64]:
+    """The same of each unit alone, from events by unit and falling score."""
+
+def centre_curves(weights: NDArray[numpy.float64], truths: NDArray[numpy.float64], score: NDArray[numpy.float64], unit: NDArray[numpy.int32], bits: NDArray[numpy.uint8], errors: NDArray[numpy.float64], distances: int, error_at: int) -> NDArray[numpy.float64]:
+    """
+    Precision at 101 recalls for each distance, then confidence and errors at these.
+    """
+
+def read_kitti(paths: Sequence[str], results: bool, threads: int = 0) -> dict[str, object] | tuple[int, int, int, int, bytes]:
+    """
+    Lines of KITTI's label files as columns; or what is wrong: file, line, field, how many fields, text.
+    """
+
+def parse_nuscenes(text: bytes, results: bool) -> dict[str, object] | tuple[int, bool, str, bytes, str, int]:
+    """The same of a text in memory."""
+
+def read_nuscenes(path: str, results: bool) -> dict[str, object] | tuple[int, bool, str, bytes, str, int]:
+    """
+    Boxes of a nuScenes file as columns; or what is wrong: byte, whether it is no JSON, what, sample, key, box.
+    """
 
 class BoxStream:
     """

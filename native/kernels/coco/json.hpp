@@ -126,6 +126,7 @@ class Cursor {
       return {negative ? -value : value, negative ? -whole : whole, integral};
     }
     double value = 0;
+    if (!integral && !scientific && digits <= 18 && divided(mantissa, -exponent, value)) return {negative ? -value : value, 0, false};
     const auto [stopped, error] = std::from_chars(start, p_, value);
     if (error == std::errc::result_out_of_range) {
       // Too large, or so small that it is nothing: only the first is a fault.
@@ -134,10 +135,8 @@ class Cursor {
       refuse(static_cast<std::size_t>(start - begin_), "a number that cannot be read");
     }
     if (!std::isfinite(value)) refuse(static_cast<std::size_t>(start - begin_), "the number is too large");
-    if (integral && digits <= 18) {
-      const std::int64_t whole = static_cast<std::int64_t>(mantissa);
-      return {value, negative ? -whole : whole, true};
-    }
+    const std::int64_t whole = static_cast<std::int64_t>(mantissa);
+    if (integral && digits <= 18) return {value, negative ? -whole : whole, true};
     return {value, 0, false};
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -69,6 +70,20 @@ inline std::uint64_t with_digits(std::uint64_t number, std::uint64_t values, int
   v = (((v & 0x000000FF000000FFull) * 0x000F424000000064ull) +
        (((v >> 16) & 0x000000FF000000FFull) * 0x0000271000000001ull)) >> 32;
   return number * powers[n] + static_cast<std::uint32_t>(v);
+}
+
+// Up to 18 digits over a power of ten that a double holds: the quotient and what it leaves, as long as that settles how
+// the quotient is rounded (Ziv's test).
+inline bool divided(std::uint64_t mantissa, int places, double& out) {
+  static constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  const double power = powers[places], high = static_cast<double>(mantissa);
+  const double low = static_cast<double>(static_cast<std::int64_t>(mantissa) - static_cast<std::int64_t>(high));
+  const double quotient = high / power;
+  const double more = (std::fma(-quotient, power, high) + low) / power;
+  out = quotient + more;
+  const double left = more - (out - quotient), doubt = std::fabs(more) * 0x1p-49;
+  return out + (left + doubt) == out && out + (left - doubt) == out;
 }
 
 // Of a number beyond the range of doubles: whether it is too small, and so nothing, rather than too large.

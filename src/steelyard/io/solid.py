@@ -25,16 +25,19 @@ NUMBERS = (
     "truncated", "occluded", "alpha", "left", "top", "right", "bottom", "height", "width", "length", "x", "y", "z",
     "yaw", "score",
 )  # fmt: skip
-FIELDS = ("truncated", "occluded", "alpha", "left", "top", "right", "bottom", "height", "width", "length", "x", "y", "z")
 _LIST = {"translation": "x, y, z", "size": "width, length, height", "rotation": "w, x, y, z", "velocity": "vx, vy"}
 
 
 @frozen
 class SolidRecords(Records):
-    """One side with what its files are: "kitti", "nuscenes" or "table"; `ego` is where the car stands, by frame."""
+    """One side with what its files are: "kitti", "nuscenes" or "table"; `ego` is where the car stands, by frame.
+
+    `codes` has columns of texts as their distinct values and each row's place among them, where the reader knows them.
+    """
 
     form: str = "table"
     ego: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    codes: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
 
 
 def read_sides(
@@ -100,33 +103,36 @@ def _records(
 def _kitti(path: Path, source: str, side: str) -> SolidRecords:
     """A file per frame; one without lines has a row that only names its frame."""
     folder, names = _label_files(path, source)
-    paths = [os.path.join(folder, name) for name in names]
-    shown = [os.path.join(source, os.path.relpath(folder, path), name) if folder != str(path) else
-             os.path.join(source, name) for name in names]  # fmt: skip
-    found = _native.read_kitti(paths, side != "truth")
+    begins = folder + os.sep
+    inner = os.path.relpath(folder, path)
+    shown = source if inner == "." else os.path.join(source, inner)
+    found = _native.read_kitti([begins + name for name in names], side != "truth")
     if isinstance(found, tuple):
-        raise _kitti_error(found, shown, side)
+        raise _kitti_error(found, os.path.join(shown, names[found[0]]), side)
     begin: Array = found["begin"]  # type: ignore[assignment]
     lengths = np.diff(begin)
     types = as_object([name.decode("utf-8", "replace") for name in found["types"]])  # type: ignore[attr-defined]
-    label = types[found["type"]] if len(types) else as_object([])
+    code: Array = found["type"]  # type: ignore[assignment]
     used = NUMBERS if side != "truth" else NUMBERS[:-1]
     columns: dict[str, Array] = dict(zip(used, found["numbers"], strict=False))  # type: ignore[call-overload]
     line: Array = found["line"]  # type: ignore[assignment]
     empty = begin[:-1][lengths == 0]
     if len(empty):
         columns = {name: np.insert(column, empty, np.nan) for name, column in columns.items()}
-        label, line = np.insert(label, empty, ""), np.insert(line, empty, 0)
+        types = np.append(types, "")
+        code, line = np.insert(code, empty, len(types) - 1), np.insert(line, empty, 0)
         lengths = np.maximum(lengths, 1)
     frames = as_object([name[:-4] for name in names])
     starts = np.append(0, np.cumsum(lengths))
 
     def place(row: int) -> str:
-        file = int(np.searchsorted(starts, row, side="right")) - 1
-        return f"{shown[file]}, line {line[row]}" if line[row] else shown[file]
+        name = os.path.join(shown, names[int(np.searchsorted(starts, row, side="right")) - 1])
+        return f"{name}, line {line[row]}" if line[row] else name
 
+    label = types[code] if len(types) else as_object([])
     every = {"frame": np.repeat(frames, lengths), "label": label, **columns}
-    return SolidRecords(source, every, {}, place, {name: name for name in every}, form="kitti")
+    codes = {"label": (types, code), "frame": (frames, np.repeat(np.arange(len(frames)), lengths))}
+    return SolidRecords(source, every, {}, place, {name: name for name in every}, form="kitti", codes=codes)
 
 
 def _label_files(path: Path, source: str) -> tuple[str, list[str]]:
@@ -138,7 +144,7 @@ def _label_files(path: Path, source: str) -> tuple[str, list[str]]:
         folder = path / inner if inner else path
         if folder.is_dir():
             try:
-                names = sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(".txt"))
+                names = sorted(name for name in os.listdir(folder) if name.endswith(".txt"))
             except OSError as error:
                 raise InputError(f"cannot be read: {error.strerror}", where=source) from None
             if names:
@@ -148,9 +154,9 @@ def _label_files(path: Path, source: str) -> tuple[str, list[str]]:
     )
 
 
-def _kitti_error(found: tuple[Any, ...], shown: list[str], side: str) -> InputError:
-    file, line, number, count, raw = found
-    text, where = raw.decode("utf-8", "replace"), shown[file] if not line else f"{shown[file]}, line {line}"
+def _kitti_error(found: tuple[Any, ...], shown: str, side: str) -> InputError:
+    _, line, number, count, raw = found
+    text, where = raw.decode("utf-8", "replace"), f"{shown}, line {line}" if line else shown
     if not line:
         return InputError(text, where=where, remedy="Check the file.")
     if number >= 0:
@@ -193,8 +199,7 @@ def _nuscenes(path: Path, source: str, side: str) -> SolidRecords:
         columns |= {axis: np.ascontiguousarray(values[:, k]) for k, axis in enumerate(axes)}
         if name == "size":
             columns["yaw"] = _yaw(got["rotation"], source, samples, begin)
-    columns["label"] = names[got["name"]] if len(names) else as_object([])
-    columns["attribute"] = attributes[got["attribute"]] if len(attributes) else as_object([])
+    coded = {"label": (names, got["name"]), "attribute": (attributes, got["attribute"])}
     if results:
         columns["score"] = got["score"]
         if not np.isnan(got["points"]).all():
@@ -207,21 +212,25 @@ def _nuscenes(path: Path, source: str, side: str) -> SolidRecords:
                 )
     else:
         columns["points"] = got["points"]
-    frame = np.repeat(as_object(samples), np.maximum(lengths, 1))
     empty = begin[:-1][lengths == 0]
     if len(empty):
-        texts = ("label", "attribute")
-        columns = {
-            name: np.insert(column, empty, "" if name in texts else np.nan) for name, column in columns.items()
+        columns = {name: np.insert(column, empty, np.nan) for name, column in columns.items()}
+        coded = {
+            name: (np.append(texts, ""), np.insert(code, empty, len(texts))) for name, (texts, code) in coded.items()
         }
-    starts = np.append(0, np.cumsum(np.maximum(lengths, 1)))
-    ego = {one.decode(): tuple(map(float, at)) for one, at in zip(got["ego_samples"], got["ego"], strict=True)}
-    every = {"frame": frame, **columns}
-    other = _scenes(got, samples, np.maximum(lengths, 1), source)
+    lengths = np.maximum(lengths, 1)
+    starts = np.append(0, np.cumsum(lengths))
+    coded["frame"] = as_object(samples), np.repeat(np.arange(len(samples)), lengths)
+    columns |= {name: texts[code] if len(texts) else as_object([]) for name, (texts, code) in coded.items()}
+    ego = {
+        one.decode(): (float(at[0]), float(at[1]), float(at[2]))
+        for one, at in zip(got["ego_samples"], got["ego"], strict=True)
+    }
+    other = _scenes(got, samples, lengths, source)
     return SolidRecords(
-        source, every, other, lambda row: _box_place(source, samples, starts, row), {name: name for name in every},
-        form="nuscenes", ego=ego,
-    )  # type: ignore[arg-type]  # fmt: skip
+        source, columns, other, lambda row: _box_place(source, samples, starts, row), {name: name for name in columns},
+        form="nuscenes", ego=ego, codes=coded,
+    )  # fmt: skip
 
 
 def _scenes(got: Mapping[str, Any], samples: list[str], lengths: Array, source: str) -> dict[str, Array]:
@@ -251,7 +260,7 @@ def _yaw(rotation: Array, source: str, samples: list[str], begin: Array) -> Arra
             remedy="It is w, x, y, z; no turn is [1, 0, 0, 0].",
         )
     w, x, y, z = (rotation / length[:, np.newaxis]).T
-    return np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+    return np.asarray(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
 
 
 def _nuscenes_error(found: tuple[Any, ...], source: str) -> InputError:

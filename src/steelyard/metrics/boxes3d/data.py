@@ -12,7 +12,6 @@ Conventions
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +33,7 @@ RANGES = {
     "motorcycle": 40.0, "bicycle": 40.0, "traffic_cone": 30.0, "barrier": 30.0,
 }  # fmt: skip
 NUSCENES = tuple(RANGES)
-RACK, RACKED = "bicycle_rack", ("bicycle", "motorcycle")
+RACK = "bicycle_rack"
 _OF_VEHICLES = ("vehicle.moving", "vehicle.parked", "vehicle.stopped")
 _OF_CYCLES = ("cycle.with_rider", "cycle.without_rider")
 ATTRIBUTES = {
@@ -43,7 +42,6 @@ ATTRIBUTES = {
     "pedestrian": ("pedestrian.moving", "pedestrian.sitting_lying_down", "pedestrian.standing"),
     "traffic_cone": (), "barrier": (),
 }  # fmt: skip
-MOST_RESULTS = 500  # of a sample
 
 
 def _number(name: str, meaning: str) -> Column:
@@ -97,8 +95,10 @@ OPTIONS = (
         ("auto", "kitti", "nuscenes", "none"), sides=False,
     ),
     Option("axes", "choice", "Which way is up: camera (y down) or up (z up).", "auto", ("auto", "camera", "up")),
-    Option("anchor", "choice", "What the place is: the bottom's middle, or the box's.", "auto", ("auto", "bottom", "centre")),
-    Option("classes", "ids", "The classes to score, where they are not those of the rules.", sides=False, column="label"),
+    Option(
+        "anchor", "choice", "The place is the middle of: the bottom or the box.", "auto", ("auto", "bottom", "centre"),
+    ),
+    Option("classes", "ids", "The classes to score instead of those of the rules.", sides=False, column="label"),
     Option("frames", "ids", "The frames to score; others are left out.", sides=False, column="frame"),
 )  # fmt: skip
 
@@ -113,7 +113,7 @@ class Rules:
 
 @frozen
 class Prepared:
-    """One side: its records, each row's class (-1: not scored), and which rows stay, are regions, count as their class."""
+    """One side: each row's class (-1: not scored), which rows stay, are regions, are of their class itself."""
 
     records: Records
     group: Array
@@ -151,11 +151,11 @@ def holds(records: Records, names: Sequence[str]) -> bool:
 
 
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Rules, Prepared, Prepared]:
-    """Both sides, each row with its class, after the filters of the rules."""
+    """Both sides, each row with its class."""
     name = rules_of(truth, options)
     chosen = options.of("classes")
     asked = () if chosen is None else tuple(dict.fromkeys(map(str, chosen["label"].tolist())))
-    coded = []
+    coded: list[tuple[list[str], Array]] = []
     for records in (truth, prediction):
         if not holds(records, PLACE) and not holds(records, IMAGE):
             lacking = next(one for one in PLACE if one not in records)
@@ -165,21 +165,23 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Rule
                 where=records.source,
                 remedy="A box is x, y, z, length, width, height, yaw (or left, top, right, bottom in the image alone).",
             )
-        coded.append(_coded(records))
+        names, places = coded_column(records, "label")
+        coded.append((list(map(str, names.tolist())), places))
     classes = _classes(name, asked, [set(labels) for labels, _ in coded])
     rules = Rules(name, classes)
     sides = []
     for records, (labels, code), side in zip((truth, prediction), coded, ("truth", "prediction"), strict=True):
         sides.append(_side(rules, records, labels, code, side, bool(asked)))
-    if name == "nuscenes":
-        _limit(sides[1])
-        sides = _filtered(rules, sides)
     return rules, sides[0], sides[1]
 
 
-def _coded(records: Records) -> tuple[list[str], Array]:
-    labels, (code,) = factorize(records["label"])
-    return list(map(str, labels.tolist())), code
+def coded_column(records: Records, name: str) -> tuple[Array, Array]:
+    """A column of texts as its distinct values and each row's place among them, as the reader has it or made here."""
+    known = getattr(records, "codes", {}).get(name)
+    if known is not None:
+        return known  # type: ignore[no-any-return]
+    values, (code,) = factorize(records[name])
+    return values, code
 
 
 def _classes(rules: str, asked: tuple[str, ...], seen: list[set[str]]) -> tuple[str, ...]:
@@ -237,7 +239,9 @@ def _check(records: Records, rows: Array, side: str, rules: str) -> None:
             if wrong.any():
                 row = int(np.argmax(wrong))
                 raise InputError(
-                    f"'{name}' is empty or nan", where=records.where(row, name), remedy="Give a finite number, or no row."
+                    f"'{name}' is empty or nan",
+                    where=records.where(row, name),
+                    remedy="Give a finite number, or no row.",
                 )
     if side == "prediction":
         wrong = rows & ~np.isfinite(records["score"])
@@ -278,9 +282,9 @@ def _refuse_size(records: Records, row: int, name: str, rules: str) -> None:
 
 def _refuse_attributes(records: Records, rows: Array) -> None:
     """An attribute is empty, or one that nuScenes has for the class."""
-    attributes, (code,) = factorize(records["attribute"])
+    attributes, code = coded_column(records, "attribute")
     names = list(map(str, attributes.tolist()))
-    labels, (label,) = factorize(records["label"])
+    labels, label = coded_column(records, "label")
     for k, text in enumerate(map(str, labels.tolist())):
         allowed = ATTRIBUTES.get(text)
         if allowed is None:
@@ -299,107 +303,3 @@ def _refuse_attributes(records: Records, rows: Array) -> None:
                 where=records.where(row, "attribute"),
                 remedy=nearest(given, allowed) if allowed else f"A {text} has none: leave it empty.",
             )
-
-
-def _limit(side: Prepared) -> None:
-    """A sample has at most 500 results."""
-    frames, (code,) = factorize(side.records["frame"])
-    many = np.bincount(code[side.keep], minlength=len(frames))
-    if (many > MOST_RESULTS).any():
-        worst = int(np.argmax(many > MOST_RESULTS))
-        row = int(np.argmax((code == worst) & side.keep))
-        raise InputError(
-            f"sample '{frames[worst]}' has {many[worst]} results, and nuScenes allows {MOST_RESULTS}",
-            where=side.records.place(row),
-            remedy="Keep those of highest score.",
-        )
-
-
-def _filtered(rules: Rules, sides: list[Prepared]) -> list[Prepared]:
-    """Rows that nuScenes leaves out: too far from the car, without a point, bicycles in a rack."""
-    truth, prediction = sides
-    out = []
-    racks = _racks(truth)
-    for side in (truth, prediction):
-        dropped = {}
-        distance = _distance(side, truth)
-        if distance is not None:
-            limit = np.array([RANGES.get(one, np.inf) for one in rules.classes])
-            dropped["too far from the car"] = side.keep & ~(distance < limit[side.group])
-        if side is truth and "points" in truth.records:
-            dropped["without a point"] = side.keep & (truth.records["points"] == 0)
-        if racks is not None:
-            mine = np.isin(side.group, [k for k, one in enumerate(rules.classes) if one in RACKED])
-            dropped["in a bicycle rack"] = side.keep & mine & _inside(side.records, mine & side.keep, *racks)
-        gone = np.zeros(len(side.keep), dtype=bool)
-        for what, rows in dropped.items():
-            dropped[what] = rows & ~gone
-            gone |= rows
-        out.append(replace(side, keep=side.keep & ~gone, dropped=dropped))
-    return out
-
-
-def _distance(side: Prepared, truth: Prepared) -> Array | None:
-    """How far each row is from the car on the ground; None where nobody says where the car is."""
-    records = side.records
-    own = [records[name] for name in ("ego_dx", "ego_dy") if name in records]
-    if len(own) == 2 and not np.isnan(own[0][side.keep]).any():
-        return np.asarray(np.sqrt(own[0] ** 2 + own[1] ** 2))
-    ego = _ego(truth)
-    if not ego:
-        return None
-    at = np.full((len(records), 2), np.nan)
-    frames, (code,) = factorize(records["frame"])
-    places = np.array([ego.get(str(one), (np.nan, np.nan)) for one in frames.tolist()], dtype=np.float64)
-    at = places[code]
-    lacking = side.keep & np.isnan(at[:, 0])
-    if lacking.any():
-        row = int(np.argmax(lacking))
-        raise InputError(
-            f"sample '{records['frame'][row]}' has boxes and no place of the car",
-            where=records.place(row),
-            remedy='Add "ego" {sample: [x, y, z]} to the truth.',
-        )
-    return np.asarray(np.sqrt((records["x"] - at[:, 0]) ** 2 + (records["y"] - at[:, 1]) ** 2))
-
-
-def _ego(truth: Prepared) -> dict[str, tuple[float, float]]:
-    """Where the car stands in each sample: as the truth says, or by a box whose offset is known."""
-    given = getattr(truth.records, "ego", {})
-    ego = {str(name): (at[0], at[1]) for name, at in given.items()}
-    if ego or "ego_dx" not in truth.records:
-        return ego
-    records = truth.records
-    known = np.flatnonzero(~np.isnan(records["ego_dx"]) & ~np.isnan(records["ego_dy"]))
-    for row in known[::-1].tolist():  # the first of each sample stays
-        place = (records["x"][row] - records["ego_dx"][row], records["y"][row] - records["ego_dy"][row])
-        ego[str(records["frame"][row])] = place
-    return ego
-
-
-Racks = tuple[Array, Array]
-
-
-def _racks(truth: Prepared) -> Racks | None:
-    """Frames and boxes (centre, size, yaw) of bicycle racks."""
-    rows = np.flatnonzero(truth.records["label"] == RACK) if RACK in set(truth.records["label"].tolist()) else []
-    if not len(rows):
-        return None
-    boxes = np.stack([truth.records[name][rows] for name in PLACE], axis=1)
-    return np.array(list(map(str, truth.records["frame"][rows].tolist())), dtype=object), boxes
-
-
-def _inside(records: Records, rows: Array, frames: Array, boxes: Array) -> Array:
-    """Which of the rows have their centre in a rack of their frame, its sides included."""
-    result = np.zeros(len(records), dtype=bool)
-    by_frame: dict[str, list[int]] = {}
-    for k, frame in enumerate(frames.tolist()):
-        by_frame.setdefault(frame, []).append(k)
-    for row in np.flatnonzero(rows).tolist():
-        for k in by_frame.get(str(records["frame"][row]), ()):
-            dx, dy, dz = (records[name][row] - boxes[k, axis] for axis, name in enumerate("xyz"))
-            cos, sin = np.cos(boxes[k, 6]), np.sin(boxes[k, 6])
-            along, across = cos * dx + sin * dy, cos * dy - sin * dx
-            near = abs(along) <= boxes[k, 3] / 2 and abs(across) <= boxes[k, 4] / 2 and abs(dz) <= boxes[k, 5] / 2
-            result[row] |= bool(near)
-    return result

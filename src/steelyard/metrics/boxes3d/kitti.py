@@ -28,7 +28,8 @@ def mean_of_defined(values: Floats) -> Floats:
         there = ~np.isnan(values[..., place])
         total = total + np.where(there, values[..., place], 0.0)
         count = count + there
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    mean: Floats = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return mean
 
 
 @frozen
@@ -80,11 +81,16 @@ class KittiMetric(Metric):
 
     @property
     def label(self) -> str:
-        """Names the class, the level and how many recalls."""
-        parts = [] if self.only is None else [str(self.only)]
-        parts += [self.level] + ([] if self.positions == 40 else [f"R{self.positions}"])
-        parts += [] if self.overlap == "strict" else [f"overlap {self.overlap}"]
-        return f"{self.title}, {', '.join(parts)}"
+        """Names the class, the view, and what is not usual."""
+        return self.named(self.title)
+
+    def named(self, view: str) -> str:
+        """The class and the view, then what is not usual: another level, recalls or overlap."""
+        parts = [view] if self.only is None else [str(self.only), view]
+        parts += [] if self.level == "moderate" else [self.level]
+        parts += [] if self.positions == 40 else [f"R{self.positions}"]
+        parts += [] if self.overlap == "strict" else [str(self.overlap)]
+        return " ".join(parts)
 
     def needs(self) -> tuple[Wanted, ...]:
         """The areas, the truths of the notes."""
@@ -92,13 +98,13 @@ class KittiMetric(Metric):
 
     def reduce(self, totals: Declared) -> Floats:
         """The value of one class, or the mean of those that have a truth."""
-        areas = totals[KittiAreas(self.events)]
+        areas: Floats = totals[KittiAreas(self.events)]
         if not self.possible(totals.facts):
-            return totals.undefined()
+            return np.full(totals.rows, np.nan)
         place = self.positions_of[self.positions == 40]
         if self.only is not None:
             code = totals.facts.axes["class"].find(self.only)
-            return totals.undefined() if code < 0 else areas[:, code, place]
+            return np.full(totals.rows, np.nan) if code < 0 else areas[:, code, place]
         return mean_of_defined(areas[..., place])
 
     def possible(self, facts: Facts) -> bool:
@@ -185,16 +191,16 @@ class KittiAp(KittiMetric):
 
     @property
     def label(self) -> str:
-        """Names the view first."""
-        shown = {"bbox": "2D", "bev": "BEV", "3d": "3D"}[self.view]
-        return KittiMetric.label.fget(self).replace(self.title, f"AP {shown}", 1)  # type: ignore[attr-defined, no-any-return]
+        """Names the class, the view, and what is not usual."""
+        return self.named({"bbox": "2D", "bev": "BEV", "3d": "3D"}[self.view])
 
 
 @frozen
 class Aos(KittiMetric):
     r"""AOS: average orientation similarity, KITTI AP in the image with every match weighed by its heading.
 
-    $\mathrm{AOS}_{40} = \frac{100}{40} \sum_{k=1}^{40} \max_{j \ge k} \frac{\sum (1 + \cos \Delta\alpha) / 2}{\mathrm{TP}_j + \mathrm{FP}_j}$
+    $\mathrm{AOS}_{40} = \frac{100}{40} \sum_{k=1}^{40} \max_{j \ge k} \frac{s_j}{\mathrm{TP}_j + \mathrm{FP}_j}, \quad
+    s = \sum \frac{1 + \cos \Delta\alpha}{2}$
 
     A match whose angle alpha is right counts 1, one that looks the other way 0.
 

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.block import SumBlock
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Curve, Ranking, Sum, Work
-from steelyard.core.block import SumBlock
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
-from steelyard.core.records import factorize
 from steelyard.core.weights import Floats, Role, Weights
-from steelyard.metrics.boxes3d.data import LEVELS
+from steelyard.metrics.boxes3d.data import LEVELS, coded_column
 from steelyard.metrics.boxes3d.pairs import NOT_KNOWN, SolidPairs
 
 VIEWS = ("bbox", "bev", "3d")
@@ -43,21 +42,39 @@ def can_view(facts: Facts, view: str, level: str) -> bool:
 
 def matched(pairs: SolidPairs, work: Work, view: str, overlap: str | float) -> Mapping[str, Array]:
     """KITTI's events in a view, of all classes and levels."""
-    return work.once(("boxes3d", view, overlap), lambda: _matched(pairs, view, overlap))
+    return work.once(
+        ("boxes3d", view, overlap), lambda: _matched(pairs, view, overlap, asked_levels(work, view, overlap))
+    )
 
 
-def _matched(pairs: SolidPairs, view: str, overlap: str | float) -> Mapping[str, Array]:
+def asked_levels(work: Work, view: str, overlap: str | float) -> tuple[str, ...]:
+    """The levels that are measured in a view: those of all needs, in order."""
+    mine = [need for need in work.needs if isinstance(need, KittiEvents)]
+    asked = {need.level for need in mine if need.view == view and need.overlap == overlap}
+    return tuple(level for level in LEVELS if level in asked) or LEVELS
+
+
+def _repacked(bits: Array, levels: tuple[str, ...]) -> Array:
+    """Bits of these levels alone, from the first on."""
+    out = np.zeros(len(bits), dtype=np.uint8)
+    for place, level in enumerate(levels):
+        out |= ((bits >> LEVELS.index(level)) & 1) << place
+    return out
+
+
+def _matched(pairs: SolidPairs, view: str, overlap: str | float, levels: tuple[str, ...]) -> Mapping[str, Array]:
     truth, found = pairs.sides
     units = len(pairs.units)
     labels = pairs.facts.axes["class"].shown
     boxes = (truth.image, found.image) if view == "bbox" else (truth.solid, found.solid)
     regions = pairs.regions
     result: Any = _native.kitti_match(
-        VIEWS.index(view), truth.begin(units), np.ascontiguousarray(boxes[0]), truth.group, truth.own, truth.levels,
-        angles(truth.column("alpha")), found.begin(units), np.ascontiguousarray(boxes[1]), found.group, found.small,
+        VIEWS.index(view), truth.begin(units), np.ascontiguousarray(boxes[0]), truth.group, truth.own,
+        _repacked(truth.levels, levels), angles(truth.column("alpha")),
+        found.begin(units), np.ascontiguousarray(boxes[1]), found.group, _repacked(found.small, levels),
         angles(found.column("alpha")), found.column("score"), regions.begin(units),
         np.ascontiguousarray(regions.image), np.array([least_overlap(label, view, overlap) for label in labels]),
-        len(LEVELS),
+        len(levels),
     )  # fmt: skip
     return result  # type: ignore[no-any-return]
 
@@ -88,7 +105,8 @@ class KittiEvents(Ranking):
         if not classes or not can_view(pairs.facts, self.view, self.level):
             return _nothing(classes, EVENT)
         found = matched(pairs, work, self.view, self.overlap)
-        level, count = LEVELS.index(self.level), len(LEVELS)
+        levels = asked_levels(work, self.view, self.overlap)
+        level, count = levels.index(self.level), len(levels)
         tables = []
         for cell, unit, names in (("cell", "unit", EVENT), ("count_cell", "count_unit", ("count",))):
             rows = np.flatnonzero(found[cell] % count == level)
@@ -176,13 +194,14 @@ class CentreEvents(Ranking):
         group = found.group[order]
         events = {"score": found.column("score")[order], "bits": bits[order], "errors": errors[order]}
         begin = np.searchsorted(group, np.arange(classes + 1)).astype(np.int64)
-        cell, count = np.unique(truth.group.astype(np.int64) * len(pairs.units) + truth.owner, return_counts=True)
+        counts = np.bincount(truth.group * np.int64(len(pairs.units)) + truth.owner)
+        cell = np.flatnonzero(counts)
         of_group, unit = np.divmod(cell, max(1, len(pairs.units)))
         ends = np.searchsorted(of_group, np.arange(classes + 1)).astype(np.int64)
         return RankingBlock(
             "class",
             Grouped(begin, found.owner[order].astype(np.int32), events),
-            Grouped(ends, unit.astype(np.int32), {"count": count.astype(np.float64)}),
+            Grouped(ends, unit.astype(np.int32), {"count": counts[cell].astype(np.float64)}),
         )
 
 
@@ -214,11 +233,16 @@ def _attributes(truth: Any, found: Any) -> tuple[Array, Array]:
     """Attributes of both sides as codes; -1 where there is none."""
     if "attribute" not in truth.source:
         return np.full(len(truth), -1, np.int32), np.full(len(found), -1, np.int32)
-    given = truth.source["attribute"][truth.row]
-    other = found.source["attribute"][found.row] if "attribute" in found.source else np.full(len(found), "", object)
-    names, codes = factorize(given, other)
-    none = next((k for k, name in enumerate(names.tolist()) if str(name) == ""), -2)
-    return tuple(np.where(code == none, -1, code).astype(np.int32) for code in codes)  # type: ignore[return-value]
+    place: dict[str, int] = {"": -1}
+    codes = []
+    for side in (truth, found):
+        if "attribute" not in side.source:
+            codes.append(np.full(len(side), -1, np.int32))
+            continue
+        names, code = coded_column(side.source, "attribute")
+        own = [place.setdefault(str(name), len(place)) for name in names.tolist()]
+        codes.append(np.array(own or [-1], dtype=np.int32)[code[side.row]])
+    return codes[0], codes[1]
 
 
 @frozen

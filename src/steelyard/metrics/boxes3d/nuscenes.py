@@ -49,7 +49,7 @@ def _without_truth(totals: Declared, values: Floats, worst: float) -> Floats:
     """Classes without truth get the worst value where nuScenes' rules hold; where none has truth nothing is defined."""
     if totals.facts.flags["rules"] != "nuscenes":
         return values
-    any_truth = ~np.isnan(values).all(axis=(1, 2))
+    any_truth = ~np.asarray(np.isnan(values).all(axis=(1, 2)))
     return np.where(np.isnan(values) & any_truth[:, np.newaxis, np.newaxis], worst, values)
 
 
@@ -75,7 +75,7 @@ class CentreMetric(Metric):
         if self.only is None:
             return mean_of_defined(by_class)
         code = totals.facts.axes["class"].find(self.only)
-        return totals.undefined() if code < 0 else by_class[:, code]
+        return np.full(totals.rows, np.nan) if code < 0 else by_class[:, code]
 
     def why(self, totals: Declared) -> str:
         """Say what the data lack, that the class is not there, or what the docstring says."""
@@ -165,7 +165,7 @@ class ErrorMetric(CentreMetric):
         """The mean over classes."""
         values = error_by_class(totals, self.error)
         if not self.held(totals):
-            return totals.undefined()
+            return np.full(totals.rows, np.nan)
         return self.combined(totals, values)
 
     def held(self, totals: Declared) -> bool:
@@ -313,7 +313,7 @@ class Nds(CentreMetric):
         score = 5 * CentreMap(only=self.only).reduce(totals)
         for error in ERRORS:
             if NEEDED.get(error, "place") not in totals.facts.holds:
-                return totals.undefined()
+                return np.full(totals.rows, np.nan)
             left = np.maximum(0.0, 1.0 - self.combined(totals, error_by_class(totals, error)))
             score = score + left
         return score / 10

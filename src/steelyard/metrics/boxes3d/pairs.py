@@ -27,6 +27,7 @@ from steelyard.metrics.boxes3d.data import (
     holds,
     prepare,
 )
+from steelyard.metrics.boxes3d.filters import filtered
 
 NOT_KNOWN = -10.0  # KITTI's word for an angle that was not estimated
 
@@ -169,6 +170,8 @@ class SolidPairs:
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> SolidPairs:
     """Join by frame, and give every row its class and place."""
     rules, true, predicted = prepare(truth, prediction, options)
+    if rules.name == "nuscenes":
+        true, predicted = filtered(rules, true, predicted)
     joined = join_sets(truth, prediction, "frame", _value(truth, prediction), policy, weight="sample_weight")
     chosen = options.of("frames")
     if chosen is not None:

@@ -16,7 +16,6 @@ from steelyard.metrics.boxes3d.nuscenes import NUSCENES_METRICS
 from steelyard.metrics.boxes3d.pairs import join
 
 OF_NUSCENES = ("nds", "map", "mate", "mase", "maoe", "mave", "maae")
-LEVELS = ("easy", "moderate", "hard")
 
 
 def defaults_for(facts: Facts) -> tuple[str, ...]:
@@ -29,10 +28,10 @@ def defaults_for(facts: Facts) -> tuple[str, ...]:
         return ("map", "mate", "mase", "maoe", *(shown if "place" in facts.holds else ()))
     specs = []
     for label in facts.axes["class"].shown:
-        for view in VIEWS[::-1] if "place" in facts.holds else VIEWS[:1]:
-            specs += [_spec(view, level, label) for level in LEVELS]
-        if "alpha" in facts.holds:
-            specs += [f"aos(label={label})" if level == "moderate" else f"aos(level={level}, label={label})" for level in LEVELS]
+        views = VIEWS[::-1] if "place" in facts.holds else VIEWS[:1]
+        specs += [_spec(views[0], level, label) for level in ("moderate", "easy", "hard")]
+        specs += [_spec(view, "moderate", label) for view in views[1:]]
+        specs += [f"aos(label={label})"] if "alpha" in facts.holds else []
     return tuple(specs) or ("kitti_ap",)
 
 
@@ -55,6 +54,6 @@ TASK = Task(
     defaults_for=defaults_for,
     options=OPTIONS,
     reader="solid",
-    views="",
-    checks="",
+    views="steelyard.metrics.boxes3d.views",
+    checks="steelyard.checks.boxes3d",
 )

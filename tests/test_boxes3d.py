@@ -1,0 +1,321 @@
+"""Boxes in space: KITTI's and nuScenes' own numbers from their own files, rules one by one, and what a reader is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn_boxes3d import draw_frames
+
+import steelyard as sy
+from steelyard import _native
+from steelyard.core.options import Options
+from steelyard.core.state import State
+from steelyard.core.task import Policy
+from steelyard.io.sources import read_sides
+from steelyard.metrics.boxes3d.kitti import Aos, KittiAp
+from steelyard.metrics.boxes3d.needs import centre_curves, kitti_curve, least_overlap
+from steelyard.metrics.boxes3d.nuscenes import EVENTS, CentreMap
+from steelyard.metrics.boxes3d.task import TASK
+
+GOLDENS = json.loads((Path(__file__).parent / "goldens" / "boxes3d.json").read_text())
+CASES: dict[str, Any] = {case["id"]: case for case in GOLDENS["cases"]}
+LEVELS = ("easy", "moderate", "hard")
+ERRORS = {"mate": "trans_err", "mase": "scale_err", "maoe": "orient_err", "mave": "vel_err", "maae": "attr_err"}
+
+
+def kitti_folders(folder: Path, case: Any) -> tuple[Path, Path]:
+    for name, key in (("label_2", "label_2"), ("data", "results")):
+        (folder / name).mkdir()
+        for number, text in enumerate(case["input"][key]):
+            (folder / name / f"{number:06d}.txt").write_text(text)
+    return folder / "label_2", folder / "data"
+
+
+def nuscenes_files(folder: Path, case: Any) -> tuple[Path, Path]:
+    for side in ("truth", "results"):
+        boxes: dict[str, list[Any]] = {sample: [] for sample in case["input"]["samples"]}
+        for box in case["input"][side]:
+            boxes[box["sample_token"]].append(box)
+        (folder / f"{side}.json").write_text(json.dumps({"meta": {}, "results": boxes}))
+    return folder / "truth.json", folder / "results.json"
+
+
+def pairs_of(truth: Any, predictions: Any, **options: Any) -> Any:
+    given = Options(TASK.options, options)
+    return TASK.join(*read_sides(TASK, truth, predictions, {}, given), Policy(), given)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["group"] == "kitti"])
+def test_kitti_goldens(name: str, tmp_path: Path) -> None:
+    """Every curve of 41 places, R11 and R40, as KITTI's development kit gives them."""
+    case = CASES[name]
+    pairs = pairs_of(*kitti_folders(tmp_path, case))
+    assert ("alpha" in pairs.facts.holds) == case["expected"]["aos_valid"]
+    for key, expected in case["expected"].items():
+        if key == "aos_valid":
+            continue
+        view, label, level = key.split("_")
+        metric: KittiAp | Aos = (
+            Aos(level=LEVELS[int(level)], only=label.capitalize())
+            if view == "aos"
+            else KittiAp(level=LEVELS[int(level)], only=label.capitalize(), view=view)
+        )
+        state = State.of(pairs, [metric.events])
+        group = pairs.facts.axes["class"].find(label.capitalize())
+        weights = np.ones(len(state))
+        values = {r: sy_value(state, metric, r) for r in (11, 40)}
+        block: Any = state.blocks[metric.events]
+        if expected is None:
+            assert math.isnan(values[40])
+            continue
+        if not np.diff(block.positives.begin)[group]:
+            assert set(expected["precision41"]) == {0}  # the kit's 0 for nothing to find: undefined here
+            assert all(math.isnan(value) for value in values.values())
+            continue
+        _, (_, precision, similarity) = kitti_curve(block, group, weights)
+        curve = similarity if view == "aos" else precision
+        np.testing.assert_allclose(curve, expected["precision41"], rtol=0, atol=1e-12)
+        assert values[11] == pytest.approx(expected["r11"], abs=1e-12 * 100)
+        assert values[40] == pytest.approx(expected["r40"], abs=1e-12 * 100)
+
+
+def sy_value(state: State, metric: Any, positions: int) -> float:
+    from dataclasses import replace
+
+    from steelyard.core.plan import POINT
+
+    return float(state.totals(POINT).of(replace(metric, positions=positions))[0])
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["group"] == "nuscenes"])
+def test_nuscenes_goldens(name: str, tmp_path: Path) -> None:
+    """mAP, the five errors and NDS, of all classes and of each, as nuScenes' development kit gives them."""
+    case = CASES[name]
+    expected = {"map": case["expected"]["mean_ap"], "nds": case["expected"]["nds"]}
+    expected |= {metric: case["expected"]["tp_errors"][key] for metric, key in ERRORS.items()}
+    for label, of_class in case["expected"]["classes"].items():
+        expected |= {f"map@{float(d)}(label={label})": value for d, value in of_class["ap"].items()}
+        expected |= {
+            f"{metric}(label={label})": of_class["tp"][key]
+            for metric, key in ERRORS.items()
+            if of_class["tp"].get(key) is not None
+        }
+    report = sy.evaluate("boxes3d", *nuscenes_files(tmp_path, case), list(expected), confidence=None)
+    for spec, value in expected.items():
+        assert report[spec].value == pytest.approx(min(value, 1.0) if "map" in spec else value, abs=1e-12), spec
+
+
+def test_files_and_columns_agree(tmp_path: Path) -> None:
+    """KITTI's files and the same numbers as a table."""
+    truth, found = kitti_folders(tmp_path, CASES["kitti/mixture_30"])
+    records = read_sides(TASK, truth, found, {})
+    tables = [{name: side.columns[name] for name in side.columns} for side in records]
+    specs = ["kitti_ap", "kitti_ap(view=bev)", "kitti_ap(view=bbox)", "aos"]
+    by_file, by_table = (sy.evaluate("boxes3d", *sides, specs) for sides in ((truth, found), tables))
+    assert by_file.scores == by_table.scores
+
+
+def test_overlap_by_hand() -> None:
+    """Two boxes of 4 × 2 × 1.5 m: half a length apart, half a height apart, and a quarter turn."""
+    box = np.array([[0.0, 0, 0, 1.5, 4, 2, 0]])
+    along, up, across = box.copy(), box.copy(), box.copy()
+    along[:, 0] += 2
+    up[:, 2:4] += 0.75
+    across[:, 6] = np.pi / 2
+    third = pytest.approx(1 / 3, abs=1e-15)
+    assert _native.solid_overlaps(1, box, along)[0] == third
+    assert _native.solid_overlaps(2, box, along)[0] == third
+    assert _native.solid_overlaps(1, box, up)[0] == 1
+    assert _native.solid_overlaps(2, box, up)[0] == third
+    assert _native.solid_overlaps(1, box, across)[0] == third
+    image = np.array([[0.0, 0, 10, 10]])
+    assert _native.solid_overlaps(0, image, image + [5, 0, 5, 0])[0] == third
+
+
+@pytest.mark.parametrize(
+    ("label", "view", "overlap", "least"),
+    [("Car", "3d", "strict", 0.7), ("Car", "3d", "loose", 0.5), ("Car", "bbox", "loose", 0.7), ("Cyclist", "bev", "strict", 0.5),
+     ("Pedestrian", "bev", "loose", 0.25), ("tram", "3d", "strict", 0.5), ("Car", "3d", 0.4, 0.4)],
+)  # fmt: skip
+def test_least_overlap(label: str, view: str, overlap: Any, least: float) -> None:
+    assert least_overlap(label, view, overlap) == least
+
+
+def columns(**changed: Any) -> dict[str, Any]:
+    """One car and its columns as the drawn data have them."""
+    one = {
+        "frame": ["a"], "label": ["Car"], "x": [0.0], "y": [1.6], "z": [20.0], "length": [4.0], "width": [2.0],
+        "height": [1.5], "yaw": [0.3], "left": [0.0], "top": [0.0], "right": [60.0], "bottom": [50.0], "alpha": [0.3],
+    }  # fmt: skip
+    return {**one, **changed}
+
+
+@pytest.mark.parametrize("turns", [1, -1, 40])
+def test_yaw_beyond_a_turn_is_the_same_heading(turns: int) -> None:
+    truth = columns()
+    found = columns(yaw=[0.3 + turns * 2 * np.pi], score=[0.9])
+    report = sy.evaluate("boxes3d", truth, found, ["kitti_ap(positions=11)", "maoe"], confidence=None)
+    assert report["kitti_ap(positions=11)"].value == pytest.approx(100 / 11)
+    assert report["maoe"].value == pytest.approx(0, abs=1e-12)
+
+
+def test_places_of_the_middle_and_of_the_bottom() -> None:
+    """The same boxes with y down and z up."""
+    truth = columns()
+    up = columns(y=[20.0], z=[-1.6 + 0.75], yaw=[-0.3], score=[0.9])
+    options = {"prediction.axes": "up"}
+    report = sy.evaluate("boxes3d", truth, up, ["kitti_ap(positions=11)", "map"], options=options, confidence=None)
+    assert report["map"].value == pytest.approx(1)
+    assert report["kitti_ap(positions=11)"].value == 0  # heights are counted the other way, so the boxes do not meet
+    down = columns(y=[1.6 - 0.75], score=[0.9])
+    for anchor, expected in (("centre", 100 / 11), ("bottom", 0.0)):
+        report = sy.evaluate(
+            "boxes3d", truth, down, ["kitti_ap(positions=11)"], options={"prediction.anchor": anchor}, confidence=None
+        )
+        assert report["kitti_ap(positions=11)"].value == pytest.approx(expected)
+
+
+def nuscenes_box(sample: str = "s", **changed: Any) -> dict[str, Any]:
+    box = {
+        "sample_token": sample, "translation": [10.0, 0.0, 1.0], "size": [2.0, 4.0, 1.5], "rotation": [1.0, 0, 0, 0],
+        "velocity": [1.0, 0.0], "detection_name": "car", "attribute_name": "vehicle.moving",
+    }  # fmt: skip
+    return {**box, **changed}
+
+
+def write_nuscenes(folder: Path, truth: Any, results: Any, **more: Any) -> tuple[Path, Path]:
+    folder.mkdir(exist_ok=True)
+    (folder / "t.json").write_text(json.dumps({"meta": {}, "results": truth, **more}))
+    (folder / "p.json").write_text(json.dumps({"meta": {}, "results": results}))
+    return folder / "t.json", folder / "p.json"
+
+
+def test_nuscenes_filters(tmp_path: Path) -> None:
+    """Too far from the car, without a point, bicycles in a rack: by hand, one of each on both sides where it can be."""
+    far = nuscenes_box(translation=[151.0, 0, 1])
+    unseen = nuscenes_box(translation=[110.0, 20, 1], num_pts=0)
+    rack = nuscenes_box(
+        detection_name="bicycle_rack", translation=[100.0, 10, 1], size=[2.0, 6.0, 2.0], attribute_name=""
+    )
+    parked = nuscenes_box(detection_name="bicycle", translation=[103.0, 11.0, 1], attribute_name="cycle.without_rider")
+    outside = nuscenes_box(detection_name="bicycle", translation=[103.1, 11.0, 1], attribute_name="cycle.without_rider")
+    near = nuscenes_box(translation=[110.0, 0, 1], num_pts=3)
+    truth = {"s": [near, far, unseen, rack, parked, outside]}
+    results = {"s": [{**box, "detection_score": 0.9} for box in (near, far, parked, outside)]}
+    for box in results["s"]:
+        box.pop("num_pts", None)
+    paths = write_nuscenes(tmp_path, truth, results, ego={"s": [100.0, 0, 0]})
+    pairs = pairs_of(*paths)
+    kept = [sorted(pairs.facts.axes["class"].shown[code] for code in side.group) for side in pairs.sides]
+    assert kept == [["bicycle", "car"], ["bicycle", "car"]]
+    report = sy.evaluate("boxes3d", *paths, ["map(label=car)", "map"], confidence=None)
+    assert report["map(label=car)"].value == 1
+    assert any("1 truths too far" in note and "1 truths without a point" in note for note in report["map"].notes)
+    assert any("8 of 10 classes have no truth" in note for note in report["map"].notes)
+    assert report["map"].value == pytest.approx(0.2)
+
+
+def test_scenes_are_drawn_together(tmp_path: Path) -> None:
+    truth = {f"s{i}": [nuscenes_box(f"s{i}", translation=[10.0 * i, 0, 1])] for i in range(8)}
+    results = {name: [{**boxes[0], "detection_score": 0.5}] for name, boxes in truth.items()}
+    paths = write_nuscenes(tmp_path, truth, results, scene={f"s{i}": f"drive {i // 2}" for i in range(8)})
+    report = sy.evaluate("boxes3d", *paths, "map", cluster="scene", by="scene", draws=100)
+    assert set(report.slices["scene"]) == {f"drive {i}" for i in range(4)}
+
+
+def test_frames_are_chosen() -> None:
+    truth, found = draw_frames(np.random.default_rng(3), 8)
+    whole = pairs_of(truth, found)
+    some = sy.evaluate("boxes3d", truth, found, "map", options={"frames": ["f001", "f005"]}, confidence=None)
+    assert some["map"].units == 2 < len(whole.units)
+
+
+def test_few_truths_are_said() -> None:
+    truth, found = columns(), columns(score=[0.9])
+    report = sy.evaluate("boxes3d", truth, found, ["kitti_ap"], confidence=None)
+    (note,) = report["kitti_ap"].notes
+    assert "cannot reach 100 with 1 truth of Car: a perfect result would be 0.0" in note
+
+
+def test_undefined_says_why() -> None:
+    truth = {
+        name: column for name, column in columns().items() if name not in ("left", "top", "right", "bottom", "alpha")
+    }
+    report = sy.evaluate(
+        "boxes3d", truth, {**truth, "score": [0.5]}, ["kitti_ap", "aos", "kitti_ap(level=all, positions=11)", "mave"], confidence=None
+    )  # fmt: skip
+    assert "level=all takes every truth" in report["kitti_ap"].why
+    assert "box in the image" in report["aos"].why
+    assert "no velocity" in report["mave"].why
+    assert report["kitti_ap(level=all, positions=11)"].value == pytest.approx(100 / 11)
+
+
+def test_curves_are_read_at_the_recalls_of_the_reference() -> None:
+    """Two truths, hits at 0.9 and 0.5 with a miss between: precision 1 up to recall 0.5, then from 1/2 to 2/3."""
+    truth = {**columns(), "frame": ["a", "a"], "label": ["Car"] * 2, "x": [0.0, 30.0]}
+    for name, column in columns().items():
+        truth.setdefault(name, column * 2)
+        truth[name] = column * 2 if name not in ("frame", "label", "x") else truth[name]
+    found = {name: [*column, column[0]] for name, column in truth.items()}
+    found |= {"x": [0.0, 30.0, 70.0], "score": [0.9, 0.5, 0.7]}
+    pairs = pairs_of(truth, found)
+    state = State.of(pairs, [*CentreMap().needs()[1:]])
+    curves = centre_curves(state.blocks[EVENTS], 0, np.ones(1))  # type: ignore[arg-type]
+    assert curves[0, 49] == 1
+    assert curves[0, 50] == 0.5  # at a repeated recall the last point counts
+    assert curves[0, 75] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert curves[4, 75] == pytest.approx(0.6)  # confidence between 0.7 and 0.5
+
+
+def test_large_weights_take_no_longer() -> None:
+    """A unit of weight a million stands for a million: its places are jumped to, not counted out."""
+    truth, found = draw_frames(np.random.default_rng(5), 12)
+    state = State.of(pairs_of(truth, found), [KittiAp().events, EVENTS])
+    from steelyard.core.totals import Totals
+    from steelyard.core.weights import Plain
+    from steelyard.metrics.boxes3d.needs import CentreScores, KittiAreas
+
+    for curve in (KittiAreas(KittiAp().events), CentreScores(EVENTS)):
+        thousand, million = (Totals(state, Plain(np.full(12, w)))[curve] for w in (1e4, 1e7))
+        np.testing.assert_allclose(
+            thousand, million, atol=5e-2 if isinstance(curve, KittiAreas) else 1e-3, equal_nan=True
+        )
+
+
+def test_explained() -> None:
+    truth, found = draw_frames(np.random.default_rng(6), 20)
+    report = sy.evaluate(
+        "boxes3d",
+        truth,
+        found,
+        ["kitti_ap(label=Car, positions=11)", "kitti_ap(label=Car)"],
+        explain="kitti-2017",
+        confidence=None,
+    )
+    (told,) = report.explanations
+    assert told.ours["Car"] == pytest.approx(report["kitti_ap(label=Car)"].value)
+    assert told.theirs["Car"] == pytest.approx(report["kitti_ap(positions=11, label=Car)"].value)
+    assert {step.theirs for step in told.steps} >= {"11, with recall 0 (R11)", "the image (2D, bbox)"}
+    with pytest.raises(sy.InputError, match="cannot be explained"):
+        sy.evaluate("boxes3d", truth, found, explain="kitty", confidence=None)
+
+
+@pytest.mark.parametrize(
+    "value", ["0.1", "3.141592653589793", "-1234.56789012345678", "0.30000000000000004", "1e-7", "12345678.123456789"]
+)
+def test_numbers_are_read_to_the_bit(value: str) -> None:
+    box = json.dumps(nuscenes_box(velocity=[0, 0])).replace("[10.0, 0.0, 1.0]", f"[{value}, 0, 0]")
+    found: Any = _native.parse_nuscenes(f'{{"results": {{"s": [{box}]}}}}'.encode(), False)
+    assert found["translation"][0, 0] == float(value)
+
+
+def test_drawn_numbers_are_read_to_the_bit() -> None:
+    values = np.random.default_rng(7).uniform(-2000, 2000, 3000)
+    boxes = [nuscenes_box(translation=row) for row in values.reshape(-1, 3).tolist()]
+    found: Any = _native.parse_nuscenes(json.dumps({"results": {"s": boxes}}).encode(), False)
+    assert (found["translation"].reshape(-1) == values).all()
