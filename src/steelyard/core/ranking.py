@@ -82,7 +82,7 @@ def _merged(first: Grouped, second: Grouped, units: int, by_score: bool) -> Grou
     others[place] = False
 
     def joined(one: Array, other: Array) -> Array:
-        column = np.empty(len(others), dtype=np.result_type(one, other))
+        column = np.empty((len(others), *one.shape[1:]), dtype=np.result_type(one, other))
         column[others], column[place] = one, other
         return column
 
