@@ -49,8 +49,8 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "snowball_stem", "tree_tuples",
     ),
     "maps.cells": ("map_bands", "map_boxes", "map_cells", "map_pack", "map_recode", "map_unpack"),
-    "maps.pixels": ("PngCells", "PngPixels"),
-    "maps.files": (),  # whole files, through the reader
+    "maps.files": ("PngFile", "png_cells"),
+    "maps.inflate": ("gunzip",),
     "maps.surfaces": (
         "connected_parts", "dilate_mask", "element_sizes", "squared_distances", "surface_distances",
     ),

@@ -59,32 +59,12 @@ def drawn_lines(
     ]
 
 
-@target("maps.pixels")
-def fuzz_pixels(rng: random.Random) -> None:
-    draw = Draw(rng)
-    height, width, (depth, channels), (other, many) = 1 + draw.size(9), 1 + draw.size(9), kind(rng), kind(rng)
-    filters = rng.choice([5, 6])
-    one, two = (drawn_lines(rng, height, width, *k, filters) for k in ((depth, channels), (other, many)))
-    pixels = draw.call(_native.PngPixels, height, width, depth, channels)
-    cells = draw.call(_native.PngCells, height, width, depth, channels, other, many)
-    at = 0
-    while at < height:
-        end = at + 1 + draw.size(3)
-        if pixels is not None:
-            draw.call(pixels.feed, b"".join(one[at:end]))
-        if cells is not None:
-            draw.call(cells.feed, b"".join(one[at:end]), b"".join(two[at:end]))
-        at = end
-    for reader, name in ((pixels, "map"), (cells, "cells")):
-        if reader is not None:
-            draw.call(getattr(reader, name))
-
-
 @target("maps.files")
 def fuzz_files(rng: random.Random) -> None:
-    """Whole files, some of them damaged behind a right checksum: a map of the size that the header says, or refused."""
-    height, width, (depth, channels) = 1 + rng.randrange(9), 1 + rng.randrange(9), kind(rng)
-    packed = bytearray(zlib.compress(b"".join(drawn_lines(rng, height, width, depth, channels))))
+    """Whole files, some of them damaged behind a right checksum: the map that the lines give, or refused."""
+    draw = Draw(rng)
+    height, width, (depth, channels) = 1 + rng.randrange(9), 1 + rng.randrange(80), kind(rng)
+    packed = bytearray(zlib.compress(b"".join(drawn_lines(rng, height, width, depth, channels, rng.choice([5, 5, 6])))))
     if rng.random() < 0.5:
         packed[rng.randrange(len(packed))] = rng.randrange(256)
     colour = {1: rng.choice([0, 3]), 3: 2, 4: 6}[channels]
@@ -98,14 +78,62 @@ def fuzz_files(rng: random.Random) -> None:
     )
     if rng.random() < 0.3:
         data = data[: rng.randrange(len(data) + 1)]
+    native = draw.call(_native.PngFile, data)
+    if native is not None:
+        draw.call(_native.png_cells, native, native)
     try:
         file = png_file(data, "drawn")
-        if file.map().shape != (height, width):
+        grid = file.map()
+        if grid.shape != (height, width):
             raise AssertionError("the map is not of the size that the header says")
-        if sum(png_cells(file, file)[2].tolist()) != height * width:
-            raise AssertionError("the cells are not those of all pixels")
+        cells = png_cells(file, file)
+        if any((one != other).any() for one, other in zip(cells, _native.map_cells(grid, grid), strict=True)):
+            raise AssertionError("the cells are not those of the pixels")
     except InputError:
         pass
+
+
+def unpacked(data: bytes) -> bytes | None:
+    """What zlib makes of a gzip file of one part; None where it refuses it."""
+    stream = zlib.decompressobj(31)
+    try:
+        result = stream.decompress(data)
+    except zlib.error:
+        return None
+    return result if stream.eof else None
+
+
+@target("maps.inflate")
+def fuzz_inflate(rng: random.Random) -> None:
+    """Packed data, whole or damaged, some of them behind a right checksum: what zlib makes of them, or refused."""
+    size, values = rng.choice([0, 3, 200, 3000, 70000]), rng.choice([b"\0", b"\0\0\0\0\1\2", bytes(range(256))])
+    raw = bytes(rng.choices(values, k=size))
+    if rng.random() < 0.3:
+        raw = (raw[: rng.randrange(1, 60)] * (size // 8 + 1))[:size]
+    stream = zlib.compressobj(rng.randrange(10), zlib.DEFLATED, 31, 8, rng.choice([0, 1, 2, 3, 4]))
+    cut = rng.randrange(size + 1)
+    data = bytearray(stream.compress(raw[:cut]) + stream.flush(zlib.Z_SYNC_FLUSH) + stream.compress(raw[cut:]))
+    data += stream.flush()
+    for _ in range(rng.choice([0, 1, 2])):
+        data[rng.randrange(10, len(data))] = rng.randrange(256)
+    if rng.random() < 0.2:
+        del data[rng.randrange(len(data) + 1) :]
+    else:  # right checksums, so that what is damaged is met by the decoder
+        stream = zlib.decompressobj(-15)
+        try:
+            made = stream.decompress(bytes(data[10:-8]))
+            end = len(data) - 8 - len(stream.unused_data)
+            data[end:] = struct.pack("<II", zlib.crc32(made), len(made))
+        except zlib.error:
+            pass
+    expected = unpacked(bytes(data))
+    try:
+        found = _native.gunzip(bytes(data), 1 << 24).tobytes()
+    except ValueError:
+        found = None
+    if found != expected:
+        raise AssertionError("zlib gives something else")
+    Draw(rng).call(_native.gunzip, bytes(data), size)
 
 
 @target("maps.surfaces")

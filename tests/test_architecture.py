@@ -64,7 +64,7 @@ OUTSIDE: dict[str, set[str]] = {
     "render": {"altair", "vl_convert"},
     "io": {"pyarrow"},
     "testing": {"pytest"},
-    "maps": {"PIL", "isal", "zlib_ng"},
+    "maps": {"PIL"},
     "compat": {"matplotlib"},
     "cli": {"click"},
     "losses": {"array_api_compat", "torch"},

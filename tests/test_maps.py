@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import struct
 import zlib
@@ -45,10 +46,10 @@ def filtered(grid: Any, kinds: list[int]) -> bytes:
     return chunks(grid.shape, b"".join(rows))
 
 
-def chunks(shape: tuple[int, ...], raw: bytes, depth: int = 8, colour: int = 0) -> bytes:
+def chunks(shape: tuple[int, ...], raw: bytes, depth: int = 8, colour: int = 0, packed: bytes | None = None) -> bytes:
     parts = [
         (b"IHDR", struct.pack(">IIBBBBB", shape[1], shape[0], depth, colour, 0, 0, 0)),
-        (b"IDAT", zlib.compress(raw)),
+        (b"IDAT", zlib.compress(raw) if packed is None else packed),
         (b"IEND", b""),
     ]
     data = b"\x89PNG\r\n\x1a\n"
@@ -157,17 +158,54 @@ def test_the_damaged_file_of_two_is_named() -> None:
         png_cells(png_file(good, "a.png"), png_file(chunks((6, 5), bytes(40)), "b.png"))
 
 
-def test_a_fault_leaves_a_reader_whole() -> None:
-    """After a line with a wrong filter the others still come, and no more than the picture has."""
-    reader = _native.PngPixels(3, 4, 8, 1)
-    with pytest.raises(ValueError, match="filter"):
-        reader.feed(bytes(5) + b"\x09" + bytes(9))
-    with pytest.raises(ValueError, match="not lines of the picture"):
-        reader.feed(bytes(15))
-    with pytest.raises(ValueError, match="more lines"):
-        reader.map()
-    reader.feed(bytes([0, 1, 2, 3, 4]) * 2)
-    assert reader.map().tolist() == [[0, 0, 0, 0], [1, 2, 3, 4], [1, 2, 3, 4]]
+def test_packed_data_are_unpacked_as_zlib_does() -> None:
+    """Whatever was packed, however, and whatever became of it on the way."""
+    rng = np.random.default_rng(21)
+    accepted = 0
+    for size in (0, 1, 300, 70_000, 200_000):
+        kinds = [np.zeros(size), rng.integers(0, 256, size), rng.geometric(0.3, size) - 1]
+        for raw in (np.asarray(values).astype(np.uint8).tobytes() for values in kinds):
+            for level, strategy in (
+                (0, 0),
+                (1, 0),
+                (9, 0),
+                (6, zlib.Z_FIXED),
+                (6, zlib.Z_HUFFMAN_ONLY),
+                (6, zlib.Z_RLE),
+            ):
+                stream = zlib.compressobj(level, zlib.DEFLATED, 31, 8, strategy)
+                packed = stream.compress(raw) + stream.flush()
+                assert _native.gunzip(packed, size).tobytes() == raw
+                for at in rng.integers(10, len(packed), 8).tolist():
+                    bad = packed[:at] + bytes([packed[at] ^ int(rng.integers(1, 256))]) + packed[at + 1 :]
+                    expected = as_zlib(bad)
+                    if expected is None:
+                        with pytest.raises(ValueError, match="damaged"):
+                            _native.gunzip(bad, 1 << 22)
+                    else:
+                        accepted += 1
+                        assert _native.gunzip(bad, 1 << 22).tobytes() == expected
+    assert accepted < 20  # bits behind the last code mean nothing
+    with pytest.raises(ValueError, match="more than are wanted"):
+        _native.gunzip(gzip.compress(bytes(100)), 99)
+    assert len(_native.gunzip(gzip.compress(bytes(100)) * 3, 300)) == 300
+
+
+def as_zlib(data: bytes) -> bytes | None:
+    stream = zlib.decompressobj(31)
+    try:
+        result = stream.decompress(data)
+    except zlib.error:
+        return None
+    return result if stream.eof else None
+
+
+def test_a_wrong_checksum_of_the_pixels_is_damage() -> None:
+    """The chunk's checksum is right, that of the unpacked data is not; or it is cut off."""
+    packed = zlib.compress(bytes(36))
+    for body in (packed[:-1] + bytes([packed[-1] ^ 1]), packed[:-4]):
+        with pytest.raises(InputError, match="the data are not those of 5×6 pixels"):
+            png_map(chunks((6, 5), b"", packed=body), "x")
 
 
 def test_cells_are_those_of_numpy() -> None:
@@ -191,8 +229,10 @@ def test_kernels_check_what_they_are_given() -> None:
         lambda: _native.surface_distances(grid, grid, np.array([1.0, 0.0]), "voxels"),
         lambda: _native.surface_distances(grid, grid, np.array([1.0]), "voxels"),
         lambda: _native.surface_distances(grid, grid, np.array([1.0, 1.0]), "edges"),
-        lambda: _native.PngPixels(3, 4, 8, 1).feed(bytes(14)),
-        lambda: _native.PngPixels(3, 4, 8, 2),
+        lambda: _native.PngFile(chunks((0, 0), b"")).map(),
+        lambda: _native.PngFile(b"").map(),
+        lambda: _native.PngFile(chunks((4, 4), bytes(20), colour=4)).map(),
+        lambda: _native.png_cells(_native.PngFile(chunks((1, 4), bytes(5))), _native.PngFile(chunks((1, 5), bytes(6)))),
         lambda: _native.dilate_mask(grid, 5000),
     ]
     for call in refused:

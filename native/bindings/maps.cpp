@@ -3,7 +3,6 @@
 #include <cstring>
 #include <limits>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <nanobind/stl/string.h>
@@ -11,8 +10,6 @@
 
 #include "arrays.hpp"
 #include "maps/maps.hpp"
-#include "maps/pairs.hpp"
-#include "maps/png.hpp"
 #include "maps/surfaces.hpp"
 #include "support/pool.hpp"
 
@@ -67,116 +64,6 @@ Shape3 shape_of(const AnyMap& map) {
   if (map.ndim() == 2) return {1, map.shape(0), map.shape(1)};
   return {map.shape(0), map.shape(1), map.shape(2)};
 }
-
-// How many lines some data are; an error where they are not whole ones, or more than are left.
-std::size_t lines_of(const nb::bytes& data, const PngRows& rows, std::size_t left) {
-  const std::size_t lines = data.size() / rows.line_bytes();
-  require(lines * rows.line_bytes() == data.size() && lines <= left, "the data are not lines of the picture");
-  return lines;
-}
-
-PngRows png_rows(std::size_t height, std::size_t width, std::size_t depth, std::size_t channels) {
-  require(height > 0 && width > 0 && width <= kMostPixels && height <= kMostPixels / width, "the size is out of range");
-  const bool grey = channels == 1 && (depth == 1 || depth == 2 || depth == 4 || depth == 8 || depth == 16);
-  require(grey || ((channels == 3 || channels == 4) && depth == 8), "the kind of pixels is not known");
-  return PngRows(width, depth, channels);
-}
-
-void require_no_fault(PngFault fault) {
-  require(fault != PngFault::filter, "a row has a filter that does not exist");
-  require(fault != PngFault::alpha, "a pixel is transparent");
-}
-
-// The pixels of a PNG, from its lines in parts.
-class PngPixels {
- public:
-  PngPixels(std::size_t height, std::size_t width, std::size_t depth, std::size_t channels)
-      : rows_(png_rows(height, width, depth, channels)), left_(height) {
-    if (channels == 1 && depth <= 8) take<std::uint8_t>(height, width);
-    if (channels == 1 && depth == 16) take<std::uint16_t>(height, width);
-    if (channels > 1) take<std::uint32_t>(height, width);
-  }
-
-  void feed(nb::bytes data) {
-    const std::size_t lines = lines_of(data, rows_, left_);
-    const auto* line = reinterpret_cast<const std::uint8_t*>(data.c_str());
-    PngFault fault = PngFault::none;
-    {
-      nb::gil_scoped_release release;
-      for (std::size_t i = 0; i < lines; ++i, --left_, line += rows_.line_bytes()) {
-        fault = rows_.next(line);
-        if (fault != PngFault::none) break;
-        std::visit([&](auto*& out) { out = filled(out); }, out_);
-      }
-    }
-    require_no_fault(fault);
-  }
-
-  AnyResult map() const {
-    require(left_ == 0, "the picture has more lines");
-    return array_;
-  }
-
- private:
-  template <typename T>
-  void take(std::size_t height, std::size_t width) {
-    T* data;
-    array_ = nb::cast(make_raw<T>({height, width}, data));
-    out_ = data;
-  }
-
-  template <typename T>
-  T* filled(T* out) const {
-    std::size_t i = 0;
-    for (const PixelRun& run : rows_.runs()) {
-      std::fill(out + i, out + run.end, static_cast<T>(run.value));
-      i = run.end;
-    }
-    return out + i;
-  }
-
-  PngRows rows_;
-  std::size_t left_;
-  nb::object array_;
-  std::variant<std::uint8_t*, std::uint16_t*, std::uint32_t*> out_;
-};
-
-// Counts pairs of pixels of two PNGs of one size, from their lines in parts; neither is ever whole in memory.
-class PngCells {
- public:
-  PngCells(std::size_t height, std::size_t width, std::size_t depth_a, std::size_t channels_a, std::size_t depth_b,
-           std::size_t channels_b)
-      : a_(png_rows(height, width, depth_a, channels_a)), b_(png_rows(height, width, depth_b, channels_b)), left_(height) {}
-
-  void feed(nb::bytes a, nb::bytes b) {
-    const std::size_t lines = lines_of(a, a_, left_);
-    require(lines_of(b, b_, left_) == lines, "both pictures are fed the same number of lines");
-    const auto *p = reinterpret_cast<const std::uint8_t*>(a.c_str()), *q = reinterpret_cast<const std::uint8_t*>(b.c_str());
-    PngFault fault = PngFault::none;
-    {
-      nb::gil_scoped_release release;
-      for (std::size_t i = 0; i < lines; ++i, --left_, p += a_.line_bytes(), q += b_.line_bytes()) {
-        fault = a_.next(p);
-        if (fault == PngFault::none) fault = b_.next(q);
-        if (fault != PngFault::none) break;
-        count_runs(a_.runs(), b_.runs(), counter_);
-      }
-    }
-    require_no_fault(fault);
-  }
-
-  auto cells() const {
-    require(left_ == 0, "the pictures have more lines");
-    MapCells cells;
-    counter_.into(cells);
-    return std::make_tuple(array_of(cells.a), array_of(cells.b), array_of(cells.count));
-  }
-
- private:
-  PngRows a_, b_;
-  std::size_t left_;
-  PairCounter counter_;
-};
 
 auto cells(AnyMap a, AnyMap b) {
   const std::size_t n = pixels_of(a);
@@ -347,16 +234,6 @@ auto boxes(AnyMap map) {
 
 void bind_maps(nb::module_& m) {
   m.def("thread_count", [] { return thread_count(0); }, "How many threads a kernel uses.");
-  nb::class_<PngPixels>(m, "PngPixels", "The pixels of a PNG, from its inflated lines in parts.")
-      .def(nb::init<std::size_t, std::size_t, std::size_t, std::size_t>(), nb::arg("height"), nb::arg("width"),
-           nb::arg("depth"), nb::arg("channels"))
-      .def("feed", &PngPixels::feed, nb::arg("lines"), "Some more lines: a filter's number and the bytes of a row, each.")
-      .def("map", &PngPixels::map, "All pixels: whole numbers, colours as r + 256 g + 65536 b.");
-  nb::class_<PngCells>(m, "PngCells", "Pairs of pixels of two PNGs, counted from their inflated lines in parts.")
-      .def(nb::init<std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t>(), nb::arg("height"),
-           nb::arg("width"), nb::arg("depth_a"), nb::arg("channels_a"), nb::arg("depth_b"), nb::arg("channels_b"))
-      .def("feed", &PngCells::feed, nb::arg("a"), nb::arg("b"), "As many more lines of both.")
-      .def("cells", &PngCells::cells, "As `map_cells` of all pixels.");
   m.def("map_cells", &cells, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
         "How often two values stand at the same place: values of a, of b, and counts, by a and then b.");
   m.def("map_bands", &bands, nb::arg("map").noconvert(), nb::arg("distance"), nb::arg("inside"), nb::arg("kept") = -1,

@@ -17,6 +17,7 @@ void bind_language(nanobind::module_& m);
 void bind_mask_operations(nanobind::module_& m);
 void bind_maps(nanobind::module_& m);
 void bind_masks(nanobind::module_& m);
+void bind_packed(nanobind::module_& m);
 void bind_places(nanobind::module_& m);
 void bind_quads(nanobind::module_& m);
 void bind_ranked(nanobind::module_& m);
@@ -49,6 +50,7 @@ NB_MODULE(_native, m) {
   steelyard::bind_mask_operations(m);
   steelyard::bind_maps(m);
   steelyard::bind_masks(m);
+  steelyard::bind_packed(m);
   steelyard::bind_places(m);
   steelyard::bind_quads(m);
   steelyard::bind_ranked(m);

@@ -263,30 +263,6 @@ def mask_pack(segmentation: object, height: int = -1, width: int = -1) -> bytes:
 def thread_count() -> int:
     """How many threads a kernel uses."""
 
-class PngPixels:
-    """The pixels of a PNG, from its inflated lines in parts."""
-
-    def __init__(self, height: int, width: int, depth: int, channels: int) -> None: ...
-
-    def feed(self, lines: bytes) -> None:
-        """Some more lines: a filter's number and the bytes of a row, each."""
-
-    def map(self) -> NDArray[numpy.generic]:
-        """All pixels: whole numbers, colours as r + 256 g + 65536 b."""
-
-class PngCells:
-    """
-    Pairs of pixels of two PNGs, counted from their inflated lines in parts.
-    """
-
-    def __init__(self, height: int, width: int, depth_a: int, channels_a: int, depth_b: int, channels_b: int) -> None: ...
-
-    def feed(self, a: bytes, b: bytes) -> None:
-        """As many more lines of both."""
-
-    def cells(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64]]:
-        """As `map_cells` of all pixels."""
-
 def map_cells(a: NDArray[numpy.generic], b: NDArray[numpy.generic]) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64]]:
     """
     How often two values stand at the same place: values of a, of b, and counts, by a and then b.
@@ -348,6 +324,37 @@ def cell_mask_ious(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64],
 
 def boxes_iou(detections: NDArray[numpy.float64], truths: NDArray[numpy.float64], crowd: NDArray[numpy.uint8]) -> NDArray[numpy.float64]:
     """IoU of boxes, detections by truths."""
+
+class PngFile:
+    """A PNG in memory: what its chunks say, and its pixels."""
+
+    def __init__(self, data: bytes) -> None: ...
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with its chunks, or ''."""
+
+    @property
+    def height(self) -> int: ...
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def channels(self) -> int: ...
+
+    @property
+    def plain(self) -> bool:
+        """Whether its pixels are read here."""
+
+    def map(self) -> NDArray[numpy.generic]:
+        """All pixels: whole numbers, colours as r + 256 g + 65536 b."""
+
+def png_cells(a: PngFile, b: PngFile) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64]]:
+    """As `map_cells` of the pixels of two files."""
+
+def gunzip(data: bytes, most: int) -> NDArray[numpy.uint8]:
+    """The bytes of a gzip file, of which there are at most `most`."""
 
 def places(ids: NDArray[numpy.int64], column: NDArray[numpy.int64]) -> NDArray[numpy.int32]:
     """

@@ -98,31 +98,31 @@ def _records(key: str, source: str, ids: list[str], maps: list[str], folders: li
 def _folder(path: Path, endings: Sequence[str], suffix: str) -> tuple[list[str], list[str], list[str]]:
     """The maps in a folder and its subfolders: ids, files, and the first subfolder of each."""
     ids, files, folders = [], [], []
-    lossy = ""
-    start = os.path.join(path, "")
-    for file in sorted(_files(path)):
+    wanted = tuple(suffix.lower() + ending for ending in endings)
+    start, every = os.path.join(path, ""), sorted(_files(path))
+    for file in every:
         low = file.lower()
-        ending = next((e for e in endings if low.endswith(e)), "")
-        if low.endswith(_LOSSY):
-            lossy = lossy or file
-        if not ending or not file[: -len(ending)].endswith(suffix):
+        if not low.endswith(wanted):
             continue
-        name = file[: len(file) - len(ending) - len(suffix)]
+        ending = next(e for e in endings if low.endswith(e))
+        name = file[: -len(ending)]
+        if not name.endswith(suffix):
+            continue
+        name = name[: len(name) - len(suffix)]
         ids.append(name)
-        files.append(start + file.replace("/", os.sep))
+        files.append(start + (file if os.sep == "/" else file.replace("/", os.sep)))
         folders.append(name.rpartition("/")[0] or ".")
     if not ids:
-        what = f"no file ends in {', '.join(suffix + e for e in endings)}"
+        lossy = next((file for file in every if file.lower().endswith(_LOSSY)), "")
         if lossy:
             raise InputError("JPEG changes labels", where=str(path / lossy), remedy="Write PNG.")
+        what = f"no file ends in {', '.join(suffix + e for e in endings)}"
         raise InputError(what, where=str(path), remedy="Is it the right folder?")
-    kinds = {os.path.splitext(file)[1] for file in files}
     if len(set(ids)) < len(ids):
         twice = next(name for i, name in enumerate(ids) if name in ids[:i])
+        kinds = sorted({os.path.splitext(file)[1] for file in files})
         raise InputError(
-            f"'{twice}' stands there as several files ({', '.join(sorted(kinds))})",
-            where=str(path),
-            remedy="Keep one of them.",
+            f"'{twice}' stands there as several files ({', '.join(kinds)})", where=str(path), remedy="Keep one of them."
         )
     labelled = [i for i, name in enumerate(ids) if name.endswith("_labelIds")]
     if labelled and len(labelled) < len(ids):  # Cityscapes lays instances and colours beside them

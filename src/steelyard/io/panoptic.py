@@ -7,6 +7,7 @@ The folder has the name of the JSON file without its ending. In memory a row is 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -62,12 +63,13 @@ def _coco(path: Path, source: str, known: dict[int, tuple[str, int]]) -> Records
     categories = listed or known
     folder = path.with_suffix("")
     seen: set[Any] = set()
+    named: dict[int, str] = {}
     ids, maps, segments = [], [], []
     for number, one in enumerate(annotations):
         where = f"{source}, annotations[{number}]"
         try:
             image, file, listed_segments = one["image_id"], one["file_name"], one["segments_info"]
-            entries = [_segment(entry, categories, where) for entry in listed_segments]
+            entries = [_segment(entry, categories, named, where) for entry in listed_segments]
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
@@ -76,8 +78,8 @@ def _coco(path: Path, source: str, known: dict[int, tuple[str, int]]) -> Records
             raise InputError(f"image {image} stands twice", where=where, remedy="Each may stand once.")
         seen.add(image)
         ids.append(image)
-        maps.append(str(folder / file))
-        segments.append(json.dumps(entries))
+        maps.append(os.path.join(folder, file))
+        segments.append(f"[{', '.join(entries)}]")
     columns = {
         "image": as_object([str(i) for i in ids]) if not all(type(i) is int for i in ids) else _integers(ids),
         "map": as_object(maps),
@@ -92,7 +94,8 @@ def _integers(ids: list[int]) -> Any:
     return np.array(ids, dtype=np.int64)
 
 
-def _segment(entry: Any, categories: Categories, where: str) -> dict[str, Any]:
+def _segment(entry: Any, categories: Categories, named: dict[int, str], where: str) -> str:
+    """A segment as JSON, with the name of its category; `named` keeps names as JSON."""
     number, category = int(entry["id"]), int(entry["category_id"])
     if categories and category not in categories:
         raise InputError(
@@ -101,7 +104,10 @@ def _segment(entry: Any, categories: Categories, where: str) -> dict[str, Any]:
             remedy=nearest(str(category), map(str, categories)),
         )
     name, thing = categories.get(category, (str(category), 1))
-    segment = {"id": number, "category_id": category, "iscrowd": int(entry.get("iscrowd", 0)), "name": name}
-    if "area" in entry:
-        segment["area"] = int(entry["area"])
-    return {**segment, "isthing": thing}
+    if category not in named:
+        named[category] = json.dumps(name)
+    area = f'"area": {int(entry["area"])}, ' if "area" in entry else ""
+    return (
+        f'{{"id": {number}, "category_id": {category}, "iscrowd": {int(entry.get("iscrowd", 0))}, '
+        f'"name": {named[category]}, {area}"isthing": {thing}}}'
+    )

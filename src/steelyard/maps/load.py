@@ -52,10 +52,10 @@ def open_map(value: str | bytes) -> Opened:
             return Held(_native.map_unpack(value))
         except ValueError as error:
             raise InputError(str(error), where="a packed map", remedy="Make it again.") from None
+    if value[-4:].lower() == ".png" and INSIDE not in value:
+        return png_file(_bytes_of(value), value)
     path, _, inside = value.partition(INSIDE)
     ending = os.path.splitext(path)[1].lower()
-    if ending == ".png":
-        return png_file(_bytes_of(path), path)
     if ending in (".npy", ".npz"):
         return Held(as_grid(numpy_file(path, inside), value))
     if ending in _LOSSY:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.maps.inflate import inflate
 
 Array = NDArray[Any]
 MOST_BYTES = 1 << 32
@@ -36,24 +36,22 @@ class Volume:
 
 def nifti_volume(data: bytes, source: str) -> Volume:
     """The voxels of a `.nii` or `.nii.gz` file, as they are stored: of whole numbers or not."""
-    if data[:2] == b"\x1f\x8b":
-        data = _unpacked(data, source)
+    content = _unpacked(data, source) if data[:2] == b"\x1f\x8b" else data
     for order in "<>":
-        size = struct.unpack_from(f"{order}i", data, 0)[0] if len(data) >= 4 else 0
+        size = struct.unpack_from(f"{order}i", content, 0)[0] if len(content) >= 4 else 0
         if size in (348, 540):
-            return _volume(data, order, size == 540, source)
+            return _volume(content, order, size == 540, source)
     raise InputError("is no NIfTI file", where=source, remedy="Give .nii or .nii.gz.")
 
 
-def _unpacked(data: bytes, source: str) -> bytes:
-    size = struct.unpack("<I", data[-4:])[0]  # of the last member, which is the only one in all but odd files
-    inflated = inflate(data, size, gzip=True) if size <= MOST_BYTES else None
-    if inflated is None:
-        raise InputError("cannot be unpacked", where=source, remedy=_DAMAGED)
-    return inflated
+def _unpacked(data: bytes, source: str) -> memoryview:
+    try:
+        return _native.gunzip(data, MOST_BYTES).data
+    except ValueError:
+        raise InputError("cannot be unpacked", where=source, remedy=_DAMAGED) from None
 
 
-def _volume(data: bytes, order: str, second: bool, source: str) -> Volume:
+def _volume(data: bytes | memoryview, order: str, second: bool, source: str) -> Volume:
     try:
         if second:
             kind = struct.unpack_from(f"{order}h", data, 12)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -151,31 +151,35 @@ class BandPixels(Cells):
 
 def _bands(pairs: MapPairs, widths: Sequence[float]) -> list[Coded]:
     coder = coders(pairs)
+    # Codes of one byte where the classes leave room: what no class has keeps its place at the end.
+    kind: Any = np.uint8 if pairs.facts.size("class") <= UNCLASSED & 0xFF else np.uint16
+    ignored, inside = (code & np.iinfo(kind).max for code in (_IGNORED, _INSIDE))
+
+    def banded(side: int, grid: Array, distances: Sequence[int]) -> list[Array]:
+        codes = coder[side](grid).astype(kind, copy=False)
+        kept = -1 if side else ignored
+        return [np.asarray(_native.map_bands(codes, distance, inside, kept)) for distance in distances]
 
     def of_image(pair: int) -> list[tuple[Array, Array, Array]]:
         truth, prediction = pairs.opened(pair)
         distances = [max(1, round(width * math.hypot(*truth.shape))) for width in widths]
-        codes = coder[0](truth.map())  # one side after the other, so that few copies of a map are in memory
-        bands = [_native.map_bands(codes, distance, _INSIDE, _IGNORED) for distance in distances]
+        bands = banded(0, truth.map(), distances)  # one side after the other, so that few maps are in memory
         if prediction is None:
             counted = [np.unique(band, return_counts=True) for band in bands]
             return [(values, np.full(len(values), UNCLASSED), count) for values, count in counted]
-        del codes
-        codes = coder[1](prediction.map())
-        return [
-            _native.map_cells(band, _native.map_bands(codes, distance, _INSIDE))
-            for band, distance in zip(bands, distances, strict=True)
-        ]
+        others = banded(1, prediction.map(), distances)
+        return [_native.map_cells(band, other) for band, other in zip(bands, others, strict=True)]
 
     every = for_each(len(pairs.owner), of_image)
     nothing = np.zeros(0, dtype=np.int64)
-    return [_in_bands(Scan.of([one[i] for one in every], pairs.owner, nothing), pairs) for i in range(len(widths))]
+    scans = [Scan.of([one[i] for one in every], pairs.owner, nothing) for i in range(len(widths))]
+    return [_in_bands(scan, pairs, ignored) for scan in scans]
 
 
-def _in_bands(scan: Scan, pairs: MapPairs) -> Coded:
+def _in_bands(scan: Scan, pairs: MapPairs, ignored: int) -> Coded:
     """Cells of bands as pixels by class. A pixel inside on one side counts for the other side alone."""
     size, units = pairs.facts.size("class"), len(pairs.units)
-    kept = scan.truth != _IGNORED
+    kept = scan.truth != ignored
     owner, true, predicted, count = (v[kept] for v in (scan.owner, scan.truth, scan.predicted, scan.count))
     true, predicted = (np.where(values < size, values, -1) for values in (true, predicted))
     return Coded(owner, true, predicted, count, np.zeros(units))
