@@ -105,6 +105,7 @@ $(VENV)/installed: $(NATIVE) | $(PY)
 $(VENV)/test: $(VENV)/installed requirements/test.txt requirements/constraints.txt
 	$(PIP) install --requirement requirements/test.txt
 	@$(PY) tools/browser.py
+	@$(PY) tools/latex.py
 	@touch $@
 
 $(VENV)/lint: $(VENV)/installed requirements/lint.txt

@@ -119,8 +119,11 @@ def test_on_the_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> N
     done = steelyard("compare", "weights", truth, a, b, a, "-m", "mae", "--draws", "100", "--by", "cuisine",
                      "--html", "c.html", "-o", "c.json", "--figures", "charts")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("60 dishes, paired") == 2
-    assert "corrected for 1 test (max-T)" in done.stdout  # the third model is the first, which is no test
+    assert done.stdout.startswith("weights: 60 dishes, 3 models, paired\n\nmodel ")
+    assert "paired randomisation" not in done.stdout
+    pairs = steelyard("report", "c.json", "--pairs")
+    assert pairs.stdout.count("60 dishes, paired") == 2
+    assert "corrected for 1 test (max-T)" in pairs.stdout  # the third model is the first, which is no test
     data = json.loads((tmp_path / "c.json").read_text())
     schema = json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text())
     jsonschema.validate(data, schema)
@@ -132,6 +135,62 @@ def test_on_the_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> N
     lacking = steelyard("compare", "weights", truth, a)
     assert lacking.returncode == 2
     assert "Traceback" not in lacking.stderr
+
+
+NAMES = ("base", "<b>ours & co</b>", "a_b|c")
+
+
+def test_names_stand_in_every_form(tmp_path: Path) -> None:
+    truth, a, b = WEIGHTS
+    named = sy.compare_all(
+        "weights", truth, dict(zip(NAMES, (a, b, a), strict=True)), ["mae"], by=["cuisine"], draws=100
+    )
+    assert named.names == NAMES
+    assert named[NAMES[1]] is named[0]
+    with pytest.raises(KeyError, match="'bse' is no model"):
+        named["bse"]
+    assert sy.read(json.loads(named.to_json())) == named
+    text = named.to_text(pairs=True, width=120)
+    for name in NAMES:
+        assert f"\n{name.ljust(16)}" in text
+    assert "a_b|c − base" in text  # both are short; the other one is too long for a head, and is B
+    assert "B − A" in text
+    assert f"  B  {NAMES[1]}: {b}" in text
+    assert "each model's score" not in text
+    markdown = named.to_markdown()
+    assert "&lt;b&gt;ours &amp; co&lt;/b&gt; − base" in markdown
+    assert "a\\_b\\|c − base" in markdown
+    assert markdown.count("#### by cuisine") == 2
+    page = named.to_html()
+    assert "&lt;b&gt;ours &amp; co&lt;/b&gt; − base" in page
+    assert "<b>ours" not in page
+    assert "B − A" not in page
+
+
+def test_models_that_nobody_named_have_the_stems_of_their_files(steelyard: Callable[..., Any]) -> None:
+    truth, a, b = WEIGHTS
+    assert sy.compare_all("weights", truth, [a, b], ["mae"], draws=100).names == ("", "")
+    assert sy.compare_all("weights", truth, [a, b, a], ["mae"], draws=100).names == (
+        "weights/model_a", "model_b", "weights/model_a 2",
+    )  # fmt: skip
+    done = steelyard("compare", "weights", str(truth), f"base={a}", f"ours={b}", "-m", "mae", "--draws", "100")
+    assert "ours − base" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        (["base={a}", "base={b}"], "two models are called 'base'. Give each another name."),
+        (["base={a}", "{b}"], "has no name, and other models have. Name all models, or none."),
+        (["={a}", "b={b}"], "is not NAME=FILE. Example: ours=predictions.csv."),
+        (["base={a}", " ={b}"], "' ' is not a name of a model. Give a text without line breaks: 'ours'."),
+    ],
+)
+def test_names_that_are_none(steelyard: Callable[..., Any], models: list[str], message: str) -> None:
+    truth = str(WEIGHTS[0])
+    done = steelyard("compare", "weights", truth, *(m.format(a="x.csv", b="y.csv") for m in models))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
 
 
 def test_one_model_is_no_comparison() -> None:

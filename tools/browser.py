@@ -23,6 +23,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+import debian
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 HOW = "there is no Chromium: install one, on Debian with 'apt-get install chromium', or name it in CHROMIUM"
 # A browser that runs as root, in a container, with little shared memory; nothing that talks to the network on its own.
@@ -45,16 +48,7 @@ def install() -> None:
     """Install Debian's Chromium where that can be done without asking; elsewhere say how."""
     if find():
         return
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": 900}
-        env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"]
-        try:
-            if subprocess.run(command, env=env, **quiet).returncode:  # type: ignore[call-overload]
-                subprocess.run(["apt-get", "update", "-q"], env=env, **quiet)  # type: ignore[call-overload]
-                subprocess.run(command, env=env, **quiet)  # type: ignore[call-overload]
-        except (OSError, subprocess.TimeoutExpired):
-            pass
+    debian.install("chromium")
     if not find():
         print(f"The browser tests will be skipped: {HOW}", file=sys.stderr)
 

@@ -11,6 +11,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.engine.margins import margins_of
+from steelyard.engine.names import named_models
 from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, check_asked, expanded, measure_sides, metrics_of
 from steelyard.engine.threads import use_threads
@@ -78,11 +79,13 @@ def compare(
 
 @takes_settings("explain", "save_draws")
 def compare_all(
-    task: str, truth: Any, predictions: Sequence[Any], metrics: Metrics = None, **settings: Unpack[Settings]
-) -> Lineup:
+    task: str, truth: Any, predictions: Sequence[Any] | Mapping[str, Any], metrics: Metrics = None,
+    **settings: Unpack[Settings],
+) -> Lineup:  # fmt: skip
     """Compare two models or more on the same truth: each with the first, which is the one to beat.
 
-    The settings are those of `evaluate`. `by` compares in slices too. p-values are corrected for all metrics and
+    `predictions` is a list, or a dict whose keys are the models' names: {"base": a, "ours": b}. The settings are those
+    of `evaluate`. `by` compares in slices too. p-values are corrected for all metrics and
     models shown, and in slices, metric by metric, for all slices and models: together by `adjust="max-t"`, or by
     "holm", "fdr" (a screening) or "none". `margin` says how much a metric may lose: {"map": 0.005}, or {"mae": "2%"}
     of A's value.
@@ -92,12 +95,13 @@ def compare_all(
     request = Request.of(task, metrics, settings)
     definition = catalogue.find_task(task)
     chosen = metrics_of(definition, request.metrics)
-    if len(predictions) < 2:
+    each, names = named_models(predictions)
+    if len(each) < 2:
         raise InputError("a comparison needs two predictions or more", remedy="Name the one to beat first.")
-    models = [measure_sides(definition, request, truth, one) for one in predictions]
+    models = [measure_sides(definition, request, truth, one) for one in each]
     chosen = expanded(definition, chosen, metrics is None, State.unified([m.state for m in models])[0])
     margins_of(request.margin, chosen)
-    return lineup(definition, chosen, request, models, [findings(model, task) for model in models])
+    return lineup(definition, chosen, request, models, [findings(model, task) for model in models], names)
 
 
 def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison | Lineup | VlmScore | Gate:
@@ -108,16 +112,9 @@ def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison |
 
 
 def draw(
-    task: str,
-    truth: Any,
-    predictions: Any,
-    unit: object,
-    metric: str | Metric | None = None,
-    *,
-    step: int | None = None,
-    columns: Mapping[str, str] | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> str:
+    task: str, truth: Any, predictions: Any, unit: object, metric: str | Metric | None = None, *,
+    step: int | None = None, columns: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None,
+) -> str:  # fmt: skip
     """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them.
 
     `step` picks one of the pictures of a unit that has many: a frame of a sequence.

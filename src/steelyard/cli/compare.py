@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from steelyard import api
@@ -13,6 +15,7 @@ from steelyard.cli.options import (
     parse_confidence,
     parse_mapping,
     parse_margins,
+    parse_models,
     put_out,
     shared_options,
 )
@@ -37,6 +40,7 @@ from steelyard.core.request import ADJUSTMENTS
     "--margin", multiple=True, metavar="SPEC=SIZE",
     help="How much a metric may lose, such as map=0.005 or mae=2%: is B at least not worse? May be repeated.",
 )  # fmt: skip
+@click.option("--pairs", is_flag=True, help="With three models or more, print each one's differences from A too.")
 @shared_options
 def compare(
     task: str,
@@ -46,6 +50,7 @@ def compare(
     by: tuple[str, ...],
     adjust: str,
     margin: tuple[str, ...],
+    pairs: bool,
     metrics: tuple[str, ...],
     confidence: str,
     draws: int,
@@ -64,21 +69,23 @@ def compare(
     """Compare predictions B with predictions A, paired by unit.
 
     Differences are B minus A, each with its interval, a p-value and a verdict: B is better, worse, or no difference is
-    shown. Several B are each compared with A, and p-values are corrected for all of them.
+    shown. Several B are each compared with A, and p-values are corrected for all of them. NAME=FILE names a model.
 
     \b
     steelyard compare weights truth.csv old.csv new.csv -m mae
     steelyard compare weights truth.csv old.csv new.csv newer.csv --by food --html compared.html
     steelyard compare weights truth.csv old.csv new.csv -m mae --margin mae=2%
+    steelyard compare weights truth.csv base=old.csv ours=new.csv small=newer.csv -o table.tex
     """
     check_outputs(output)
     level = parse_confidence(confidence)
     if level is None:
         raise InputError("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")
+    shown: dict[str, Any] = {"pairs": pairs} if pairs and len(b) > 1 else {}
     lineup = api.compare_all(
         task,
         truth,
-        [a, *b],
+        parse_models([a, *b]),
         list(metrics) or None,
         by=[tuple(name.strip() for name in names.split(",")) for names in by],
         confidence=level,
@@ -94,4 +101,4 @@ def compare(
         adjust=adjust,
         margin=parse_margins(margin),
     )
-    put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures)
+    put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures, **shown)

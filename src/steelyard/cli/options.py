@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ from steelyard.core.request import SEQUENCES
 from steelyard.metrics import catalogue
 from steelyard.results.result import Result
 
-WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
+WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html", ".tex": "to_latex"}
 
 
 def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -131,7 +132,7 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="Threads of the native core; all of the machine's where not given. No result depends on it."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Also write the result to FILE: .json, .md or .html."),
+                 help="Also write the result to FILE: .json, .md, .html or .tex."),
     click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the page to FILE."),
     click.option("--figures", metavar="DIR", type=click.Path(file_okay=False),
                  help="Also write the page's charts as SVG, PNG and PDF. Needs steelyard[report]."),
@@ -168,6 +169,28 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
     return mapping
 
 
+def parse_models(given: Sequence[str]) -> list[str] | dict[str, str]:
+    """Files, or files by name where any is NAME=FILE; a file that is there is taken as it stands."""
+    models: dict[str, str] = {}
+    named = False
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or os.path.exists(text) or "/" in name or "\\" in name:
+            name, path = "", text
+        elif not (name and path):
+            raise InputError(f"'{text}' is not NAME=FILE", remedy="Example: ours=predictions.csv.")
+        if name and name in models:
+            raise InputError(f"two models are called '{name}'", remedy="Give each another name.")
+        models[name or f"\0{len(models)}"] = path
+        named = named or bool(name)
+    if not named:
+        return list(models.values())
+    lacking = [path for name, path in models.items() if name.startswith("\0")]
+    if lacking:
+        raise InputError(f"'{lacking[0]}' has no name, and other models have", remedy="Name all models, or none.")
+    return models
+
+
 def parse_margins(pairs: Sequence[str], option: str = "--margin") -> dict[str, str]:
     """SPEC=SIZE pairs as a mapping; a spec may hold a = inside its brackets."""
     margins: dict[str, str] = {}
@@ -200,10 +223,11 @@ def put_out(
     figures: str | None = None,
     details: bool = False,
     more: Sequence[str] = (),
+    **shown: Any,
 ) -> None:
     """Write files, say on stderr where, and print the result on stdout last: what is lost there loses no file.
 
-    `more` names files that were written already.
+    `more` names files that were written already, `shown` are settings of the text.
     """
     json_text = partial(result.to_json, details=details)
     for output in outputs:
@@ -214,7 +238,7 @@ def put_out(
     drawn = result.write_figures(figures) if figures else ()
     for output in (*outputs, *([html] if html else []), *drawn, *more):
         say(f"wrote {output}", err=True)
-    say(json_text() if as_json else result.to_text(terminal_width()), nl=not as_json)
+    say(json_text() if as_json else result.to_text(terminal_width(), **shown), nl=not as_json)
 
 
 def terminal_width() -> int:

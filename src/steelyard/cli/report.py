@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from steelyard import api
-from steelyard.cli.options import check_outputs, terminal_width
+from steelyard.cli.options import WRITERS, check_outputs, terminal_width
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
+from steelyard.results.comparison import Lineup
 
 
 @click.command()
 @click.argument("result", type=click.Path())
 @click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
-              help="Write the page to FILE: .html, or .md.")  # fmt: skip
+              help="Write the page to FILE: .html, .md or .tex.")  # fmt: skip
 @click.option("--figures", metavar="DIR", type=click.Path(file_okay=False),
               help="Write the page's charts as SVG, PNG and PDF. Needs steelyard[report].")  # fmt: skip
-def report(result: str, output: tuple[str, ...], figures: str | None) -> None:
+@click.option(
+    "--pairs", is_flag=True, help="With three models or more, print each one's differences from the first too."
+)
+def report(result: str, output: tuple[str, ...], figures: str | None, pairs: bool) -> None:
     """Make the page of RESULT, a JSON file of 'evaluate', 'compare', 'gate --json' or 'vlm score'.
 
     Pictures, tables and units are on the page where RESULT was written with --details. Without -o and --figures the
@@ -28,12 +34,13 @@ def report(result: str, output: tuple[str, ...], figures: str | None) -> None:
     """
     check_outputs(output)
     if any(name.lower().endswith(".json") for name in output):
-        raise InputError("a report is not written as JSON again", remedy="Use .html or .md.")
+        raise InputError("a report is not written as JSON again", remedy="Use .html, .md or .tex.")
     outcome = api.read(result)
     for name in output:
-        (outcome.to_html if name.lower().endswith(".html") else outcome.to_markdown)(name)
+        getattr(outcome, WRITERS[Path(name).suffix.lower()])(name)
     paths = (*output, *(outcome.write_figures(figures) if figures else ()))
     if not paths:
-        say(outcome.to_text(terminal_width()))
+        shown = {"pairs": True} if pairs and isinstance(outcome, Lineup) else {}
+        say(outcome.to_text(terminal_width(), **shown))
     for path in paths:
         say(f"wrote {path}", err=True)

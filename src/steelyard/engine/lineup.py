@@ -7,7 +7,6 @@ from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
-from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
@@ -16,6 +15,7 @@ from steelyard.engine.compare import compare
 from steelyard.engine.compared import LivePair
 from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.measure import listed, measured
+from steelyard.engine.names import shown_names
 from steelyard.engine.ranks import standing
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured
@@ -31,15 +31,21 @@ Models = Sequence[tuple[Any, State]]
 
 
 def lineup(
-    task: Task, chosen: Sequence[Metric], request: Request, data: Sequence[Measured], findings: Sequence[Sequence[str]]
-) -> Lineup:
+    task: Task, chosen: Sequence[Metric], request: Request, data: Sequence[Measured], findings: Sequence[Sequence[str]],
+    names: Sequence[str] | None = None,
+) -> Lineup:  # fmt: skip
     """Compare each model with the first; verdicts are corrected for all of them together.
 
-    `findings` are what the checks say of each model's data.
+    `findings` are what the checks say of each model's data, `names` what the models are called.
     """
     sides = [(one.pairs, one.state) for one in data]
     confidence = 0.95 if request.confidence is None else request.confidence
-    models = [Model(applied(task, request, chosen, one.options.given), sources_of(one), one.coverage) for one in data]
+    sources = [sources_of(one) for one in data]
+    called = shown_names([one.predictions.source for one in sources], names)
+    models = [
+        Model(applied(task, request, chosen, one.options.given), source, one.coverage, name)
+        for one, source, name in zip(data, sources, called, strict=True)
+    ]
     scored = sides_of([listed(pairs, state, chosen) for pairs, state in sides], chosen, request)
     digests = [model.sources.predictions.digest for model in models]
     compared = [
@@ -56,7 +62,7 @@ def lineup(
     comparisons = []
     for i, other in enumerate(models[1:]):
         new = [note for note in findings[i + 1] if note not in findings[0]]
-        unequal = _unequal(task, models[0].coverage, other.coverage)
+        unequal = _unequal(task, models[0], other)
         comparisons.append(
             Comparison(
                 task_facts=task_facts(task),
@@ -106,10 +112,11 @@ def _in_slices(
     return sides
 
 
-def _unequal(task: Task, a: Coverage, b: Coverage) -> tuple[str, ...]:
-    if a.policy != "skip" or not (a.missing or b.missing):
+def _unequal(task: Task, a: Model, b: Model) -> tuple[str, ...]:
+    if a.coverage.policy != "skip" or not (a.coverage.missing or b.coverage.missing):
         return ()
+    lacking = count_text(a.coverage.missing, task.item)
     return (
-        f"A has no prediction for {count_text(a.missing, task.item)}, B for {b.missing:,}; each model's score leaves "
-        "out its own, so the two do not stand on the same data.",
+        f"{a.name or 'A'} has no prediction for {lacking}, {b.name or 'B'} for {b.coverage.missing:,}; each model's "
+        "score leaves out its own, so the two do not stand on the same data.",
     )

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
 from steelyard.core.slice import Slice, slice_text
-from steelyard.render.board import board_cells, letters_of, rank_remarks
+from steelyard.render.board import board_cells, rank_remarks
 from steelyard.render.explanation import heading_of, remarks_on, table_of
+from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, heading, remarks_of
 from steelyard.render.verdicts import swapped_text, verdict_remarks
-from steelyard.results.score import Score
+from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison, Lineup
@@ -39,11 +40,14 @@ def report_markdown(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def comparison_markdown(comparison: Comparison, letter: str = "B") -> str:
-    """Who A and B are, and a table of the differences. `letter` is what B is called."""
-    a, b = comparison.a.sources.predictions.source, comparison.b.sources.predictions.source
+def comparison_markdown(comparison: Comparison) -> str:
+    """Who the two models are, a table of the differences, and one for each slicing."""
+    names = names_of([comparison])
+    first, name = map(plain, names)
+    sides = zip((first, name), (comparison.a, comparison.b), strict=True)
+    who = ", ".join(f"{said}: `{code(model.sources.predictions.source)}`" for said, model in sides)
     units = next((d.units for d in comparison.differences.values()), 0)
-    top = f"### {comparison.task}: {count_text(units, comparison.unit)}, paired\n\nA: `{a}`, {letter}: `{b}`"
+    top = f"### {comparison.task}: {count_text(units, comparison.unit)}, paired\n\n{who}"
     rows = [
         [
             ARROWS[d.better],
@@ -57,25 +61,38 @@ def comparison_markdown(comparison: Comparison, letter: str = "B") -> str:
         ]
         for d in comparison.differences.values()
     ]
-    header = ["", "metric", "A", letter, f"{letter} − A", "interval", "p, corrected", f"{letter} is"]
+    header = ["", "metric", first, name, f"{name} − {first}", "interval", "p, corrected", f"{name} is"]
     remarks = (
         f"p: {swapped_text(comparison)}",
-        *verdict_remarks(comparison.differences.values(), comparison.unit, letter),
+        *verdict_remarks(comparison.differences.values(), comparison.unit, names[1], names[0]),
         *comparison.notes,
     )
     notes = "\n".join(f"- {plain(note)}" for note in remarks)
-    return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), notes) if part) + "\n"
+    sliced = [_compared(slice_text(by), parts, f"{name} − {first}") for by, parts in comparison.slices.items()]
+    return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), *sliced, notes) if part) + "\n"
+
+
+def _compared(by: str, parts: Mapping[Slice, Mapping[str, Difference]], difference: str) -> str:
+    """A row per slice: units, and each difference with its interval and what it shows."""
+    specs = list(next(iter(parts.values()), {}))
+    rows = []
+    for value, differences in parts.items():
+        cells = [
+            f"{signed(d.difference, d.interval)} {interval_text(d.difference, d.interval)} {d.verdict}".strip()
+            for d in differences.values()
+        ]
+        rows.append([plain(slice_text(value)), str(max(d.units for d in differences.values())), *cells])
+    table = _table([plain(by), "units", *(f"`{spec}`" for spec in specs)], "lr" + "l" * len(specs), rows)
+    return f"#### by {plain(by)}: {difference}\n\n{table}"
 
 
 def lineup_markdown(lineup: Lineup) -> str:
     """The board of all models, then every comparison, one after the other."""
-    named = zip(letters_of(lineup.comparisons), lineup.comparisons, strict=True)
-    each = [comparison_markdown(comparison, letter) for letter, comparison in named]
+    each = [comparison_markdown(comparison) for comparison in lineup.comparisons]
     if len(each) < 2:
         return each[0]
     header, rows = board_cells(lineup)
-    shown = [[letter, f"`{code(source)}`", *cells] for letter, source, *cells in rows]
-    board = _table(header, "ll" + "rl" * ((len(header) - 2) // 2), shown)
+    board = _table(header, "l" + "rl" * ((len(header) - 1) // 2), [[plain(name), *cells] for name, *cells in rows])
     notes = "\n".join(f"- {plain(remark)}" for remark in rank_remarks(lineup))
     top = f"### {lineup.comparisons[0].task}: {count_text(len(rows), 'model')}"
     return "\n".join(["\n\n".join(part for part in (top, board, notes) if part) + "\n", *each])

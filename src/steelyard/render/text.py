@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from steelyard.core.counts import count_text
 from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_text
+from steelyard.render.names import heads_of, names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.verdicts import swapped_text, verdict_remarks
 from steelyard.results.score import Difference, Score
@@ -45,11 +46,11 @@ def _explanation(explanation: Explanation, width: int) -> str:
     return f"{heading_of(explanation)}\n\n" + "\n".join(lines) + (f"\n\n{remarks}" if remarks else "")
 
 
-def comparison_text(comparison: Comparison, width: int = 80, letter: str = "B") -> str:
-    """The whole comparison: who A and B are, the differences, what they mean. `letter` is what B is called."""
-    a, b = comparison.a.sources.predictions.source, comparison.b.sources.predictions.source
+def comparison_text(comparison: Comparison, width: int = 80) -> str:
+    """The whole comparison: who the two models are, the differences, what they mean."""
+    first, name = heads_of(comparison)
     units = next((d.units for d in comparison.differences.values()), 0)
-    top = f"{comparison.task}: {count_text(units, comparison.unit)}, paired\n  A  {a}\n  {letter}  {b}"
+    top = f"{comparison.task}: {count_text(units, comparison.unit)}, paired\n{_who(comparison, first, name)}"
     confidence = comparison.a.request.confidence or 0.95
     rows = [
         [
@@ -64,19 +65,33 @@ def comparison_text(comparison: Comparison, width: int = 80, letter: str = "B") 
         for d in comparison.differences.values()
     ]
     level = f"{percent_text(confidence)} interval"
-    header = ["", "metric", "A", letter, f"{letter} − A", level, "p", f"{letter} is"]
+    header = ["", "metric", first, name, f"{name} − {first}", level, "p", f"{name} is"]
     table = grid(header, rows, "llrrrlrl", width, shrink=1)
     remarks = [
         f"p: {swapped_text(comparison)}",
-        *verdict_remarks(comparison.differences.values(), comparison.unit, letter),
+        *verdict_remarks(comparison.differences.values(), comparison.unit, name, first),
         *comparison.notes,
         *_undefined(comparison.differences.values()),
     ]
-    sliced = [_compared_slices(slice_text(by), parts, width, letter) for by, parts in comparison.slices.items()]
+    sliced = [_compared_slices(slice_text(by), parts, width, first, name) for by, parts in comparison.slices.items()]
     return "\n\n".join([top, table, *sliced, "\n".join(bullet(remark, width) for remark in remarks)])
 
 
-def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], width: int, letter: str) -> str:
+def _who(comparison: Comparison, first: str, name: str) -> str:
+    """The two models, a line each: what they are called below, and where their predictions came from."""
+    wide = max(len(first), len(name))
+    full = names_of([comparison])
+    lines = []
+    for short, whole, model in zip((first, name), full, (comparison.a, comparison.b), strict=True):
+        source = model.sources.predictions.source
+        said = source if short == whole or source == whole else f"{whole}: {source}"
+        lines.append(f"  {short.ljust(wide)}  {said}")
+    return "\n".join(lines)
+
+
+def _compared_slices(
+    by: str, parts: Mapping[Slice, Mapping[str, Difference]], width: int, first: str, name: str
+) -> str:
     """The first metric's difference in each slice, and how many metrics were won and lost there."""
     spec = next(iter(next(iter(parts.values()), {})), "")
     rows = []
@@ -86,7 +101,7 @@ def _compared_slices(by: str, parts: Mapping[Slice, Mapping[str, Difference]], w
         shown = [signed(d.difference, d.interval, 2), interval_text(d.difference, d.interval, 2)]
         verdict = d.verdict.replace("difference", "diff.")
         rows.append([slice_text(value), str(d.units), *shown, p_text(d.p_adjusted), verdict, str(won), str(lost)])
-    header = [by, "units", f"{spec}: {letter} − A", "", "p", f"{letter} is", "won", "lost"]
+    header = [by, "units", f"{spec}: {name} − {first}", "", "p", f"{name} is", "won", "lost"]
     return grid(header, rows, "lrrlrlrr", width, shrink=0)
 
 

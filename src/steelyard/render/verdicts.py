@@ -31,7 +31,7 @@ def swapped_text(comparison: Comparison) -> str:
     return f"paired randomisation over {drawn}, {correction_text(comparison.differences.values())}."
 
 
-def verdict_remarks(differences: Iterable[Difference], unit: str, letter: str = "B") -> list[str]:
+def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B", first: str = "A") -> list[str]:
     """What a reader of verdicts must know."""
     listed = list(differences)
     remarks = []
@@ -53,21 +53,21 @@ def verdict_remarks(differences: Iterable[Difference], unit: str, letter: str = 
             f"These units show, 4 times in 5 and one test at a time, a difference of: "
             f"{', '.join(shown[:_MOST_SHOWN])}{more}."
         )
-    remarks += [margin_text(d, letter) for d in listed if d.margin_verdict]
+    remarks += [margin_text(d, name, first) for d in listed if d.margin_verdict]
     if any(d.margin_verdict for d in listed):
         remarks.append("Margins are judged metric by metric, and hold only where they were named before the result.")
     remarks += [note for d in listed for note in d.notes]
     return list(dict.fromkeys(remarks))
 
 
-def margin_text(d: Difference, letter: str = "B") -> str:
+def margin_text(d: Difference, name: str = "B", first: str = "A") -> str:
     """A margin's verdict as a sentence."""
     size = size_text(d.margin) + _in_unit(d)
-    size += "" if math.isnan(d.margin_relative) else f" ({100 * d.margin_relative:g} % of A)"
+    size += "" if math.isnan(d.margin_relative) else f" ({100 * d.margin_relative:g} % of {first})"
     said = {
-        "equivalent": f"{letter} differs by less than {size} either way",
-        "not worse": f"{letter} loses less than {size}",
-        "worse beyond margin": f"{letter} is worse by more than {size}",
+        "equivalent": f"{name} differs by less than {size} either way",
+        "not worse": f"{name} loses less than {size}",
+        "worse beyond margin": f"{name} is worse by more than {size}",
         "undecided": f"the data cannot tell at a margin of {size}",
     }
     return f"{d.spec}: {d.margin_verdict}: {said.get(d.margin_verdict, '')}."

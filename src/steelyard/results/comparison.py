@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import ClassVar
 
+from steelyard.core.errors import nearest
 from steelyard.core.frozen import frozen
 from steelyard.results.evidence import LACKING, NONE, Evidence
 from steelyard.results.origin import Model, TaskFacts
@@ -92,6 +93,8 @@ class Standing:
 class Lineup(Result):
     """Two models or more: `comparisons` holds each against the first, in the order in which they were given.
 
+    `lineup["ours"]` is the comparison of the model of that name, `lineup[0]` the first one.
+
     `standings` say by metric which ranks each model may have, where there are three or more.
     """
 
@@ -105,8 +108,18 @@ class Lineup(Result):
     def __len__(self) -> int:
         return len(self.comparisons)
 
-    def __getitem__(self, place: int) -> Comparison:
-        return self.comparisons[place]
+    def __getitem__(self, place: int | str) -> Comparison:
+        if isinstance(place, int):
+            return self.comparisons[place]
+        named = {one.b.name: one for one in self.comparisons if one.b.name}
+        if place not in named:
+            raise KeyError(f"'{place}' is no model that was compared with the first. {nearest(place, named)}")
+        return named[place]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the models are called, the one to beat first; empty where nobody named them."""
+        return (self.comparisons[0].a.name, *(one.b.name for one in self.comparisons))
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""

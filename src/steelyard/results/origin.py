@@ -38,8 +38,12 @@ class Sources:
 
 @frozen
 class Model:
-    """One model of a comparison: what was asked for, what was read, and how much of it joined."""
+    """One model of a comparison: what was asked for, what was read, how much of it joined, and its name.
+
+    Two models that nobody named have none, and are called A and B.
+    """
 
     request: Request
     sources: Sources
     coverage: Coverage
+    name: str = ""

@@ -1,7 +1,7 @@
 """Which function makes which form of a result: by name, imported when it is asked for.
 
 A result never imports what draws it. Another package adds a form through an entry point of the group
-`steelyard.renderers`, named KIND.FORMAT: `"report.latex" = "package.module:function"`. The function takes the result
+`steelyard.renderers`, named KIND.FORMAT: `"report.slides" = "package.module:function"`. The function takes the result
 and the options of `render`, and gives a text.
 """
 
@@ -19,14 +19,17 @@ RENDERERS: Mapping[str, str] = {
     "report.text": "steelyard.render.text:report_text",
     "report.markdown": "steelyard.render.markdown:report_markdown",
     "report.html": "steelyard.render.page.report:report_page",
+    "report.latex": "steelyard.render.latex:report_latex",
     "report.figures": "steelyard.render.page.figures:figures_of",
     "comparison.text": "steelyard.render.text:comparison_text",
     "comparison.markdown": "steelyard.render.markdown:comparison_markdown",
     "comparison.html": "steelyard.render.page.comparison:comparison_page",
+    "comparison.latex": "steelyard.render.latex:comparison_latex",
     "comparison.figures": "steelyard.render.page.comparison:comparison_figures",
     "lineup.text": "steelyard.render.board:lineup_text",
     "lineup.markdown": "steelyard.render.markdown:lineup_markdown",
     "lineup.html": "steelyard.render.page.comparison:lineup_page",
+    "lineup.latex": "steelyard.render.latex:lineup_latex",
     "lineup.figures": "steelyard.render.page.comparison:lineup_figures",
     "vlm-score.text": "steelyard.render.vlm:score_text",
     "vlm-score.markdown": "steelyard.render.vlm:score_markdown",

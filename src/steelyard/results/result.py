@@ -29,9 +29,9 @@ class Result:
             write_text(path, text)
         return text
 
-    def to_text(self, width: int = 80) -> str:
-        """The result as tables for a terminal."""
-        return self.render("text", width=width)
+    def to_text(self, width: int = 80, **options: Any) -> str:
+        """The result as tables for a terminal. A lineup takes `pairs=True`: each model's differences from the first."""
+        return self.render("text", width=width, **options)
 
     def to_markdown(self, path: Path | None = None) -> str:
         """The result as Markdown, written to `path` where one is given."""
@@ -40,6 +40,13 @@ class Result:
     def to_html(self, path: Path | None = None, **options: Any) -> str:
         """The result as one self-contained page, written to `path` where one is given."""
         return self.render("html", path, **options)
+
+    def to_latex(self, path: Path | None = None, **options: Any) -> str:
+        """The result as a table of a paper, for the package booktabs, written to `path` where one is given.
+
+        `interval` is "sub" (ends below and above the value), "brackets" or "none"; `caption` and `label` are LaTeX.
+        """
+        return self.render("latex", path, **options)
 
     def to_json(self, path: Path | None = None, *, details: bool = False) -> str:
         """The result as JSON text; with `details`, all that the page shows. Details that are stored are kept anyway."""

@@ -118,9 +118,10 @@ def _other(result: Comparison | Lineup | VlmScore | Gate) -> tuple[str, str, str
         result.comparisons if isinstance(result, Lineup) else (result,) if isinstance(result, Comparison) else ()
     )
     units = max((d.units for one in comparisons for d in one.differences.values()), default=0)
-    others = ", ".join(one.b.sources.predictions.source for one in comparisons)
+    sides = [comparisons[0].a, *(one.b for one in comparisons)]
+    first, *others = [side.name or side.sources.predictions.source for side in sides]
     word = "a comparison" if len(comparisons) == 1 else f"a comparison of {len(comparisons) + 1} models"
-    return comparisons[0].task, f"{units:,}", f"{others} against {comparisons[0].a.sources.predictions.source}", word
+    return comparisons[0].task, f"{units:,}", f"{', '.join(others)} against {first}", word
 
 
 def _when(changed: float) -> str:

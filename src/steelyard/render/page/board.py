@@ -1,4 +1,4 @@
-"""All models of a page in one table: values with intervals, the ranks that each may have, and what differs from A."""
+"""All models of a page in one table: values with intervals, the ranks that each may have, and what differs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from steelyard.core.metric import Description
-from steelyard.render.board import letters_of, rank_remarks
+from steelyard.render.board import rank_remarks
+from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, value_text
 from steelyard.render.page.frame import bullets
 from steelyard.render.page.scores import term
@@ -33,8 +34,9 @@ def board(lineup: Lineup, about: Mapping[str, Description]) -> str:
             other = comparison.differences[spec]
             cells.append(_cell(other.b, place, standing, other.verdict if other.verdict in SURE else ""))
         rows.append(cells)
-    heads: Sequence[str] = ["metric", "A", *letters_of(lineup.comparisons)]
-    legend = "Better and worse say that a model surely differs from A."
+    names = names_of(lineup.comparisons)
+    heads: Sequence[str] = ["metric", *names]
+    legend = f"Better and worse say that a model surely differs from {escape(names[0])}."
     said = bullets(rank_remarks(lineup)) if lineup.standings else ""
     return f'{table("All models", heads, rows, kind="board")}<p class="legend">{legend}</p>{said}'
 

@@ -13,8 +13,8 @@ from steelyard.core.figure import Array, Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Description
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.about import definitions_of
-from steelyard.render.board import letters_of
 from steelyard.render.charts.library import available
+from steelyard.render.names import letter_of, named_pairs, names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.page.board import board
 from steelyard.render.page.figures import NO_CHARTS, figure_blocks
@@ -47,8 +47,8 @@ def _page(lineup: Lineup) -> str:
     first = comparisons[0]
     about = definitions_of(first, first.task, first.differences)
     units = next((d.units for d in first.differences.values()), 0)
-    sides = [("A: ", first.a)]
-    sides += [(f"{letter}: ", c.b) for letter, c in zip(letters_of(comparisons), comparisons, strict=True)]
+    models = [first.a, *(one.b for one in comparisons)]
+    sides = [(f"{name}: ", model) for name, model in zip(names_of(comparisons), models, strict=True)]
     scores = [d.a for d in first.differences.values()]
     confidence = first.a.request.confidence
     sections = [
@@ -91,13 +91,13 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
     level = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
     parts = [_cards(comparisons[0], about, level) if len(comparisons) == 1 else board(lineup, about)]
     parts.append(figure_blocks([improvement_figure(comparisons)]))
-    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
+    for place, (first, name, comparison) in enumerate(named_pairs(comparisons)):
         rows = []
         for i, d in enumerate(comparison.differences.values()):
-            name = term(d.spec, d.spec, about, f"{letter}-{i}", code=True)
+            metric = term(d.spec, d.spec, about, f"difference-{place}-{i}", code=True)
             rows.append(
                 [
-                    Cell(f"{name}<br><small>{escape(d.label)}</small>", head=True),
+                    Cell(f"{metric}<br><small>{escape(d.label)}</small>", head=True),
                     number_cell(d.a.value, f"{ARROWS[d.better]} {value_text(d.a.value, d.a.interval)}"),
                     number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
                     number_cell(d.difference, signed(d.difference, d.interval)),
@@ -109,16 +109,16 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
             )
         if len(comparisons) > 1:
             source = escape(comparison.b.sources.predictions.source)
-            parts.append(f"<h3>{letter} against A <small><code>{source}</code></small></h3>")
-        heads = ["metric", "A", letter, f"{letter} − A", level, "", "p, corrected", f"{letter} is"]
-        parts.append(table(f"{letter} against A", heads, rows, kind="differences"))
+            parts.append(f"<h3>{escape(name)} against {escape(first)} <small><code>{source}</code></small></h3>")
+        heads = ["metric", first, name, f"{name} − {first}", level, "", "p, corrected", f"{name} is"]
+        parts.append(table(f"{name} against {first}", heads, rows, kind="differences"))
     meaning = legend(d.better for d in comparisons[0].differences.values())
     parts.append(
         f'<p class="legend">{escape(meaning)}. The dashed line in the picture is no difference. p is that of a '
         f"{escape(swapped_text(comparisons[0]))}</p>"
     )
-    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
-        remarks = verdict_remarks(comparison.differences.values(), comparison.unit, letter)
+    for first, name, comparison in named_pairs(comparisons):
+        remarks = verdict_remarks(comparison.differences.values(), comparison.unit, name, first)
         parts.append("<ul>" + "".join(f"<li>{escape(remark)}</li>" for remark in remarks) + "</ul>" if remarks else "")
     return "".join(parts)
 
@@ -132,7 +132,7 @@ def _cards(comparison: Comparison, about: Mapping[str, Description], level: str)
             f'<div class="card"><h3>{term(d.label, d.spec, about, f"card-{i}")}</h3>'
             f'<p class="number">{escape(signed(d.difference, d.interval))}<small> {escape(d.measured_in)}</small></p>'
             f'{whisker(d.difference, d.interval)}<p class="legend">{below}<br>{BETTER[d.better]}<br>'
-            f"B is {_verdict(d)}</p></div>"
+            f"{escape(names_of([comparison])[1])} is {_verdict(d)}</p></div>"
         )
     return f'<div class="cards">{"".join(cards)}</div>'
 
@@ -150,21 +150,22 @@ def _gain(d: Difference) -> tuple[float, float, float] | None:
 def improvement_figure(comparisons: Sequence[Comparison]) -> Figure:
     """Every metric's difference in percent of A's score, better to the right."""
     columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
-    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
+    first, *others = names_of(comparisons)
+    for name, comparison in zip(others, comparisons, strict=True):
         for d in comparison.differences.values():
             gain = _gain(d)
             if gain is None:
                 continue
-            values = (d.spec, *gain, letter if len(comparisons) > 1 else _said(d))
-            for name, value in zip(columns, values, strict=True):
-                columns[name].append(value)
+            values = (d.spec, *gain, name if len(comparisons) > 1 else _said(d))
+            for column, value in zip(columns, values, strict=True):
+                columns[column].append(value)
     return Figure(
         "differences",
         "intervals",
-        "Gain over A, in percent of A's score",
+        f"Gain over {first}, in percent of its score",
         columns,
-        {"x": "gain over A, % of A's score; to the right is better", "at": 0.0},
-        "Whatever a metric's direction, to the right of the dashed line is better than A.",
+        {"x": f"gain over {first}, % of its score; to the right is better", "at": 0.0},
+        f"Whatever a metric's direction, to the right of the dashed line is better than {first}.",
     )
 
 
@@ -180,7 +181,7 @@ def slice_figures(comparisons: Sequence[Comparison]) -> dict[Slice, Figure]:
         groups = [{slice_text(value): part[spec] for value, part in c.slices[by].items()} for c in comparisons]
         label = comparisons[0].differences[spec].label
         name = f"by_{slice_text(by, '_')}"
-        figures[by] = _difference_figure(name, f"{label} by {slice_text(by)}", groups, letters_of(comparisons))
+        figures[by] = _difference_figure(name, f"{label} by {slice_text(by)}", groups, names_of(comparisons))
     return figures
 
 
@@ -190,26 +191,28 @@ def class_figure(comparisons: Sequence[Comparison]) -> Figure | None:
     if not groups or not groups[0]:
         return None
     label = next(iter(groups[0].values())).label.partition(" of ")[0]
-    return _difference_figure("by_class", f"{label} by class", groups, letters_of(comparisons))
+    return _difference_figure("by_class", f"{label} by class", groups, names_of(comparisons))
 
 
 def _difference_figure(
-    name: str, title: str, groups: Sequence[Mapping[str, Difference]], letters: Sequence[str]
+    name: str, title: str, groups: Sequence[Mapping[str, Difference]], names: Sequence[str]
 ) -> Figure:
     columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
     measured_in = ""
-    for letter, group in zip(letters, groups, strict=True):
+    first, *others = names
+    for model, group in zip(others, groups, strict=True):
         ordered = sorted(group.items(), key=lambda item: item[1].difference if len(groups) == 1 else 0)
         for value, d in ordered:
             if d.interval is None or not np.isfinite([d.difference, *d.interval]).all():
                 continue
             measured_in = d.measured_in
-            row = (value, d.difference, *d.interval, letter if len(groups) > 1 else _said(d))
+            row = (value, d.difference, *d.interval, model if len(groups) > 1 else _said(d))
             for column, cell in zip(columns, row, strict=True):
                 columns[column].append(cell)
-    who = letters[0] if len(groups) == 1 else "each"
+    who = others[0] if len(groups) == 1 else "each"
+    axis = f"{who} − {first}{', ' + measured_in if measured_in else ''}"
     return Figure(
-        name, "intervals", title, columns, {"x": f"{who} − A{', ' + measured_in if measured_in else ''}", "at": 0.0},
+        name, "intervals", title, columns, {"x": axis, "at": 0.0},
         "The dashed line is no difference; the line through each point is its interval.",
     )  # fmt: skip
 
@@ -219,12 +222,12 @@ def _slices(comparisons: Sequence[Comparison]) -> str:
     parts = []
     for by in comparisons[0].slices:
         parts.append(f"<h3>By {escape(slice_text(by, ' and '))}</h3>{figure_blocks([drawn[by]])}")
-        for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
-            parts.append(_slice_table(slice_text(by), letter, comparison.slices[by]))
+        for first, name, comparison in named_pairs(comparisons):
+            parts.append(_slice_table(slice_text(by), f"{name} − {first}", comparison.slices[by]))
     return "".join(parts)
 
 
-def _slice_table(by: str, letter: str, parts: Mapping[Slice, Mapping[str, Difference]]) -> str:
+def _slice_table(by: str, difference: str, parts: Mapping[Slice, Mapping[str, Difference]]) -> str:
     """A row per slice: how many metrics are won and lost, then each difference."""
     specs = list(next(iter(parts.values()), {}))
     rows = []
@@ -242,8 +245,8 @@ def _slice_table(by: str, letter: str, parts: Mapping[Slice, Mapping[str, Differ
             cells.append(Cell(html, d.difference))
         rows.append(cells)
     heads = [by, "units", "won", "lost", *specs]
-    return table(f"{letter} − A by {by}", heads, rows) + (
-        f'<p class="legend">{letter} − A. Won and lost count the metrics with a verdict; p is corrected, '
+    return table(f"{difference} by {by}", heads, rows) + (
+        f'<p class="legend">{escape(difference)}. Won and lost count the metrics with a verdict; p is corrected, '
         "metric by metric, for all slices and models.</p>"
     )
 
@@ -253,7 +256,7 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
     if figure is None:
         return ""
     parts = [figure_blocks([figure])]
-    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
+    for first, name, comparison in named_pairs(comparisons):
         differences = comparison.classes()
         rows = [
             [
@@ -267,17 +270,19 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
             ]
             for name, d in differences.items()
         ]
-        heads = ["class", "A", letter, f"{letter} − A", "interval", "p, corrected", f"{letter} is"]
+        heads = ["class", first, name, f"{name} − {first}", "interval", "p, corrected", f"{name} is"]
         won, lost = (sum(d.verdict == verdict for d in differences.values()) for verdict in ("better", "worse"))
-        parts.append(f"<p>{letter} wins in {count_text(won, 'class')} and loses in {lost} of {len(differences)}.</p>")
-        parts.append(table(f"{letter} against A by class", heads, rows))
+        parts.append(
+            f"<p>{escape(name)} wins in {count_text(won, 'class')} and loses in {lost} of {len(differences)}.</p>"
+        )
+        parts.append(table(f"{name} against {first} by class", heads, rows))
     return "".join(parts)
 
 
 def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     """Each unit's score with the one model against that with the other."""
     figures = []
-    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
+    for place, (first, name, comparison) in enumerate(named_pairs(comparisons), start=1):
         if comparison.evidence.units() is None:
             continue
         a, b = comparison.units()
@@ -289,11 +294,11 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
         label = comparison.differences[spec].label
         figures.append(
             Figure(
-                f"units_{letter}",
+                f"units_{letter_of(place)}",
                 "agreement",
                 f"{label}, {comparison.unit} by {comparison.unit}",
                 points_or_cells(x[known], y[known]),
-                {"x": f"A: {label}", "y": f"{letter}: {label}"},
+                {"x": f"{first}: {label}", "y": f"{name}: {label}"},
                 f"Each point is one {comparison.unit}. On the line both models score alike.",
             )
         )
@@ -302,7 +307,7 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
 
 def _units(comparisons: Sequence[Comparison]) -> str:
     parts = [figure_blocks(unit_figures(comparisons))]
-    for letter, comparison in zip(letters_of(comparisons), comparisons, strict=True):
+    for first, name, comparison in named_pairs(comparisons):
         if comparison.evidence.units() is None:
             continue
         a, b = comparison.units()
@@ -326,12 +331,13 @@ def _units(comparisons: Sequence[Comparison]) -> str:
             ]
             for i in order[:CHANGED]
         ]
-        heads = [comparison.unit, "A", letter, f"{letter} − A", ""]
-        parts.append(
-            f"<p>By {escape(d.label)} {letter} is better on {count_text(better, comparison.unit)}, worse on {worse:,}, "
-            f"equal on {int(known.sum()) - better - worse:,}.</p>"
+        heads = [comparison.unit, first, name, f"{name} − {first}", ""]
+        said = (
+            f"By {d.label} {name} is better on {count_text(better, comparison.unit)}, worse on {worse:,}, equal on "
+            f"{int(known.sum()) - better - worse:,}."
         )
-        parts.append(table(f"{comparison.unit} that changed most, {letter} against A", heads, rows))
+        parts.append(f"<p>{escape(said)}</p>")
+        parts.append(table(f"{comparison.unit} that changed most, {name} against {first}", heads, rows))
     return "".join(parts)
 
 
@@ -349,15 +355,15 @@ def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
         return []
     first = tables[0][0]
     columns: dict[str, Array | Texts] = {first.unit: Texts(np.arange(len(first.units)), [str(u) for u in first.units])}
-    x = ""
+    x, names = "", names_of(comparisons)
     for spec in list(first.values)[:MOST_LISTED]:
         a = np.asarray(first.values[spec], dtype=float)
-        columns[f"A {spec}"] = a
-        for letter, (_, table_b) in zip(letters_of(comparisons), tables, strict=True):
+        columns[f"{names[0]} {spec}"] = a
+        for name, (_, table_b) in zip(names[1:], tables, strict=True):
             b = np.asarray(table_b.values[spec], dtype=float)
-            columns[f"{letter} {spec}"] = b
-            columns[f"{letter} − A {spec}"] = b - a
-            x = x or f"{letter} − A {spec}"
+            columns[f"{name} {spec}"] = b
+            columns[f"{name} − {names[0]} {spec}"] = b - a
+            x = x or f"{name} − {names[0]} {spec}"
     return [Listing("units", f"Every {first.unit}", columns, x=x)]
 
 
