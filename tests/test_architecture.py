@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "torch": {"core", "accumulator"},
     "scale": {"core", "io", "align", "metrics", "engine", "results", "api", "compacted", "accumulator", "version"},
     "checks": {"core", "io", "render", "version", "_native"},
+    "pictures": {"core", "metrics", "engine", "render"},
     "files": {"core", "io", "metrics", "checks", "results"},
     "gating": {"core", "io", "metrics", "engine", "results"},
     "loggers": {"core", "results", "render"},
@@ -50,13 +51,14 @@ ALLOWED: dict[str, set[str]] = {
         "render",
         "api",
         "files",
+        "pictures",
         "gating",
         "scale",
         "view",
         "vlm",
         "version",
     },
-    "__init__": {"accumulator", "api", "core", "files", "gating", "idle", "results", "version"},
+    "__init__": {"accumulator", "api", "core", "files", "gating", "idle", "pictures", "results", "version"},
     "__main__": {"cli"},
 }
 # Third-party packages by room; numpy is everywhere.

@@ -16,10 +16,11 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
-    from steelyard.api import compare, compare_all, draw, evaluate, metrics, read, use_threads
+    from steelyard.api import compare, compare_all, evaluate, metrics, read, score, use_threads
     from steelyard.core.errors import InputError, SteelyardError
     from steelyard.files import check, convert
     from steelyard.gating.gate import gate
+    from steelyard.pictures import draw
     from steelyard.results.comparison import Comparison
     from steelyard.results.gate import Gate
     from steelyard.results.report import Report
@@ -41,6 +42,7 @@ __all__ = [
     "gate",
     "metrics",
     "read",
+    "score",
     "use_threads",
 ]
 
@@ -57,11 +59,12 @@ _HOMES = {
     "compare": "api",
     "compare_all": "api",
     "convert": "files",
-    "draw": "api",
+    "draw": "pictures",
     "evaluate": "api",
     "gate": "gating.gate",
     "metrics": "api",
     "read": "api",
+    "score": "api",
     "use_threads": "api",
 }
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from steelyard.results.gate import Gate
     from steelyard.results.vlm import VlmScore
 
-__all__ = ["compare", "compare_all", "draw", "evaluate", "metrics", "read", "use_threads"]
+__all__ = ["compare", "compare_all", "evaluate", "metrics", "read", "score", "use_threads"]
 
 
 @takes_settings("adjust", "margin")
@@ -62,7 +62,7 @@ def findings(data: Measured, task: str) -> tuple[str, ...]:
     """What the quick checks say of data."""
     from steelyard.checks.quick import notes
 
-    return notes(catalogue.find_task(task), data.truth, data.prediction, data.pairs, data.options)
+    return data.notes + notes(catalogue.find_task(task), data.truth, data.prediction, data.pairs, data.options)
 
 
 @takes_settings("explain", "save_draws")
@@ -111,22 +111,19 @@ def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison |
     return read_result(path)
 
 
-def draw(
-    task: str, truth: Any, predictions: Any, unit: object, metric: str | Metric | None = None, *,
-    step: int | None = None, columns: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None,
-) -> str:  # fmt: skip
-    """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them.
+@takes_settings(
+    "by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata", "sequence"
+)
+def score(task: str, truth: Any, predictions: Any, metric: str | Metric, **settings: Unpack[Settings]) -> float:
+    """One metric as a plain number, without an interval: for loops and early stopping; nan where it is undefined.
 
-    `step` picks one of the pictures of a unit that has many: a frame of a sequence.
+    The settings are those of `evaluate` that say how data are read and joined.
     """
-    from steelyard.engine.picture import scene_of
-    from steelyard.render.svg import scene_svg
-
-    request = Request(
-        task, None if metric is None else (metric,), missing="worst", extra="skip", columns=dict(columns or {}),
-        options=dict(options or {}),
-    )  # fmt: skip
-    return scene_svg(scene_of(catalogue.find_task(task), request, truth, predictions, unit, step))
+    settings["confidence"] = None
+    scores = evaluate(task, truth, predictions, [metric], **settings).scores
+    if len(scores) != 1:
+        raise InputError(f"'{metric}' is {len(scores)} numbers", remedy="Ask for one, or call evaluate.")
+    return float(next(iter(scores.values())))
 
 
 @takes_settings(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from steelyard import api
 from steelyard.cli.options import TaskCommand, complete_task, given_options, keep_options, parse_mapping
 from steelyard.cli.say import say
 from steelyard.io.write import write_text
+from steelyard.pictures import draw as draw_unit
 
 
 @click.command(cls=TaskCommand)
@@ -42,7 +42,7 @@ def draw(
     steelyard draw boxes truth.json pred.json --image 7 -m "f1(iou=0.75)" -o found.svg
     steelyard draw tracking gt results --unit MOT17-04 --frame 128 -o frame.svg
     """
-    picture = api.draw(
+    picture = draw_unit(
         task, truth, predictions, unit, metric, step=step, columns=parse_mapping(mapping), options=given_options()
     )
     if output is None:

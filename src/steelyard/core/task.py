@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,9 @@ class Task:
 
     `views` names a module of what is shown beside scores, and `checks` one of what is looked for before a number is
     believed. Each is loaded when it is asked for; see `view` and `checks.catalogue`.
+
+    `plain(truth, predictions)` makes columns of bare arrays, with notes on how they were taken, or gives None where the
+    sides have names. `spellings` are what other tools call a metric, by spec: {"f1_macro": "macro(f1)"}.
     """
 
     name: str
@@ -59,6 +62,8 @@ class Task:
     policy: Policy = Policy()
     views: str = ""
     checks: str = ""
+    plain: Callable[[Any, Any], tuple[Any, Any, tuple[str, ...]] | None] | None = None
+    spellings: Mapping[str, str] = field(default_factory=dict)
 
     def view(self, name: str) -> Any:
         """What the module `views` has under a name, or None.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from steelyard.metrics import catalogue
 
 @frozen
 class Measured:
-    """Both sides as they were read, their pairs, and what was measured in each unit."""
+    """Both sides as they were read, their pairs, what was measured in each unit, and notes on how sides were taken."""
 
     truth: Records
     prediction: Records
@@ -35,11 +36,16 @@ class Measured:
     coverage: Coverage
     options: Options
     metrics: tuple[Metric, ...]
+    notes: tuple[str, ...] = ()
 
 
 def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) -> Measured:
     """Read, join and measure."""
     options = resolve_options(task, request.options)
+    plain = task.plain(truth, predictions) if task.plain is not None else None
+    if plain is not None:
+        truth, predictions, notes = plain
+        return replace(measure_sides(task, request, truth, predictions), notes=notes)
     sides = read_sides(task, truth, predictions, request.columns, options)
     return measure_records(task, request, options, *sides)
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.options import Options
+from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.coco import parse_coco, read_coco
 from steelyard.io.formats.reading import Reading
-from steelyard.io.frames import to_numpy
 from steelyard.io.read import read_table, to_records
 from steelyard.io.shapes import flattened, rows_of
 from steelyard.io.table import Table

@@ -12,8 +12,8 @@ import numpy as np
 
 from steelyard.core.embeddings import Embeddings
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
-from steelyard.io.frames import to_numpy
 from steelyard.io.read import as_ids
 from steelyard.io.table import Table
 from steelyard.io.text import check_readable

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.plain import to_numpy
 from steelyard.core.records import as_object
 from steelyard.io.table import Array, Table
 
@@ -19,6 +20,8 @@ def from_memory(data: Any, source: str) -> Table:
     if library == "pandas" and hasattr(data, "columns"):
         _refuse_equal(data.columns, source)
         return _table({str(name): data[name].to_numpy() for name in data.columns}, source)
+    if library == "polars" and hasattr(data, "collect"):  # a LazyFrame
+        data = data.collect()
     if library == "polars" and hasattr(data, "get_column"):
         return _table({name: data.get_column(name).to_numpy() for name in data.columns}, source)
     if library == "pyarrow" and hasattr(data, "column_names"):
@@ -31,19 +34,6 @@ def from_memory(data: Any, source: str) -> Table:
         where=source,
         remedy="Give a path, a data frame (pandas, polars, pyarrow) or a dict of arrays.",
     )
-
-
-def to_numpy(values: Any) -> Any:
-    """A tensor as an array, wherever it lives and whether it is trained; anything else as it is.
-
-    NumPy has no bfloat16 and no numbers of 8 bits: they become single precision, which holds each of them.
-    """
-    if not (hasattr(values, "detach") and hasattr(values, "cpu")):
-        return values
-    values = values.detach().cpu()
-    if str(values.dtype).startswith(("torch.bfloat16", "torch.float8")):
-        values = values.float()
-    return values.numpy()
 
 
 def from_arrow(data: Any, source: str) -> Table:

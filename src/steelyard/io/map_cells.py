@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
-from steelyard.io.frames import to_numpy
 from steelyard.io.table import Table
 from steelyard.maps.load import as_grid, pack_map
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
+from steelyard.core.plain import to_numpy
 from steelyard.core.records import Records, as_object
 from steelyard.core.task import Task
-from steelyard.io.frames import to_numpy
 from steelyard.io.map_cells import shape_text
 from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.io.table import Table

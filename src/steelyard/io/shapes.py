@@ -10,8 +10,8 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, as_object
-from steelyard.io.frames import to_numpy
 from steelyard.io.table import Table
 
 _MASK = "Give COCO's size and counts, polygons (with columns height and width), or an array height × width."

@@ -12,10 +12,10 @@ import numpy as np
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.options import Options
+from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, Records, as_object
 from steelyard.core.task import Task
 from steelyard.io.formats.trackfiles import read_files
-from steelyard.io.frames import to_numpy
 from steelyard.io.read import READERS, check_mapping, read_table, to_records
 from steelyard.io.shapes import rows_of
 from steelyard.io.table import Table

@@ -127,7 +127,19 @@ def parse(spec: str, task: str) -> Metric:
 
 def parse_for(spec: str, task: Task) -> Metric:
     """The metric of a task that a spec names."""
-    return _build(parse_spec(spec), task)
+    return _build(_spelled(parse_spec(spec), task), task)
+
+
+def _spelled(call: Call, task: Task) -> Call:
+    """A metric by the name that another tool gives it; settings may follow where that is a name of ours and no more."""
+    ours = task.spellings.get(call.name)
+    if ours is None:
+        return call
+    meant = parse_spec(ours)
+    settled = call == Call(call.name)
+    if not settled and meant != Call(meant.name):
+        raise InputError(f"'{call.name}' is '{ours}' and takes no settings", remedy=f"Write them into '{ours}'.")
+    return meant if settled else dataclasses.replace(call, name=meant.name)
 
 
 def _build(call: Call, task: Task) -> Metric:

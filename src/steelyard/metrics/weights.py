@@ -13,17 +13,19 @@ Metrics
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from steelyard.align.join import join_rows
 from steelyard.core.block import SumBlock
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.need import Sum, Work
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
+from steelyard.core.plain import Sides, plain_pair
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy, Task
 from steelyard.core.totals import Declared, Wanted
@@ -217,6 +219,20 @@ class SampleWeightedError(Metric):
         return _free_items(totals)
 
 
+def plain_sides(truth: Any, predictions: Any) -> Sides | None:
+    """Bare arrays of grams as columns: each value is a dish of its own."""
+    pair = plain_pair(truth, predictions)
+    if pair is None:
+        return None
+    if pair[0].ndim != 1 or pair[1].ndim != 1:
+        raise InputError(
+            "weights are one value per dish", remedy="Give arrays of one dimension, or columns with names."
+        )
+    dishes = np.arange(len(pair[0]))
+    sides = [{"dish": dishes, "weight": values} for values in pair]
+    return sides[0], sides[1], ("Weights without names: each value is taken for a dish of its own.",)
+
+
 TASK = Task(
     name="weights",
     title="Food weights, dish by dish",
@@ -241,4 +257,6 @@ TASK = Task(
     ),
     views="steelyard.metrics.weights_figures",
     checks="steelyard.checks.weights",
+    plain=plain_sides,
+    spellings={"mean_absolute_error": "mae", "mean_absolute_percentage_error": "mape", "r2_score": "r2"},
 )

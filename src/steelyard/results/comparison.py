@@ -32,8 +32,8 @@ class Comparison(TaskResult):
     __eq__ = equal
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "differences", BySpec(self.differences))
-        object.__setattr__(self, "slices", by_slice(self.slices))
+        object.__setattr__(self, "differences", BySpec(self.differences, self.task))
+        object.__setattr__(self, "slices", by_slice(self.slices, self.task))
 
     def __getitem__(self, spec: str) -> Difference:
         return self.differences[spec]

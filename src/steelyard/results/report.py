@@ -43,8 +43,8 @@ class Report(TaskResult):
     __eq__ = equal
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", BySpec(self.scores))
-        object.__setattr__(self, "slices", by_slice(self.slices))
+        object.__setattr__(self, "scores", BySpec(self.scores, self.task))
+        object.__setattr__(self, "slices", by_slice(self.slices, self.task))
 
     def __getitem__(self, spec: str) -> Score:
         return self.scores[spec]

@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from steelyard.core.errors import nearest
+from steelyard.core.errors import SteelyardError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice
+from steelyard.results.registry import load
 from steelyard.results.same import equal
 
 Direction = Literal["lower", "higher", "zero", "one", "none"]
@@ -142,10 +143,30 @@ def _upside_down(interval: Interval | None) -> dict[str, str]:
 
 
 class BySpec(dict[str, Any]):
-    """Scores by spec; asking for one that is not there names the nearest."""
+    """Scores by spec, in any spelling of it; asking for one that is not there names the nearest."""
+
+    def __init__(self, scores: Mapping[str, Any], task: str = "") -> None:
+        super().__init__(scores)
+        self.task = task
 
     def __missing__(self, spec: str) -> Any:
+        meant = canonical(spec, self.task)
+        if meant != spec and meant in self:
+            return self[meant]
         raise KeyError(f"'{spec}' is not in this report. {nearest(spec, self)}")
+
+    def __reduce__(self) -> Any:
+        return BySpec, (dict(self), self.task)
+
+
+def canonical(spec: str, task: str) -> str:
+    """The spec as the catalogue writes it; as it stands where it names nothing."""
+    if not task or not isinstance(spec, str):
+        return spec
+    try:
+        return str(load("steelyard.metrics.catalogue:parse")(spec, task))
+    except SteelyardError:
+        return spec
 
 
 Scores = Mapping[str, Score]
@@ -154,9 +175,11 @@ ScoresBySlice = Mapping[Slice, Mapping[Slice, Scores]]
 DifferencesBySlice = Mapping[Slice, Mapping[Slice, Differences]]
 
 
-def by_slice(slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]]) -> dict[Slice, dict[Slice, BySpec]]:
+def by_slice(
+    slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]], task: str = ""
+) -> dict[Slice, dict[Slice, BySpec]]:
     """Slices whose scores name the nearest where one is not there."""
-    return {by: {value: BySpec(scores) for value, scores in parts.items()} for by, parts in slices.items()}
+    return {by: {value: BySpec(scores, task) for value, scores in parts.items()} for by, parts in slices.items()}
 
 
 def misnamed(scores: Mapping[str, Any]) -> str:

@@ -49,6 +49,10 @@ OPTIONS = (
     ),
 )
 
+SPELLINGS = {
+    "mAP": "map", "mAP50": "map50", "AP50": "map50", "mAP75": "map75", "AP75": "map75", "APs": "map(area=small)",
+    "APm": "map(area=medium)", "APl": "map(area=large)",
+}  # fmt: skip
 TASK = Task(
     name="boxes",
     title="Object detection",
@@ -97,4 +101,5 @@ TASK = Task(
     reader="boxes",
     views="steelyard.metrics.boxes.views",
     checks="steelyard.checks.catalogue_boxes",
+    spellings=SPELLINGS,
 )

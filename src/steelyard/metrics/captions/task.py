@@ -13,6 +13,11 @@ Metrics
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.core.plain import Sides
+from steelyard.core.records import as_object
 from steelyard.core.task import Task
 from steelyard.metrics.captions.data import PREDICTION, TRUTH, join
 from steelyard.metrics.captions.ngrams import NGRAM_METRICS
@@ -22,6 +27,32 @@ DEFAULTS = (
     "spice", "spice_object", "spice_attribute", "spice_relation", "spice_color", "spice_count", "spice_size",
     "cider", "spider", "bleu@1", "bleu@4", "rouge_l", "meteor",
 )  # fmt: skip
+
+
+def plain_sides(truth: Any, predictions: Any) -> Sides | None:
+    """References and captions by image, {id: [texts]} and {id: text}, as columns."""
+    if not (_by_image(truth) and _by_image(predictions)):
+        return None
+    sides = []
+    for side in (truth, predictions):
+        rows = [
+            (image, text) for image, texts in side.items() for text in ([texts] if isinstance(texts, str) else texts)
+        ]
+        sides.append({"image": as_object([image for image, _ in rows]), "caption": as_object([t for _, t in rows])})
+    return sides[0], sides[1], ()
+
+
+def _by_image(side: Any) -> bool:
+    """Whether a mapping is texts by image and no mapping of columns."""
+    names = {name for column in TRUTH.columns for name in (column.name, *column.aliases)}
+    if not isinstance(side, Mapping) or not side or names & set(map(str, side)):
+        return False
+    return all(
+        isinstance(texts, str) or (isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts))
+        for texts in side.values()
+    )
+
+
 TASK = Task(
     name="captions",
     title="Captions of images",
@@ -34,4 +65,5 @@ TASK = Task(
     defaults=DEFAULTS,
     views="steelyard.metrics.captions.figures",
     checks="steelyard.checks.captions",
+    plain=plain_sides,
 )

@@ -10,6 +10,7 @@ from steelyard.metrics.labels.calibration import CALIBRATION
 from steelyard.metrics.labels.counts import holds, several
 from steelyard.metrics.labels.data import OPTIONS, PREDICTION, TRUTH, join
 from steelyard.metrics.labels.hard import HARD
+from steelyard.metrics.labels.plain import SPELLINGS, plain_sides
 from steelyard.metrics.labels.ranked import RANKED
 
 _AVERAGED = (
@@ -48,4 +49,6 @@ TASK = Task(
     options=OPTIONS,
     views="steelyard.metrics.labels.views",
     checks="steelyard.checks.labels",
+    plain=plain_sides,
+    spellings=SPELLINGS,
 )

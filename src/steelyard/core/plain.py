@@ -1,0 +1,76 @@
+"""Sides that are bare arrays: lists, NumPy, Series, tensors. A task that can mean only one thing by them takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import InputError
+from steelyard.core.records import as_object
+
+Array = NDArray[Any]
+_OF_FRAMES = ("__dataframe__", "get_column", "iterrows")  # what data frames of several libraries have
+Sides = tuple[Any, Any, tuple[str, ...]]  # both sides as columns, and what a reader must know of how they were taken
+
+
+def to_numpy(values: Any) -> Any:
+    """A tensor as an array, wherever it lives and whether it is trained; anything else as it is.
+
+    NumPy has no bfloat16 and no numbers of 8 bits: they become single precision, which holds each of them.
+    """
+    if not (hasattr(values, "detach") and hasattr(values, "cpu")):
+        return values
+    values = values.detach().cpu()
+    if str(values.dtype).startswith(("torch.bfloat16", "torch.float8")):
+        values = values.float()
+    return values.numpy()
+
+
+def is_plain(data: Any) -> bool:
+    """Whether data is values without names: a list, an array, a tensor, a Series."""
+    if isinstance(data, list | tuple) or hasattr(data, "detach"):
+        return True
+    return hasattr(data, "__array__") and not any(hasattr(data, name) for name in ("column_names", *_OF_FRAMES))
+
+
+def plain_pair(truth: Any, predictions: Any) -> tuple[Array, Array] | None:
+    """Both sides as arrays of as many rows; None where neither is plain."""
+    plain = [is_plain(truth), is_plain(predictions)]
+    if not any(plain) or predictions is None:
+        return None
+    if not all(plain):
+        bare, other = ("truth", "predictions") if plain[0] else ("predictions", "truth")
+        raise InputError(f"{bare} is an array without names, and {other} is not", remedy="Give both in the same form.")
+    a, b = values_of(truth, "truth"), values_of(predictions, "predictions")
+    if len(a) != len(b):
+        raise InputError(
+            f"truth has {len(a):,} values and predictions have {len(b):,}",
+            remedy="Arrays without ids are joined by position: give one prediction per row of truth.",
+        )
+    return a, b
+
+
+def values_of(data: Any, source: str) -> Array:
+    """Values as an array of one or two dimensions."""
+    data = to_numpy(data)
+    if hasattr(data, "__array__"):
+        array = np.asarray(data)
+    elif data and all(isinstance(value, list | tuple) for value in data):
+        array = _matrix(data, source)
+    else:
+        numbers = set(map(type, data)) <= {int, float}
+        array = np.asarray(data) if data and numbers else as_object(list(data))
+    if array.ndim not in (1, 2):
+        raise InputError(f"the array has {array.ndim} dimensions", where=source, remedy="Give one value per row.")
+    return array
+
+
+def _matrix(rows: Any, source: str) -> Array:
+    if len({len(row) for row in rows}) > 1:
+        raise InputError("rows have different lengths", where=source, remedy="Give one value per class in each row.")
+    try:
+        return np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("a row holds what is not a number", where=source, remedy="Give scores as numbers.") from None

@@ -1,0 +1,28 @@
+"""The public function `draw`: one unit as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.core.metric import Metric
+from steelyard.core.request import Request
+from steelyard.metrics import catalogue
+
+
+def draw(
+    task: str, truth: Any, predictions: Any, unit: object, metric: str | Metric | None = None, *,
+    step: int | None = None, columns: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None,
+) -> str:  # fmt: skip
+    """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them.
+
+    `step` picks one of the pictures of a unit that has many: a frame of a sequence.
+    """
+    from steelyard.engine.picture import scene_of
+    from steelyard.render.svg import scene_svg
+
+    request = Request(
+        task, None if metric is None else (metric,), missing="worst", extra="skip", columns=dict(columns or {}),
+        options=dict(options or {}),
+    )  # fmt: skip
+    return scene_svg(scene_of(catalogue.find_task(task), request, truth, predictions, unit, step))
