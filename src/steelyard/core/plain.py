@@ -12,7 +12,9 @@ from steelyard.core.records import as_object
 
 Array = NDArray[Any]
 _OF_FRAMES = ("__dataframe__", "get_column", "iterrows")  # what data frames of several libraries have
-Sides = tuple[Any, Any, tuple[str, ...]]  # both sides as columns, and what a reader must know of how they were taken
+PlainPair = tuple[
+    Any, Any, tuple[str, ...]
+]  # both sides as columns, and what a reader must know of how they were taken
 
 
 def to_numpy(values: Any) -> Any:

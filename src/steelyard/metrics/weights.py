@@ -25,7 +25,7 @@ from steelyard.core.metric import Metric, one_of
 from steelyard.core.need import Sum, Work
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
-from steelyard.core.plain import Sides, plain_pair
+from steelyard.core.plain import PlainPair, plain_pair
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy, Task
 from steelyard.core.totals import Declared, Wanted
@@ -219,7 +219,7 @@ class SampleWeightedError(Metric):
         return _free_items(totals)
 
 
-def plain_sides(truth: Any, predictions: Any) -> Sides | None:
+def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
     """Bare arrays of grams as columns: each value is a dish of its own."""
     pair = plain_pair(truth, predictions)
     if pair is None:

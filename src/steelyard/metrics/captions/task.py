@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.core.plain import Sides
+from steelyard.core.plain import PlainPair
 from steelyard.core.records import as_object
 from steelyard.core.task import Task
 from steelyard.metrics.captions.data import PREDICTION, TRUTH, join
@@ -29,7 +29,7 @@ DEFAULTS = (
 )  # fmt: skip
 
 
-def plain_sides(truth: Any, predictions: Any) -> Sides | None:
+def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
     """References and captions by image, {id: [texts]} and {id: text}, as columns."""
     if not (_by_image(truth) and _by_image(predictions)):
         return None

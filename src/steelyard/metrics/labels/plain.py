@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.plain import Array, Sides, plain_pair
+from steelyard.core.plain import Array, PlainPair, plain_pair
 
 NEAR = 1e-3  # how far a row's probabilities may add up beside 1; half precision is so near
 AVERAGES = ("macro", "micro", "weighted")
@@ -22,7 +22,7 @@ SPELLINGS = {
 }  # fmt: skip
 
 
-def plain_sides(truth: Any, predictions: Any) -> Sides | None:
+def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
     """Bare arrays as columns: classes against classes, or against scores of one class or of all."""
     pair = plain_pair(truth, predictions)
     if pair is None:
