@@ -14,11 +14,11 @@ import numpy as np
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
+from steelyard.core.plain import to_numpy
 from steelyard.core.quads import CORNERS, RECTANGLE, corners_of, from_convention
 from steelyard.core.records import Array, BoxRecords, Schema, as_object
 from steelyard.io.coco import first_repeated
 from steelyard.io.formats.dataset import ids_of
-from steelyard.io.frames import to_numpy
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
 

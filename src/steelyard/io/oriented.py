@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
+from steelyard.core.plain import to_numpy
 from steelyard.core.quads import CORNERS
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.core.task import Task
@@ -22,7 +23,6 @@ from steelyard.io.formats.corners import corners_of_dataset
 from steelyard.io.formats.dataset import Dataset
 from steelyard.io.formats.fit import fit, from_records
 from steelyard.io.formats.reading import Reading
-from steelyard.io.frames import to_numpy
 from steelyard.io.json import parse_json
 from steelyard.io.obb import columns_of_images, records_of_json
 from steelyard.io.read import READERS, read_table, to_records
