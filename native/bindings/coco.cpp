@@ -72,6 +72,16 @@ void put_keypoints(nb::dict& out, std::vector<Part>& parts, bool truth) {
   if (truth) out["visible"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.visible; });
 }
 
+void put_rotated(nb::dict& out, std::vector<Part>& parts) {
+  for (Part& part : parts) {
+    for (std::size_t row = 0; row < part.area.size(); ++row) {
+      const double* shape = part.shapes.keypoints.data() + 5 * row;
+      if (part.area[row] < 0) part.area[row] = shape[2] * shape[3];
+    }
+  }
+  out["rotated"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.keypoints; }, 5);
+}
+
 Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>, Tuple<std::size_t, nb::str, bool, nb::str, long long, nb::str>>> read(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes) {
   std::vector<Part> parts;
   Fault fault;
@@ -94,7 +104,8 @@ Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>, Tuple<std::size_t,
   out["label"] = joined_ids(parts, [](Part& p) -> Ids& { return p.label; });
   if (what == What::masks) put_masks(out, parts, truth);
   if (what == What::keypoints) put_keypoints(out, parts, truth);
-  if (what != What::masks) out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.box; }, 4);
+  if (what == What::rotated) put_rotated(out, parts);
+  if (what == What::boxes || what == What::keypoints) out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.box; }, 4);
   if (!truth) {
     out["score"] = joined<double>(parts, [](Part& p) -> auto& { return p.score; });
     return out;
@@ -122,7 +133,7 @@ Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>, Tuple<std::size_t,
 }
 
 What what_of(int what) {
-  require(what >= 0 && what <= 2, "boxes, masks or keypoints");
+  require(what >= 0 && what <= 3, "boxes, masks, keypoints or rotated boxes");
   return static_cast<What>(what);
 }
 
@@ -156,7 +167,7 @@ void bind_coco(nb::module_& m) {
       nb::arg("path"), nb::arg("truth"), nb::arg("threads") = 0, nb::arg("what") = 0, nb::arg("ids") = nb::none(),
       nb::arg("sizes") = nb::none(),
       "Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong. "
-      "`what`: 0 boxes, 1 masks, 2 keypoints; `ids` and `sizes` of images serve results with polygons.");
+      "`what`: 0 boxes, 1 masks, 2 keypoints, 3 rotated boxes; `ids` and `sizes` of images serve results with polygons.");
   m.def(
       "coco_parse",
       [](nb::bytes text, bool truth, long threads, int what, nb::object ids, nb::object sizes) {

@@ -33,7 +33,7 @@ def boxes_match(t_image: NDArray[numpy.int32], t_label: NDArray[numpy.int32], t_
 
 def coco_read(path: str, truth: bool, threads: int = 0, what: int = 0, ids: object | None = None, sizes: object | None = None) -> dict[str, object] | tuple[int, str, bool, str, int, str]:
     """
-    Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong. `what`: 0 boxes, 1 masks, 2 keypoints; `ids` and `sizes` of images serve results with polygons.
+    Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong. `what`: 0 boxes, 1 masks, 2 keypoints, 3 rotated boxes; `ids` and `sizes` of images serve results with polygons.
     """
 
 def coco_parse(text: bytes, truth: bool, threads: int = 0, what: int = 0, ids: object | None = None, sizes: object | None = None) -> dict[str, object] | tuple[int, str, bool, str, int, str]:

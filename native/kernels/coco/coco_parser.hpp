@@ -200,11 +200,11 @@ class Parser {
                                           kId | kName,
                                           kImage | kCategory | kBox | kScore};
     static constexpr unsigned required[] = {kId, kImage | kCategory | kBox, kId, kImage | kCategory | kBox | kScore};
-    // Beside that: of masks and keypoints their own, with the size of images for the first.
-    static constexpr unsigned also[3][kSections] = {
-        {0, 0, 0, 0}, {kHeight | kWidth, kMask, 0, kMask}, {0, kPoints | kVisible, 0, kPoints}};
-    const unsigned mine = also[static_cast<int>(what_)][section], shape = mine & (kMask | kPoints);
-    const unsigned asked = (wanted[section] | mine) & ~(shape & kMask ? unsigned{kBox} : 0u);
+    // Beside that: of masks, keypoints and rotated boxes their own, with the size of images for the first.
+    static constexpr unsigned also[4][kSections] = {
+        {0, 0, 0, 0}, {kHeight | kWidth, kMask, 0, kMask}, {0, kPoints | kVisible, 0, kPoints}, {0, kRotated, 0, kRotated}};
+    const unsigned mine = also[static_cast<int>(what_)][section], shape = mine & (kMask | kPoints | kRotated);
+    const unsigned asked = (wanted[section] | mine) & ~(shape & (kMask | kRotated) ? unsigned{kBox} : 0u);
     const unsigned needed = (required[section] | shape) & ~(shape ? unsigned{kBox} : 0u);
     const Shapes::Mark mark = part.shapes.mark();
     try {
@@ -216,7 +216,7 @@ class Parser {
   }
 
   void fields_of(Cursor& c, Part& part, int section, unsigned asked, unsigned needed, unsigned mine) {
-    const unsigned shape = mine & (kMask | kPoints);
+    const unsigned shape = mine & (kMask | kPoints | kRotated);
     const std::size_t start = c.at();
     unsigned seen = 0;
     double box[4] = {0, 0, 0, 0}, score = 0, area = 0, size[2] = {kUnknown, kUnknown};
@@ -297,6 +297,7 @@ class Parser {
           break;
         case kMask: part.shapes.read_mask(c, base_); break;
         case kPoints: part.shapes.read_keypoints(c); break;
+        case kRotated: part.shapes.read_rotated(c); break;
         case kVisible: visible = integer(c); break;
         default: break;
       }
@@ -305,7 +306,7 @@ class Parser {
     const unsigned lacking = needed & ~seen;
     if (lacking) {
       key_ = lacking & kImage ? kImage : lacking & kCategory ? kCategory : lacking & kBox ? kBox
-             : lacking & kMask ? kMask : lacking & kPoints ? kPoints : lacking & kScore ? kScore : kId;
+             : lacking & kMask ? kMask : lacking & kPoints ? kPoints : lacking & kRotated ? kRotated : lacking & kScore ? kScore : kId;
       c.refuse(start, "the key is missing");
     }
     switch (section) {

@@ -54,12 +54,13 @@ struct Part {
 
 enum Key : unsigned {
   kId = 1, kImage = 2, kCategory = 4, kBox = 8, kScore = 16, kArea = 32, kCrowd = 64, kName = 128, kOther = 256,
-  kWidth = 512, kHeight = 1024, kFederated = 2048, kMask = 4096, kPoints = 8192, kVisible = 16384
+  kWidth = 512, kHeight = 1024, kFederated = 2048, kMask = 4096, kPoints = 8192, kVisible = 16384, kRotated = 32768
 };
 
 inline Key key_of(std::string_view k) {
   switch (k.size()) {
     case 2: return k == "id" ? kId : kOther;
+    case 3: return k == "obb" ? kRotated : kOther;
     case 4: return k == "bbox" ? kBox : k == "area" ? kArea : k == "name" ? kName : kOther;
     case 5: return k == "score" ? kScore : k == "width" ? kWidth : kOther;
     case 6: return k == "height" ? kHeight : kOther;
@@ -89,6 +90,7 @@ inline const char* text_of(Key key) {
     case kFederated: return "neg_category_ids";
     case kMask: return "segmentation";
     case kPoints: return "keypoints";
+    case kRotated: return "obb";
     case kVisible: return "num_keypoints";
     default: return "";
   }

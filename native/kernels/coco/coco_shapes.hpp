@@ -15,7 +15,7 @@
 
 namespace steelyard {
 
-enum class What : int { boxes = 0, masks = 1, keypoints = 2 };
+enum class What : int { boxes = 0, masks = 1, keypoints = 2, rotated = 3 };
 
 // The masks or keypoints of one chunk's records. Numbers of all records lie one behind the other.
 struct Shapes {
@@ -41,6 +41,8 @@ struct Shapes {
 
   void read_mask(Cursor& c, std::size_t base);
   void read_keypoints(Cursor& c);
+  // A rotated box, in the place of keypoints: centre x and y, width, height, angle.
+  void read_rotated(Cursor& c);
 
   // The box around the points from `first` on: of all of them, or else of the visible ones.
   void box_of_points(std::size_t first, bool all, double* box) const;
@@ -257,6 +259,24 @@ inline void Shapes::read_keypoints(Cursor& c) {
   if (keypoint_numbers && numbers != keypoint_numbers) {
     c.refuse(start, std::to_string(numbers / 3) + " keypoints where others have " + std::to_string(keypoint_numbers / 3));
   }
+  keypoint_numbers = numbers;
+}
+
+inline void Shapes::read_rotated(Cursor& c) {
+  const std::size_t start = c.at(), before = keypoints.size();
+  if (c.peek() != '[') c.wrong_type("an array of centre x, centre y, width, height and angle is expected");
+  c.step();
+  if (!c.take(']')) {
+    do {
+      const double value = c.number().value;
+      if (value > 1e12 || value < -1e12) c.refuse(start, "a number beyond 1e12");
+      keypoints.push_back(value);
+    } while (c.take(','));
+    c.expect(']', "',' or ']' is expected");
+  }
+  const std::size_t numbers = keypoints.size() - before;
+  if (numbers != 5) c.refuse(start, std::to_string(numbers) + " numbers where 5 are expected: centre, width, height, angle");
+  if (keypoints[before + 2] < 0 || keypoints[before + 3] < 0) c.refuse(start, "a negative width or height");
   keypoint_numbers = numbers;
 }
 

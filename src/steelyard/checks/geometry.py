@@ -7,6 +7,8 @@ import numpy as np
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array
 
+MOST_PAIRS = 1_000_000  # of a truth and a prediction in one sample, about
+
 
 def overlap(a: Array, b: Array) -> Array:
     """IoU of boxes row by row; 0 where both are empty."""
@@ -87,6 +89,11 @@ def draw_sample(
     held = np.unique(truth_image[rows])
     if len(held) > images:
         held = held[np.linspace(0, len(held) - 1, images).astype(np.int64)]
+    rows = rows[np.isin(truth_image[rows], held)]
+    each = np.bincount(np.searchsorted(held, truth_image[rows]), minlength=len(held))
+    few = np.cumsum(np.sort(each).astype(np.float64) ** 2) <= MOST_PAIRS / 3
+    if len(each) and not few.all():  # the fullest images are left out, so that the pairs can be counted
+        held = held[each <= max(np.sort(each)[max(int(few.sum()) - 1, 0)], each.min())]
     rows = rows[np.isin(truth_image[rows], held)]
     rows = rows[np.argsort(truth_image[rows], kind="stable")]
     order = np.lexsort((-score, prediction_image))

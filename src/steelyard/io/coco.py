@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InputError
+from steelyard.core.quads import RECTANGLE
 from steelyard.core.records import Array, BoxRecords, Records, as_object
 from steelyard.io.text import is_plain, read_bytes
 
@@ -19,8 +20,8 @@ FEDERATED = (
     "The truth says which classes were looked for in each image, as LVIS does, and is scored by COCO's rules, which "
     "count every other detection as wrong. Say --format lvis (option format=lvis) for LVIS's rules."
 )
-WHAT = {"boxes": 0, "masks": 1, "keypoints": 2}
-_KEYS = {"boxes": "bbox", "masks": "segmentation", "keypoints": "keypoints"}
+WHAT = {"boxes": 0, "masks": 1, "keypoints": 2, "oriented": 3}
+_KEYS = {"boxes": "bbox", "masks": "segmentation", "keypoints": "keypoints", "oriented": "obb"}
 
 
 def read_coco(
@@ -101,16 +102,13 @@ def text_ids(ids: Any) -> Array:
 
 
 def _records(read: Columns, source: str, truth: bool, what: str) -> BoxRecords:
-    box = read["box"]
+    shape, key = (RECTANGLE, "rotated") if what == "oriented" else (("x", "y", "w", "h"), "box")
     columns = {
         "image": text_ids(read["image"]),
         "label": text_ids(read["label"]),
-        "x": box[:, 0],
-        "y": box[:, 1],
-        "w": box[:, 2],
-        "h": box[:, 3],
+        **{name: read[key][:, i] for i, name in enumerate(shape)},
     }
-    names = {"image": "image_id", "label": "category_id", "x": "bbox", "y": "bbox", "w": "bbox", "h": "bbox"}
+    names = {"image": "image_id", "label": "category_id", **dict.fromkeys(shape, "bbox" if key == "box" else "obb")}
     if what == "masks":
         columns["mask"] = np.fromiter(read["mask"], dtype=object, count=len(read["mask"]))
     elif what == "keypoints":

@@ -17,6 +17,7 @@ from steelyard.core.quads import CORNERS
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.boxes import with_images, without_empty
+from steelyard.io.coco import parse_coco
 from steelyard.io.formats import dota
 from steelyard.io.formats.convert import read_dataset
 from steelyard.io.formats.corners import corners_of_dataset
@@ -27,7 +28,7 @@ from steelyard.io.json import parse_json
 from steelyard.io.obb import columns_of_images, records_of_json
 from steelyard.io.read import READERS, read_table, to_records
 from steelyard.io.shapes import rows_of
-from steelyard.io.text import ending, open_text
+from steelyard.io.text import ending, open_text, read_bytes
 
 Read = Dataset | Records
 
@@ -62,8 +63,7 @@ def _read(
         reading = Reading(**{name: options.of(name, side) for name in ("format", "images", "names")})
         form = reading.format if reading.format != "auto" else detect(Path(data), str(data))
         if form == "coco":
-            with open_text(Path(data), str(data)) as file:
-                return records_of_json(parse_json(file.read(), str(data)), schema, side, str(data))
+            return _from_json(Path(data), str(data), schema, side)
         if form != "csv":
             like = truth if isinstance(truth, Dataset) else None
             return read_dataset(data, replace(reading, format=form), side, like)
@@ -84,6 +84,15 @@ def _read(
     if images is None and not len(empty):
         return records
     return with_images(records, [ids for ids in (records["image"], images, empty) if ids is not None and len(ids)])
+
+
+def _from_json(path: Path, source: str, schema: Schema, side: str) -> Records:
+    """A COCO-style file; the native reader takes the plain case, `obb` without flags that it does not know."""
+    text = read_bytes(path, source)
+    if b'"obb"' in text and b'"difficult"' not in text:
+        return parse_coco(text, side, source, what="oriented")
+    with open_text(path, source) as file:
+        return records_of_json(parse_json(file.read(), source), schema, side, source)
 
 
 def detect(path: Path, source: str) -> str:

@@ -198,6 +198,7 @@ def listing(pairs: BoxPairs, state: State) -> Listing:
     taken[m.partner[places][hit]] = True
     missed = np.flatnonzero(~taken & ((s.flags & CROWD) == 0))
     box = s.d_box[m.order[places]]
+    area = box[:, 2] * box[:, 3] if s.d_area is None else s.d_area[m.order[places]]
     order = np.lexsort((-np.concatenate([m.score[places], np.full(len(missed), -np.inf)]),
                         np.concatenate([m.image[places], s.image[missed]])))  # fmt: skip
 
@@ -217,7 +218,7 @@ def listing(pairs: BoxPairs, state: State) -> Listing:
             ),
             "score": joined(m.score[places], nothing),
             "IoU": joined(np.where(hit, m.overlap[places], np.nan), nothing),
-            "area": np.rint(joined(box[:, 2] * box[:, 3], s.area[missed])),
+            "area": np.rint(joined(area, s.area[missed])),
         },
         "outcome",
         "score",
