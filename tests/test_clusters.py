@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import steelyard as sy
+from steelyard.cli.main import cli
+from steelyard.core.errors import InputError
 from steelyard.core.plan import JACKKNIFE, Plan
 from steelyard.core.units import Units
 from steelyard.core.weights import EverySwap, InStrata, LeaveGroupOut, Plain, Role
@@ -280,3 +284,31 @@ def test_weights_say_how_many_equal_units_they_are_worth() -> None:
         "The weights are unequal: 36 dishes are worth 15.0 equal ones (Kish).",
         "Dish 'd000' has 22 % of all weight: the scores rest on it.",
     )
+
+
+def test_weights_are_named_on_the_command_line(tmp_path: Path) -> None:
+    """Two of seven parts of all weight are right. A task calls the column as it does: labels `weight`."""
+    (tmp_path / "t.csv").write_text("id,label,importance\na,x,1\nb,y,5\nc,x,1\n")
+    (tmp_path / "p.csv").write_text("id,label\na,x\nb,x\nc,x\n")
+    (tmp_path / "w.csv").write_text("dish,weight,importance\na,100,1\nb,100,3\n")
+    (tmp_path / "v.csv").write_text("dish,weight\na,140\nb,100\n")
+    names = [str(tmp_path / name) for name in ("t.csv", "p.csv", "w.csv", "v.csv")]
+
+    def run(*arguments: str) -> Any:
+        return CliRunner().invoke(cli, [*arguments, "--ci", "none", "--weight", "importance"])
+
+    assert "0.28571" in run("evaluate", "labels", *names[:2], "-m", "accuracy").output
+    assert " 10 g" in run("evaluate", "weights", *names[2:], "-m", "mae").output  # 40 / 4
+    compared = CliRunner().invoke(
+        cli, ["compare", "labels", *names[:2], names[1], "-m", "accuracy", "--weight", "importance", "--json"]
+    )
+    assert json.loads(compared.output)["body"]["differences"]["accuracy"]["a"]["value"] == pytest.approx(2 / 7)
+    for message, arguments in (
+        ("both name the weights", ("labels", *names[:2], "--map", "weight=importance")),
+        ("takes no weights of units", ("boxes", *names[:2])),
+        ("Did you mean 'importance'", ("labels", *names[:2], "--weight", "importanc")),
+    ):
+        with pytest.raises(InputError, match=message):
+            CliRunner().invoke(
+                cli, ["evaluate", "--weight", "importance", *arguments], catch_exceptions=False, standalone_mode=False
+            )

@@ -39,6 +39,8 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 _GIVEN, _DECLARED = "steelyard.options.given", "steelyard.options.declared"
+_WEIGHT = "steelyard.weight"
+WEIGHT_NAMES = ("sample_weight", "weight")  # what tasks call the units' own weights, the first that one has
 
 
 def keep_option(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -54,6 +56,12 @@ def keep_options(ctx: click.Context, param: click.Parameter, value: Sequence[str
         if not (name and equals and text):
             raise InputError(f"--option '{pair}' is not NAME=VALUE", remedy="Example: --option truth.angle=radians.")
         _keep(ctx, name, text)
+
+
+def keep_weight(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Lay aside the column of the units' own weights."""
+    if value is not None:
+        ctx.meta[_WEIGHT] = value
 
 
 def _keep(ctx: click.Context, name: str, value: str) -> None:
@@ -126,6 +134,8 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="What to do with predictions that have no truth."),
     click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN",
                  help="The file's column for a name, such as weight=grams or truth.weight=grams."),
+    click.option("--weight", metavar="COLUMN", expose_value=False, callback=keep_weight,
+                 help="The truth's column with the units' own weights, where the task takes some."),
     click.option("--option", "-O", multiple=True, metavar="NAME=VALUE", expose_value=False, callback=keep_options,
                  help="An option of the task for one side only, such as truth.angle=radians."),
     click.option("--threads", type=int, metavar="N", expose_value=False, callback=hold_threads,
@@ -166,6 +176,12 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
         if name in mapping:
             raise InputError(f"--map names '{name}' twice", remedy="Give each name once.")
         mapping[name] = column
+    ctx = click.get_current_context()
+    if _WEIGHT in ctx.meta:
+        name = _weight_name(str(ctx.params["task"]))
+        if {name, f"truth.{name}"} & mapping.keys():
+            raise InputError("--weight and --map both name the weights", remedy="Give one of them.")
+        mapping[f"truth.{name}"] = ctx.meta[_WEIGHT]
     return mapping
 
 
@@ -189,6 +205,15 @@ def parse_models(given: Sequence[str]) -> list[str] | dict[str, str]:
     if lacking:
         raise InputError(f"'{lacking[0]}' has no name, and other models have", remedy="Name all models, or none.")
     return models
+
+
+def _weight_name(task: str) -> str:
+    """What a task calls the units' own weights."""
+    own = {column.name for column in catalogue.find_task(task).truth.columns if not column.required}
+    name = next((name for name in WEIGHT_NAMES if name in own), None)
+    if name is None:
+        raise InputError(f"task '{task}' takes no weights of units, which --weight names", remedy="Leave it out.")
+    return name
 
 
 def parse_margins(pairs: Sequence[str], option: str = "--margin") -> dict[str, str]:
