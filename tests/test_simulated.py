@@ -95,7 +95,7 @@ def test_a_family_of_models_and_metrics_keeps_its_level_and_finds_the_better_mod
         false += any(d.verdict in ("better", "worse") for one in equal.comparisons for d in one.differences.values())
         lineup = sy.compare_all("weights", *models(rng, 0.25), METRICS, draws=299, seed=k)
         every = [list(one.differences.values()) for one in lineup.comparisons]
-        assert every[0][0].family == len(METRICS) * 5
+        assert 75 < every[0][0].family <= len(METRICS) * 5  # a metric that no swap moves is in no family
         found += any(d.verdict == "better" for d in every[0])
         corrected = holm([d.p for one in every for d in one])
         by_holm += any(p < 0.05 for p in corrected[: len(METRICS)])
