@@ -59,7 +59,7 @@ def test_whole_arrays_are_equal_to_the_bit() -> None:
 
 
 def test_every_form_of_input_gives_the_same(tmp_path: Path) -> None:
-    """COCO files, dicts, polygons as results, tables, pixels one dict an image, and batches of them."""
+    """COCO files, dicts, polygons as results, tables, pixels one dict per image, and batches of them."""
     data, results = draw_coco(7)
     for ann in data["annotations"]:  # one area for all forms: the mask's own
         ann["area"] = float(reference_mask.area(as_rle(ann["segmentation"])))

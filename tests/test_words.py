@@ -27,9 +27,9 @@ whereby wherein whereof whereupon wherewith whilst wholly withal wrought yonder
 LISTED = re.compile(rf"\b(?:{'|'.join(WORDS.split())})\b", re.IGNORECASE)
 
 THINGS = """
-answer bit block box byte caption cell class code column count detection digit digest entry event figure file flag image
-index interval item key kB KB label line list mask MB number object pair part point query request row score sum tuple
-value vector weight word
+answer bit block box byte candidate caption case cell chunk class code column count detection dict digit digest entry
+event factor figure file flag image index interval item key kB KB label line list mask MB number object pair part point
+query request row score stream sum text tuple value vector visit volume weight word
 """
 PLURALS = [
     f"{thing}{'es' if thing[-1] in 'sx' else 's'}" for thing in THINGS.split() if thing not in ("kB", "KB", "MB")
@@ -37,8 +37,8 @@ PLURALS = [
 UNITS = """
 answer batch bin block box caption case category cell class cluster column detection document draw entry example file
 frame group image instance item key keypoint label line mask metric model name number object page pair pixel point
-prediction query question rank record row sample second score segment sequence shard side slice step task thread threshold
-token track unit value video volume voxel word
+prediction query question rank reading record row rule sample second score segment sequence shard side slice step task
+thread threshold token track unit value video volume voxel word
 """
 GAP = r"(?:[ \t]+|\s*\n\s*(?:(?://|#)[ \t]*)?)"  # a line may end in between, and the next may be a comment
 PER = re.compile(

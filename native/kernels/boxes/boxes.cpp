@@ -1,4 +1,4 @@
-// Matching of boxes: one task a class, all IoU thresholds at once, a bit for each.
+// Matching of boxes: one task per class, all IoU thresholds at once, a bit for each.
 //
 // A class is visited once: its detections are sorted by score (ties by image, then by input order, as the reference's
 // stable sorts give), dealt into their images, and matched only where an image holds truth of the class and the boxes

@@ -1,6 +1,6 @@
 // What a drop-in for COCO's own evaluator needs: its matching and its curves, with nothing left out.
 //
-// The evaluator of boxes keeps bits and needs one visit a class. Code that is written for pycocotools reads more than scores:
+// The evaluator of boxes keeps bits and needs one visit per class. Code that is written for pycocotools reads more than scores:
 // every IoU, and for each image, class, area range and threshold who was matched with whom. So cells (image and class) come
 // flat, one after the other, and the matches go out as rows. The rules are the reference's to the letter: detections in the
 // order given, truths that count before ignored ones, the last of equals, at most one match a truth unless it is a crowd or

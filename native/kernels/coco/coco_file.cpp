@@ -1,5 +1,5 @@
 // The file is read in chunks of about a megabyte that stay in cache, each parsed on its own, so memory holds the
-// columns and one chunk a thread, never the file. A chunk other than the first starts on a guess: the first text that
+// columns and one chunk per thread, never the file. A chunk other than the first starts on a guess: the first text that
 // looks like the gap between two records. The guess is proven when the chunk before it, whose own start is proven, ends
 // exactly there in the section that was guessed; else the chunk is parsed again from the proven place. So any number of
 // threads gives the same columns and the same error.

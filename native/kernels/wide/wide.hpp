@@ -24,7 +24,7 @@ struct WideKernels {
   void (*count_class_wide)(const ClassJob&);  // sums of 64 bits
   void (*walk_rows)(const RowJob&);
   void (*walk_drawn)(const DrawnJob&);
-  // Poisson(1) weights [kWeightDraws][kWeightUnits] of draws from `first` on, one stream a unit.
+  // Poisson(1) weights [kWeightDraws][kWeightUnits] of draws from `first` on, one stream per unit.
   void (*poisson_weights)(const std::uint64_t* streams, std::size_t units, std::size_t first, double* out);
   // The same as bytes, [units][kWeightDraws].
   void (*poisson_counts)(const std::uint64_t* streams, std::size_t units, std::size_t first, std::uint8_t* out);

@@ -138,7 +138,9 @@ def lists(data: Data) -> Problem | None:
     )  # fmt: skip
 
 
-@CHECKS.add("no-caption", "warning", "texts such as 'None' or a list are scored as captions", "Give one text an image.")
+@CHECKS.add(
+    "no-caption", "warning", "texts such as 'None' or a list are scored as captions", "Give one text per image."
+)
 def no_caption(data: Data) -> Problem | None:
     """Candidates that are what a program writes for nothing, or hold a list or an object."""
 

@@ -1,1 +1,1 @@
-"""The command line: one file a command. No logic, only calls of the api and printing."""
+"""The command line: one file per command. No logic, only calls of the api and printing."""

@@ -19,7 +19,9 @@ from steelyard.core.errors import InputError
     "--fail-if", "rules", multiple=True, required=True, metavar="RULE",
     help="When to fail, such as 'mae > 30' or 'map < baseline, p < 0.05'. May be given several times.",
 )  # fmt: skip
-@click.option("--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML, a case a rule.")
+@click.option(
+    "--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML, one case per rule."
+)
 @click.option("--other-truth", is_flag=True, help="Allow a baseline on other truth; the two are compared unpaired.")
 @click.option(
     "--ledger", metavar="FILE", type=click.Path(dir_okay=False),

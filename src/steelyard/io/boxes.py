@@ -1,4 +1,4 @@
-"""Boxes from whatever the user has: COCO files, tables, frames, or one dict an image as a training loop has them."""
+"""Boxes from whatever the user has: COCO files, tables, frames, or one dict per image as a training loop has them."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple[
 
 
 def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str], side: str, source: str) -> Records:
-    """One dict an image: `image`, `boxes` (n × 4: x, y, width, height), `labels`, and `scores` of predictions."""
+    """One dict per image: `image`, `boxes` (n × 4: x, y, width, height), `labels`, and `scores` of predictions."""
     needed = _NEEDED[side]
     images: list[Any] = []
     counts: list[int] = []
@@ -258,7 +258,7 @@ def _plainly_right(flat: Mapping[str, Array], box: Array) -> bool:
 def _wrong_item(item: Any, needed: frozenset[str], where: str) -> InputError:
     if not isinstance(item, Mapping):
         kind = type(item).__name__
-        return InputError(f"{kind} where a dict is expected", where=where, remedy="Give one dict an image.")
+        return InputError(f"{kind} where a dict is expected", where=where, remedy="Give one dict per image.")
     for name in item:
         if name not in _PER_IMAGE:
             return InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _PER_IMAGE))

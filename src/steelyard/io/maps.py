@@ -166,7 +166,7 @@ def _beside(table: Table, folder: Path, columns: Mapping[str, str], side: str) -
 
 
 def in_rows(data: Any, key: str, source: str) -> Any:
-    """Arrays in memory as a table: one map a row. An array alone has the numbers of its rows as ids."""
+    """Arrays in memory as a table: one map per row. An array alone has the numbers of its rows as ids."""
     data = to_numpy(data)
     if isinstance(data, np.ndarray) or (isinstance(data, list | tuple) and not isinstance(data, Mapping)):
         data = {key: np.arange(len(data)), "map": data}
@@ -177,6 +177,6 @@ def in_rows(data: Any, key: str, source: str) -> Any:
         raise InputError(
             f"the maps have shape {shape_text(maps)}",
             where=source,
-            remedy="Give one map a row: images × height × width.",
+            remedy="Give one map per row: images × height × width.",
         )
     return {**data, "map": as_object([to_numpy(one) for one in maps])}

@@ -1,4 +1,4 @@
-"""Cells that hold a mask or a row of numbers, and one dict an image with either, as a training loop has them."""
+"""Cells that hold a mask or a row of numbers, and one dict per image with either, as a training loop has them."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def numbers_column(table: Table, name: str, values: Array) -> Array:
 
 
 def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[str, Any]:
-    """One dict an image as columns: `image`, `masks` or `keypoints`, `labels`, and `scores` of predictions."""
+    """One dict per image as columns: `image`, `masks` or `keypoints`, `labels`, and `scores` of predictions."""
     key = _SHAPE[what]
     known = {"image", key, "labels", "scores", "crowd", "area", "boxes"}
     needed = {"image", key, "labels"} | ({"scores"} if side == "prediction" else set())
@@ -96,7 +96,7 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
         where = f"{source}, item {i}"
         if not isinstance(item, Mapping):
             raise InputError(
-                f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict an image."
+                f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict per image."
             )
         for name in item:
             if name not in known:

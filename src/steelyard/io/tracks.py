@@ -1,4 +1,4 @@
-"""Tracks from whatever the user has: files of a benchmark, tables, frames, or one dict a frame as a loop has them."""
+"""Tracks from whatever the user has: files of a benchmark, tables, frames, or one dict per frame as a loop has them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _without_masks(table: Table) -> Table:
 
 
 def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
-    """One dict a frame: `sequence`, `frame`, `tracks`, and `boxes` (n × 4: x, y, width, height) or `masks`."""
+    """One dict per frame: `sequence`, `frame`, `tracks`, and `boxes` (n × 4: x, y, width, height) or `masks`."""
     columns: dict[str, list[Any]] = {"sequence": [], "frame": [], "track": []}
     given: set[str] = set()
     empty: dict[Any, Any] = {}
@@ -116,7 +116,9 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
     for i, item in enumerate(data):
         where = f"{source}, item {i}"
         if not isinstance(item, Mapping):
-            raise InputError(f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict a frame.")
+            raise InputError(
+                f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict per frame."
+            )
         for name in item:
             if name not in _KEYS:
                 raise InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _KEYS))

@@ -54,7 +54,7 @@ def focal_loss(
     `logits` are (..., classes). `targets` are of the same shape with values from 0 to 1 (any between is a soft target),
     or integers of the shape (...): a class from 0 up, -1 for background, -2 for an anchor that does not count.
     `label_smoothing` moves the targets of the cross-entropy, not of the modulating factor, towards 1/2.
-    `weight_by_class` has one factor a class. `ignore` is true where an anchor (...) or an element (..., classes) does
+    `weight_by_class` has one factor per class. `ignore` is true where an anchor (...) or an element (..., classes) does
     not count. Gradients go to the logits alone. A class that does not exist is an error; where values cannot be
     looked at without waiting for a device or breaking a trace, it makes the loss nan.
 

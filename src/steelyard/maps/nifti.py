@@ -82,7 +82,9 @@ def _volume(data: bytes | memoryview, order: str, second: bool, source: str) -> 
     while len(shape) > 3 and shape[-1] == 1:
         shape.pop()
     if len(shape) > 3:
-        raise InputError(f"has {len(shape)} axes ({shape[3]} channels)", where=source, remedy="Give one volume a file.")
+        raise InputError(
+            f"has {len(shape)} axes ({shape[3]} channels)", where=source, remedy="Give one volume per file."
+        )
     dtype = np.dtype(order + _TYPES[kind])
     voxels = math.prod(shape)
     if voxels * dtype.itemsize > MOST_BYTES or offset < 0 or offset + voxels * dtype.itemsize > len(data):

@@ -13,7 +13,7 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def gate_junit(gate: Gate) -> str:
-    """One suite, one case a rule."""
+    """One suite, one case per rule."""
     counts = {
         "tests": str(len(gate.verdicts)),
         "failures": str(gate.count("fail")),

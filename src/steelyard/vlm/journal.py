@@ -1,6 +1,6 @@
 """The journal: every reading that was paid for, on disk before the next is counted done.
 
-One line a reading, only ever appended. The line begins with the key and its state at fixed places, so that a journal
+One line per reading, only ever appended. The line begins with the key and its state at fixed places, so that a journal
 of a million readings is resumed by looking at the first bytes of each line. A line that a crash left torn is dropped
 when the journal is next opened for writing. Prompts are kept once, under their hash: the journal alone tells whole
 conversations.

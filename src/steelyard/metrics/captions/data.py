@@ -135,7 +135,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
 
 @frozen
 class Captions:
-    """Captions and given scene graphs: one candidate an image, and the references of all, by image.
+    """Captions and given scene graphs: one candidate per image, and the references of all, by image.
 
     The references of image i go from `starts[i]` to `starts[i + 1]`.
     """
