@@ -128,10 +128,10 @@ def fuzz_inflate(rng: random.Random) -> None:
             pass
     expected = unpacked(bytes(data))
     try:
-        found = _native.gunzip(bytes(data), 1 << 24).tobytes()
+        unpacked = _native.gunzip(bytes(data), 1 << 24).tobytes()
     except ValueError:
-        found = None
-    if found != expected:
+        unpacked = None
+    if unpacked != expected:
         raise AssertionError("zlib gives something else")
     Draw(rng).call(_native.gunzip, bytes(data), size)
 

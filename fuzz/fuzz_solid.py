@@ -25,16 +25,16 @@ def fuzz_solid(rng: random.Random) -> None:
     t, d, r = draw.size(12), draw.size(12), draw.size(3)
     view = rng.choice([0, 1, 2])
     width = 4 if view == 0 else 7
-    truth, found = (np.ascontiguousarray(draw.few(n, width) * 10) for n in (t, d))
+    truth, predicted = (np.ascontiguousarray(draw.few(n, width) * 10) for n in (t, d))
     group, other = ((draw.whole(classes + 1, n) - 1).astype(np.int32) for n in (t, d))
     score = draw.few(d, 1).reshape(-1)
     events = draw.call(
         _native.kitti_match, view, begins(draw, units, t), truth, group, (draw.whole(2, t)).astype(np.uint8),
-        draw.whole(256, t).astype(np.uint8), np.zeros(t), begins(draw, units, d), found, other,
+        draw.whole(256, t).astype(np.uint8), np.zeros(t), begins(draw, units, d), predicted, other,
         draw.whole(256, d).astype(np.uint8), np.zeros(d), score, begins(draw, units, r),
         np.ascontiguousarray(draw.few(r, 4) * 10), np.full(classes, 0.5), levels, 2,
     )  # fmt: skip
-    draw.call(_native.solid_overlaps, view, truth[: min(t, d)], found[: min(t, d)])
+    draw.call(_native.solid_overlaps, view, truth[: min(t, d)], predicted[: min(t, d)])
     n = draw.size(9)
     score = -np.sort(-draw.few(n, 1).reshape(-1))
     unit, counts = draw.whole(units, n).astype(np.int32), draw.whole(3, units).astype(float)

@@ -21,12 +21,12 @@ NOTHING = {"label": "", "attribute": ""}
 def draw_frames(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """Frames with objects far from each other, so that the order of rows decides nothing; one frame is empty."""
     truth: list[dict[str, Any]] = []
-    found: list[dict[str, Any]] = []
+    predicted: list[dict[str, Any]] = []
     for unit in range(units):
         frame = f"f{unit:03d}"
         if unit % 12 == 11:
             truth.append({"frame": frame})
-            found.append({"frame": frame})
+            predicted.append({"frame": frame})
             continue
         for place in range(int(rng.integers(4, 8))):
             label = list(KINDS)[(place + unit) % 3]
@@ -43,13 +43,13 @@ def draw_frames(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
             }  # fmt: skip
             truth.append(one)
             if rng.random() < 0.85:
-                found.append(_found(rng, one))
+                predicted.append(_found(rng, one))
         for _ in range(int(rng.integers(0, 3))):
             label = str(rng.choice(list(KINDS)))
             false = _found(rng, {**truth[-1], "label": label, "frame": frame})
             false |= {"x": false["x"] + 100, "left": 5000 + false["left"], "right": 5000 + false["right"]}
-            found.append({**false, "score": round(float(rng.uniform(0, 0.7)), 6)})
-    sides = [_columns(truth, TRUTH), _columns(found, (*BOX, "score"))]
+            predicted.append({**false, "score": round(float(rng.uniform(0, 0.7)), 6)})
+    sides = [_columns(truth, TRUTH), _columns(predicted, (*BOX, "score"))]
     sides[0]["scene"] = np.array([f"s{hash_of(name) % 3}" for name in sides[0]["frame"]], dtype=object)
     return sides[0], sides[1]
 

@@ -1,4 +1,4 @@
-"""Boxes in space: KITTI's and nuScenes' own numbers from their own files, rules one by one, and what a reader is told."""
+"""Boxes in space: KITTI's and nuScenes' own numbers from their own files, rules one by one, and what a reader is shown."""
 
 from __future__ import annotations
 
@@ -112,11 +112,11 @@ def test_nuscenes_goldens(name: str, tmp_path: Path) -> None:
 
 def test_files_and_columns_agree(tmp_path: Path) -> None:
     """KITTI's files and the same numbers as a table."""
-    truth, found = kitti_folders(tmp_path, CASES["kitti/mixture_30"])
-    records = read_sides(TASK, truth, found, {})
+    truth, predicted = kitti_folders(tmp_path, CASES["kitti/mixture_30"])
+    records = read_sides(TASK, truth, predicted, {})
     tables = [{name: side.columns[name] for name in side.columns} for side in records]
     specs = ["kitti_ap", "kitti_ap(view=bev)", "kitti_ap(view=bbox)", "aos"]
-    by_file, by_table = (sy.evaluate("boxes3d", *sides, specs) for sides in ((truth, found), tables))
+    by_file, by_table = (sy.evaluate("boxes3d", *sides, specs) for sides in ((truth, predicted), tables))
     assert by_file.scores == by_table.scores
 
 
@@ -158,8 +158,8 @@ def columns(**changed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("turns", [1, -1, 40])
 def test_yaw_beyond_a_turn_is_the_same_heading(turns: int) -> None:
     truth = columns()
-    found = columns(yaw=[0.3 + turns * 2 * np.pi], score=[0.9])
-    report = sy.evaluate("boxes3d", truth, found, ["kitti_ap(positions=11)", "maoe"], confidence=None)
+    predicted = columns(yaw=[0.3 + turns * 2 * np.pi], score=[0.9])
+    report = sy.evaluate("boxes3d", truth, predicted, ["kitti_ap(positions=11)", "maoe"], confidence=None)
     assert report["kitti_ap(positions=11)"].value == pytest.approx(100 / 11)
     assert report["maoe"].value == pytest.approx(0, abs=1e-12)
 
@@ -229,15 +229,15 @@ def test_scenes_are_drawn_together(tmp_path: Path) -> None:
 
 
 def test_frames_are_chosen() -> None:
-    truth, found = draw_frames(np.random.default_rng(3), 8)
-    whole = pairs_of(truth, found)
-    some = sy.evaluate("boxes3d", truth, found, "map", options={"frames": ["f001", "f005"]}, confidence=None)
+    truth, predicted = draw_frames(np.random.default_rng(3), 8)
+    whole = pairs_of(truth, predicted)
+    some = sy.evaluate("boxes3d", truth, predicted, "map", options={"frames": ["f001", "f005"]}, confidence=None)
     assert some["map"].units == 2 < len(whole.units)
 
 
 def test_few_truths_are_said() -> None:
-    truth, found = columns(), columns(score=[0.9])
-    report = sy.evaluate("boxes3d", truth, found, ["kitti_ap"], confidence=None)
+    truth, predicted = columns(), columns(score=[0.9])
+    report = sy.evaluate("boxes3d", truth, predicted, ["kitti_ap"], confidence=None)
     (note,) = report["kitti_ap"].notes
     assert "cannot reach 100 with 1 truth of Car: a perfect result would be 0.0" in note
 
@@ -261,9 +261,9 @@ def test_curves_are_read_at_the_recalls_of_the_reference() -> None:
     for name, column in columns().items():
         truth.setdefault(name, column * 2)
         truth[name] = column * 2 if name not in ("frame", "label", "x") else truth[name]
-    found = {name: [*column, column[0]] for name, column in truth.items()}
-    found |= {"x": [0.0, 30.0, 70.0], "score": [0.9, 0.5, 0.7]}
-    pairs = pairs_of(truth, found)
+    predicted = {name: [*column, column[0]] for name, column in truth.items()}
+    predicted |= {"x": [0.0, 30.0, 70.0], "score": [0.9, 0.5, 0.7]}
+    pairs = pairs_of(truth, predicted)
     state = State.of(pairs, [*CentreMap().needs()[1:]])
     curves = centre_curves(state.blocks[EVENTS], 0, np.ones(1))  # type: ignore[arg-type]
     assert curves[0, 49] == 1
@@ -274,8 +274,8 @@ def test_curves_are_read_at_the_recalls_of_the_reference() -> None:
 
 def test_large_weights_take_no_longer() -> None:
     """A unit of weight a million stands for a million: its places are jumped to, not counted out."""
-    truth, found = draw_frames(np.random.default_rng(5), 12)
-    state = State.of(pairs_of(truth, found), [KittiAp().events, EVENTS])
+    truth, predicted = draw_frames(np.random.default_rng(5), 12)
+    state = State.of(pairs_of(truth, predicted), [KittiAp().events, EVENTS])
     from steelyard.core.totals import Totals
     from steelyard.core.weights import Plain
     from steelyard.metrics.boxes3d.needs import CentreScores, KittiAreas
@@ -288,21 +288,21 @@ def test_large_weights_take_no_longer() -> None:
 
 
 def test_explained() -> None:
-    truth, found = draw_frames(np.random.default_rng(6), 20)
+    truth, predicted = draw_frames(np.random.default_rng(6), 20)
     report = sy.evaluate(
         "boxes3d",
         truth,
-        found,
+        predicted,
         ["kitti_ap(label=Car, positions=11)", "kitti_ap(label=Car)"],
         explain="kitti-2017",
         confidence=None,
     )
-    (told,) = report.explanations
-    assert told.ours["Car"] == pytest.approx(report["kitti_ap(label=Car)"].value)
-    assert told.theirs["Car"] == pytest.approx(report["kitti_ap(positions=11, label=Car)"].value)
-    assert {step.theirs for step in told.steps} >= {"11, with recall 0 (R11)", "the image (2D, bbox)"}
+    (explanation,) = report.explanations
+    assert explanation.ours["Car"] == pytest.approx(report["kitti_ap(label=Car)"].value)
+    assert explanation.theirs["Car"] == pytest.approx(report["kitti_ap(positions=11, label=Car)"].value)
+    assert {step.theirs for step in explanation.steps} >= {"11, with recall 0 (R11)", "the image (2D, bbox)"}
     with pytest.raises(sy.InputError, match="cannot be explained"):
-        sy.evaluate("boxes3d", truth, found, explain="kitty", confidence=None)
+        sy.evaluate("boxes3d", truth, predicted, explain="kitty", confidence=None)
 
 
 @pytest.mark.parametrize(
@@ -310,12 +310,12 @@ def test_explained() -> None:
 )
 def test_numbers_are_read_to_the_bit(value: str) -> None:
     box = json.dumps(nuscenes_box(velocity=[0, 0])).replace("[10.0, 0.0, 1.0]", f"[{value}, 0, 0]")
-    found: Any = _native.parse_nuscenes(f'{{"results": {{"s": [{box}]}}}}'.encode(), False)
-    assert found["translation"][0, 0] == float(value)
+    result: Any = _native.parse_nuscenes(f'{{"results": {{"s": [{box}]}}}}'.encode(), False)
+    assert result["translation"][0, 0] == float(value)
 
 
 def test_drawn_numbers_are_read_to_the_bit() -> None:
     values = np.random.default_rng(7).uniform(-2000, 2000, 3000)
     boxes = [nuscenes_box(translation=row) for row in values.reshape(-1, 3).tolist()]
-    found: Any = _native.parse_nuscenes(json.dumps({"results": {"s": boxes}}).encode(), False)
-    assert (found["translation"].reshape(-1) == values).all()
+    result: Any = _native.parse_nuscenes(json.dumps({"results": {"s": boxes}}).encode(), False)
+    assert (result["translation"].reshape(-1) == values).all()

@@ -15,30 +15,33 @@ LINE = "Car 0.00 0 0.1 0 0 60 50 1.5 1.6 4.0 0.0 1.6 20.0 0.1"
 FOUND = LINE + " 0.9"
 
 
-def kitti(folder: Path, truth: str = LINE, found: str = FOUND) -> tuple[Path, Path]:
-    for name, text in (("label_2", truth), ("data", found)):
+def kitti(folder: Path, truth: str = LINE, predicted: str = FOUND) -> tuple[Path, Path]:
+    for name, text in (("label_2", truth), ("data", predicted)):
         (folder / name).mkdir()
         (folder / name / "000012.txt").write_text(text)
     return folder / "label_2", folder / "data"
 
 
 KITTI = {
-    "no score": ({"found": LINE}, r"data.000012.txt, line 1: 15 columns are truth; a result needs a 16th, the score"),
+    "no score": (
+        {"predicted": LINE},
+        r"data.000012.txt, line 1: 15 columns are truth; a result needs a 16th, the score",
+    ),
     "score in the truth": ({"truth": FOUND}, r"label_2.000012.txt, line 1: 16 columns are a result"),
     "14 columns": (
         {"truth": LINE.rsplit(" ", 1)[0]},
         r"line 1: 14 columns where 15 are expected. A line is: type truncated",
     ),
-    "17 columns": ({"found": f"\n{FOUND} 1"}, "line 2: 17 columns where 16 are expected"),
+    "17 columns": ({"predicted": f"\n{FOUND} 1"}, "line 2: 17 columns where 16 are expected"),
     "no number": ({"truth": LINE.replace("60", "6O")}, r"line 1, field 'right': '6O' is no number"),
     "no length": (
         {"truth": LINE.replace("4.0", "-4.0")},
         r"line 1, column 'length': the length is -4. Sizes are metres",
     ),
     "no place": ({"truth": "Car 0 0 0 0 0 60 50 -1 -1 -1 -1000 -1000 -1000 -10"}, "a Car without a place in space"),
-    "turned around in the image": ({"found": FOUND.replace(" 60 ", " -60 ")}, "the width in the image is -60"),
-    "nan": ({"found": FOUND.replace("20.0", "nan")}, "line 1, column 'z': 'z' is empty or nan"),
-    "nan score": ({"found": LINE + " nan"}, "the score is empty or nan. Give a number"),
+    "turned around in the image": ({"predicted": FOUND.replace(" 60 ", " -60 ")}, "the width in the image is -60"),
+    "nan": ({"predicted": FOUND.replace("20.0", "nan")}, "line 1, column 'z': 'z' is empty or nan"),
+    "nan score": ({"predicted": LINE + " nan"}, "the score is empty or nan. Give a number"),
 }
 
 
@@ -51,26 +54,26 @@ def test_kitti(name: str, tmp_path: Path) -> None:
 
 
 def test_kitti_folders(tmp_path: Path) -> None:
-    truth, found = kitti(tmp_path)
+    truth, predicted = kitti(tmp_path)
     (truth / "000013.txt").write_text("")
     with pytest.raises(sy.InputError, match=r"frame '000013' has no prediction.*--missing"):
-        sy.evaluate("boxes3d", truth, found)
-    assert sy.evaluate("boxes3d", truth, found, "map", missing="worst", confidence=None)["map"].units == 2
-    (found / "000014.txt").write_text(FOUND)
+        sy.evaluate("boxes3d", truth, predicted)
+    assert sy.evaluate("boxes3d", truth, predicted, "map", missing="worst", confidence=None)["map"].units == 2
+    (predicted / "000014.txt").write_text(FOUND)
     with pytest.raises(sy.InputError, match="frame '000014' is not in the truth"):
-        sy.evaluate("boxes3d", truth, found)
+        sy.evaluate("boxes3d", truth, predicted)
     (tmp_path / "empty").mkdir()
     with pytest.raises(sy.InputError, match=r"holds no label files. Give label_2"):
-        sy.evaluate("boxes3d", tmp_path / "empty", found)
+        sy.evaluate("boxes3d", tmp_path / "empty", predicted)
     with pytest.raises(sy.InputError, match="Give the folder"):
-        sy.evaluate("boxes3d", truth / "000012.txt", found, options={"truth.format": "kitti"})
+        sy.evaluate("boxes3d", truth / "000012.txt", predicted, options={"truth.format": "kitti"})
 
 
 def test_empty_frames_are_frames(tmp_path: Path) -> None:
-    truth, found = kitti(tmp_path)
-    for number, folder in ((1, truth), (1, found), (20, truth), (20, found)):
+    truth, predicted = kitti(tmp_path)
+    for number, folder in ((1, truth), (1, predicted), (20, truth), (20, predicted)):
         (folder / f"{number:06d}.txt").write_text("\n")
-    report = sy.evaluate("boxes3d", truth, found, "kitti_ap(positions=11)", confidence=None)
+    report = sy.evaluate("boxes3d", truth, predicted, "kitti_ap(positions=11)", confidence=None)
     assert report["kitti_ap(positions=11)"].units == 3
     assert report["kitti_ap(positions=11)"].value == pytest.approx(100 / 11)
 

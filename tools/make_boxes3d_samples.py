@@ -53,8 +53,8 @@ def seen(rng: np.random.Generator, own: list[Row], loose: float, miss: float, fa
     for _ in range(int(rng.poisson(false))):
         label = str(rng.choice(list(SIZES)))
         x, z, yaw = rng.uniform(-12, 12), rng.uniform(12, 40), rng.uniform(-3, 3)
-        found = row(str(own[0]["frame"]), label, np.array(SIZES[label]), x, z, yaw)
-        rows.append({**found, "score": round(float(rng.uniform(0.05, 0.6)), 3)})
+        false = row(str(own[0]["frame"]), label, np.array(SIZES[label]), x, z, yaw)
+        rows.append({**false, "score": round(float(rng.uniform(0.05, 0.6)), 3)})
     return rows
 
 

@@ -135,17 +135,19 @@ def test_columns_that_are_missing_empty_or_torn() -> None:
 )  # fmt: skip
 def test_names_of_groups(name: str, is_one: bool) -> None:
     pairs = pairs_of(["a", "b", "c"], [0, 1, 2], [0, 1, 2], None, **{name: list("vvw")})
-    found = grouped(WEIGHTS, Request("weights"), pairs, state_of(np.ones(3))).units.groups
-    assert list(found) == ([name] if is_one else [])
+    result = grouped(WEIGHTS, Request("weights"), pairs, state_of(np.ones(3))).units.groups
+    assert list(result) == ([name] if is_one else [])
 
 
 def test_suspected_columns_are_the_same_in_all_rows_of_a_unit() -> None:
     """A column that differs inside a unit is none, and neither is one that cannot be read or that a unit lacks."""
     rows = {"video": list("vvw"), "site": list("nss"), "date": list("xyz"), "person": list("pqr")}
     pairs = pairs_of(["a", "b"], [0, 1, 2], [0, 0, 1], None, odd=("date",), **rows)
-    found = grouped(WEIGHTS, Request("weights"), pairs, state_of(np.ones(2))).units.groups
-    assert {name: keys.tolist() for name, keys in found.items()} == {"video": unit_keys(as_object(["v", "w"])).tolist()}
-    assert found["video"].dtype == np.uint64
+    result = grouped(WEIGHTS, Request("weights"), pairs, state_of(np.ones(2))).units.groups
+    assert {name: keys.tolist() for name, keys in result.items()} == {
+        "video": unit_keys(as_object(["v", "w"])).tolist()
+    }
+    assert result["video"].dtype == np.uint64
     lacking = pairs_of(["a", "b"], [0], [0], None, video=["v"])
     assert grouped(WEIGHTS, Request("weights"), lacking, state_of(np.ones(2))).units.groups == {}
     after = pairs_of(["a", "b"], [0, 1, 2], [0, 0, 1], None, date=list("xyz"), odd=("date",), video=list("vvw"))

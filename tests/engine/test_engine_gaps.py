@@ -39,14 +39,14 @@ def left(values: Any) -> Any:
 
 def test_degrees_of_freedom_are_those_of_the_jackknife() -> None:
     """2 n / (kurtosis - 1) of what each unit moves: here about four, where the units would say 39."""
-    found = both([Mean()], state_of(A), state_of(B))["mean"].difference
+    difference = both([Mean()], state_of(A), state_of(B))["mean"].difference
     u = GAP - GAP.mean()
     df = 80 / (40 * (u**4).sum() / (u**2).sum() ** 2 - 1)
     assert 4 < df < 8
-    assert found.df == pytest.approx(df)
-    assert found.notes == ("mean rests on few units: the interval is likely too narrow.",)
-    reach = scipy_stats.t.ppf(0.975, df) * found.se
-    assert found.interval == pytest.approx((GAP.mean() - reach, GAP.mean() + reach))
+    assert difference.df == pytest.approx(df)
+    assert difference.notes == ("mean rests on few units: the interval is likely too narrow.",)
+    reach = scipy_stats.t.ppf(0.975, df) * difference.se
+    assert difference.interval == pytest.approx((GAP.mean() - reach, GAP.mean() + reach))
 
 
 def test_a_margin_that_is_a_share_rests_on_the_jackknife_too() -> None:
@@ -61,13 +61,13 @@ def test_a_margin_that_is_a_share_rests_on_the_jackknife_too() -> None:
     shares = [k / 1000 for k in range(1, 100)]
     share = next(s for s in shares if ends(s, 1.0, jackknife=True)[0] < 0 < ends(s, 1.0, jackknife=False)[0])
     request = Request("any", draws=200, seed=3, margin={"mean": f"{100 * share:.6f}%"})
-    found = both([Mean()], state_of(A), state_of(B), request)["mean"].difference
+    difference = both([Mean()], state_of(A), state_of(B), request)["mean"].difference
     expected, short = (
         margin_verdict(ends(share, 1.0, jackknife=given), ends(share, -1.0, jackknife=given)) for given in (True, False)
     )
-    assert found.margin_verdict == expected
+    assert difference.margin_verdict == expected
     assert expected != short
-    assert found.margin == pytest.approx(share * A.mean())
+    assert difference.margin == pytest.approx(share * A.mean())
 
 
 @pytest.mark.parametrize(("metric", "best"), [(Endless(), 0.0), (NearOne(), 1.0)])
@@ -75,7 +75,7 @@ def test_a_margin_that_is_a_share_rests_on_the_jackknife_too() -> None:
 def test_distances_have_the_interval_of_what_has_a_sign(metric: Any, best: float, first: float, second: float) -> None:
     """|b| - |a| lies between the corners of the gap b - a and the total b + a, both from the best value."""
     a, b = best + first + (A - 5) / 4, best + second + RNG.normal(0, 1, 40)
-    found = both([metric], state_of(a), state_of(b))[str(metric)].difference
+    difference = both([metric], state_of(a), state_of(b))[str(metric)].difference
     sums = {}
     for turn in (-1, 1):
         at, draws, moved = (
@@ -87,36 +87,36 @@ def test_distances_have_the_interval_of_what_has_a_sign(metric: Any, best: float
     assert gap is not None
     assert total is not None
     corners = [math.copysign(min(abs(g), abs(t)), g * t) for g in gap for t in total]
-    assert found.interval == pytest.approx((min(corners), max(corners)), abs=1e-9)
+    assert difference.interval == pytest.approx((min(corners), max(corners)), abs=1e-9)
     nearer: Estimate = min(sums.values(), key=lambda one: abs(one[0]))[1]
-    assert (found.se, found.df) == pytest.approx((nearer.se, nearer.df))
+    assert (difference.se, difference.df) == pytest.approx((nearer.se, nearer.df))
 
 
 def test_only_units_with_a_value_can_be_said_to_agree() -> None:
     """Three of twelve units have a value with A: 1 - .025 ** (1 / 3) of all may differ, times a width of ten."""
     first = state_of(np.full(12, 5.0) * ([1] * 3 + [0] * 9), n=[1.0] * 3 + [0.0] * 9)
     second = state_of(np.full(12, 5.0) * ([1] * 5 + [0] * 7), n=[1.0] * 5 + [0.0] * 7)
-    found = both([Mean()], first, second)["mean"].difference
+    difference = both([Mean()], first, second)["mean"].difference
     reach = 10 * (1 - 0.025 ** (1 / 3))
-    assert found.interval == pytest.approx((-reach, reach))
-    assert found.units == 12
+    assert difference.interval == pytest.approx((-reach, reach))
+    assert difference.units == 12
 
 
 def test_a_sequence_takes_the_place_of_worlds() -> None:
     """The interval, the p and its method are those of the sequence; a total keeps its swaps."""
     states = state_of(A), state_of(np.clip(B + 1, 0, 10))
     request = Request("any", draws=200, seed=3, sequence="exact")
-    found = both([Mean(), Count()], *states, request)
+    result = both([Mean(), Count()], *states, request)
     plain = both([Mean(), Count()], *states)
     was = plain["mean"].difference
     expected = sequenced_difference(Mean(), states, was.difference, Estimate(was.interval, was.se, was.df), request)
-    one = found["mean"].difference
+    one = result["mean"].difference
     assert (one.interval, one.p, one.p_method) == (expected[0].interval, expected[1], "betting")
     assert (one.se, one.df, one.difference) == (was.se, was.df, was.difference)
     assert one.notes == ("mean difference holds at every look (betting).",)
-    assert found["mean"].worlds is None
-    assert math.isnan(found["mean"].least)
-    total = found["count"]
+    assert result["mean"].worlds is None
+    assert math.isnan(result["mean"].least)
+    total = result["count"]
     assert (total.difference.p, total.difference.p_method) == (
         plain["count"].difference.p,
         plain["count"].difference.p_method,
@@ -128,13 +128,13 @@ def test_an_approximate_sequence_takes_the_standard_error() -> None:
     a, b = (np.tile(x, 3) for x in (A / 4, B / 4 + 0.1))
     states = state_of(a), state_of(b)
     request = Request("any", draws=200, seed=3, sequence="approximate")
-    was, found = (
+    was, result = (
         both([Endless()], *states)["endless"].difference,
         both([Endless()], *states, request)["endless"].difference,
     )
     expected = sequenced_difference(Endless(), states, was.difference, Estimate(was.interval, was.se, was.df), request)
-    assert (found.interval, found.p, found.p_method) == (expected[0].interval, expected[1], expected[2])
+    assert (result.interval, result.p, result.p_method) == (expected[0].interval, expected[1], expected[2])
     assert was.interval is not None
-    assert found.interval is not None
-    assert found.interval[0] < was.interval[0] < was.interval[1] < found.interval[1]
+    assert result.interval is not None
+    assert result.interval[0] < was.interval[0] < was.interval[1] < result.interval[1]
     assert (-math.inf, math.inf) == LINE

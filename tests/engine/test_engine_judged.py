@@ -60,12 +60,12 @@ def test_a_report_of_truth_and_proxy() -> None:
     truth, predictions, proxy = given()
     asked: list[Any] = []
 
-    def found(data: Measured, task: str) -> tuple[str, ...]:
+    def findings(data: Measured, task: str) -> tuple[str, ...]:
         asked.append((len(data.truth), len(data.prediction), task))
         return ("odd",)
 
     request = Request.of("weights", None, {"draws": 100, "seed": 3})
-    report = evaluate_judged(request, truth, predictions, proxy, "difference", found)
+    report = evaluate_judged(request, truth, predictions, proxy, "difference", findings)
     assert asked == [(4, 12, "weights")]
     labelled = measure_sides(WEIGHTS, replace(request, extra="skip"), truth, predictions)
     every = measure_sides(WEIGHTS, request, proxy, predictions)

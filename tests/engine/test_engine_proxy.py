@@ -28,9 +28,9 @@ REQUEST = Request("any", draws=200, seed=4, proxy="judge.csv")
 def scored(y: Any, f: Any, others: Any, request: Request = REQUEST, metric: Any = None, **units: Any) -> Score:
     states = [state_of(x, **units) for x in (y, f)]
     metric = Mean() if metric is None else metric
-    found = proxy_scores(states[0], states[1], state_of(others), [metric], request)
-    assert list(found) == [str(metric)]
-    return found[str(metric)]
+    result = proxy_scores(states[0], states[1], state_of(others), [metric], request)
+    assert list(result) == [str(metric)]
+    return result[str(metric)]
 
 
 def first_half(n: int) -> Any:
@@ -65,21 +65,21 @@ def test_a_mean_by_truth_and_proxy() -> None:
     u = u * math.sqrt(1 + mean**2 * spread / of_labels)
     estimate = by_range(value, y_draws + mean * (o_draws - f_draws), u, (0.0, 10.0), Sample(n), 0.95)
     alone = score(state_of(Y), [Mean()], REQUEST)["mean"]
-    found = scored(Y, F, OTHERS)
-    assert found.value == pytest.approx(value, rel=1e-12)
-    assert found.interval == pytest.approx(estimate.interval, rel=1e-9)
-    assert (found.se, found.df) == pytest.approx((estimate.se, estimate.df))
-    about = found.few_labels
+    result = scored(Y, F, OTHERS)
+    assert result.value == pytest.approx(value, rel=1e-12)
+    assert result.interval == pytest.approx(estimate.interval, rel=1e-9)
+    assert (result.se, result.df) == pytest.approx((estimate.se, estimate.df))
+    about = result.few_labels
     assert about is not None
     assert about.trust == pytest.approx(mean)
     assert about == FewLabels(
         40, about.trust, "difference", alone.value, alone.interval, alone.se, pytest.approx(OTHERS.mean())
     )
-    assert found.notes == (
+    assert result.notes == (
         f"mean is {Y.mean():.4g} by truth alone and {OTHERS.mean():.4g} by the proxy on the others, which is trusted "
         f"to {mean:.2f}; its standard error is {100 * estimate.se / alone.se:.0f} % of that by truth alone.",
     )
-    assert (found.spec, found.label, found.units, found.better) == ("mean", "Mean of x", 24, "lower")
+    assert (result.spec, result.label, result.units, result.better) == ("mean", "Mean of x", 24, "lower")
 
 
 def test_halves_are_by_key_and_rows_of_groups_by_place() -> None:
@@ -138,8 +138,8 @@ def test_a_proxy_that_is_the_truth_of_all_units_leaves_nothing() -> None:
 )
 def test_the_value_stays_in_its_range(y: list[float], others: float, end: float) -> None:
     f = 5 + 2 * (np.array(y) - np.mean(y))
-    found = scored(y, f, others + 0.01 * np.arange(-20, 20))
-    assert found.value == end
+    result = scored(y, f, others + 0.01 * np.arange(-20, 20))
+    assert result.value == end
 
 
 def test_without_intervals_the_value_is_the_same() -> None:
@@ -166,17 +166,17 @@ def test_another_confidence() -> None:
 
 
 def test_draws_are_not_kept() -> None:
-    found = scored(Y, F, OTHERS, Request("any", draws=200, save_draws=True))
-    assert found.draws is None
-    assert found.interval is not None
+    result = scored(Y, F, OTHERS, Request("any", draws=200, save_draws=True))
+    assert result.draws is None
+    assert result.interval is not None
 
 
 def test_one_label_says_nothing_of_the_proxy() -> None:
-    found = scored([4.0], [5.0], OTHERS)
-    assert (found.value, found.interval, found.units) == (4.0, None, 1)
-    assert math.isnan(found.se)
-    assert found.few_labels is not None
-    assert (found.few_labels.trust, found.few_labels.others) == (0.0, 40)
+    result = scored([4.0], [5.0], OTHERS)
+    assert (result.value, result.interval, result.units) == (4.0, None, 1)
+    assert math.isnan(result.se)
+    assert result.few_labels is not None
+    assert (result.few_labels.trust, result.few_labels.others) == (0.0, 40)
     two = scored([4.0, 4.5], [5.0, 5.5], OTHERS)
     assert two.interval is not None
 
@@ -184,12 +184,12 @@ def test_one_label_says_nothing_of_the_proxy() -> None:
 def test_without_a_value_by_the_proxy_the_labels_stand_alone() -> None:
     alone = score(state_of(Y), [Mean()], REQUEST)["mean"]
     nothing = state_of(OTHERS, n=np.zeros(40))
-    found = proxy_scores(state_of(Y), state_of(F), nothing, [Mean()], REQUEST)["mean"]
-    assert (found.value, found.interval, found.se, found.df) == (alone.value, alone.interval, alone.se, alone.df)
-    assert found.notes == ("mean has no value by the proxy, and is that of the labelled units.",)
-    assert found.few_labels is not None
-    assert found.few_labels.trust == 0.0
-    assert math.isnan(found.few_labels.proxy_alone)
+    result = proxy_scores(state_of(Y), state_of(F), nothing, [Mean()], REQUEST)["mean"]
+    assert (result.value, result.interval, result.se, result.df) == (alone.value, alone.interval, alone.se, alone.df)
+    assert result.notes == ("mean has no value by the proxy, and is that of the labelled units.",)
+    assert result.few_labels is not None
+    assert result.few_labels.trust == 0.0
+    assert math.isnan(result.few_labels.proxy_alone)
     same = proxy_scores(state_of(Y), state_of(F, n=np.zeros(24)), state_of(OTHERS), [Mean()], REQUEST)["mean"]
     assert (same.value, same.interval, same.se, same.df) == (alone.value, alone.interval, alone.se, alone.df)
     assert same.few_labels is not None
@@ -209,10 +209,10 @@ def test_totals_and_what_has_no_value_are_those_of_the_labels() -> None:
 def test_weights_of_labelled_units_are_shares() -> None:
     """The fewer units the weights leave, the wider the interval where all of them agree."""
     weight = np.array([1.0, 9.0] * 6)
-    found = scored([10.0] * 12, [10.0] * 12, [10.0] * 5, weight=weight)
-    assert found.interval is not None
+    result = scored([10.0] * 12, [10.0] * 12, [10.0] * 5, weight=weight)
+    assert result.interval is not None
     expected = 10 - 10 * Sample(12, weight).may_differ(0.95)
-    assert found.interval == pytest.approx((expected, 10.0))
+    assert result.interval == pytest.approx((expected, 10.0))
 
 
 # The rates of error of a judge
@@ -225,22 +225,22 @@ BY_RATES = Request("any", draws=200, seed=4, proxy="judge.csv", judge_correction
 
 def test_rates_are_those_of_rogan_and_gladen() -> None:
     """(.5 + .8 - 1) / (.9 + .8 - 1), and draws of Jeffreys' posterior of each of the three shares."""
-    found = scored(RIGHT, JUDGED, REST, BY_RATES)
-    assert found.value == pytest.approx(0.3 / 0.7)
+    result = scored(RIGHT, JUDGED, REST, BY_RATES)
+    assert result.value == pytest.approx(0.3 / 0.7)
     rng = np.random.default_rng(4)
     shares = [rng.beta(hits + 0.5, misses + 0.5, 20_000) for hits, misses in ((45, 5), (40, 10), (500, 500))]
     drawn = np.clip((shares[2] + shares[1] - 1) / (shares[0] + shares[1] - 1), 0, 1)
-    assert found.interval == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
-    assert found.se == pytest.approx(drawn.std(ddof=1), rel=1e-9)
+    assert result.interval == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    assert result.se == pytest.approx(drawn.std(ddof=1), rel=1e-9)
     # The delta method: three binomial variances, each times the square of its slope.
     theta = 0.3 / 0.7
     parts = (0.25 / 1000, theta**2 * 0.09 / 50, (1 - theta) ** 2 * 0.16 / 50)
-    assert found.se == pytest.approx(math.sqrt(sum(parts)) / 0.7, rel=0.1)
+    assert result.se == pytest.approx(math.sqrt(sum(parts)) / 0.7, rel=0.1)
     alone = score(state_of(RIGHT), [Mean()], BY_RATES)["mean"]
-    assert found.few_labels == FewLabels(1000, 1.0, "rates", 0.5, alone.interval, alone.se, 0.5)
-    assert found.notes == (
+    assert result.few_labels == FewLabels(1000, 1.0, "rates", 0.5, alone.interval, alone.se, 0.5)
+    assert result.notes == (
         f"mean is 0.5 by truth alone and 0.5 by the proxy on the others; its standard error is "
-        f"{100 * found.se / alone.se:.0f} % of that by truth alone.",
+        f"{100 * result.se / alone.se:.0f} % of that by truth alone.",
     )
 
 
@@ -251,10 +251,10 @@ def test_rates_at_another_confidence_and_without() -> None:
     drawn = np.clip((shares[2] + shares[1] - 1) / (shares[0] + shares[1] - 1), 0, 1)
     assert scored(RIGHT, JUDGED, REST, at).interval == pytest.approx(tuple(np.quantile(drawn, [0.1, 0.9])))
     none = Request("any", draws=200, proxy="judge.csv", judge_correction="rates", confidence=None)
-    found = scored(RIGHT, JUDGED, REST, none)
-    assert (found.value, found.interval) == (pytest.approx(0.3 / 0.7), None)
-    assert math.isnan(found.se)
-    assert found.notes == ("mean is 0.5 by truth alone and 0.5 by the proxy on the others.",)
+    result = scored(RIGHT, JUDGED, REST, none)
+    assert (result.value, result.interval) == (pytest.approx(0.3 / 0.7), None)
+    assert math.isnan(result.se)
+    assert result.notes == ("mean is 0.5 by truth alone and 0.5 by the proxy on the others.",)
 
 
 @pytest.mark.parametrize(("rest", "value"), [([1.0] * 100, 1.0), ([0.0] * 100, 0.0)])

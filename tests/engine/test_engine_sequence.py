@@ -130,9 +130,9 @@ def test_the_normal_mixture_by_hand(units: int, confidence: float) -> None:
 
 
 def test_own_scores_of_a_mean() -> None:
-    found = unit_scores(state_of(MANY), Mean())
-    assert found is not None
-    assert found.tolist() == MANY.tolist()
+    result = unit_scores(state_of(MANY), Mean())
+    assert result is not None
+    assert result.tolist() == MANY.tolist()
     kinds = unit_scores(state_of([1.0, 2.0, 4.0], copies=np.array([2, 1, 3])), Mean())
     assert kinds is not None
     assert kinds.tolist() == [1.0, 1.0, 2.0, 4.0, 4.0, 4.0]
@@ -162,21 +162,21 @@ def test_what_is_no_mean_of_bounded_scores(state: Any, metric: Any) -> None:
 
 
 def test_units_that_agree_are_one_proportion() -> None:
-    found = unit_scores(state_of(np.ones(12)), Part())
-    assert found is not None
-    assert found.tolist() == [1.0] * 12
+    result = unit_scores(state_of(np.ones(12)), Part())
+    assert result is not None
+    assert result.tolist() == [1.0] * 12
 
 
 def test_scores_of_an_exact_sequence() -> None:
     state, request = state_of(MANY), asked(confidence=0.9)
     plain = score(state, [Mean(), Count()], Request("any", draws=100, confidence=0.9))
-    found = sequenced(state, [Mean(), Count()], plain, request)
-    assert list(found) == ["mean", "count"]
-    assert found["count"] == plain["count"]
-    assert found["mean"].interval == pytest.approx(betting_interval(MANY, (0.0, 10.0), 0.9))
-    assert found["mean"].notes == (*plain["mean"].notes, "mean: the interval holds at every look (betting).")
-    assert (found["mean"].value, found["mean"].se) == (plain["mean"].value, plain["mean"].se)
-    assert score(state, [Mean()], request)["mean"] == found["mean"]
+    result = sequenced(state, [Mean(), Count()], plain, request)
+    assert list(result) == ["mean", "count"]
+    assert result["count"] == plain["count"]
+    assert result["mean"].interval == pytest.approx(betting_interval(MANY, (0.0, 10.0), 0.9))
+    assert result["mean"].notes == (*plain["mean"].notes, "mean: the interval holds at every look (betting).")
+    assert (result["mean"].value, result["mean"].se) == (plain["mean"].value, plain["mean"].se)
+    assert score(state, [Mean()], request)["mean"] == result["mean"]
     assert (EXACT, APPROXIMATE) == (
         "holds at every look (betting)",
         "holds at every look, approximate (normal mixture)",
@@ -201,14 +201,14 @@ def test_scores_of_an_approximate_sequence() -> None:
         ),
         "endless": Score("endless", "Mean of x", 5.0, None, 120, se=math.nan),
     }
-    found = sequenced(state, [Squared(), Endless()], given, asked("approximate"))
-    assert found["squared"].interval == pytest.approx((25 - 2 * reach, 25 + 2 * reach))
-    assert found["squared"].notes == (
+    result = sequenced(state, [Squared(), Endless()], given, asked("approximate"))
+    assert result["squared"].interval == pytest.approx((25 - 2 * reach, 25 + 2 * reach))
+    assert result["squared"].notes == (
         "kept.",
         "squared: the interval holds at every look, approximate (normal mixture).",
     )
-    assert found["squared"].why_no_interval == ""
-    assert found["endless"].interval is None
+    assert result["squared"].why_no_interval == ""
+    assert result["endless"].interval is None
     wide = sequenced(
         state, [Squared()], {"squared": Score("squared", "", 50.0, None, 120, se=40.0)}, asked("approximate")
     )

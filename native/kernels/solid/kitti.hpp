@@ -20,7 +20,7 @@ enum class View3 : std::uint8_t { image, ground, solid };
 // A box on the ground: centre, low and high end, length along `angle`, width across; the angle turns x towards y.
 constexpr std::size_t kSolid = 7;  // x, y, low, high, length, width, angle
 
-// One side by frame. `box` has 4 numbers a row (left, top, right, bottom) or kSolid. `kind` holds a bit a level: of a truth
+// One side by frame. `box` has 4 numbers per row (left, top, right, bottom) or kSolid. `kind` holds one bit per level: of a truth
 // whether it is within the level, of a detection whether it is too small for it. `group` is its class, or -1; `own` is 0
 // where a truth is of a class beside that one, which is matched and never counted.
 struct KittiSide {

@@ -19,11 +19,11 @@ struct Names {
 struct NuScenesRows {
   std::vector<std::string> samples;
   std::vector<std::int64_t> begin;                                          // of each sample's boxes, and the end
-  std::vector<double> translation, size, rotation, velocity, ego_offset;  // 3, 3, 4, 2, 3 a row; not known: not a number
+  std::vector<double> translation, size, rotation, velocity, ego_offset;  // 3, 3, 4, 2, 3 per row; not known: not a number
   std::vector<double> score, points;
   Names name, attribute;
   std::vector<std::string> ego_samples, scene_samples, scenes;
-  std::vector<double> ego;  // 3 a sample
+  std::vector<double> ego;  // 3 per sample
 };
 
 // What is wrong: where in the text, or in which box of which sample.

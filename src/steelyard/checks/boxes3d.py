@@ -44,32 +44,32 @@ def _ends(data: Data) -> tuple[int, int]:
     return int(begins[0][last]), int(begins[1][last])
 
 
-def matched(data: Data, truth: Array, found: Array) -> tuple[Array, Array]:
+def matched(data: Data, truth: Array, predicted: Array) -> tuple[Array, Array]:
     """Rows of the truth and of the predictions whose centres are near each other on the ground."""
     arguments: list[Any] = []
-    for side, boxes, begin in zip(data.pairs.sides, (truth, found), data.read["boxes3d.begins"], strict=True):
+    for side, boxes, begin in zip(data.pairs.sides, (truth, predicted), data.read["boxes3d.begins"], strict=True):
         ground = np.zeros((len(boxes), 8))
         ground[:, 0], ground[:, 1] = boxes[:, X], boxes[:, Z if side.camera else Y]
         ground[:, 2:5] = 1.0
         arguments += [begin, ground, np.zeros(len(boxes), np.int32), np.full(len(boxes), -1, np.int32)]
-    score = data.pairs.sides[1].column("score")[: len(found)]
+    score = data.pairs.sides[1].column("score")[: len(predicted)]
     match: Any = _native.centre_match
     _, _, partner = match(*arguments, score, np.array([NEAR]), 0, np.zeros(1, np.uint8))
     hit = np.flatnonzero(partner >= 0)
     return partner[hit], hit
 
 
-def pairs_of(data: Data, truth: Array, found: Array) -> tuple[Array, Array]:
+def pairs_of(data: Data, truth: Array, predicted: Array) -> tuple[Array, Array]:
     """The same of places as they stand, made once."""
     if "boxes3d.pairs" not in data.read:
-        data.read["boxes3d.pairs"] = matched(data, truth, found)
+        data.read["boxes3d.pairs"] = matched(data, truth, predicted)
     rows: tuple[Array, Array] = data.read["boxes3d.pairs"]
     return rows
 
 
-def share(data: Data, truth: Array, found: Array) -> float:
+def share(data: Data, truth: Array, predicted: Array) -> float:
     """How many truths a prediction is near to."""
-    rows, _ = matched(data, truth, found)
+    rows, _ = matched(data, truth, predicted)
     return len(rows) / max(1, len(truth))
 
 

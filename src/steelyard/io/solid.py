@@ -106,16 +106,16 @@ def _kitti(path: Path, source: str, side: str) -> SolidRecords:
     begins = folder + os.sep
     inner = os.path.relpath(folder, path)
     shown = source if inner == "." else os.path.join(source, inner)
-    found = _native.read_kitti([begins + name for name in names], side != "truth")
-    if isinstance(found, tuple):
-        raise _kitti_error(found, os.path.join(shown, names[found[0]]), side)
-    begin: Array = found["begin"]  # type: ignore[assignment]
+    content = _native.read_kitti([begins + name for name in names], side != "truth")
+    if isinstance(content, tuple):
+        raise _kitti_error(content, os.path.join(shown, names[content[0]]), side)
+    begin: Array = content["begin"]  # type: ignore[assignment]
     lengths = np.diff(begin)
-    types = as_object([name.decode("utf-8", "replace") for name in found["types"]])  # type: ignore[attr-defined]
-    code: Array = found["type"]  # type: ignore[assignment]
+    types = as_object([name.decode("utf-8", "replace") for name in content["types"]])  # type: ignore[attr-defined]
+    code: Array = content["type"]  # type: ignore[assignment]
     used = NUMBERS if side != "truth" else NUMBERS[:-1]
-    columns: dict[str, Array] = dict(zip(used, found["numbers"], strict=False))  # type: ignore[call-overload]
-    line: Array = found["line"]  # type: ignore[assignment]
+    columns: dict[str, Array] = dict(zip(used, content["numbers"], strict=False))  # type: ignore[call-overload]
+    line: Array = content["line"]  # type: ignore[assignment]
     empty = begin[:-1][lengths == 0]
     if len(empty):
         columns = {name: np.insert(column, empty, np.nan) for name, column in columns.items()}
@@ -154,8 +154,8 @@ def _label_files(path: Path, source: str) -> tuple[str, list[str]]:
     )
 
 
-def _kitti_error(found: tuple[Any, ...], shown: str, side: str) -> InputError:
-    _, line, number, count, raw = found
+def _kitti_error(fault: tuple[Any, ...], shown: str, side: str) -> InputError:
+    _, line, number, count, raw = fault
     text, where = raw.decode("utf-8", "replace"), f"{shown}, line {line}" if line else shown
     if not line:
         return InputError(text, where=where, remedy="Check the file.")
@@ -182,12 +182,12 @@ def _nuscenes(path: Path, source: str, side: str) -> SolidRecords:
     check_readable(path, source)
     results = side != "truth"
     if is_plain(path, source):
-        found = _native.read_nuscenes(str(path), results)
+        content = _native.read_nuscenes(str(path), results)
     else:
-        found = _native.parse_nuscenes(read_bytes(path, source), results)
-    if isinstance(found, tuple):
-        raise _nuscenes_error(found, source)
-    got: dict[str, Any] = found
+        content = _native.parse_nuscenes(read_bytes(path, source), results)
+    if isinstance(content, tuple):
+        raise _nuscenes_error(content, source)
+    got: dict[str, Any] = content
     samples = [one.decode() for one in got["samples"]]
     begin, lengths = got["begin"], np.diff(got["begin"])
     names, attributes = (as_object([one.decode() for one in got[key]]) for key in ("names", "attributes"))
@@ -263,8 +263,8 @@ def _yaw(rotation: Array, source: str, samples: list[str], begin: Array) -> Arra
     return np.asarray(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
 
 
-def _nuscenes_error(found: tuple[Any, ...], source: str) -> InputError:
-    at, syntax, what, sample, key, box = found
+def _nuscenes_error(fault: tuple[Any, ...], source: str) -> InputError:
+    at, syntax, what, sample, key, box = fault
     name = sample.decode("utf-8", "replace")
     where = source + (f", sample '{name}'" if name else "") + (f", box {box}" if box >= 0 else "")
     if syntax:

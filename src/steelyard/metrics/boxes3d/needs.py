@@ -63,16 +63,16 @@ def _repacked(bits: Array, levels: tuple[str, ...]) -> Array:
 
 
 def _matched(pairs: SolidPairs, view: str, overlap: str | float, levels: tuple[str, ...]) -> Mapping[str, Array]:
-    truth, found = pairs.sides
+    truth, predicted = pairs.sides
     units = len(pairs.units)
     labels = pairs.facts.axes["class"].shown
-    boxes = (truth.image, found.image) if view == "bbox" else (truth.solid, found.solid)
+    boxes = (truth.image, predicted.image) if view == "bbox" else (truth.solid, predicted.solid)
     regions = pairs.regions
     result: Any = _native.kitti_match(
         VIEWS.index(view), truth.begin(units), np.ascontiguousarray(boxes[0]), truth.group, truth.own,
         _repacked(truth.levels, levels), angles(truth.column("alpha")),
-        found.begin(units), np.ascontiguousarray(boxes[1]), found.group, _repacked(found.small, levels),
-        angles(found.column("alpha")), found.column("score"), regions.begin(units),
+        predicted.begin(units), np.ascontiguousarray(boxes[1]), predicted.group, _repacked(predicted.small, levels),
+        angles(predicted.column("alpha")), predicted.column("score"), regions.begin(units),
         np.ascontiguousarray(regions.image), np.array([least_overlap(label, view, overlap) for label in labels]),
         len(levels),
     )  # fmt: skip
@@ -104,15 +104,15 @@ class KittiEvents(Ranking):
         classes = pairs.facts.size("class")
         if not classes or not can_view(pairs.facts, self.view, self.level):
             return _nothing(classes, EVENT)
-        found = matched(pairs, work, self.view, self.overlap)
+        matches = matched(pairs, work, self.view, self.overlap)
         levels = asked_levels(work, self.view, self.overlap)
         level, count = levels.index(self.level), len(levels)
         tables = []
         for cell, unit, names in (("cell", "unit", EVENT), ("count_cell", "count_unit", ("count",))):
-            rows = np.flatnonzero(found[cell] % count == level)
-            group = found[cell][rows] // count
+            rows = np.flatnonzero(matches[cell] % count == level)
+            group = matches[cell][rows] // count
             begin = np.searchsorted(group, np.arange(classes + 1)).astype(np.int64)
-            tables.append(Grouped(begin, found[unit][rows], {name: found[name][rows] for name in names}))
+            tables.append(Grouped(begin, matches[unit][rows], {name: matches[name][rows] for name in names}))
         return RankingBlock("class", tables[0], tables[1])
 
 
@@ -189,10 +189,10 @@ class CentreEvents(Ranking):
         classes = pairs.facts.size("class")
         if not classes or "place" not in pairs.facts.holds:
             return _nothing(classes, self.columns[0])
-        truth, found, bits, errors, _ = centres(pairs, work)
-        order = _in_order(found.group, found.column("score"), classes)
-        group = found.group[order]
-        events = {"score": found.column("score")[order], "bits": bits[order], "errors": errors[order]}
+        truth, predicted, bits, errors, _ = centres(pairs, work)
+        order = _in_order(predicted.group, predicted.column("score"), classes)
+        group = predicted.group[order]
+        events = {"score": predicted.column("score")[order], "bits": bits[order], "errors": errors[order]}
         begin = np.searchsorted(group, np.arange(classes + 1)).astype(np.int64)
         counts = np.bincount(truth.group * np.int64(len(pairs.units)) + truth.owner)
         cell = np.flatnonzero(counts)
@@ -200,7 +200,7 @@ class CentreEvents(Ranking):
         ends = np.searchsorted(of_group, np.arange(classes + 1)).astype(np.int64)
         return RankingBlock(
             "class",
-            Grouped(begin, found.owner[order].astype(np.int32), events),
+            Grouped(begin, predicted.owner[order].astype(np.int32), events),
             Grouped(ends, unit.astype(np.int32), {"count": counts[cell].astype(np.float64)}),
         )
 
@@ -215,27 +215,28 @@ def centres(pairs: SolidPairs, work: Work) -> tuple[Any, Any, Array, Array, Arra
     """Both sides' rows of scored classes; of each prediction its bits, its errors and its truth at 2 m."""
 
     def make() -> tuple[Any, Any, Array, Array, Array]:
-        truth, found = (side.take(np.flatnonzero(side.group >= 0)) for side in pairs.sides)
+        truth, predicted = (side.take(np.flatnonzero(side.group >= 0)) for side in pairs.sides)
         truth = truth.take(np.flatnonzero(truth.own == 1))
         units = len(pairs.units)
-        attributes = _attributes(truth, found)
+        attributes = _attributes(truth, predicted)
         half = np.array([label in HALF_TURN for label in pairs.facts.axes["class"].ids], dtype=np.uint8)
         bits, errors, partner = _native.centre_match(
-            truth.begin(units), truth.centre, truth.group, attributes[0], found.begin(units), found.centre, found.group,
-            attributes[1], found.column("score"), DISTANCES, ERROR_AT, half,
+            truth.begin(units), truth.centre, truth.group, attributes[0],
+            predicted.begin(units), predicted.centre, predicted.group, attributes[1], predicted.column("score"),
+            DISTANCES, ERROR_AT, half,
         )  # fmt: skip
-        return truth, found, bits, errors, partner
+        return truth, predicted, bits, errors, partner
 
     return work.once(("boxes3d", "centres"), make)
 
 
-def _attributes(truth: Any, found: Any) -> tuple[Array, Array]:
+def _attributes(truth: Any, predicted: Any) -> tuple[Array, Array]:
     """Attributes of both sides as codes; -1 where there is none."""
     if "attribute" not in truth.source:
-        return np.full(len(truth), -1, np.int32), np.full(len(found), -1, np.int32)
+        return np.full(len(truth), -1, np.int32), np.full(len(predicted), -1, np.int32)
     place: dict[str, int] = {"": -1}
     codes = []
-    for side in (truth, found):
+    for side in (truth, predicted):
         if "attribute" not in side.source:
             codes.append(np.full(len(side), -1, np.int32))
             continue

@@ -193,16 +193,16 @@ def listing(pairs: SolidPairs, state: State) -> Listing | None:
     """Every box: found below 2 m, false or missed, with its errors."""
     if "place" not in pairs.facts.holds:
         return None
-    truth, found, _, values, partner = centres(pairs, Work())
+    truth, predicted, _, values, partner = centres(pairs, Work())
     shown = np.array(pairs.facts.axes["class"].shown, dtype=object)
     missed = np.setdiff1d(np.arange(len(truth)), partner)
     kinds = np.where(partner >= 0, "found", "false").tolist() + ["missed"] * len(missed)
     nothing = np.full(len(missed), np.nan)
     columns: dict[str, Array | Texts] = {
-        "frame": Texts.of(np.concatenate([pairs.units[found.owner], pairs.units[truth.owner[missed]]]).tolist()),
-        "class": Texts.of(np.concatenate([shown[found.group], shown[truth.group[missed]]]).tolist()),
+        "frame": Texts.of(np.concatenate([pairs.units[predicted.owner], pairs.units[truth.owner[missed]]]).tolist()),
+        "class": Texts.of(np.concatenate([shown[predicted.group], shown[truth.group[missed]]]).tolist()),
         "kind": Texts.of(kinds),
-        "score": np.concatenate([found.column("score"), nothing]),
+        "score": np.concatenate([predicted.column("score"), nothing]),
         "distance, m": np.concatenate([values[:, 0], nothing]),
         "heading, rad": np.concatenate([values[:, 2], nothing]),
     }
