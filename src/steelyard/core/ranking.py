@@ -44,6 +44,13 @@ class Grouped:
         begin = np.array([0, part.stop - part.start], dtype=np.int64)
         return Grouped(begin, self.unit[part], {name: column[part] for name, column in self.columns.items()})
 
+    def some(self, groups: Sequence[int]) -> Grouped:
+        """The rows of some groups, in their order."""
+        parts = [np.arange(int(self.begin[k]), int(self.begin[k + 1])) for k in groups]
+        begin = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        rows = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        return Grouped(begin, self.unit[rows], {name: column[rows] for name, column in self.columns.items()})
+
     @staticmethod
     def stack(parts: Sequence[Grouped], starts: Sequence[int]) -> tuple[Array, Array, dict[str, Array]]:
         """Groups, units and columns of all parts, one after the other."""
@@ -139,6 +146,10 @@ class RankingBlock(Block):
     def one(self, group: int) -> RankingBlock:
         """One group, as the only one."""
         return RankingBlock("", self.events.one(group), self.positives.one(group))
+
+    def some(self, groups: Sequence[int]) -> RankingBlock:
+        """Some groups, in their order."""
+        return RankingBlock("", self.events.some(groups), self.positives.some(groups))
 
     @cached_property
     def pooled(self) -> RankingBlock:

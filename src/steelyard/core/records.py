@@ -114,7 +114,8 @@ class BoxRecords(Records):
     `images` and `labels` are None where the source does not list them; then those that stand in rows are all there
     are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `notes` are what a reader of
     the scores must know of the source. `sizes` are height and width of the images, -1 where they are not known.
-    `similarity` says how objects are compared, where not by their boxes.
+    `similarity` says how objects are compared, where not by their boxes. `frequency` is r, c or f of each of the
+    labels, where the source says how often a class was seen in training (LVIS).
     """
 
     images: Array | None = None
@@ -124,6 +125,7 @@ class BoxRecords(Records):
     notes: tuple[str, ...] = ()
     sizes: Array | None = None
     similarity: tuple[Any, ...] | None = None
+    frequency: tuple[str, ...] = ()
 
 
 def with_similarity(records: Records, columns: Mapping[str, Array], similarity: tuple[Any, ...]) -> BoxRecords:

@@ -107,7 +107,11 @@ class Dataset:
         if self.difficult is not None and self.difficult.any():
             columns["difficult"] = self.difficult
         names = tuple(c.name for c in self.categories)
-        return BoxRecords(self.source, columns, {}, self.place, images=pictures, labels=categories, label_names=names)
+        often = tuple(str(c.extra.get("frequency", "")) for c in self.categories)
+        return BoxRecords(
+            self.source, columns, {}, self.place, images=pictures, labels=categories, label_names=names,
+            frequency=often if any(often) else (),
+        )  # fmt: skip
 
 
 def ids_of(values: Any) -> Array:

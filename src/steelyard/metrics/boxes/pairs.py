@@ -71,7 +71,11 @@ class BoxPairs:
     def facts(self) -> Facts:
         """The classes, and what objects are compared by."""
         compared_by = "boxes" if self.similarity is None else str(self.similarity[0])
-        return Facts({CLASS: Axis(tuple(self.labels.tolist()), self.label_names)}, {"similarity": compared_by})
+        flags = {"similarity": compared_by}
+        if isinstance(self.truth, BoxRecords) and self.truth.frequency and self.truth.labels is not None:
+            listed = sorted(zip(map(str, self.truth.labels.tolist()), self.truth.frequency, strict=True))
+            flags["frequency"] = "\n".join(f"{label}={often}" for label, often in listed if often)
+        return Facts({CLASS: Axis(tuple(self.labels.tolist()), self.label_names)}, flags)
 
     @property
     def similarity(self) -> tuple[Any, ...] | None:

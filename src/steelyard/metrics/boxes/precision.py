@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.errors import InputError, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.need import Work
@@ -43,13 +44,49 @@ Read = tuple[RankingFigure, tuple[int, ...]]  # a curve, and the places of the t
 
 
 def _figure(
-    kind: str, iou: float | Range, area: AreaSetting, most: int, rule: str = "coco", label: str | int | None = None
-) -> Read:
+    kind: str, iou: float | Range, area: AreaSetting, most: int, rule: str = "coco", label: str | int | None = None,
+    group: tuple[Any, ...] | None = None,
+) -> Read:  # fmt: skip
     """What is read for an average over thresholds. A kind that walks all detections is read at one, if that is all."""
     ranking, place, places = detections(iou, area, most, rule)
     if kind in ALONE and len(places) == 1:
-        return RankingFigure(ranking, kind, place, most, places[0], label), (0,)
-    return RankingFigure(ranking, kind, place, most, None, label), places
+        return RankingFigure(ranking, kind, place, most, places[0], label, group), (0,)
+    return RankingFigure(ranking, kind, place, most, None, label, group), places
+
+
+Frequency = Literal["r", "c", "f"]
+Classes = tuple[str | int, ...]
+OFTEN = {"r": "rare", "c": "common", "f": "frequent"}
+
+
+def _group(metric: Any) -> tuple[Any, ...] | None:
+    """The classes that a metric is a mean over; None for all."""
+    if metric.frequency is not None:
+        return ("frequency", metric.frequency)
+    if metric.classes is None:
+        return None
+    listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
+    return ("classes", *listed)
+
+
+def _check_group(metric: Any) -> None:
+    """Check the classes of a mean."""
+    if metric.frequency is not None:
+        one_of(metric, "frequency", "r", "c", "f")
+    if metric.frequency is not None and metric.classes is not None:
+        raise InputError(f"'{metric}': frequency and classes both say which classes", remedy="Give one of them.")
+    listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
+    if metric.classes is not None and not (listed and all(isinstance(v, str | int) for v in listed)):
+        raise InputError(f"metric '{metric.name}': classes cannot be {metric.classes}", remedy="Give [name, name].")
+
+
+def _of_group(title: str, metric: Any) -> str:
+    if metric.frequency is not None:
+        return f"{title}, {OFTEN[metric.frequency]} classes"
+    if metric.classes is None:
+        return title
+    listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
+    return f"{title}, {first_few(list(map(str, listed)))}"
 
 
 @frozen
@@ -139,6 +176,8 @@ class MeanAveragePrecision(_Averaged):
 
     The mean of the average precision over ten thresholds and over the classes that have truth. `area` counts only
     objects of a size (small below 32² pixels, medium to 96², large); `kind` and `max_dets` are as in `ap`.
+    `frequency` takes the mean over the rare (r), common (c) or frequent (f) classes of LVIS, and `classes=[a, b]` over
+    those, such as the base or the novel classes of an open vocabulary; all detections are matched as ever.
 
     Undefined when no class has truth.
 
@@ -158,6 +197,8 @@ class MeanAveragePrecision(_Averaged):
     area: AreaSetting = "all"
     max_dets: int = 100
     kind: Kind = "coco"
+    frequency: Frequency | None = None
+    classes: Classes | None = None
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -170,16 +211,17 @@ class MeanAveragePrecision(_Averaged):
         check_ious(self, self.iou)
         check_area(self, self.area)
         check_most(self, "max_dets")
+        _check_group(self)
 
     @property
     def label(self) -> str:
-        """Name the thresholds and the area."""
-        return _sized(f"mAP, IoU {render_value(self.iou)}", self.area)
+        """Name the thresholds, the area and the classes."""
+        return _of_group(_sized(f"mAP, IoU {render_value(self.iou)}", self.area), self)
 
     @property
     def figure(self) -> Read:
         """The area of its kind."""
-        return _figure(self.kind, self.iou, self.area, self.max_dets)
+        return _figure(self.kind, self.iou, self.area, self.max_dets, group=_group(self))
 
     @property
     def summary(self) -> RankingSummary:
@@ -221,21 +263,24 @@ class _AtThreshold(_Averaged):
 
     area: AreaSetting = "all"
     max_dets: int = 100
+    frequency: Frequency | None = None
+    classes: Classes | None = None
 
     def check(self) -> None:
         """Check every setting."""
         check_area(self, self.area)
         check_most(self, "max_dets")
+        _check_group(self)
 
     @property
     def label(self) -> str:
-        """Name the area."""
-        return _sized(self.title, self.area)
+        """Name the area and the classes."""
+        return _of_group(_sized(self.title, self.area), self)
 
     @property
     def figure(self) -> Read:
         """The area at 101 recalls."""
-        return _figure("coco", self.iou, self.area, self.max_dets)
+        return _figure("coco", self.iou, self.area, self.max_dets, group=_group(self))
 
 
 @frozen

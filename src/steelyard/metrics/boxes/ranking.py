@@ -19,7 +19,7 @@ from steelyard.core.weights import EachUnit, Floats, GivenRows, Role, Weights
 from steelyard.metrics.boxes.approximate import bounds, counted
 from steelyard.metrics.boxes.matches import STANDARD_AREAS, Area, Matches, matches
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
-from steelyard.metrics.boxes.settings import AreaSetting, area_of, class_code, on_grid, thresholds
+from steelyard.metrics.boxes.settings import AreaSetting, area_of, class_code, class_codes, on_grid, thresholds
 
 CODES = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6, "tide": 1}
 GRIDS = {
@@ -148,7 +148,7 @@ class RankingFigure(GroupCurve):
     """A figure along the ranking of each class, and the recall: the mean over the classes that have truth.
 
     `figure` names it: the kinds of average precision, "recall" alone, "lamr", or "tide", which is TIDE's average
-    precision. `at` reads it at one of the IoUs; None at all of them. `label` reads one class.
+    precision. `at` reads it at one of the IoUs; None at all of them. `label` reads one class, `group` some of them.
     """
 
     ranking: Any
@@ -157,6 +157,7 @@ class RankingFigure(GroupCurve):
     max_dets: int = 100
     at: int | None = None
     label: str | int | None = None
+    group: tuple[Any, ...] | None = None
 
     @property
     def levels(self) -> int:
@@ -169,9 +170,11 @@ class RankingFigure(GroupCurve):
         return GRIDS.get(self.figure, ENDS)
 
     def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> FigureValues:
-        """All classes, or the one."""
+        """All classes, the one, or some."""
         if self.label is not None:
             block = block.one(class_code(facts, self.label))
+        elif self.group is not None:
+            block = block.some(class_codes(facts, self.group))
         return FigureValues(*self._read(block, weights))
 
     def _read(self, block: RankingBlock, weights: Weights) -> tuple[Array, Array]:
@@ -224,7 +227,9 @@ class RankingFigure(GroupCurve):
         )  # fmt: skip
 
     def groups(self, facts: Facts) -> Sequence[int] | None:
-        """The one class, or all."""
+        """The one class, some, or all."""
+        if self.group is not None:
+            return class_codes(facts, self.group)
         return None if self.label is None else [class_code(facts, self.label)]
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -280,6 +285,8 @@ class RankingFigure(GroupCurve):
 
     def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> FigureValues:
         """The ends of precision on the grid, and of average precision; recall is exact."""
+        if self.group is not None:
+            raise no_approximation("a mean over some of the classes")
         only = None if self.label is None else class_code(facts, self.label)
         return FigureValues(*bounds(counts, self.figure, self._by_recall(Role.POINT), only, upper))
 

@@ -86,6 +86,21 @@ def class_names(facts: Facts) -> tuple[str, ...]:
     return facts.axes[CLASS].shown
 
 
+def class_codes(facts: Facts, group: tuple[Any, ...]) -> list[int]:
+    """The classes of a group: ("frequency", "r"), or ("classes", name, name, ...)."""
+    kind, *members = group
+    if kind == "classes":
+        return sorted({class_code(facts, label) for label in members})
+    listed = str(facts.flags.get("frequency", ""))
+    if not listed:
+        raise InputError(
+            "categories have no 'frequency'",
+            remedy="LVIS's truth has r, c or f for each: say --format lvis; or name the classes, classes=[a, b].",
+        )
+    often = dict(pair.rsplit("=", 1) for pair in listed.split("\n"))
+    return [code for code, label in enumerate(facts.axes[CLASS].ids) if often.get(str(label)) == members[0]]
+
+
 def class_code(facts: Facts, label: str | int) -> int:
     """The class that a setting names, by its name or its id."""
     code = facts.axes[CLASS].find(label)
