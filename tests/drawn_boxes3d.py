@@ -50,7 +50,7 @@ def draw_frames(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
             false |= {"x": false["x"] + 100, "left": 5000 + false["left"], "right": 5000 + false["right"]}
             predicted.append({**false, "score": round(float(rng.uniform(0, 0.7)), 6)})
     sides = [_columns(truth, TRUTH), _columns(predicted, (*BOX, "score"))]
-    sides[0]["scene"] = np.array([f"s{hash_of(name) % 3}" for name in sides[0]["frame"]], dtype=object)
+    sides[0]["group"] = np.array([f"g{hash_of(name) % 3}" for name in sides[0]["frame"]], dtype=object)
     return sides[0], sides[1]
 
 

@@ -14,12 +14,14 @@ from drawn_boxes3d import draw_frames
 import steelyard as sy
 from steelyard import _native
 from steelyard.core.options import Options
+from steelyard.core.scene import PolygonShape
 from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.io.sources import read_sides
 from steelyard.metrics.boxes3d.kitti import Aos, KittiAp
 from steelyard.metrics.boxes3d.needs import centre_curves, kitti_curve, least_overlap
 from steelyard.metrics.boxes3d.nuscenes import EVENTS, CentreMap
+from steelyard.metrics.boxes3d.picture import scene
 from steelyard.metrics.boxes3d.task import TASK
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "boxes3d.json").read_text())
@@ -319,3 +321,54 @@ def test_drawn_numbers_are_read_to_the_bit() -> None:
     boxes = [nuscenes_box(translation=row) for row in values.reshape(-1, 3).tolist()]
     result: Any = _native.parse_nuscenes(json.dumps({"results": {"s": boxes}}).encode(), False)
     assert (result["translation"].reshape(-1) == values).all()
+
+
+def test_seen_from_above() -> None:
+    """A box of 4 × 2 m that looks along x, 10 pixels a metre: its front edge first, y down; and the line of its pair."""
+    truth = {
+        name: column
+        for name, column in columns(yaw=[0.0], y=[5.0], z=[0.8]).items()
+        if name not in ("left", "top", "right", "bottom", "alpha")
+    }
+    pairs = pairs_of(truth, {**truth, "x": [1.0], "score": [0.75]})
+    shown = scene(pairs, 0, CentreMap())
+    outline, line, other = shown.shapes
+    assert isinstance(outline, PolygonShape)
+    assert isinstance(other, PolygonShape)
+    assert outline.points == pytest.approx((20, -60, 20, -40, -20, -40, -20, -60))
+    assert outline.matched
+    assert other.label == "0.75"
+    assert "1.00 m and 0° off" in other.facts
+    assert (line.x1, line.y1, line.x2, line.y2) == pytest.approx((0, -50, 10, -50))  # type: ignore[union-attr]
+    assert "1 true, 1 predicted, 1 found" in shown.summary
+
+
+def some(kind: Any, *values: Any) -> np.ndarray:
+    return np.array(values, dtype=kind)
+
+
+EVENT = (some(float, 0.9), some(np.int32, 0), some(np.int32, 1), some(np.int32, 1), some(np.int32, 0), some(float, 1))
+CENTRE = (some(float, 0.9), some(np.int32, 0), some(np.uint8, 15), np.zeros((1, 5)))
+REFUSED = {
+    "a unit beyond": lambda: _native.kitti_areas(np.ones((1, 1)), np.ones(1), EVENT[0], some(np.int32, 1), *EVENT[2:]),
+    "rising scores": lambda: _native.kitti_areas(
+        np.ones((1, 1)), np.ones(1), some(float, 0.1, 0.9), *(np.repeat(column, 2) for column in EVENT[1:])
+    ),
+    "a negative weight": lambda: _native.kitti_areas(-np.ones((1, 1)), np.ones(1), *EVENT),
+    "columns of other lengths": lambda: _native.kitti_curve(np.ones(1), np.ones(1), *EVENT[:5], np.zeros(2)),
+    "units in disorder": lambda: _native.kitti_areas_by_unit(
+        np.ones(2), some(float, 0.9, 0.9), some(np.int32, 1, 0), *(np.repeat(column, 2) for column in EVENT[2:])
+    ),
+    "another view": lambda: _native.solid_overlaps(3, np.zeros((1, 7)), np.zeros((1, 7))),
+    "a box of four in space": lambda: _native.solid_overlaps(2, np.zeros((1, 4)), np.zeros((1, 4))),
+    "nan": lambda: _native.solid_overlaps(0, np.full((1, 4), np.nan), np.zeros((1, 4))),
+    "nine distances": lambda: _native.centre_scores(np.ones((1, 1)), np.ones(1), *CENTRE, 9, 2),
+    "errors at no distance": lambda: _native.centre_curves(np.ones(1), np.ones(1), *CENTRE, 4, 4),
+    "four errors": lambda: _native.centre_scores_by_unit(np.ones(1), *CENTRE[:3], np.zeros((1, 4)), 4, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_kernels_refuse(name: str) -> None:
+    with pytest.raises(ValueError, match=r"must|needs|from|expected|range|weight|view"):
+        REFUSED[name]()

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.core.facts import Facts
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
+from steelyard.core.need import Need, Work
 from steelyard.core.plan import POINT
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import State
@@ -30,8 +31,9 @@ from steelyard.metrics.boxes3d.needs import (
 )
 from steelyard.metrics.boxes3d.nuscenes import EVENTS, CentreMap, Maae, Maoe, Mase, Mate, Mave
 from steelyard.metrics.boxes3d.pairs import SolidPairs
+from steelyard.metrics.boxes3d.picture import scene
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "tables"]
 
 pictured = "map"
 RECALLS = np.arange(101) / 100
@@ -44,30 +46,32 @@ def _has(state: State, metric: Metric) -> bool:
     return all(wanted in state.blocks for wanted in metric.needs() if not hasattr(wanted, "ranking"))
 
 
-def _kitti(state: State, positions: int) -> list[KittiAp | Aos]:
-    """KITTI's metrics that the state can give, by view and level."""
+def _kitti(facts: Facts, positions: int) -> list[KittiAp | Aos]:
+    """KITTI's metrics that the data can give, by view and level."""
     every: list[KittiAp | Aos] = [
         KittiAp(view=view, level=level, positions=positions) for view in VIEWS[::-1] for level in LEVELS
     ]
     every += [Aos(level=level, positions=positions) for level in LEVELS]
-    return [metric for metric in every if _has(state, metric) and metric.possible(state.facts)]
+    return [metric for metric in every if metric.possible(facts)]
 
 
 def tables(pairs: SolidPairs, state: State) -> Mapping[str, Callable[[], Table]]:
-    """KITTI's table over 40 and over 11 recalls, and nuScenes' by class."""
+    """KITTI's table over 40 and over 11 recalls, and nuScenes' by class, each measured when it is asked for."""
     makers: dict[str, Callable[[], Table]] = {}
-    if not len(state) or not state.facts.size("class"):
+    facts = pairs.facts
+    if not len(pairs.units) or not facts.size("class"):
         return {}
-    if _kitti(state, 40):
-        makers["kitti"] = lambda: _by_class(state, _kitti(state, 40), "kitti", "KITTI, 40 recalls, by class")
-        makers["kitti_r11"] = lambda: _by_class(state, _kitti(state, 11), "kitti_r11", "KITTI, 11 recalls, by class")
-    if _has(state, CentreMap()) and "place" in state.facts.holds:
-        makers["centres"] = lambda: _by_class(state, OF_CLASS, "centres", "By the distance of centres, by class")
+    if _kitti(facts, 40) and facts.flags["rules"] != "nuscenes":
+        makers["kitti"] = lambda: _by_class(pairs, _kitti(facts, 40), "kitti", "KITTI, 40 recalls, by class")
+        makers["kitti_r11"] = lambda: _by_class(pairs, _kitti(facts, 11), "kitti_r11", "KITTI, 11 recalls, by class")
+    if "place" in facts.holds:
+        makers["centres"] = lambda: _by_class(pairs, OF_CLASS, "centres", "By the distance of centres, by class")
     return makers
 
 
-def _by_class(state: State, metrics: Sequence[Metric], name: str, title: str) -> Table:
-    labels, totals = state.facts.axes["class"].shown, state.totals(POINT)
+def _by_class(pairs: SolidPairs, metrics: Sequence[Metric], name: str, title: str) -> Table:
+    needs = [need for metric in metrics for need in metric.needs() if isinstance(need, Need)]
+    labels, totals = pairs.facts.axes["class"].shown, State.of(pairs, dict.fromkeys(needs)).totals(POINT)
     values = [[float(totals.of(_of(metric, label))[0]) for metric in metrics] for label in labels]
     return Table(name, title, "class", labels, tuple(metric.label for metric in metrics), np.array(values))
 
