@@ -128,18 +128,12 @@ class Aligner {
     if (a.empty()) return static_cast<std::int64_t>(b.size());
     places_.fill(a);
     const std::size_t words = places_.words();
-    column_.assign(words, Word{});
-    auto edits = static_cast<std::int64_t>(a.size());
     const auto last = static_cast<unsigned>((a.size() - 1) % kBits);
-    if (words == 1) {
-      Word v;
-      for (std::uint32_t symbol : b) {
-        std::uint64_t rise = 1, fall = 0;
-        v = step(v, *places_.of(symbol), rise, fall, last);
-        edits += static_cast<std::int64_t>(rise) - static_cast<std::int64_t>(fall);
-      }
-      return edits;
-    }
+    auto edits = static_cast<std::int64_t>(a.size());
+    if (words == 1) return edits + short_rise<1>(b, last);
+    if (words == 2) return edits + short_rise<2>(b, last);
+    if (words == 3) return edits + short_rise<3>(b, last);
+    column_.assign(words, Word{});
     for (std::uint32_t symbol : b) edits += next(places_.of(symbol), column_.data(), column_.data(), last);
     return edits;
   }
@@ -195,6 +189,20 @@ class Aligner {
   }
 
  private:
+  // What all columns add, where a column has so few words that they stay in registers.
+  template <std::size_t kWords>
+  std::int64_t short_rise(View<std::uint32_t> b, unsigned last) const {
+    Word column[kWords];
+    std::int64_t edits = 0;
+    for (std::uint32_t symbol : b) {
+      const std::uint64_t* match = places_.of(symbol);
+      std::uint64_t rise = 1, fall = 0;
+      for (std::size_t w = 0; w + 1 < kWords; ++w) column[w] = step(column[w], match[w], rise, fall, kBits - 1);
+      column[kWords - 1] = step(column[kWords - 1], match[kWords - 1], rise, fall, last);
+      edits += static_cast<std::int64_t>(rise) - static_cast<std::int64_t>(fall);
+    }
+    return edits;
+  }
   // The column behind `from` for one symbol of the hypothesis; what the last bit adds.
   std::int64_t next(const std::uint64_t* match, const Word* from, Word* to, unsigned last) const {
     std::uint64_t rise = 1, fall = 0;

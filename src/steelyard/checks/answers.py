@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from steelyard.checks.check import FEW, WHOLE, Checks, Data, Problem, some_rows
+from steelyard.checks.check import FEW, QUICK, WHOLE, Checks, Data, Problem, some_rows
 from steelyard.checks.ids import with_ids
 
 CHECKS = with_ids(Checks(), repeats=False)
@@ -66,7 +66,9 @@ def constant(data: Data) -> Problem | None:
     if len(texts) < FEW:
         return None
     (reply, count), *_ = Counter(text.strip().lower() for text in texts).most_common(1)
-    accepted = Counter(str(text).strip().lower() for text in data.pairs.accepted[:WHOLE].tolist())
+    accepted = Counter(
+        str(text).strip().lower() for text in data.pairs.accepted[: QUICK if data.quick else WHOLE].tolist()
+    )
     if count < MOST_ALIKE * len(texts) or accepted.most_common(1)[0][1] >= MOST_ALIKE * accepted.total():
         return None
     return Problem(f"{count} of {len(texts)} replies are '{reply[:40]}'.", count, len(texts))

@@ -162,7 +162,11 @@ def _convert(table: Table, name: str, column: Column, type_: ColumnType) -> Arra
 
 
 def _texts(table: Table, name: str, values: Array) -> Array:
-    texts = [_text(v) for v in values.tolist()]
+    raw = values.tolist()
+    if set(map(type, raw)) <= {str}:
+        texts = ["" if text.isspace() else text for text in raw]
+    else:
+        texts = [_text(value) for value in raw]
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:

@@ -6,7 +6,7 @@ which. It is that of rapidfuzz, and so that of jiwer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from steelyard import _native
 Rows = tuple[NDArray[np.uint32], NDArray[np.int64]]
 Counts = NDArray[np.int64]
 KEPT, SUBSTITUTED, DELETED, INSERTED = range(4)
+AT_ONCE = 2048  # texts whose code points are in memory together
 
 
 def characters(texts: Sequence[str]) -> Rows:
@@ -45,6 +46,24 @@ def distances(reference: Rows, hypothesis: Rows) -> Counts:
 def edit_counts(reference: Rows, hypothesis: Rows) -> Counts:
     """Symbols kept, substituted, deleted and inserted, a row for each pair."""
     return _native.edit_counts(*reference, *hypothesis)
+
+
+def text_distances(reference: Sequence[str], hypothesis: Sequence[str]) -> Counts:
+    """The least number of edits of each pair of texts, by character."""
+    return _in_parts(distances, reference, hypothesis)
+
+
+def text_counts(reference: Sequence[str], hypothesis: Sequence[str]) -> Counts:
+    """Characters kept, substituted, deleted and inserted, a row for each pair of texts."""
+    return _in_parts(edit_counts, reference, hypothesis)
+
+
+def _in_parts(count: Callable[[Rows, Rows], Counts], reference: Sequence[str], hypothesis: Sequence[str]) -> Counts:
+    parts = [
+        count(characters(reference[i : i + AT_ONCE]), characters(hypothesis[i : i + AT_ONCE]))
+        for i in range(0, max(1, len(reference)), AT_ONCE)
+    ]
+    return np.concatenate(parts)
 
 
 def edit_steps(reference: Rows, hypothesis: Rows) -> Counts:

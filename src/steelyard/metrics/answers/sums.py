@@ -154,8 +154,8 @@ def _far(texts: Said, length: str) -> Array:
     sized = folded if length == "folded" else [text if text.isascii() else text.upper() for text in texts.distinct]
     lengths = np.fromiter(map(len, sized), np.int64, count)
     reply = texts.reply[texts.of]
-    answers = edits.characters([folded[i] for i in texts.accepted.tolist()])
-    distance = edits.distances(answers, edits.characters([folded[i] for i in reply.tolist()]))
+    answers = [folded[i] for i in texts.accepted.tolist()]
+    distance = edits.text_distances(answers, [folded[i] for i in reply.tolist()])
     longest = np.maximum(lengths[texts.accepted], lengths[reply])
     return np.divide(distance, longest, out=np.zeros(len(distance)), where=longest > 0)
 
@@ -211,24 +211,22 @@ class EditSums(QuestionSum):
         """Five columns, against the accepted answer with the lowest rate."""
         return work.once(self, lambda: self._made(pairs, work))
 
-    def rows(self, pairs: AnswerPairs, work: Work) -> tuple[edits.Rows, edits.Rows]:
-        """Accepted answers and replies as rows of symbols."""
-        texts = said(pairs, work, empty=True)
-        form = alike.unicode_form(self.form)
+    def texts(self, pairs: AnswerPairs, work: Work) -> tuple[list[str], list[str]]:
+        """Each accepted answer, and beside it the reply."""
+        texts, form = said(pairs, work, empty=True), alike.unicode_form(self.form)
+        shaped = [form(text).strip() for text in texts.distinct]
         reply = texts.reply[texts.of].tolist()
+        return [shaped[i] for i in texts.accepted.tolist()], [shaped[i] for i in reply]
+
+    def _counts(self, pairs: AnswerPairs, work: Work) -> Array:
         if self.by == "characters":
-            shaped = [form(text).strip() for text in texts.distinct]
-            return (
-                edits.characters([shaped[i] for i in texts.accepted.tolist()]),
-                edits.characters([shaped[i] for i in reply]),
-            )
-        split = [alike.transcript_words(form(text), self.space) for text in texts.distinct]
-        given = edits.words([split[i] for i in texts.accepted.tolist()], [split[i] for i in reply])
-        return given[0], given[1]
+            return edits.text_counts(*self.texts(pairs, work))
+        sides = ([alike.transcript_words(text, self.space) for text in side] for side in self.texts(pairs, work))
+        return edits.edit_counts(*edits.words(*sides))
 
     def _made(self, pairs: AnswerPairs, work: Work) -> Array:
         texts = said(pairs, work, empty=True)
-        counts = edits.edit_counts(*self.rows(pairs, work)).astype(np.float64)
+        counts = self._counts(pairs, work).astype(np.float64)
         length, wrong = counts[:, :3].sum(axis=1), counts[:, 1:].sum(axis=1)
         rate = np.divide(wrong, length, out=np.where(wrong > 0, np.inf, 0.0), where=length > 0)
         best = np.lexsort((*counts.T, rate, texts.of))[texts.begin[:-1]]  # no order of rows decides between equals

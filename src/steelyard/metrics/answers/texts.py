@@ -22,7 +22,7 @@ class Said:
     """All texts by their places in `distinct`: `reply`, one per question, and `accepted`, of question `of`.
 
     `begin` says where the accepted answers of each question begin, and their end. `answered` is whether there is a
-    reply that counts as an answer.
+    reply that counts as an answer, and `blank` whether a distinct text holds nothing.
     """
 
     distinct: list[str]
@@ -31,6 +31,7 @@ class Said:
     of: Array
     begin: Array
     answered: Array
+    blank: Array
 
     def best(self, values: Array) -> Array:
         """The highest value over the accepted answers of each question; 0 where a question has no answer."""
@@ -68,12 +69,13 @@ def _said(pairs: AnswerPairs) -> Said:
     code, first = _factored(every)
     distinct = [every[i] for i in first.tolist()]
     reply = code[: len(replies)]
-    blank = np.fromiter((not text.strip() for text in distinct), dtype=bool, count=len(distinct))
+    blank = np.fromiter((not text or text.isspace() for text in distinct), dtype=bool, count=len(distinct))
     answered = ~blank[reply] if len(reply) else np.zeros(0, bool)
     if "outcome" in pairs.prediction:
         good = np.array([text.strip() in ("", "ok") for text in pairs.prediction["outcome"].tolist()], dtype=bool)
         answered &= good[pairs.prediction_row] | (pairs.prediction_row < 0)
-    return Said(distinct, reply, code[len(replies) :], np.repeat(np.arange(len(counts)), counts), begin, answered)
+    of = np.repeat(np.arange(len(counts)), counts)
+    return Said(distinct, reply, code[len(replies) :], of, begin, answered, blank)
 
 
 def _factored(texts: list[str]) -> tuple[Array, Array]:
@@ -96,8 +98,7 @@ def _replies(pairs: AnswerPairs) -> list[str]:
 
 
 def _refuse_empty(pairs: AnswerPairs, texts: Said) -> bool:
-    blank = np.fromiter((not text.strip() for text in texts.distinct), dtype=bool, count=len(texts.distinct))
-    wrong = np.flatnonzero(blank[texts.accepted]) if len(texts.accepted) else np.zeros(0, np.int64)
+    wrong = np.flatnonzero(texts.blank[texts.accepted]) if len(texts.accepted) else np.zeros(0, np.int64)
     if len(wrong):
         row = int(pairs.truth_row[texts.of[wrong[0]]])
         raise InputError(

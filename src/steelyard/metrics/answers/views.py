@@ -90,22 +90,20 @@ def _counted(pairs: AnswerPairs) -> list[tuple[str, int]]:
     some = pairs if len(pairs.owner) <= MOST_QUESTIONS else pairs.select(np.arange(len(pairs.owner)) < MOST_QUESTIONS)
     work, need = Work(), EditSums("characters")
     texts = said(some, work, empty=True)
-    (a, a_ends), (b, b_ends) = need.rows(some, work)
+    true, given = need.texts(some, work)
     first = np.zeros(len(texts.accepted), dtype=bool)
     first[texts.begin[:-1]] = True  # of several accepted answers the first is aligned
-    starts = np.concatenate([[0], a_ends[:-1]]), np.concatenate([[0], b_ends[:-1]])
     counts: Counter[tuple[str, str]] = Counter()
-    for row, _, i, j in edits.edit_steps((a, a_ends), (b, b_ends)).tolist():
+    for row, _, i, j in edits.edit_steps(edits.characters(true), edits.characters(given)).tolist():
         if first[row]:
-            wanted = NOTHING if i < 0 else _name(a[starts[0][row] + i])
-            counts[wanted, NOTHING if j < 0 else _name(b[starts[1][row] + j])] += 1
+            wanted = NOTHING if i < 0 else _name(true[row][i])
+            counts[wanted, NOTHING if j < 0 else _name(given[row][j])] += 1
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [(f"{wanted} as {given}", count) for (wanted, given), count in ranked[:MOST_CONFUSIONS]]
+    return [(f"{wanted} as {read}", count) for (wanted, read), count in ranked[:MOST_CONFUSIONS]]
 
 
-def _name(point: int) -> str:
-    character = chr(int(point))
-    return SHOWN.get(character, character if character.isprintable() else f"U+{int(point):04X}")
+def _name(character: str) -> str:
+    return SHOWN.get(character, character if character.isprintable() else f"U+{ord(character):04X}")
 
 
 def confusions(pairs: AnswerPairs) -> Table:

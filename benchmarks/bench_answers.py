@@ -1,0 +1,108 @@
+"""Answers: edits of lines and pages beside rapidfuzz and jiwer, and ANLS and VQA accuracy of a million answers.
+
+Texts are drawn: words of letters, with characters substituted and lost. A peer that is not installed is left out.
+"""
+
+from __future__ import annotations
+
+from measure import measure, sized, table
+
+DRAWN = """
+import numpy as np
+rng = np.random.default_rng(1)
+words = np.array(["".join(map(chr, rng.integers(97, 123, n))) for n in rng.integers(2, 10, 20_000)], dtype=object)
+def lines(count, length):
+    return [" ".join(words[row]) for row in rng.integers(0, len(words), (count, length))]
+def noisy(text, share=0.05):
+    keep = rng.random(len(text)) > share / 3
+    made = np.where(rng.random(len(text)) < share, "x", np.array(list(text)))
+    return "".join(made[keep])
+"""
+LINES = (
+    DRAWN
+    + """
+references = lines({count}, {words})
+said = [noisy(text) for text in references]
+"""
+)
+OURS = """
+import steelyard as sy
+from steelyard.language import edits
+sy.use_threads(1)
+edits.edit_counts(edits.characters(["a"]), edits.characters(["b"]))
+few = {"question": [1, 2], "answer": ["a", "b"]}
+sy.evaluate("answers", few, few, confidence=None)
+"""
+DISTANCES = "edits.text_distances(references, said)"
+COUNTS = "edits.text_counts(references, said)"
+TASK = """
+ids = np.arange(len(references))
+truth = {"question": ids, "answer": np.array(references, dtype=object)}
+replies = {"question": ids, "answer": np.array(said, dtype=object)}
+"""
+RAPIDFUZZ = (
+    "from rapidfuzz import process\nfrom rapidfuzz.distance import Levenshtein\nLevenshtein.distance('a', 'b')\n"
+)
+VQA = (
+    DRAWN
+    + """
+pool = np.array([*lines(5000, 1), *lines(5000, 2), "yes", "no", "2", "red"], dtype=object)
+answers = pool[rng.integers(0, len(pool), {answers})]
+truth = {{"question": np.repeat(np.arange({answers} // 10), 10), "answer": answers}}
+replies = {{"question": np.arange({answers} // 10), "answer": answers[::10].copy()}}
+"""
+)
+
+
+def evaluate(metric: str) -> str:
+    """One evaluation of one metric, without an interval."""
+    return f"sy.evaluate('answers', truth, replies, {metric!r}, confidence=None)"
+
+
+def main() -> None:
+    """Print the tables."""
+    for title, count, words in (
+        ("lines of 12 words", sized(20_000, 200), 12),
+        ("pages of 960 words", sized(20, 2), 960),
+    ):
+        setup = LINES.format(count=count, words=words)
+        table(
+            f"Edits of characters, {count:,} {title} (goal: at most 1.5 of rapidfuzz)",
+            "steelyard, distances",
+            {
+                "steelyard, distances": measure(DISTANCES, OURS + setup),
+                "rapidfuzz, distances in one call": measure(
+                    "process.cpdist(references, said, scorer=Levenshtein.distance, workers=1)", RAPIDFUZZ + setup
+                ),
+                "rapidfuzz, distance by distance": measure(
+                    "[Levenshtein.distance(a, b) for a, b in zip(references, said)]", RAPIDFUZZ + setup
+                ),
+                "steelyard, with the edits of the alignment": measure(COUNTS, OURS + setup),
+                "rapidfuzz, with the edits of the alignment": measure(
+                    "[Levenshtein.editops(a, b) for a, b in zip(references, said)]", RAPIDFUZZ + setup
+                ),
+                "steelyard, cer of evaluate": measure(evaluate("cer"), OURS + setup + TASK),
+                "jiwer, process_characters": measure(
+                    "jiwer.process_characters(references, said)", "import jiwer\n" + setup
+                ),
+            },
+        )
+    million = sized(1_000_000, 2_000)
+    setup = LINES.format(count=million, words=2) + TASK
+    table(
+        f"{million:,} answers, from columns to the number (goal: 5 CPU s)",
+        "steelyard, anls@0.5",
+        {
+            "steelyard, anls@0.5": measure(evaluate("anls@0.5"), OURS + setup, repeat=1),
+            "steelyard, vqa, ten people per question": measure(
+                evaluate("vqa"), OURS + VQA.format(answers=million), repeat=1
+            ),
+            "steelyard, vqa, ten times as many": measure(
+                evaluate("vqa"), OURS + VQA.format(answers=10 * million), repeat=1
+            ),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
