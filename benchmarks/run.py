@@ -26,7 +26,7 @@ PEERS = (
     "numpy", "scipy", "scikit-learn", "torch", "torchmetrics", "pycocotools", "faster-coco-eval", "hotcoco",
     "ultrafast-pycocotools", "vernier", "pycocoevalcap", "ranx", "ir-measures", "pytrec_eval-terrier", "shapely",
     "surface-distance", "motrics", "trackeval", "torchvision", "transformers", "pyarrow", "distributed", "ray",
-    "pillow", "zlib-ng", "rapidfuzz", "jiwer",
+    "pillow", "rapidfuzz", "jiwer",
 )  # fmt: skip
 
 

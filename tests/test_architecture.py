@@ -64,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
 # Third-party packages by room; numpy is everywhere.
 OUTSIDE: dict[str, set[str]] = {
     "render": {"altair", "vl_convert"},
-    "io": {"pyarrow"},
+    "io": {"pyarrow", "zstandard", "openpyxl"},
     "testing": {"pytest"},
     "maps": {"PIL"},
     "compat": {"matplotlib"},

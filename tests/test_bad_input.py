@@ -98,7 +98,34 @@ ELLIPSES = {
     "points that are words": (ELL_TRUTH, "image,points\ni,here there\nk,\n", [], ["pred.csv, line 2", "'here there' holds no points"]),
 }  # fmt: skip
 
+ANS_TRUTH = "question,image,answer\nq1,i,red\nq1,i,dark red\nq2,i,3\n"
+ANS_PRED = "question,answer\nq1,red\nq2,4\n"
+ANSWERS = {
+    "empty truth": (ANS_TRUTH.replace("dark red", ""), ANS_PRED, ["-m", "exact"], ["truth.csv, line 2", "question 'q1' has an accepted answer that is empty", "cer, wer"]),
+    "no answer column": (ANS_TRUTH.replace("answer", "reply"), ANS_PRED, [], ["truth.csv", "'answer' is missing", "'reply'", "--map answer="]),
+    "no reply column": (ANS_TRUTH, ANS_PRED.replace("answer", "text"), [], ["pred.csv", "'answer' is missing", "--map prediction.answer="]),
+    "two images of a question": (ANS_TRUTH.replace("q1,i,dark", "q1,k,dark"), ANS_PRED, [], ["truth.csv, line 3", "question 'q1' has 'k' here and 'i'", "the same in all rows"]),
+    "two replies": (ANS_TRUTH, ANS_PRED + "q2,5\n", [], ["pred.csv, line 4", "question 'q2' stands twice", "pred.csv, line 3"]),
+    "a question without a reply": (ANS_TRUTH, "question,answer\nq1,red\n", [], ["truth.csv, line 4", "1 of 2 rows", "'q2'", "--missing worst"]),
+    "a reply to no question": (ANS_TRUTH, ANS_PRED + "q9,x\n", [], ["pred.csv, line 4", "'q9'", "--extra skip"]),
+    "answers that are no list": ("question,answers\nq1,red\n", ANS_PRED, ["--extra", "skip"], ["truth.csv, line 2", "'red' is no list of texts", '["two", "2"]']),
+    "an empty list": ("question,answers\nq1,[]\n", ANS_PRED, ["--extra", "skip"], ["truth.csv, line 2", "there is no accepted answer"]),
+    "options that are none": ("question,answer,choices\nq1,A,cat or dog\n", ANS_PRED, ["--extra", "skip", "-m", "choice"], ["truth.csv, line 2", "'cat or dog' are no options", "JSON"]),
+    "an answer that is no option": ('question,answer,choices\nq1,E,"[""a"", ""b""]"\n', ANS_PRED, ["--extra", "skip", "-m", "choice"], ["truth.csv, line 2", "the answer 'E' is not among A, B"]),
+    "choices without options": (ANS_TRUTH, ANS_PRED, ["-m", "choice"], ["truth.csv", "'choices' is missing", "JSON"]),
+    "verdict above 1": ("question,verdict\nq1,2\nq2,1\n", ANS_PRED, ["-m", "judge"], ["truth.csv, line 2", "column 'verdict'", "from 0 to 1"]),
+    "no verdict": (ANS_TRUTH, ANS_PRED, ["-m", "judge"], ["pred.csv", "there is no verdict", "'judge'"]),
+    "score that is not logged": (ANS_TRUTH, ANS_PRED, ["-m", "logged(score=acc)"], ["pred.csv", "no score 'acc' is logged"]),
+    "unknown norm": (ANS_TRUTH, ANS_PRED, ["-m", "exact(norm=fold)"], ["'exact'", "norm cannot be fold", "squad"]),
+    "threshold above 1": (ANS_TRUTH, ANS_PRED, ["-m", "anls@50"], ["'anls'", "threshold cannot be 50", "to 1"]),
+    "unknown reader": (ANS_TRUTH, ANS_PRED, ["-m", "yn_f1(reader=first)"], ["reader cannot be first", "pope"]),
+    "weights that differ in a unit": ("question,image,answer,sample_weight\nq1,i,a,1\nq2,i,b,2\n", ANS_PRED, [], ["truth.csv, line 3", "2 differs from 1", "the same in all rows of a unit"]),
+    "unknown format": (ANS_TRUTH, ANS_PRED, ["--format", "helm"], ["format", "'helm' is no choice", "inspect"]),
+    "a log that is none": (ANS_TRUTH, ANS_PRED, ["--format", "inspect"], ["truth.csv", "not valid JSON"]),
+}  # fmt: skip
+
 CASES = [
+    *(pytest.param("answers", *case, id=f"answers: {name}") for name, case in ANSWERS.items()),
     *(pytest.param("weights", *case, id=name) for name, case in WEIGHTS.items()),
     *(pytest.param("sequences", *case, id=name) for name, case in SEQUENCES.items()),
     *(pytest.param("ellipses", *case, id=f"ellipses: {name}") for name, case in ELLIPSES.items()),

@@ -23,6 +23,7 @@ from steelyard.engine.report import applied, sources_of, task_facts
 from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of
 from steelyard.io.digest import digest
 from steelyard.io.read import READERS, is_empty, read_table
+from steelyard.io.sources import OF_ROWS
 from steelyard.io.table import Table
 from steelyard.metrics import catalogue
 from steelyard.results.origin import Side
@@ -136,7 +137,7 @@ def _is_file(name: str) -> bool:
 
 def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> tuple[Table, Table, dict[str, str]]:
     """The rows with truth, and all rows with the judge's value for the true one."""
-    if task.reader != "rows":
+    if task.reader not in OF_ROWS:
         raise InputError(
             f"--proxy '{column}' is no file, and the truth of task '{task.name}' is no column that a judge could give",
             remedy="Give a file like the truth, in which the proxy stands for it.",

@@ -27,9 +27,12 @@ READERS = {
     "maps": "steelyard.io.maps",
     "tracking": "steelyard.io.tracks",
     "panoptic": "steelyard.io.panoptic",
+    "answers": "steelyard.io.answers",
     "volumes": "steelyard.io.maps",
     "solid": "steelyard.io.solid",
 }
+
+OF_ROWS = ("rows", "answers")  # those that read tables in which a row is what is scored
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:

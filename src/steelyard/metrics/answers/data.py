@@ -94,8 +94,13 @@ PREDICTION = Schema(
         Column("target", "text", required=False, meaning="what the reply was held against, where a log says it"),
     ),
 )
-FORMATS = ("rows",)
-OPTIONS: tuple[Option, ...] = ()
+FORMATS = ("auto", "rows", "vqa", "inspect", "lmms-eval", "lm-eval", "vlmevalkit")
+OPTIONS = (
+    Option(
+        "format", "choice", "what the files are: rows, VQA's annotations, or the log of a harness",
+        default="auto", choices=FORMATS, reads=True,
+    ),
+)  # fmt: skip
 
 
 @frozen

@@ -58,6 +58,7 @@ TASK = Task(
     defaults=DEFAULTS,
     defaults_for=defaults_for,
     options=OPTIONS,
+    reader="answers",
     views="steelyard.metrics.answers.views",
     checks="steelyard.checks.answers",
 )
