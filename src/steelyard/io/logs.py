@@ -99,10 +99,10 @@ def _listed(target: Any) -> list[str]:
     return ["" if target is None else str(target)]
 
 
-def _scores(found: Mapping[str, Any]) -> Row:
+def _scores(given: Mapping[str, Any]) -> Row:
     """Scores by name, as numbers; what is none is left out."""
     made = {}
-    for name, value in found.items():
+    for name, value in given.items():
         if isinstance(value, Mapping):
             value = value.get("score", value.get("value"))
         if isinstance(value, str):
