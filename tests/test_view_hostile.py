@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_view import SAMPLES, SECRET, Server, evaluate, run_id
 
@@ -155,6 +156,27 @@ def test_options_open_nothing(
         assert SECRET not in answer.text
     assert said in server.get(f"/run/{run_id('boxes.json')}/units").text
     assert not [path for path in opened if "names.txt" in path]
+
+
+def test_a_list_of_names_is_read_from_the_folder_only(place: Path, server: Server, opened: list[str]) -> None:
+    (place.parent / "names.txt").write_text(f"{SECRET}\nroad\n")
+    (place / "names.txt").write_text("sky\nroad\n")
+    for side in "tp":
+        np.savez(place / f"{side}.npz", street=np.array([[0, 1, 1]]))
+    evaluate(
+        place, "segmentation", "t.npz", "p.npz", "m.json", ["miou"], confidence=None, options={"names": "names.txt"}
+    )
+    assert "street" in server.get(f"/run/{run_id('m.json')}/units").text
+    assert "sky" in server.get(f"/run/{run_id('m.json')}/unit/0").text
+    data = json.loads((place / "m.json").read_text())
+    for number, outside in enumerate(("../names.txt", str(place.parent / "names.txt"), "lost.txt")):
+        data["body"]["request"]["options"] = {"names": outside}
+        (place / f"out{number}.json").write_text(json.dumps(data))
+        opened.clear()
+        page = server.get(f"/run/{run_id(f'out{number}.json')}/units").text
+        assert "names another file" in page
+        assert SECRET not in page
+        assert not [path for path in opened if "names.txt" in path]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links need no right there")

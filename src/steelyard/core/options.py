@@ -23,7 +23,8 @@ SIDES = ("truth", "prediction")
 class Option:
     """One option.
 
-    Types: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`.
+    Types: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`,
+    `text`.
 
     `sides` says whether truth and predictions may differ in it. `reads` marks one that the reader of files takes. The
     value of an `ids` option is read into records with one column, named `column`. `group` names the entry points whose
@@ -31,7 +32,7 @@ class Option:
     """
 
     name: str
-    type: Literal["choice", "number", "numbers", "ids", "path"]
+    type: Literal["choice", "number", "numbers", "ids", "path", "text"]
     meaning: str
     default: Any = None
     choices: tuple[str, ...] = ()

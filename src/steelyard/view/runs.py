@@ -188,11 +188,11 @@ class Runs:
         paths = [str(self.folder.data(name)) for name in (truth, predictions)]
         single = truth == predictions
         try:
-            self._refuse_leading_out(report, paths)
+            options = self._options(report, base, paths)
         except Outside as error:
             return None, f"The data are not read again: {error}."
         settings: dict[str, Any] = {
-            "missing": p.missing, "extra": p.extra, "columns": p.columns, "options": p.options,
+            "missing": p.missing, "extra": p.extra, "columns": p.columns, "options": options,
         }  # fmt: skip
         try:
             measured = api.measure(report.task, paths[0], None if single else paths[1], **settings)
@@ -211,23 +211,37 @@ class Runs:
         whole = replace(plain, scores=report.scores, slices=report.slices, notes=report.notes, request=p, sources=read)
         return Data(whole, measured, truth), ""
 
-    def _refuse_leading_out(self, report: Report, paths: Sequence[str]) -> None:
-        """Raise Outside where reading the data would open more than the files themselves.
+    def _options(self, report: Report, base: str, paths: Sequence[str]) -> dict[str, Any]:
+        """The options of a result; a list that lies in a file is read from inside the folder.
 
-        An option may name another file, and a few formats look beside a file. Neither goes through the folder.
+        Raises Outside where reading the data would open more than that: another option may name a file, and a few
+        formats look beside a file. Neither goes through the folder.
         """
         if report.task not in catalogue.TASKS:
             raise Outside(f"there is no task '{report.task}'")
         types = {option.name: option.type for option in catalogue.TASKS[report.task].options}
-        for name, value in report.request.options.items():
+        options = dict(report.request.options)
+        for name, value in options.items():
             own = name.rpartition(".")[2].replace("-", "_")
-            if types.get(own) in ("path", "ids"):
+            if types.get(own) == "path":
                 raise Outside(f"the option '{name}' names another file, '{value}'")
+            if types.get(own) == "ids" and isinstance(value, str):
+                options[name] = self._inside(name, value, base)
             if own == "format" and value not in _FORMATS:
                 raise Outside(f"the format '{value}' looks beside its file")
         for path in paths:
             if ending(path) == ".xml":
                 raise Outside("XML may look beside its file")
+        return options
+
+    def _inside(self, option: str, value: str, base: str) -> str:
+        """The path of the file that an option names, beside the result or from the folder's top."""
+        for where in dict.fromkeys([base, ""]):
+            try:
+                return str(self.folder.path(self.folder.relative(value, where)))
+            except Outside:
+                continue
+        raise Outside(f"the option '{option}' names another file, '{value}', which does not lie in the folder")
 
     def find(self, side: Side, base: str, task: str) -> str:
         """The name of a source inside the folder: beside the result, else from the folder's top."""
@@ -265,9 +279,10 @@ class Runs:
         base_a, base_b = (run.name.rpartition("/")[0] for run in (a, b))
         sources = (truth, base_a), (mine, base_a), (theirs, base_b)
         side, left, right = (str(self.folder.data(self.find(*source, first.task))) for source in sources)
+        options = self._options(first, base_a, (side, left, right))
         compared = api.compare(
             first.task, side, left, right, shared, confidence=q.confidence or 0.95, draws=q.draws or 1000, seed=q.seed,
-            missing=p.missing, extra=p.extra, columns=p.columns, options=p.options,
+            missing=p.missing, extra=p.extra, columns=p.columns, options=options,
         )  # fmt: skip
         a_side, b_side = replace(compared.a, request=p), replace(compared.b, request=q)
         return replace(compared, a=replace(a_side, sources=first.sources), b=replace(b_side, sources=second.sources))

@@ -47,7 +47,7 @@ OPTIONS = (
     Option("labels", "choice", "classes and ignored values of a dataset", default="none", choices=PRESETS, sides=False),
     Option("unknown", "choice", "what predicted values without a class are: an error, or wrong", default="error",
            choices=("error", "wrong"), sides=False),
-    Option("suffix", "path", "what stands behind the names of files, such as _labelIds; only files that have it count",
+    Option("suffix", "text", "what stands behind the names of files, such as _labelIds; only files that have it count",
            reads=True, metavar="TEXT"),
 )  # fmt: skip
 

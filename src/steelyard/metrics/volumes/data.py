@@ -38,11 +38,11 @@ TRUTH = Schema(
 )
 PREDICTION = Schema(key=("case",), columns=_COLUMNS)
 OPTIONS = (
-    Option("regions", "path", "structures as unions of labels, such as 'WT=1,2,3; ET=3'; else each label is one",
+    Option("regions", "text", "structures as unions of labels, such as 'WT=1,2,3; ET=3'; else each label is one",
            sides=False, metavar="TEXT"),
     Option("spacing", "numbers", "the size of a voxel in mm along each axis of an array, where a file does not say it",
            sides=False, metavar="SIZES"),
-    Option("suffix", "path", "what stands behind the names of files, such as _seg; only files that have it count",
+    Option("suffix", "text", "what stands behind the names of files, such as _seg; only files that have it count",
            reads=True, metavar="TEXT"),
 )  # fmt: skip
 
