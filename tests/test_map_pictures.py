@@ -100,3 +100,24 @@ def test_pages_show_the_worst_units(task: str) -> None:
     page = report.to_html()
     assert "img-src data:" in page
     assert page.count("data:image/png;base64,") == 18
+
+
+def test_volumes_agree_and_surfaces_lie_near() -> None:
+    """By hand: squares of one voxel's height moved by a voxel, of 2 mm along x; volumes of 4 and 6 voxels of 8 mm³."""
+    truth, prediction = np.zeros((2, 2, 1, 6, 8), dtype=np.uint8)
+    truth[0, 0, 2:4, 2:4] = prediction[0, 0, 2:4, 2:4] = 1  # equal
+    truth[1, 0, 2:4, 2:4], prediction[1, 0, 2:4, 2:5] = 1, 1  # one column more
+    options = {"spacing": "2,2,2"}
+    report = sy.evaluate(
+        "volumes", truth, prediction, ["dice", "nsd(surface=voxels)"], options=options, confidence=None
+    )
+    agreement = report.figure("volumes")
+    np.testing.assert_allclose(agreement.columns["y"], [0.0, 0.016])  # ml: two voxels of 8 mm³ more
+    np.testing.assert_allclose(agreement.columns["x"], [0.032, 0.040])
+    assert agreement.facts["bias"] == pytest.approx(0.008)
+    curve = report.figure("nsd_tolerance")
+    # All 4 and all 6 voxels are surface. At 0 mm 4 of 4 and 4 of 6 lie on the other one, at 2 mm all do.
+    assert curve.columns["y"][0] == pytest.approx((1.0 + 8 / 10) / 2)
+    assert curve.columns["y"][-1] == 1.0
+    assert curve.columns["x"][-1] == 2.0
+    assert "nsd_tolerance" not in sy.evaluate("volumes", truth, prediction, ["dice"], confidence=None).figures

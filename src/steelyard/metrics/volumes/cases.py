@@ -95,7 +95,7 @@ def _case_values(asked: Asked, pairs: VolumePairs, work: Work) -> Array:
     listed = list(pairs.listed())
     table = np.zeros((len(pairs.owner), len(listed), 5))
     counts = case_voxels(pairs, work)
-    extents = work.once("extents", lambda: _extents(pairs)) if asked.figure in _SIZED else None
+    extents = work.once("extents", lambda: case_extents(pairs)) if asked.figure in _SIZED else None
     events = _events(pairs, work) if asked.figure in DISTANCES else None
     for pair in range(len(pairs.owner)):
         for place, _ in listed:
@@ -163,7 +163,7 @@ def _voxels(pairs: VolumePairs) -> Array:
     return counts
 
 
-def _extents(pairs: VolumePairs) -> Array:
+def case_extents(pairs: VolumePairs) -> Array:
     """The volume of a voxel in mm³ and the diagonal of the volume in mm, case by case."""
     return np.array([(one.voxel, one.diagonal()) for one in pairs.scan]).reshape(-1, 2)
 

@@ -17,6 +17,7 @@ from steelyard.core.weights import ratio
 from steelyard.maps.raster import MOST_SIDE, colour
 from steelyard.metrics.segmentation.overlap import as_spec
 from steelyard.metrics.volumes.cases import COUNT, EMPTY, MISSED, VALUE, CaseScore, case_voxels
+from steelyard.metrics.volumes.curves import case_figures
 from steelyard.metrics.volumes.data import VolumePairs
 from steelyard.metrics.volumes.explain import explain
 from steelyard.metrics.volumes.metrics import Dice
@@ -57,10 +58,11 @@ def _title(need: CaseScore) -> str:
 
 
 def figures(pairs: VolumePairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
-    """The worst slices, and Dice against the true volume."""
+    """The worst slices, Dice against the true volume, how volumes agree, and NSD over the tolerance."""
     if not len(state):
         return {}
-    return {"slices": lambda: slices(pairs), "dice_volume": lambda: dice_by_volume(pairs)}
+    own = {"slices": lambda: slices(pairs), "dice_volume": lambda: dice_by_volume(pairs)}
+    return {**own, **case_figures(pairs, state)}
 
 
 def slices(pairs: VolumePairs) -> Figure:
