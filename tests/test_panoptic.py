@@ -52,6 +52,20 @@ def test_all_crowds_of_a_class_excuse() -> None:
     assert report.table("classes")["person", "FP"] == 1
 
 
+def test_what_panopticapi_prints_is_explained() -> None:
+    """The golden's two crowds of class 1: the reference keeps the last, which costs a false segment."""
+    example = GOLDENS["panoptic"]
+    report = sy.evaluate("panoptic", *sides(example), ["pq"], explain=("panopticapi", "hotcoco"), confidence=None)
+    for explanation in report.explanations:
+        np.testing.assert_allclose(
+            [explanation.theirs[name] for name in NINE], example["outputs"]["hotcoco"]["stats"], rtol=1e-12
+        )
+        assert explanation.ours["pq"] == report["pq"].value > explanation.theirs["pq"]
+        assert [step.setting for step in explanation.steps] == ["crowds"]
+    with pytest.raises(InputError, match="'detectron' cannot be explained"):
+        sy.evaluate("panoptic", *sides(example), ["pq"], explain=("detectron",), confidence=None)
+
+
 def test_an_overlap_of_exactly_half_is_no_match() -> None:
     example = GOLDENS["panoptic_half"]
     expected = [np.nan if v == -1 else v for v in example["outputs"]["hotcoco"]["stats"]]

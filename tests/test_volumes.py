@@ -198,9 +198,22 @@ def test_what_others_print_is_explained(name: str) -> None:
     np.testing.assert_allclose(second.theirs["hd@95"], outputs["monai"]["hd95"], rtol=1e-6)
     np.testing.assert_allclose(second.theirs["assd"], outputs["metrics-reloaded"]["assd"], rtol=1e-12)
     np.testing.assert_allclose(third.theirs["hd@95"], outputs["medpy"]["hd95"], rtol=1e-12)
-    assert [step.setting for step in second.steps] == ["surface", "rule", "missed"]
+    changed = ["surface", "rule", "missed", "dice of an empty truth", "average"]
+    assert [step.setting for step in second.steps] == changed
     with pytest.raises(InputError, match="'itk' cannot be explained"):
         sy.evaluate("volumes", *sides, ["hd@95"], explain=("itk",), confidence=None)
+
+
+def test_dice_of_others_is_explained() -> None:
+    """The golden's four cases: MONAI leaves the empty truth out, and what is made up there costs nothing."""
+    example = GOLDENS["dice_empty"]
+    sides = [np.array(example[s])[:, np.newaxis] for s in ("truth", "prediction")]
+    report = sy.evaluate(
+        "volumes", *sides, ["dice"], explain=("monai", "medpy"), options={"spacing": "1,1,1"}, confidence=None
+    )
+    monai, medpy = report.explanations
+    assert monai.theirs["dice"] == example["outputs"]["monai_ignore_empty_true(default)"]["mean"][0]
+    assert monai.ours["dice"] == medpy.theirs["dice"] == report["dice"].value
 
 
 def test_means_by_structure_and_by_case_differ() -> None:

@@ -15,6 +15,7 @@ from steelyard.core.table import Table
 from steelyard.core.weights import ratio
 from steelyard.maps.raster import MOST_SIDE, colour
 from steelyard.metrics.panoptic.data import PanopticPairs
+from steelyard.metrics.panoptic.explain import explain
 from steelyard.metrics.panoptic.picture import MEANINGS, pictures, scene
 from steelyard.metrics.panoptic.quality import FN, FP, OVERLAP, THING, TP, PanopticQuality, SegmentCounts
 from steelyard.metrics.segmentation.overlap import as_spec
@@ -113,4 +114,4 @@ def listing(pairs: PanopticPairs, state: State) -> Listing | None:
     return Listing("images", "Images", columns, x="PQ of all its segments")
 
 
-__all__ = ["class_metrics", "figures", "listing", "scene", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "scene", "tables"]

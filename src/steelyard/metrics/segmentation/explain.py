@@ -1,4 +1,4 @@
-"""Why other tools say another mean IoU or F1 of the same maps."""
+"""Why other tools say another mean IoU, Dice or F1 of the same maps."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from steelyard.core.explanation import Explanation, Step
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
+from steelyard.metrics.segmentation.counts import ClassTable
 from steelyard.metrics.segmentation.data import MapPairs
-from steelyard.metrics.segmentation.scores import F1, MeanAccuracy, MeanIou, PixelAccuracy
+from steelyard.metrics.segmentation.scores import F1, MeanAccuracy, MeanDice, MeanIou, PixelAccuracy
 
 TOOLS = {"mmseg": "1.2.2", "torchmetrics": "1.9.0"}
 
@@ -40,20 +41,35 @@ def _mmseg(pairs: MapPairs) -> Explanation:
 
 def _torchmetrics(pairs: MapPairs) -> Explanation:
     plain = _numbers(pairs, F1())
-    theirs = {**plain, **_numbers(pairs, F1(), MeanIou(level="image"))}
-    step = Step(
-        "level", "dataset", "image",
-        "MeanIoU takes the mean over the classes of each image, then over images; JaccardIndex does as we do.", theirs,
+    by_image = {**plain, "mdice": _numbers(pairs, F1(), level="image")["mdice"]}
+    by_class = {**plain, "miou": _mean_of_all(pairs)}
+    steps = (
+        Step(
+            "Dice", "dataset", "image",
+            "DiceScore takes the mean over the classes of each image, then over images; with "
+            "aggregation_level='global' it does as we do.", by_image,
+        ),
+        Step(
+            "IoU", "dataset", "class of an image",
+            "MeanIoU takes the mean over all classes of all images at once, so that an image with more classes counts "
+            "more; JaccardIndex does as we do.", by_class,
+        ),
     )  # fmt: skip
-    return Explanation(
-        "torchmetrics", TOOLS["torchmetrics"], plain, (step,), theirs,
-        ("MeanIoU takes no value to ignore, and gives −1 for an absent class by class.",),
-    )  # fmt: skip
+    theirs = {**by_image, "miou": by_class["miou"]}
+    remarks = ("MeanIoU takes no value to ignore, and gives −1 for an absent class by class.",)
+    return Explanation("torchmetrics", TOOLS["torchmetrics"], plain, steps, theirs, remarks)
 
 
-def _numbers(pairs: MapPairs, f1: Metric, mean: Metric | None = None) -> Mapping[str, float]:
+def _mean_of_all(pairs: MapPairs) -> float:
+    """The mean IoU over every class of every image that has it on a side."""
+    hit, true, predicted = ClassTable.of(pairs.pixels, pairs.facts.size("class")).pixels.T
+    return float((hit / (true + predicted - hit)).mean()) if len(hit) else float("nan")
+
+
+def _numbers(pairs: MapPairs, f1: Metric, level: str = "dataset") -> Mapping[str, float]:
     asked: dict[str, Metric] = {
-        "miou": mean or MeanIou(), "macc": MeanAccuracy(), "accuracy": PixelAccuracy(), "f1": f1,
+        "miou": MeanIou(level=level), "mdice": MeanDice(level=level), "macc": MeanAccuracy(),
+        "accuracy": PixelAccuracy(), "f1": f1,
     }  # fmt: skip
     needs: dict[Any, None] = {need: None for metric in asked.values() for need in metric.needs()}
     totals = State.of(pairs, needs).totals(POINT)
