@@ -47,7 +47,7 @@ def perfect_boxes(truth: Data) -> Data:
     n = len(truth["image"])
     columns = {name: [*truth[name], truth[name][0]] for name in ("image", "label", "x", "y", "w", "h")}
     columns["x"][-1], columns["y"][-1] = 5000.0, 5000.0
-    return {**columns, "score": [*(1 - np.arange(n) / (2 * n)), 0.01]}
+    return {**columns, "score": [*(1 - np.arange(n) / (100 * n)), 0.01]}
 
 
 def draw_masks(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
@@ -95,7 +95,7 @@ def perfect_masks(truth: Data) -> Data:
     n = len(truth["image"])
     columns = {name: [*truth[name], truth[name][0]] for name in ("image", "label", "mask", "height", "width")}
     columns["mask"][-1] = [[SIDE - 6.0, SIDE - 6.0, SIDE - 1.0, SIDE - 6.0, SIDE - 1.0, SIDE - 1.0]]
-    return {**columns, "score": [*(1 - np.arange(n) / (2 * n)), 0.01]}
+    return {**columns, "score": [*(1 - np.arange(n) / (100 * n)), 0.01]}
 
 
 def draw_keypoints(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
@@ -130,7 +130,7 @@ def perfect_keypoints(truth: Data) -> Data:
     n = len(truth["image"])
     columns = {name: [*truth[name], truth[name][0]] for name in ("image", "label", "keypoints")}
     columns["keypoints"][-1] = [v + 5000.0 for v in truth["keypoints"][0]]
-    return {**columns, "score": [*(1 - np.arange(n) / (2 * n)), 0.01]}
+    return {**columns, "score": [*(1 - np.arange(n) / (100 * n)), 0.01]}
 
 
 def draw_ellipses(rng: np.random.Generator, units: int) -> tuple[Data, Data]:

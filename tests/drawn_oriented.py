@@ -33,7 +33,7 @@ def perfect_oriented(truth: Data) -> Data:
         name: [*truth[name], truth[name][0]] for name in ("image", "label", "cx", "cy", "w", "h", "angle")
     }
     columns["cx"][-1], columns["cy"][-1] = 5000.0, 5000.0
-    return {**columns, "score": [*(1 - np.arange(n) / (2 * n)), 0.01]}
+    return {**columns, "score": [*(1 - np.arange(n) / (100 * n)), 0.01]}
 
 
 def as_corners(side: Data) -> Data:

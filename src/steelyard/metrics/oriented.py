@@ -37,7 +37,8 @@ from steelyard.core.quads import (
 )
 from steelyard.core.records import BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
-from steelyard.metrics.boxes.counts import F1, BestF1, LogAverageMissRate, MeanIou, Precision, Recall
+from steelyard.metrics.boxes.calibration import DetectionCalibrationError
+from steelyard.metrics.boxes.counts import F1, BestF1, FBeta, LogAverageMissRate, MeanIou, Precision, Recall
 from steelyard.metrics.boxes.errors import ErrorCost
 from steelyard.metrics.boxes.false_positives import (
     FalsePositiveRateCandidate,
@@ -237,6 +238,18 @@ class _F1(F1):
 
 
 @frozen
+class _FBeta(FBeta):
+    __doc__ = FBeta.__doc__
+    max_dets: int = MOST
+
+
+@frozen
+class _Calibration(DetectionCalibrationError):
+    __doc__ = DetectionCalibrationError.__doc__
+    max_dets: int = MOST
+
+
+@frozen
 class _BestF1(BestF1):
     __doc__ = BestF1.__doc__
     max_dets: int = MOST
@@ -274,7 +287,7 @@ TASK = replace(
     prediction=PREDICTION,
     join=join,
     metrics=(
-        _Map, _Map50, _Map75, AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _BestF1,
+        _Map, _Map50, _Map75, AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _FBeta, _BestF1, _Calibration,
         FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanIou, _LogAverageMissRate,
         ErrorCost,
     ),

@@ -7,7 +7,7 @@ from dataclasses import field
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric
+from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range, render_value
 from steelyard.core.totals import Declared, Wanted
@@ -170,6 +170,55 @@ class F1(_AtScore):
         """At each threshold: twice the hits, of the detections kept and the objects."""
         counts = self.counted(totals)
         return 2 * counts[:, 0], counts[:, 0] + counts[:, 1] + counts[:, 2]
+
+
+@frozen
+class FBeta(_AtScore):
+    r"""F-beta: precision and recall in one number, recall counting beta times as much.
+
+    $F_\beta = (1 + \beta^2)\,\mathrm{TP} \;/\; ((1 + \beta^2)\,\mathrm{TP} + \beta^2\,\mathrm{FN} + \mathrm{FP})$
+
+    With beta 0 it is precision.
+
+    Undefined when there is neither an object nor a detection kept.
+
+    Pros:
+    - Says by its setting whether a miss or a false alarm is worse.
+
+    Cons:
+    - Numbers of different beta cannot be compared.
+    """
+
+    name = "fbeta"
+    title = "F-beta"
+
+    beta: float = 2.0
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """A miss counts more."""
+        return (cls(),)
+
+    def check(self) -> None:
+        """Check every setting."""
+        super().check()
+        within_range(self, "beta", 0, 1e6)
+
+    @property
+    def label(self) -> str:
+        """Name beta and the working point."""
+        return super().label.replace("F-beta", f"F{self.beta:g}", 1)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """The weighted form of F1."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: the hits, of hits, misses and false positives as they weigh."""
+        counts = self.counted(totals)
+        square = self.beta**2
+        hits = (1 + square) * counts[:, 0]
+        return hits, counts[:, 0] + counts[:, 1] + square * counts[:, 2]
 
 
 @frozen

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from steelyard.core.options import Option
 from steelyard.core.task import Task
+from steelyard.metrics.boxes.calibration import DetectionCalibrationError
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
+    FBeta,
     LogAverageMissRate,
     MeanIou,
     Precision,
@@ -70,7 +72,9 @@ TASK = Task(
         Precision,
         Recall,
         F1,
+        FBeta,
         BestF1,
+        DetectionCalibrationError,
         FalsePositiveRateImage,
         FalsePositiveRateCandidate,
         FalsePositivesPerImage,
