@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -22,8 +23,10 @@ def sized(whole: int, quick: int) -> int:
     return quick if QUICK else whole
 
 
-PREFIX = """
+LIMIT = sized(3600, 30)  # CPU seconds that a candidate may take: none holds up the whole run
+PREFIX = f"""
 import json, resource, time
+resource.setrlimit(resource.RLIMIT_CPU, ({LIMIT}, {LIMIT + 5}))
 def _used():
     r = resource.getrusage(resource.RUSAGE_SELF)
     return r.ru_utime + r.ru_stime
@@ -60,6 +63,8 @@ def measure(work: str, setup: str = "", *, repeat: int = 3, whole: bool = False)
     for _ in range(repeat):  # compiled modules are kept, as they are where packages are installed
         begin = time.perf_counter()
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=kept)
+        if done.returncode == -signal.SIGXCPU:
+            return f"stopped after {LIMIT} CPU s"
         if done.returncode:
             return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
         data = json.loads(done.stdout.strip().splitlines()[-1])
