@@ -78,8 +78,7 @@ def test_many_clusters_are_left_out_in_a_thousand_groups() -> None:
 
 
 def test_swaps_take_whole_clusters() -> None:
-    stacked = Units.stack([units_of(cluster=NAMES), units_of(cluster=NAMES)])
-    swapped = rows_of(Role.SWAP, stacked, 40)[:, :6]
+    swapped = rows_of(Role.SWAP, units_of(cluster=NAMES), 40)[:, :6]
     assert {tuple(row[[1, 0, 3]]) for row in swapped} == set(itertools.product((0.0, 1.0), repeat=3))
     assert (swapped[:, 0] == swapped[:, 2]).all()
     every = next(EverySwap(np.ones(6), cluster=units_of(cluster=NAMES).drawn_as[1]).blocks())

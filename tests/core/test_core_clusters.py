@@ -93,8 +93,8 @@ def test_strata_hold_in_draws_and_in_the_jackknife() -> None:
         rows = np.array(rows_of(plan.bind(units)))
         assert rows[:, [0, 2]].sum(axis=1) == pytest.approx(np.full(len(rows), 4))
         assert rows[:, [1, 3, 4]].sum(axis=1) == pytest.approx(np.full(len(rows), 11))
-    swaps = Units(np.append(IDS, IDS), stratum=np.append(STRATUM, STRATUM), cluster=np.append(CLUSTER, CLUSTER))
-    rows = np.array(rows_of(Plan(Role.SWAP, 3, rows=40).bind(swaps)))
+    rows = np.array(rows_of(Plan(Role.SWAP, 3, rows=40).bind(Units(IDS, stratum=STRATUM, cluster=CLUSTER))))
+    assert rows.shape == (96, 10)
     assert (rows[:, [0, 1]] == rows[:, [2, 4]]).all()  # a cluster is taken whole
     assert (rows[:, :5] + rows[:, 5:] == 1).all()
 

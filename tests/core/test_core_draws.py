@@ -11,7 +11,7 @@ import pytest
 from steelyard import _native
 from steelyard.core import draws as module
 from steelyard.core import weights as weights_module
-from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
+from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, SwapWorlds, unit_keys
 from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, Plan
 from steelyard.core.units import Units
 from steelyard.core.weights import Entries, Role
@@ -235,14 +235,12 @@ def test_plans_bind_to_units() -> None:
     assert np.concatenate(list(draws.blocks())).tolist() == (plain_rows(32, 20) * OWN).tolist()
     copied = Plan(Role.DRAWS, SEED, rows=6).bind(Units(np.arange(7), None, np.arange(1, 8)))
     assert np.concatenate(list(copied.blocks())).tolist() == plain_rows(0, 6, np.arange(1, 8)).tolist()
-    stacked = Units(np.concatenate([np.arange(7), np.arange(7)]), np.concatenate([OWN, OWN]))
-    for second in (False, True):
-        for role in (Role.SWAP, Role.OBSERVED):
-            swaps = SwapDraws(KEYS, OWN, SEED, 20, other=second)
-            expected = swaps if role is Role.SWAP else ObservedSwap(swaps)
-            bound = Plan(role, SEED, rows=20, second=second).bind(stacked)
-            assert bound.role is role
-            assert np.concatenate(list(bound.blocks())).tolist() == np.concatenate(list(expected.blocks())).tolist()
+    worlds = Plan(Role.SWAP, SEED, rows=20).bind(Units(np.arange(7), OWN))
+    assert isinstance(worlds, SwapWorlds)
+    assert (worlds.role, worlds.rows, worlds.units) == (Role.SWAP, 64, 14)
+    for side, other in zip(worlds.sides(np.concatenate(list(worlds.blocks()))), (False, True), strict=True):
+        swaps = SwapDraws(KEYS, OWN, SEED, 20, other=other)
+        assert side.tolist() == np.concatenate([*swaps.blocks(), *ObservedSwap(swaps).blocks()]).tolist()
 
 
 def test_a_seed_is_taken_modulo_two_to_the_64() -> None:

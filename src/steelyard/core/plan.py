@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, unit_keys
+from steelyard.core.draws import BootstrapDraws, SwapWorlds, unit_keys
 from steelyard.core.frozen import frozen
 from steelyard.core.units import Units
 from steelyard.core.weights import (
@@ -28,15 +28,14 @@ MOST_LEFT_OUT = 1000  # rows of a jackknife; more units are left out in so many 
 class Plan:
     """Which rows of weights are wanted.
 
-    `seed`, `first` and `rows` say which draws or swaps; the other roles have as many rows as they need. `second` is for
-    two models stacked: the rows that count for model B.
+    `seed`, `first` and `rows` say which draws or swaps; the other roles have as many rows as they need. Swaps are bound
+    to the units of one model, and weigh those of two, stacked.
     """
 
     role: Role
     seed: int = 0
     first: int = 0
     rows: int = 0
-    second: bool = False
 
     def bind(self, units: Units) -> Weights:
         """The rows for these units: a draw's weight depends on the seed, the unit's id and the draw alone.
@@ -54,9 +53,7 @@ class Plan:
         if self.role is Role.DRAWS:
             draws = BootstrapDraws(draw_keys(units), units.own, self.seed, self.rows, units.copies, first=self.first)
             return _in_strata(draws, units)
-        half = len(units) // 2  # both models' units, stacked
-        swaps = SwapDraws(draw_keys(units)[:half], units.own[:half], self.seed, self.rows, other=self.second)
-        return swaps if self.role is Role.SWAP else ObservedSwap(swaps)
+        return SwapWorlds(draw_keys(units), units.own, self.seed, self.rows)
 
 
 def draw_keys(units: Units) -> Array:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import cast
 
 from steelyard.core.draws import SwapWorlds
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.plan import POINT, draw_keys
+from steelyard.core.plan import POINT, Plan
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
-from steelyard.core.weights import Floats
+from steelyard.core.weights import Floats, Role
 from steelyard.engine.intervals import Sample
 from steelyard.engine.score import left_out_totals, score, with_values
 from steelyard.results.score import Score
@@ -68,7 +69,8 @@ def sides_of(states: Sequence[State], metrics: Sequence[Metric], request: Reques
             raise InputError(
                 "the two predictions were not scored on the same units", remedy="Use the same truth for both."
             )
-    weights, worlds = request.plan.bind(units), SwapWorlds(draw_keys(units), units.own, request.seed, request.draws)
+    weights, swaps = request.plan.bind(units), Plan(Role.SWAP, request.seed, rows=request.draws)
+    worlds = cast(SwapWorlds, swaps.bind(units))
     sides = []
     for state in states:
         drawn, left_out = Totals(state, weights), left_out_totals(state)
