@@ -4,6 +4,7 @@
 #include "wide/wide.hpp"
 
 namespace steelyard {
+void bind_arrow(nanobind::module_& m);
 void bind_box_figures(nanobind::module_& m);
 void bind_boxes(nanobind::module_& m);
 void bind_coco(nanobind::module_& m);
@@ -37,6 +38,7 @@ NB_MODULE(_native, m) {
   m.def("simd", [] { return nanobind::str(steelyard::wide_kernels().name); },
         "The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.");
   steelyard::wide_kernels();  // chosen now: a wrong STEELYARD_SIMD is an error at import
+  steelyard::bind_arrow(m);
   steelyard::bind_box_figures(m);
   steelyard::bind_boxes(m);
   steelyard::bind_coco(m);

@@ -11,6 +11,11 @@ def simd() -> str:
     The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.
     """
 
+def arrow_stream(names: list[object], kinds: list[object], columns: list[object]) -> object:
+    """
+    A table as a capsule 'arrow_array_stream'. kinds: 'u' texts, 'g' numbers, 'l' counts; None and nan are null.
+    """
+
 def box_curves(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.float64], grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
     Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision) under one row of weights; nan for a class without truth.

@@ -21,7 +21,14 @@ from steelyard.core.request import SEQUENCES
 from steelyard.metrics import catalogue
 from steelyard.results.result import Result
 
-WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html", ".tex": "to_latex"}
+WRITERS = {
+    ".json": "to_json",
+    ".md": "to_markdown",
+    ".html": "to_html",
+    ".tex": "to_latex",
+    ".csv": "to_csv",
+    ".xlsx": "to_excel",
+}
 
 
 def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -142,7 +149,7 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="Threads of the native core; all of the machine's where not given. No result depends on it."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Also write the result to FILE: .json, .md, .html or .tex."),
+                 help="Also write the result to FILE: .json, .md, .html, .tex, .csv or .xlsx."),
     click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the page to FILE."),
     click.option("--figures", metavar="DIR", type=click.Path(file_okay=False),
                  help="Also write the page's charts as SVG, PNG and PDF. Needs steelyard[report]."),

@@ -16,7 +16,7 @@ from steelyard.results.comparison import Lineup
 @click.command()
 @click.argument("result", type=click.Path())
 @click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
-              help="Write the page to FILE: .html, .md or .tex.")  # fmt: skip
+              help="Write the page to FILE: .html, .md, .tex, .csv or .xlsx.")  # fmt: skip
 @click.option("--figures", metavar="DIR", type=click.Path(file_okay=False),
               help="Write the page's charts as SVG, PNG and PDF. Needs steelyard[report].")  # fmt: skip
 @click.option(
@@ -34,7 +34,7 @@ def report(result: str, output: tuple[str, ...], figures: str | None, pairs: boo
     """
     check_outputs(output)
     if any(name.lower().endswith(".json") for name in output):
-        raise InputError("a report is not written as JSON again", remedy="Use .html, .md or .tex.")
+        raise InputError("a report is not written as JSON again", remedy="Use .html, .md, .tex, .csv or .xlsx.")
     outcome = api.read(result)
     for name in output:
         getattr(outcome, WRITERS[Path(name).suffix.lower()])(name)

@@ -19,16 +19,28 @@ RENDERERS: Mapping[str, str] = {
     "report.text": "steelyard.render.text:report_text",
     "report.markdown": "steelyard.render.markdown:report_markdown",
     "report.html": "steelyard.render.page.report:report_page",
+    "report.frame": "steelyard.render.frames:report_frame",
+    "report.csv": "steelyard.render.frames:frame_csv",
+    "report.sheets": "steelyard.render.frames:report_sheets",
+    "report.notebook": "steelyard.render.notebook:report_notebook",
     "report.latex": "steelyard.render.latex:report_latex",
     "report.figures": "steelyard.render.page.figures:figures_of",
     "comparison.text": "steelyard.render.text:comparison_text",
     "comparison.markdown": "steelyard.render.markdown:comparison_markdown",
     "comparison.html": "steelyard.render.page.comparison:comparison_page",
+    "comparison.frame": "steelyard.render.frames:comparison_frame",
+    "comparison.csv": "steelyard.render.frames:frame_csv",
+    "comparison.sheets": "steelyard.render.frames:comparison_sheets",
+    "comparison.notebook": "steelyard.render.notebook:comparison_notebook",
     "comparison.latex": "steelyard.render.latex:comparison_latex",
     "comparison.figures": "steelyard.render.page.comparison:comparison_figures",
     "lineup.text": "steelyard.render.board:lineup_text",
     "lineup.markdown": "steelyard.render.markdown:lineup_markdown",
     "lineup.html": "steelyard.render.page.comparison:lineup_page",
+    "lineup.frame": "steelyard.render.frames:lineup_frame",
+    "lineup.csv": "steelyard.render.frames:frame_csv",
+    "lineup.sheets": "steelyard.render.frames:lineup_sheets",
+    "lineup.notebook": "steelyard.render.notebook:lineup_notebook",
     "lineup.latex": "steelyard.render.latex:lineup_latex",
     "lineup.figures": "steelyard.render.page.comparison:lineup_figures",
     "vlm-score.text": "steelyard.render.vlm:score_text",
@@ -40,6 +52,7 @@ RENDERERS: Mapping[str, str] = {
     "gate.junit": "steelyard.render.junit:gate_junit",
 }
 EVERY = {"json": "steelyard.results.codec:encode_text", "dict": "steelyard.results.codec:encode"}  # of every kind
+SHEETS = "steelyard.render.frames:write_sheets"
 EXPORT = "steelyard.render.charts.export:export_figures"
 
 
@@ -52,8 +65,13 @@ def renderer(kind: str, form: str) -> Callable[..., Any]:
         made: Any = registry.load(GROUP, name, object, "form")
         return made  # type: ignore[no-any-return]
     known = [one.partition(".") for one in (*RENDERERS, *registry.brought(GROUP))]
-    forms = [name for owner, _, name in known if owner == kind and name != "figures"]
+    forms = [name for owner, _, name in known if owner == kind and name not in ("figures", "frame", "sheets")]
     raise InputError(f"a {kind} has no form '{form}'", remedy=f"It has: {', '.join([*forms, 'json'])}.")
+
+
+def has_form(kind: str, form: str) -> bool:
+    """Whether results of a kind have a form."""
+    return f"{kind}.{form}" in RENDERERS or form in EVERY
 
 
 def load(place: str) -> Callable[..., Any]:

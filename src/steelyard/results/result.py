@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from steelyard.results.evidence import NONE, Details, Evidence, Stored
 from steelyard.results.origin import TaskFacts
-from steelyard.results.registry import EXPORT, load, renderer
+from steelyard.results.registry import EXPORT, SHEETS, has_form, load, renderer
 
 Path = str | PathLike[str]
 
@@ -47,6 +47,18 @@ class Result:
         `interval` is "sub" (ends below and above the value), "brackets" or "none"; `caption` and `label` are LaTeX.
         """
         return self.render("latex", path, **options)
+
+    def to_frame(self) -> Any:
+        """The result as columns that pandas, polars, pyarrow and DuckDB take: `polars.DataFrame(report.to_frame())`."""
+        return renderer(self.kind, "frame")(self)
+
+    def to_csv(self, path: Path | None = None) -> str:
+        """The rows of `to_frame` as CSV text, written to `path` where one is given."""
+        return self.render("csv", path)
+
+    def to_excel(self, path: Path) -> None:
+        """Write a workbook: scores, units and tables, a sheet each. Needs steelyard[excel]."""
+        load(SHEETS)(renderer(self.kind, "sheets")(self), path)
 
     def to_json(self, path: Path | None = None, *, details: bool = False) -> str:
         """The result as JSON text; with `details`, all that the page shows. Details that are stored are kept anyway."""
@@ -87,6 +99,13 @@ class Result:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; nothing of its own for a kind that has only text."""
+        return self.render("notebook") if has_form(self.kind, "notebook") else None
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
 
 
 class TaskResult(Result):
