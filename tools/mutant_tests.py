@@ -39,17 +39,17 @@ class Verdicts:
         self.place = {name: path for path, kept in self.files.items() for name in kept["exit_code_by_key"]}
         self.open = [
             name
+            for pattern in patterns or ["*"]
             for name, path in self.place.items()
-            if self.files[path]["exit_code_by_key"][name] is None
-            and (not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns))
+            if fnmatch.fnmatch(name, pattern) and self.files[path]["exit_code_by_key"][name] is None
         ]
 
     def write(self, name: str, code: int) -> None:
         self.files[self.place[name]]["exit_code_by_key"][name] = code
 
     def save(self) -> None:
-        for path, kept in self.files.items():
-            path.write_text(json.dumps(kept, indent=4), encoding="utf-8")
+        for path in {self.place[name] for name in self.open}:
+            path.write_text(json.dumps(self.files[path], indent=4), encoding="utf-8")
 
 
 class Judge:
@@ -71,7 +71,7 @@ class Judge:
         reach, seconds = reached(session.items)
         gc.freeze()
         try:
-            for done, name in enumerate(verdicts.open):
+            for done, name in enumerate(dict.fromkeys(verdicts.open)):
                 function = function_of(name)
                 before = self.failures[function]
                 tests = sorted(reach[function], key=lambda i: (-before[i], seconds[i]))
