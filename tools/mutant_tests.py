@@ -198,12 +198,12 @@ def faults(items: Sequence[pytest.Item]) -> Iterator[BaseException | None]:
 
 
 def main() -> int:
-    own, _, pytest_arguments = " ".join(sys.argv[1:]).partition(" -- ")
-    beside, *patterns = own.split()
+    end = sys.argv.index("--")
+    beside, *patterns = sys.argv[1:end]
     sys.path.insert(0, str(Path("src").absolute()))
     os.environ["MUTANT_UNDER_TEST"] = ""
     judge = Judge(int(beside), patterns)
-    pytest.main(pytest_arguments.split(), plugins=[judge])
+    pytest.main(sys.argv[end + 1 :], plugins=[judge])
     return judge.status
 
 

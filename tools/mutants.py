@@ -67,7 +67,8 @@ def judge(patterns: list[str], arguments: list[str]) -> None:
     """Run the tests, with one thread in each process."""
     tests = Path(__file__).with_name("mutant_tests.py")
     command = [PYTHON, tests, str(os.cpu_count() or 1), *patterns, "--", *arguments, "-q", "--rootdir=."]
-    subprocess.run(command, cwd=MADE, check=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    if subprocess.run(command, cwd=MADE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}).returncode:
+        sys.exit("the tests could not be run against the mutants")
 
 
 def prepare() -> None:
