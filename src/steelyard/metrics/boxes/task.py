@@ -20,6 +20,7 @@ from steelyard.metrics.boxes.false_positives import (
     FalsePositiveRateImage,
     FalsePositivesPerImage,
 )
+from steelyard.metrics.boxes.lrp import OptimalLrp
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, join
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
@@ -75,6 +76,7 @@ TASK = Task(
         FBeta,
         BestF1,
         DetectionCalibrationError,
+        OptimalLrp,
         FalsePositiveRateImage,
         FalsePositiveRateCandidate,
         FalsePositivesPerImage,
