@@ -14,6 +14,7 @@ from steelyard.core.request import Request
 from steelyard.engine.compare import compare
 from steelyard.engine.intervals import LINE, Estimate, Sample, of_difference
 from steelyard.engine.margins import margin_verdict
+from steelyard.engine.score import score
 from steelyard.engine.sequence import sequenced_difference
 from steelyard.engine.sides import sides_of
 
@@ -138,3 +139,10 @@ def test_an_approximate_sequence_takes_the_standard_error() -> None:
     assert result.interval is not None
     assert result.interval[0] < was.interval[0] < was.interval[1] < result.interval[1]
     assert (-math.inf, math.inf) == LINE
+
+
+def test_a_score_at_an_end_rests_on_the_units_that_have_a_value() -> None:
+    """Three of twelve units have one, ten of ten: the lower end is 10 * .025 ** (1 / 3)."""
+    state = state_of(np.full(12, 10.0) * ([1] * 3 + [0] * 9), n=[1.0] * 3 + [0.0] * 9)
+    found = score(state, [Mean()], REQUEST)["mean"]
+    assert (found.value, found.interval) == (10.0, pytest.approx((10 * 0.025 ** (1 / 3), 10.0)))

@@ -196,3 +196,48 @@ def test_a_lineup_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
             each["accuracy"].p,
         )
         assert counted["accuracy"].interval == pytest.approx(each["accuracy"].interval)
+
+
+def test_counted_parts_of_two_models_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where `measure` counts units too, a slice is what it gives."""
+    monkeypatch.setattr(import_module("steelyard.metrics.labels.data"), "KINDS_FROM", 100)
+    true = np.arange(400) % 3
+    rows = {"id": np.arange(400), "label": true, "site": np.arange(400) % 4 // 3}
+    request = Request.of("labels", ["accuracy"], {"draws": 100})
+    sides = [measure_sides(LABELS, request, rows, {"id": np.arange(400), "label": (true + k) % 3}) for k in (0, 1)]
+    found = paired_slices(
+        [(one.pairs, one.state) for one in sides], ["site"], lambda pairs: measured(pairs, [ACCURACY])
+    )
+    assert {name: [part.units.count for part in parts] for name, parts in found.items()} == {
+        ("0",): [300, 300],
+        ("1",): [100, 100],
+    }
+
+
+def test_whole_units_of_two_models_are_not_measured_again() -> None:
+    """A value that one model lacks takes none of its units."""
+    truth, sides = models(6, 2)
+    request = Request.of("weights", ["mae"])
+    marks = (list("ppqqpp"), list("prprpp"))
+    data = [
+        measure_sides(WEIGHTS, request, truth, {**side, "mark": mark}) for side, mark in zip(sides, marks, strict=True)
+    ]
+
+    def refuse(pairs: Any) -> State:
+        raise AssertionError("whole units need no measuring")
+
+    found = paired_slices([(one.pairs, one.state) for one in data], ["mark"], refuse)
+    assert {name: parts[0].units.ids.tolist() for name, parts in found.items()} == {
+        ("p",): ["d00", "d01", "d02", "d04", "d05"],
+        ("q",): ["d02", "d03"],
+        ("r",): ["d01", "d03"],
+    }
+
+
+def test_units_without_rows_are_in_no_slice() -> None:
+    truth, sides = models(4, 1, kind=list("abab"))
+    some = {name: column[1:] for name, column in sides[0].items()}
+    data = measure_sides(WEIGHTS, Request.of("weights", ["mae"], {"missing": "skip"}), truth, some)
+    assert data.state.units.ids.tolist() == ["d00", "d01", "d02", "d03"]
+    found = slices(data.pairs, data.state, ["kind"], lambda pairs: measured(pairs, [MAE]))
+    assert {name: part.units.ids.tolist() for name, part in found.items()} == {("a",): ["d02"], ("b",): ["d01", "d03"]}
