@@ -343,6 +343,16 @@ def test_seen_from_above() -> None:
     assert "1 true, 1 predicted, 1 found" in shown.summary
 
 
+def test_errors_are_drawn_of_classes_that_have_them(tmp_path: Path) -> None:
+    """A car of the right attribute and a cone, which has none: the line of attributes lies at 0."""
+    cone = nuscenes_box(detection_name="traffic_cone", attribute_name="", translation=[-10.0, 0, 1])
+    truth = {"s": [nuscenes_box(), cone]}
+    results = {"s": [{**box, "detection_score": 0.9} for box in truth["s"]]}
+    drawn = sy.evaluate("boxes3d", *write_nuscenes(tmp_path, truth, results), "nds", confidence=None).figure("errors")
+    lines = dict(zip(drawn.columns["series"], drawn.columns["y"], strict=True))
+    assert lines["attribute"] == lines["translation"] == 0
+
+
 def some(kind: Any, *values: Any) -> np.ndarray:
     return np.array(values, dtype=kind)
 

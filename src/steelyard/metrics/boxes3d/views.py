@@ -29,7 +29,7 @@ from steelyard.metrics.boxes3d.needs import (
     centres,
     kitti_curve,
 )
-from steelyard.metrics.boxes3d.nuscenes import EVENTS, CentreMap, Maae, Maoe, Mase, Mate, Mave
+from steelyard.metrics.boxes3d.nuscenes import EVENTS, NOT_ASKED, CentreMap, Maae, Maoe, Mase, Mate, Mave
 from steelyard.metrics.boxes3d.pairs import SolidPairs
 from steelyard.metrics.boxes3d.picture import scene
 
@@ -162,17 +162,19 @@ def recalls(state: State) -> Figure:
 
 
 def errors(state: State) -> Figure:
-    """How the errors of matches grow with recall, the mean of the classes that reach it."""
-    curves, _ = _curves(state)
+    """How the errors of matches grow with recall, the mean of the classes that reach it and have the error."""
+    curves, labels = _curves(state)
     columns: dict[str, list[object]] = {"series": [], "x": [], "y": []}
     reached = curves[:, len(DISTANCES)] != 0
     for place, name in enumerate(ERRORS):
         values = curves[:, len(DISTANCES) + 1 + place]
+        asked = np.array([name not in NOT_ASKED.get(label, ()) for label in labels], dtype=bool)
         for at in range(11, 101):
-            if reached[:, at].any():
+            here = reached[:, at] & asked
+            if here.any():
                 columns["series"].append(name)
                 columns["x"].append(at / 100)
-                columns["y"].append(float(values[reached[:, at], at].mean()))
+                columns["y"].append(float(values[here, at].mean()))
     return Figure(
         "errors", "curves", "Errors of matches below 2 m", columns, {"x": "recall", "y": "error"},
         "Translation in metres, scale and attribute from 0 to 1, orientation in radians, velocity in metres a second; "
