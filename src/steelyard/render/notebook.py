@@ -64,7 +64,7 @@ def lineup_notebook(lineup: Lineup) -> str:
             value = escape(value_text(score.value, score.interval))
             rank = f" <small>rank {escape(standing.text(i))}</small>" if standing is not None else ""
             interval = f" <small>{escape(interval_text(score.value, score.interval))}</small>"
-            cells.append(f"{f'<b>{value}</b>' if best else value}{interval}{rank}")
+            cells.append(f"{f'<b>{value}*</b>' if best else value}{interval}{rank}")
         rows.append(cells)
     heads = ["model", *(f"{spec} {ARROWS[d.better]}" for spec, d in first.differences.items())]
     title = f"{first.task}: {count_text(len(rows), 'model')}, paired"
