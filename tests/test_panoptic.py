@@ -55,7 +55,8 @@ def test_all_crowds_of_a_class_excuse() -> None:
 def test_what_panopticapi_prints_is_explained() -> None:
     """The golden's two crowds of class 1: the reference keeps the last, which costs a false segment."""
     example = GOLDENS["panoptic"]
-    report = sy.evaluate("panoptic", *sides(example), ["pq"], explain=("panopticapi", "hotcoco"), confidence=None)
+    report = sy.evaluate("panoptic", *sides(example), ["pq"], explain="panopticapi, hotcoco", confidence=None)
+    assert [explanation.tool for explanation in report.explanations] == ["panopticapi", "hotcoco"]
     for explanation in report.explanations:
         np.testing.assert_allclose(
             [explanation.theirs[name] for name in NINE], example["outputs"]["hotcoco"]["stats"], rtol=1e-12

@@ -96,7 +96,7 @@ class Request:
             _crossings(given.pop("by", ())),
             columns=_mapping(given.pop("columns", None), "columns", "{'weight': 'grams'}"),
             options=_mapping(given.pop("options", None), "options", "{'angle': 'radians'}"),
-            explain=_words(given.pop("explain", ())),
+            explain=_tools(given.pop("explain", ())),
             margin={
                 str(k): str(v) for k, v in _mapping(given.pop("margin", None), "margins", "{'map': 0.005}").items()
             },
@@ -223,6 +223,12 @@ def _mapping(given: Any, name: str, example: str) -> dict[str, Any]:
 
 def _words(names: Sequence[str] | str) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _tools(names: Sequence[str] | str) -> tuple[str, ...]:
+    """Names of tools, also several in one text with commas between them; a text without a name stays as it is."""
+    parts = [part.strip() for name in _words(names) for part in name.split(",")]
+    return tuple(dict.fromkeys(part for part in parts if part)) or _words(names)
 
 
 def takes_settings(*left_out: str) -> Callable[[F], F]:

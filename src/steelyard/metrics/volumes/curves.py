@@ -45,7 +45,7 @@ def volumes(pairs: VolumePairs) -> Figure:
     counts = case_voxels(pairs, Work())
     millilitres = counts[:, :, :2] * case_extents(pairs)[:, np.newaxis, :1] / 1000.0
     truth, predicted = millilitres[counts[:, :, :2].sum(axis=2) > 0].T
-    return bland_altman(truth, predicted, "structure of a case", "ml")
+    return bland_altman(truth, predicted, "structure", "ml")
 
 
 def nsd_by_tolerance(pairs: VolumePairs, surface: str) -> Figure:
