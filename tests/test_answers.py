@@ -334,8 +334,8 @@ def test_defaults_go_by_what_the_answers_are(accepted: list[list[str]], more: di
 
 
 def test_confusions_by_hand() -> None:
-    """0 is read as O twice, the blank is lost once, an s is added once."""
-    report = evaluated([["200"], ["a b"], ["dog"]], ["2OO", "ab", "dogs"], "cer")
+    """0 is read as O twice, the blank is lost once, an s is added once; an empty reply mixes up nothing."""
+    report = evaluated([["200"], ["a b"], ["dog"], ["x"]], ["2OO", "ab", "dogs", ""], "cer")
     table = report.table("confusions")
     assert dict(zip(table.rows, table.values[:, 0].tolist(), strict=True)) == {
         "0 as O": 2, "blank as nothing": 1, "nothing as s": 1,

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 import torch
 import transformers
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, MissingExtra
 from steelyard.vlm.answers import parse_reply
 from steelyard.vlm.backend import Conversation, ModelOptions
 from steelyard.vlm.frames import read_frames
@@ -23,6 +24,7 @@ from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
 
 SAMPLE = Path(str(files("steelyard") / "samples" / "vlm"))
 MODEL = SAMPLE / "model"
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -250,3 +252,21 @@ def test_other_families(make, questions, tmp_path: Path) -> None:
     for backend in (shared, plain):
         assert [r.text for r in backend.generate(questions[:8])] == expected
     assert json.loads((tmp_path / "m" / "config.json").read_text())["model_type"] in shared.fingerprint
+
+
+def test_without_torch_servers_are_asked_and_local_models_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra `vlm` has neither torch nor transformers."""
+    for name in ("torch", "transformers"):
+        monkeypatch.setitem(sys.modules, name, None)  # importing it raises ImportError
+    open_backend("openai:m@http://127.0.0.1:9/v1", ModelOptions()).close()
+    with pytest.raises(
+        MissingExtra, match=r"an hf: model needs an optional part: pip install 'steelyard\[vlm-local\]'"
+    ):
+        open_backend(f"hf:{MODEL}", ModelOptions())
+
+
+def test_extras_for_servers_have_no_torch() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    names = {extra: {part.split(">")[0] for part in extras[extra]} for extra in ("vlm", "vlm-local")}
+    assert names["vlm-local"] - names["vlm"] == {"torch", "transformers"}
+    assert names["vlm"] == {"pillow", "httpx", "tenacity"}

@@ -39,7 +39,7 @@ class HuggingFace:
             import torch
             import transformers
         except ImportError:
-            raise MissingExtra("an hf: model", "vlm") from None
+            raise MissingExtra("an hf: model", "vlm-local") from None
         self._torch = torch
         transformers.utils.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()

@@ -92,7 +92,7 @@ def _counted(pairs: AnswerPairs) -> list[tuple[str, int]]:
     texts = said(some, work, empty=True)
     true, given = need.texts(some, work)
     first = np.zeros(len(texts.accepted), dtype=bool)
-    first[texts.begin[:-1]] = True  # of several accepted answers the first is aligned
+    first[texts.begin[:-1]] = texts.answered  # of several accepted answers the first is aligned
     counts: Counter[tuple[str, str]] = Counter()
     for row, _, i, j in edits.edit_steps(edits.characters(true), edits.characters(given)).tolist():
         if first[row]:
@@ -122,7 +122,8 @@ def confusions_figure(pairs: AnswerPairs) -> Figure:
         "Characters that are mixed up",
         {"name": [name for name, _ in counted], "value": np.array([count for _, count in counted], dtype=float)},
         {"x": "times"},
-        "What stands in the first accepted answer, as what the reply has; as nothing: left out, nothing as: added.",
+        "What stands in the first accepted answer, as what the reply has; as nothing: left out, nothing as: added. "
+        "Questions without an answer are not in it.",
         confusions(pairs),
     )
 
