@@ -144,5 +144,5 @@ def test_an_approximate_sequence_takes_the_standard_error() -> None:
 def test_a_score_at_an_end_rests_on_the_units_that_have_a_value() -> None:
     """Three of twelve units have one, ten of ten: the lower end is 10 * .025 ** (1 / 3)."""
     state = state_of(np.full(12, 10.0) * ([1] * 3 + [0] * 9), n=[1.0] * 3 + [0.0] * 9)
-    found = score(state, [Mean()], REQUEST)["mean"]
-    assert (found.value, found.interval) == (10.0, pytest.approx((10 * 0.025 ** (1 / 3), 10.0)))
+    result = score(state, [Mean()], REQUEST)["mean"]
+    assert (result.value, result.interval) == (10.0, pytest.approx((10 * 0.025 ** (1 / 3), 10.0)))

@@ -133,8 +133,8 @@ def test_columns_are_crossed() -> None:
     """Three sizes by two kinds, of which one pair is not there; an empty cell has a name."""
     truth, sides = models(6, 1, size=["s", "m", "l", "s", None, "m"], kind=["b", "a", "b", "a", "b", "a"])
     data = measure_sides(WEIGHTS, Request.of("weights", ["mae"]), truth, sides[0])
-    found = slices(data.pairs, data.state, ["size", "kind"], lambda pairs: measured(pairs, [MAE]))
-    assert {name: part.units.ids.tolist() for name, part in found.items()} == {
+    sliced = slices(data.pairs, data.state, ["size", "kind"], lambda pairs: measured(pairs, [MAE]))
+    assert {name: part.units.ids.tolist() for name, part in sliced.items()} == {
         ("(none)", "b"): ["d04"],
         ("l", "b"): ["d02"],
         ("m", "a"): ["d01", "d05"],
@@ -159,9 +159,9 @@ def test_slices_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
     def counted(pairs: Any) -> State:
         return measured(pairs, [ACCURACY])
 
-    found = slices(data[0].pairs, data[0].state, ["site"], counted)
-    assert list(found) == [("0",), ("1",)]
-    for (name,), part in found.items():
+    sliced = slices(data[0].pairs, data[0].state, ["site"], counted)
+    assert list(sliced) == [("0",), ("1",)]
+    for (name,), part in sliced.items():
         mine = site == int(name)
         assert part.units.count == mine.sum()
         assert float(part.totals(POINT).of(ACCURACY)[0]) == pytest.approx((named[0] == true)[mine].mean())
@@ -205,10 +205,10 @@ def test_counted_parts_of_two_models_are_left_as_they_are(monkeypatch: pytest.Mo
     rows = {"id": np.arange(400), "label": true, "site": np.arange(400) % 4 // 3}
     request = Request.of("labels", ["accuracy"], {"draws": 100})
     sides = [measure_sides(LABELS, request, rows, {"id": np.arange(400), "label": (true + k) % 3}) for k in (0, 1)]
-    found = paired_slices(
+    sliced = paired_slices(
         [(one.pairs, one.state) for one in sides], ["site"], lambda pairs: measured(pairs, [ACCURACY])
     )
-    assert {name: [part.units.count for part in parts] for name, parts in found.items()} == {
+    assert {name: [part.units.count for part in parts] for name, parts in sliced.items()} == {
         ("0",): [300, 300],
         ("1",): [100, 100],
     }
@@ -226,8 +226,8 @@ def test_whole_units_of_two_models_are_not_measured_again() -> None:
     def refuse(pairs: Any) -> State:
         raise AssertionError("whole units need no measuring")
 
-    found = paired_slices([(one.pairs, one.state) for one in data], ["mark"], refuse)
-    assert {name: parts[0].units.ids.tolist() for name, parts in found.items()} == {
+    sliced = paired_slices([(one.pairs, one.state) for one in data], ["mark"], refuse)
+    assert {name: parts[0].units.ids.tolist() for name, parts in sliced.items()} == {
         ("p",): ["d00", "d01", "d02", "d04", "d05"],
         ("q",): ["d02", "d03"],
         ("r",): ["d01", "d03"],
@@ -239,5 +239,5 @@ def test_units_without_rows_are_in_no_slice() -> None:
     some = {name: column[1:] for name, column in sides[0].items()}
     data = measure_sides(WEIGHTS, Request.of("weights", ["mae"], {"missing": "skip"}), truth, some)
     assert data.state.units.ids.tolist() == ["d00", "d01", "d02", "d03"]
-    found = slices(data.pairs, data.state, ["kind"], lambda pairs: measured(pairs, [MAE]))
-    assert {name: part.units.ids.tolist() for name, part in found.items()} == {("a",): ["d02"], ("b",): ["d01", "d03"]}
+    sliced = slices(data.pairs, data.state, ["kind"], lambda pairs: measured(pairs, [MAE]))
+    assert {name: part.units.ids.tolist() for name, part in sliced.items()} == {("a",): ["d02"], ("b",): ["d01", "d03"]}

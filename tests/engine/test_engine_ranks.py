@@ -25,9 +25,9 @@ def noise(seed: int, size: float = 0.05) -> np.ndarray:
 def test_the_nearest_to_zero_is_first() -> None:
     """At -3, 1 and 2 the distances are 3, 1 and 2; from one they would be 4, 0 and 1, and plain values turn the ends."""
     values = [-3.0, 1.0, 2.0]
-    found = standing(Endless(), values, [v + noise(k) for k, v in enumerate(values)], 0.95)
-    assert found is not None
-    assert found.ranks == ((3, 3), (1, 1), (2, 2))
+    standings = standing(Endless(), values, [v + noise(k) for k, v in enumerate(values)], 0.95)
+    assert standings is not None
+    assert standings.ranks == ((3, 3), (1, 1), (2, 2))
     tied = standing(Endless(), [-1.0, 1.0, 4.0], [-1 + noise(1), 1 - noise(1), 4 + noise(2)], 0.95)
     assert tied is not None
     assert tied.ranks == ((1, 2), (1, 2), (3, 3))
