@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.need import Work
@@ -18,6 +17,7 @@ from steelyard.core.ranking import RankingBlock
 from steelyard.core.spec import Range, render_value
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats
+from steelyard.metrics.boxes.class_groups import Classes, Frequency, check_group, class_group, titled
 from steelyard.metrics.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_input, match_objects
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import (
@@ -52,41 +52,6 @@ def _figure(
     if kind in ALONE and len(places) == 1:
         return RankingFigure(ranking, kind, place, most, places[0], label, group), (0,)
     return RankingFigure(ranking, kind, place, most, None, label, group), places
-
-
-Frequency = Literal["r", "c", "f"]
-Classes = tuple[str | int, ...]
-OFTEN = {"r": "rare", "c": "common", "f": "frequent"}
-
-
-def _group(metric: Any) -> tuple[Any, ...] | None:
-    """The classes that a metric is a mean over; None for all."""
-    if metric.frequency is not None:
-        return ("frequency", metric.frequency)
-    if metric.classes is None:
-        return None
-    listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
-    return ("classes", *listed)
-
-
-def _check_group(metric: Any) -> None:
-    """Check the classes of a mean."""
-    if metric.frequency is not None:
-        one_of(metric, "frequency", "r", "c", "f")
-    if metric.frequency is not None and metric.classes is not None:
-        raise InputError(f"'{metric}': frequency and classes both say which classes", remedy="Give one of them.")
-    listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
-    if metric.classes is not None and not (listed and all(isinstance(v, str | int) for v in listed)):
-        raise InputError(f"metric '{metric.name}': classes cannot be {metric.classes}", remedy="Give [name, name].")
-
-
-def _of_group(title: str, metric: Any) -> str:
-    if metric.frequency is not None:
-        return f"{title}, {OFTEN[metric.frequency]} classes"
-    if metric.classes is None:
-        return title
-    listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
-    return f"{title}, {first_few(list(map(str, listed)))}"
 
 
 @frozen
@@ -211,17 +176,17 @@ class MeanAveragePrecision(_Averaged):
         check_ious(self, self.iou)
         check_area(self, self.area)
         check_most(self, "max_dets")
-        _check_group(self)
+        check_group(self)
 
     @property
     def label(self) -> str:
         """Name the thresholds, the area and the classes."""
-        return _of_group(_sized(f"mAP, IoU {render_value(self.iou)}", self.area), self)
+        return titled(_sized(f"mAP, IoU {render_value(self.iou)}", self.area), self)
 
     @property
     def figure(self) -> Read:
         """The area of its kind."""
-        return _figure(self.kind, self.iou, self.area, self.max_dets, group=_group(self))
+        return _figure(self.kind, self.iou, self.area, self.max_dets, group=class_group(self))
 
     @property
     def summary(self) -> RankingSummary:
@@ -270,17 +235,17 @@ class _AtThreshold(_Averaged):
         """Check every setting."""
         check_area(self, self.area)
         check_most(self, "max_dets")
-        _check_group(self)
+        check_group(self)
 
     @property
     def label(self) -> str:
         """Name the area and the classes."""
-        return _of_group(_sized(self.title, self.area), self)
+        return titled(_sized(self.title, self.area), self)
 
     @property
     def figure(self) -> Read:
         """The area at 101 recalls."""
-        return _figure("coco", self.iou, self.area, self.max_dets, group=_group(self))
+        return _figure("coco", self.iou, self.area, self.max_dets, group=class_group(self))
 
 
 @frozen
