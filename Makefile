@@ -3,6 +3,7 @@
 # make kills  kill -9 in the middle of every command that writes, fifty times each, and of workers and drivers of every engine
 # make partitions  cut the data of every task in 10,000 ways: states and reports stay the same (minutes)
 # make simulate  hold intervals, p-values and plans to what they promise, by simulation (minutes)
+# make gpu-test  the losses on a GPU, held to the CPU's in float64; needs CUDA, and a PyTorch with Triton in the environment
 # make lint   ruff and mypy --strict
 # make bench  benchmarks against the peers: CPU seconds, memory and ratios in one table, out/bench/table.md and .json
 # make bench QUICK=1  the same with small data, in minutes: does everything run?
@@ -25,7 +26,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills partitions simulate lint bench bench-check ctest fuzz mutants docs clean
+.PHONY: demo test kills partitions simulate gpu-test lint bench bench-check ctest fuzz mutants docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -42,6 +43,9 @@ partitions: $(VENV)/test
 
 simulate: $(VENV)/test
 	STEELYARD_SETS=400 $(PY) -m pytest -n 2 tests/test_simulated*.py tests/test_families.py tests/test_stats.py
+
+gpu-test: $(VENV)/test
+	$(PY) -m pytest -n 0 gpu
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .

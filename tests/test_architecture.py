@@ -69,7 +69,7 @@ OUTSIDE: dict[str, set[str]] = {
     "maps": {"PIL"},
     "compat": {"matplotlib"},
     "cli": {"click"},
-    "losses": {"array_api_compat", "torch"},
+    "losses": {"array_api_compat", "torch", "triton"},
     "scale": {"distributed", "fsspec", "ray"},
     "torch": {"torch"},
     "loggers": {"mlflow", "wandb"},

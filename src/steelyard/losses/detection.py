@@ -10,7 +10,7 @@ from steelyard.core.errors import InputError
 from steelyard.losses import boxes as box_losses
 from steelyard.losses import focal
 from steelyard.losses.arrays import Array, Namespace, check_choice, check_number, check_shape
-from steelyard.losses.sums import divide, total
+from steelyard.losses.sums import divide, on_gpu, total
 
 REDUCTIONS = ("sum", "mean", "positives")
 BOX_LOSSES = ("smooth_l1", "huber")
@@ -77,6 +77,25 @@ class DetectionLoss:
         levels = _levels(
             logits=logits, boxes=boxes, class_targets=class_targets, box_targets=box_targets, ignore=ignore
         )
+        fused = on_gpu(levels[0][0]) if self.reduction != "mean" else None
+        if fused is not None:
+            class_formula, box_formula = self._formulas()
+            settings = fused.Settings(
+                class_formula, box_formula, self.class_weight, self.box_weight, self.box_terms == "nonzero",
+                self.reduction,
+            )  # fmt: skip
+            given = [fused.Level(x, t, left_out, b, target) for x, b, t, target, left_out in levels]
+            losses = fused.losses(
+                settings, given, weight_by_class, positives, lambda: self._plain(levels, weight_by_class, positives)
+            )
+            if losses is not None:
+                return DetectionLosses(*losses)
+        return self._plain(levels, weight_by_class, positives)
+
+    def _plain(
+        self, levels: list[tuple[Any, ...]], weight_by_class: Array | None, positives: Array | float | None
+    ) -> DetectionLosses:
+        """The loss by the formulas, whatever the library."""
         class_formula, box_formula = self._formulas()
         class_sum: Any = 0
         box_sum: Any = 0

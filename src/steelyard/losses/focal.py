@@ -27,7 +27,7 @@ from steelyard.losses.arrays import (
     scalar,
     size,
 )
-from steelyard.losses.sums import count, divide, each, total
+from steelyard.losses.sums import count, divide, each, on_gpu, total
 
 IGNORED = -2
 _SATURATED = 1e3  # stands for an infinite logit: exp(-1000) is 0 in both types, and nothing is infinite times 0
@@ -63,6 +63,29 @@ def focal_loss(
     """
     check_choice("reduction", reduction, REDUCTIONS)
     formula = Focal.checked(alpha, gamma, constant_alpha, label_smoothing)
+
+    def plain() -> Array:
+        return _focal_loss(formula, logits, targets, weight_by_class, ignore, reduction, positives)
+
+    fused = on_gpu(logits) if reduction != "none" else None
+    if fused is None:
+        return plain()
+    level = fused.Level(logits, targets, ignore)
+    wanted = fused.Settings(formula, reduction=reduction)
+    losses = fused.losses(wanted, [level], weight_by_class, positives, lambda: (plain(), None, None))
+    return plain() if losses is None else losses[0]
+
+
+def _focal_loss(
+    formula: Focal,
+    logits: Array,
+    targets: Array,
+    weight_by_class: Array | None,
+    ignore: Array | None,
+    reduction: str,
+    positives: Array | float | None,
+) -> Array:
+    """The loss by the formula, whatever the library."""
     xp, parts, known = prepare(logits, targets, weight_by_class, ignore)
     if reduction == "none":
         return unless_unknown(xp, each(xp, formula, logits, parts), parts.labels, logits.shape[-1], known)
@@ -295,7 +318,7 @@ def sum_of_positives(xp: Namespace, parts: Parts, given: Array | float | None) -
         elif parts.keep is not None:
             positive = positive & parts.keep
         return count(xp, positive)
-    dense = cast(xp, parts.dense, xp.float32)
+    dense = cast(xp, parts.dense, computing_type(xp, parts.dense))
     if parts.keep is not None:
         keep = parts.keep if parts.keep.ndim == dense.ndim else parts.keep[..., None]
         dense = xp.where(keep, dense, xp.zeros_like(dense))

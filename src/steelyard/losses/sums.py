@@ -7,6 +7,9 @@ once and the compiler does the same.
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -48,3 +51,17 @@ def divide(xp: Namespace, loss: Array, count: Any) -> Array:
 def count(xp: Namespace, mask: Array) -> Array:
     """How many are true."""
     return xp.sum(cast(xp, mask, xp.int64 if xp is np or is_torch(mask) else xp.int32))
+
+
+def on_gpu(x: Any) -> ModuleType | None:
+    """The fused kernels where they can be tried: on a CUDA tensor, outside of a compiler, where Triton is there."""
+    return _fused() if is_torch(x) and x.device.type == "cuda" and not compiling() else None
+
+
+@cache
+def _fused() -> ModuleType | None:
+    if find_spec("triton") is None:
+        return None
+    from steelyard.losses import fused
+
+    return fused
