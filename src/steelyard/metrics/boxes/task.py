@@ -20,6 +20,7 @@ from steelyard.metrics.boxes.false_positives import (
     FalsePositiveRateImage,
     FalsePositivesPerImage,
 )
+from steelyard.metrics.boxes.froc import CompetitionMetric, Sensitivity
 from steelyard.metrics.boxes.lrp import OptimalLrp
 from steelyard.metrics.boxes.pairs import PREDICTION, TRUTH, join
 from steelyard.metrics.boxes.precision import (
@@ -77,6 +78,8 @@ TASK = Task(
         BestF1,
         DetectionCalibrationError,
         OptimalLrp,
+        Sensitivity,
+        CompetitionMetric,
         FalsePositiveRateImage,
         FalsePositiveRateCandidate,
         FalsePositivesPerImage,
