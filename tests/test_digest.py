@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from pathlib import Path
+
 import numpy as np
 import pytest
+from PIL import Image
 
+import steelyard as sy
 from steelyard import _native
 from steelyard.core.records import Records
 from steelyard.io.digest import LARGE, digest
+from steelyard.maps import load
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3, 4, 5, 1001])
@@ -34,3 +40,21 @@ def test_every_value_counts_in_a_large_column(dtype: str) -> None:
 def test_how_wide_whole_numbers_are_held_says_nothing(dtype: str) -> None:
     values = np.arange(100)
     assert digest(Records("a", {"x": values.astype(dtype)})) == digest(Records("b", {"x": values}))
+
+
+def test_files_of_maps_are_read_once_and_enter_by_their_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [tmp_path / f"{name}.png" for name in "ab"]
+    for turn, file in enumerate(files):
+        Image.fromarray(np.rot90(np.triu(np.ones((4, 4), dtype=np.uint8)), turn)).save(file)
+    read: list[str] = []
+
+    def bytes_of(path: str) -> bytes:
+        read.append(path)
+        return Path(path).read_bytes()
+
+    monkeypatch.setattr(load, "_bytes_of", bytes_of)
+    report = sy.evaluate("segmentation", tmp_path, tmp_path, ["miou"], confidence=None)
+    assert sorted(read) == sorted([str(file) for file in files] * 2)
+    contents = b"".join(sha256(file.read_bytes()).digest() for file in files)
+    whole = sha256(b"image:2:a\x1fbmap:2:" + sha256(contents).digest())
+    assert report.sources.truth.digest == report.sources.predictions.digest == f"sha256:{whole.hexdigest()}"

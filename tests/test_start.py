@@ -5,6 +5,10 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
 
 import steelyard as sy
 from steelyard.cli.commands import TEXTS
@@ -34,6 +38,14 @@ def test_the_function_metrics_outlives_the_folder_of_its_name() -> None:
 def test_the_import_loads_numpy_and_nothing_of_the_engine() -> None:
     rooms = {name for name in loaded("import steelyard") if name.startswith("steelyard.")}
     assert rooms == {"steelyard.idle", "steelyard.metrics", "steelyard.version"}
+
+
+def test_a_folder_of_maps_needs_no_reader_of_tables(tmp_path: Path) -> None:
+    Image.fromarray(np.eye(3, dtype=np.uint8)).save(tmp_path / "a.png")
+    code = f"import steelyard as sy\nsy.evaluate('segmentation', {str(tmp_path)!r}, {str(tmp_path)!r}, confidence=None)"
+    modules = loaded(code)
+    assert "steelyard.maps.png" in modules
+    assert not {"steelyard.io.read", "steelyard.io.json", "steelyard.io.csv", "steelyard.render.text"} & modules
 
 
 def test_help_loads_no_command() -> None:

@@ -10,8 +10,6 @@ from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
-from steelyard.io.json import json_text
-from steelyard.render.text import grid
 from steelyard.version import __version__
 
 SCHEMA = "steelyard/check/1"
@@ -101,6 +99,8 @@ class CheckReport:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """JSON text, written to a file where one is named."""
+        from steelyard.io.json import json_text  # evaluation makes findings, too, and writes none of them
+
         text = json_text(self.to_dict())
         if path is not None:
             from steelyard.io.write import write_text
@@ -149,6 +149,8 @@ class CheckReport:
 
 
 def _table(findings: Sequence[Finding], width: int) -> str:
+    from steelyard.render.text import grid
+
     rows = [[f.severity, f.code, f.side, f"{f.count:,}", f"{f.total:,}"] for f in findings]
     return grid(["", "finding", "in", "count", "of"], rows, "lllrr", width, shrink=1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 from steelyard.checks.catalogue import module_of
@@ -23,12 +22,14 @@ def notes(task: Task, truth: Records, prediction: Records, pairs: Any, options: 
         data = Data(truth, prediction, pairs, options, quick=True)
         data.read["key"], data.read["keys"] = [], 1
         findings += run_checks(module.CHECKS, data)
-    command = _command(task, truth.source, prediction.source)
+    command = _command(task, truth.source, prediction.source) if findings else ""
     return tuple(f"{finding.what.rstrip('.')} ({finding.code}). {command}" for finding in findings)
 
 
 def _command(task: Task, truth: str, prediction: str) -> str:
     if truth in IN_MEMORY or prediction in IN_MEMORY:
         return f'sy.check("{task.name}", truth, predictions) tells more.'
+    import shlex  # few data need it
+
     sides = [truth] if truth == prediction else [truth, prediction]
     return f"`steelyard check {task.name} {' '.join(map(shlex.quote, sides))}` tells more."

@@ -128,6 +128,13 @@ class BoxRecords(Records):
     frequency: tuple[str, ...] = ()
 
 
+@frozen
+class MapRecords(Records):
+    """Maps in files. `sums` is the SHA-256 of each file that has been read, by its path."""
+
+    sums: dict[str, bytes] = field(default_factory=dict)
+
+
 def with_similarity(records: Records, columns: Mapping[str, Array], similarity: tuple[Any, ...]) -> BoxRecords:
     """The same records with other columns, and how their objects are compared."""
     if isinstance(records, BoxRecords):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,7 +38,7 @@ def shown_names(sources: Sequence[str], given: Sequence[str] | None) -> list[str
     if len(sources) < 3:
         return [""] * len(sources)
     if set(sources) == {IN_MEMORY}:
-        letters = string.ascii_uppercase
+        letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
         return [letters[place] if place < len(letters) else f"model {place + 1}" for place in range(len(sources))]
     return unique([_stem(source) for source in sources], sources)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from steelyard import _native
@@ -27,7 +29,7 @@ def digest(records: Records) -> str:
         column = records.columns[name]
         total.update(f"{name}:{len(column)}:".encode())
         if name == "map":
-            total.update(maps_digest(column))
+            total.update(maps_digest(column, getattr(records, "sums", {})))
             continue
         if column.dtype == object and len(column) and isinstance(column[0], bytes):  # masks
             total.update(_native.mask_fingerprint(column.tolist()))
@@ -52,16 +54,13 @@ def digest(records: Records) -> str:
     return f"sha256:{total.hexdigest()}"
 
 
-def maps_digest(column: Array) -> bytes:
-    """SHA-256 of maps: of packed runs, or of the contents of files."""
+def maps_digest(column: Array, sums: Mapping[str, bytes]) -> bytes:
+    """SHA-256 of maps: of packed runs, or of the contents of files; `sums` are those of files that have been read."""
     import hashlib
 
-    from steelyard.maps.load import map_bytes
+    from steelyard.maps.load import map_digest
 
-    total = hashlib.sha256()
-    for value in column.tolist():
-        total.update(hashlib.sha256(map_bytes(value)).digest())
-    return total.digest()
+    return hashlib.sha256(b"".join(sums.get(value) or map_digest(value) for value in column.tolist())).digest()
 
 
 def _has_arrays(column: Array) -> bool:

@@ -11,20 +11,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
-from steelyard.core.records import Records, as_object
+from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
-from steelyard.io.map_cells import shape_text
-from steelyard.io.read import check_mapping, read_table, to_records
-from steelyard.io.table import Table
 from steelyard.maps.load import INSIDE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from steelyard.io.table import Table
 
 ENDINGS = {"maps": (".png", ".npy", ".npz"), "volumes": (".nii", ".nii.gz", ".npy", ".npz", ".png")}
 _LOSSY = (".jpg", ".jpeg")
@@ -70,32 +71,33 @@ def _bare(records: Records, key: str) -> Records:
 def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, options: Options) -> Records:
     key, name = task.truth.key[0], "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike):
-        path = Path(data)
-        if path.is_dir():
-            files = _folder(path, ENDINGS[task.reader], str(options.of("suffix", side) or ""))
-            return _records(key, str(data), *files)
-        if path.suffix.lower() in (".npy", ".npz"):
-            return _records(key, str(data), *_numpy(path))
-        if not path.exists() and not path.suffix:
-            raise InputError("there is no such folder", where=str(data))
-        table = read_table(data, name)
-        check_mapping(columns, {side: task.truth}, {side: table})
-        return to_records(_beside(table, path.parent, columns, side), _schema(task, side), columns, side)
-    table = read_table(in_rows(data, key, name), name)
-    return to_records(table, _schema(task, side), columns, side)
+        path = os.fsdecode(data)
+        suffix = os.path.splitext(path)[1].lower()
+        if os.path.isdir(path):
+            return _records(key, path, *_folder(path, ENDINGS[task.reader], str(options.of("suffix", side) or "")))
+        if suffix in (".npy", ".npz"):
+            return _records(key, path, *_numpy(path))
+        if not suffix and not os.path.exists(path):
+            raise InputError("there is no such folder", where=path)
+    # Not before: a folder of files needs no reader of tables, which takes as long to load as many maps take to count.
+    from pathlib import Path
 
+    from steelyard.io.read import check_mapping, read_table, to_records
 
-def _schema(task: Task, side: str) -> Any:
-    return task.truth if side == "truth" else task.prediction
+    schema = task.truth if side == "truth" else task.prediction
+    if not isinstance(data, str | PathLike):
+        return to_records(read_table(in_rows(data, key, name), name), schema, columns, side)
+    table = read_table(data, name)
+    check_mapping(columns, {side: task.truth}, {side: table})
+    return to_records(_beside(table, Path(path).parent, columns, side), schema, columns, side)
 
 
 def _records(key: str, source: str, ids: list[str], maps: list[str], folders: list[str]) -> Records:
-    return Records(
-        source, {key: as_object(ids), "map": as_object(maps)}, {"folder": as_object(folders)}, lambda row: maps[row]
-    )
+    columns, other = {key: as_object(ids), "map": as_object(maps)}, {"folder": as_object(folders)}
+    return MapRecords(source, columns, other, lambda row: maps[row])
 
 
-def _folder(path: Path, endings: Sequence[str], suffix: str) -> tuple[list[str], list[str], list[str]]:
+def _folder(path: str, endings: Sequence[str], suffix: str) -> tuple[list[str], list[str], list[str]]:
     """The maps in a folder and its subfolders: ids, files, and the first subfolder of each."""
     ids, files, folders = [], [], []
     wanted = tuple(suffix.lower() + ending for ending in endings)
@@ -115,14 +117,14 @@ def _folder(path: Path, endings: Sequence[str], suffix: str) -> tuple[list[str],
     if not ids:
         lossy = next((file for file in every if file.lower().endswith(_LOSSY)), "")
         if lossy:
-            raise InputError("JPEG changes labels", where=str(path / lossy), remedy="Write PNG.")
+            raise InputError("JPEG changes labels", where=start + lossy, remedy="Write PNG.")
         what = f"no file ends in {', '.join(suffix + e for e in endings)}"
-        raise InputError(what, where=str(path), remedy="Is it the right folder?")
+        raise InputError(what, where=path, remedy="Is it the right folder?")
     if len(set(ids)) < len(ids):
         twice = next(name for i, name in enumerate(ids) if name in ids[:i])
         kinds = sorted({os.path.splitext(file)[1] for file in files})
         raise InputError(
-            f"'{twice}' stands there as several files ({', '.join(kinds)})", where=str(path), remedy="Keep one of them."
+            f"'{twice}' stands there as several files ({', '.join(kinds)})", where=path, remedy="Keep one of them."
         )
     labelled = [i for i, name in enumerate(ids) if name.endswith("_labelIds")]
     if labelled and len(labelled) < len(ids):  # Cityscapes lays instances and colours beside them
@@ -130,7 +132,7 @@ def _folder(path: Path, endings: Sequence[str], suffix: str) -> tuple[list[str],
     return ids, files, folders
 
 
-def _files(path: Path) -> Iterable[str]:
+def _files(path: str) -> Iterable[str]:
     root = len(os.path.join(path, ""))
     for folder, inner, names in os.walk(path):
         inner.sort()
@@ -140,18 +142,18 @@ def _files(path: Path) -> Iterable[str]:
                 yield below + name
 
 
-def _numpy(path: Path) -> tuple[list[str], list[str], list[str]]:
+def _numpy(path: str) -> tuple[list[str], list[str], list[str]]:
     """The maps in one file of NumPy: an array that begins with the images, or arrays by name."""
     from steelyard.maps.load import numpy_file
 
-    if path.suffix.lower() == ".npz":
+    if path[-4:].lower() == ".npz":
         try:
             with np.load(path, allow_pickle=False) as held:
                 ids = sorted(held.files)
         except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"cannot be read: {error}", where=str(path), remedy="Is the file whole?") from None
+            raise InputError(f"cannot be read: {error}", where=path, remedy="Is the file whole?") from None
     else:
-        ids = [str(i) for i in range(len(numpy_file(str(path), "")))]
+        ids = [str(i) for i in range(len(numpy_file(path, "")))]
     return ids, [f"{path}{INSIDE}{name}" for name in ids], ["."] * len(ids)
 
 
@@ -174,6 +176,8 @@ def in_rows(data: Any, key: str, source: str) -> Any:
         return data
     maps = to_numpy(data["map"])
     if isinstance(maps, np.ndarray) and maps.dtype != object and maps.ndim < 3:
+        from steelyard.io.map_cells import shape_text
+
         raise InputError(
             f"the maps have shape {shape_text(maps)}",
             where=source,

@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.options import Options
-from steelyard.core.records import Records, as_object
+from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
 from steelyard.io.maps import in_rows
 from steelyard.io.read import read_table, to_records
@@ -85,7 +85,7 @@ def _coco(path: Path, source: str, known: dict[int, tuple[str, int]]) -> Records
         "map": as_object(maps),
         "segments": as_object(segments),
     }
-    return Records(source, columns, {}, lambda row: f"{source}, image {ids[row]}")
+    return MapRecords(source, columns, {}, lambda row: f"{source}, image {ids[row]}")
 
 
 def _integers(ids: list[int]) -> Any:

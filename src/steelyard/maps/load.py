@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
-from steelyard.core.records import Records
+from steelyard.core.records import MapRecords, Records
 from steelyard.maps.nifti import Volume, nifti_volume
 from steelyard.maps.png import PngFile, png_cells, png_file
 
@@ -45,15 +45,18 @@ class Held:
 Opened = Held | PngFile
 
 
-def open_map(value: str | bytes) -> Opened:
-    """A packed map or a file. The pixels of a PNG are read when they are wanted."""
+def open_map(value: str | bytes, sums: dict[str, bytes] | None = None) -> Opened:
+    """A packed map or a file. The pixels of a PNG are read when they are wanted; its SHA-256 is put into `sums`."""
     if isinstance(value, bytes):
         try:
             return Held(_native.map_unpack(value))
         except ValueError as error:
             raise InputError(str(error), where="a packed map", remedy="Make it again.") from None
     if value[-4:].lower() == ".png" and INSIDE not in value:
-        return png_file(_bytes_of(value), value)
+        data = _bytes_of(value)
+        if sums is not None and value not in sums:
+            sums[value] = _sha256(data)
+        return png_file(data, value)
     path, _, inside = value.partition(INSIDE)
     ending = os.path.splitext(path)[1].lower()
     if ending in (".npy", ".npz"):
@@ -67,7 +70,7 @@ def open_row(records: Records, row: int) -> Opened:
     """The map of a row of records; a file that is not there is named with the row that names it."""
     value = records["map"][row]
     try:
-        return open_map(value)
+        return open_map(value, records.sums if isinstance(records, MapRecords) else None)
     except InputError:
         refuse_lost(records, row)
         raise
@@ -114,12 +117,18 @@ def load_volume(value: str | bytes) -> Volume:
     return Volume(as_grid(volume.grid, path), volume.spacing, volume.affine)
 
 
-def map_bytes(value: str | bytes) -> bytes:
-    """What says which map it is: packed runs, or the bytes of a file and what is meant inside it."""
+def map_digest(value: str | bytes) -> bytes:
+    """SHA-256 of what says which map it is: packed runs, or what is meant inside a file and the bytes of the file."""
     if isinstance(value, bytes):
-        return value
+        return _sha256(value)
     path, _, inside = value.partition(INSIDE)
-    return inside.encode("utf-8", "surrogatepass") + _bytes_of(path)
+    return _sha256(inside.encode("utf-8", "surrogatepass") + _bytes_of(path))
+
+
+def _sha256(data: bytes) -> bytes:
+    import hashlib  # slow to load: nothing needs it before data are read
+
+    return hashlib.sha256(data).digest()
 
 
 def _bytes_of(path: str) -> bytes:
