@@ -16,14 +16,13 @@ from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, Weights
+from steelyard.metrics.boxes.along import EQUAL, Walk, class_means, from_zero
 from steelyard.metrics.boxes.matches import AREAS, UNCOUNTED, Matches, MatchInput, match_input, matches, overlaps
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import ranking_columns, ranking_of
 from steelyard.metrics.boxes.settings import STANDARD_MOST, check_ious, check_most
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # false positives per image, as LUNA16 has them
-MOST_CELLS = 1 << 22  # rows of weights times detections that are walked at once
-EQUAL = 1e-12  # a rate that is off by less stands at the point: sums of weights are rounded
 
 Repeats = Literal["ignore", "wrong"]
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
@@ -86,23 +85,12 @@ class FrocCurve(GroupCurve):
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
         """Of one class: the share at each rate, for each row of weights."""
-        e, p = block.events, block.positives
-        kept = np.flatnonzero((e.columns["rank"] < self.ranking.max_dets) & (e.columns["ignored0"] == 0))
-        unit, score, hit = e.unit[kept], e.columns["score"][kept], e.columns["hit0"][kept] != 0
-        ends = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.zeros(0, np.int64)
-        counted = p.columns["counted0"].astype(np.float64)
-        made = [np.zeros((0, len(self.rates)))]
-        for rows in weights.blocks():
-            step = max(1, MOST_CELLS // max(1, len(kept)))
-            for start in range(0, len(rows), step):
-                part = np.asarray(rows[start : start + step], dtype=np.float64)
-                images, objects = part.sum(axis=1), part[:, p.unit] @ counted
-                made.append(self._shares(part[:, unit], hit, ends, images, objects))
-        return (np.concatenate(made),)
+        walk = Walk.of(block, self.ranking.max_dets)
+        made = [self._shares(walk, *step) for step in walk.steps(weights)]
+        return (np.concatenate([np.zeros((0, len(self.rates))), *made]),)
 
-    def _shares(self, w: Floats, hit: Array, ends: Array, images: Floats, objects: Floats) -> Floats:
-        nothing = np.zeros((len(w), 1))
-        tp, fp = (np.concatenate([nothing, np.cumsum(w * flag, axis=1)[:, ends]], axis=1) for flag in (hit, ~hit))
+    def _shares(self, walk: Walk, w: Floats, images: Floats, objects: Floats) -> Floats:
+        tp, fp = (from_zero(np.cumsum(w * flag, axis=1)[:, walk.ends]) for flag in (walk.hit, ~walk.hit))
         values = np.empty((len(w), len(self.rates)))
         for place, rate in enumerate(self.rates):
             most = (rate * images)[:, None]
@@ -117,16 +105,7 @@ class FrocCurve(GroupCurve):
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
         """Means over the classes that have truth."""
-        total: Floats | None = None
-        count = np.zeros(0)
-        for (part,) in parts:
-            if total is None:
-                total, count = np.zeros_like(part), np.zeros_like(part)
-            total, count = total + np.nan_to_num(part), count + ~np.isnan(part)
-        if total is None:
-            return np.full((1, len(self.rates)), np.nan)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(count > 0, total / count, np.nan)
+        return class_means(parts, len(self.rates))
 
 
 @frozen

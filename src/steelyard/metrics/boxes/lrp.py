@@ -12,17 +12,16 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.need import Ranking, Work
-from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, Weights
+from steelyard.metrics.boxes.along import Walk, class_means, from_zero
 from steelyard.metrics.boxes.matches import AREAS, matches
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
 from steelyard.metrics.boxes.ranking import ranking_of
 from steelyard.metrics.boxes.settings import STANDARD_MOST, check_most
 
 PARTS = {"all": 0, "loc": 1, "fp": 2, "fn": 3}
-MOST_CELLS = 1 << 22  # rows of weights times detections that are walked at once
 
 
 @frozen
@@ -60,24 +59,14 @@ class LeastLrp(GroupCurve):
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
         """Of one class: LRP, localisation error, shares of false positives and of misses, for each row of weights."""
-        e, p = block.events, block.positives
-        kept = np.flatnonzero((e.columns["rank"] < self.ranking.max_dets) & (e.columns["ignored0"] == 0))
-        unit, score, hit = e.unit[kept], e.columns["score"][kept], e.columns["hit0"][kept] != 0
-        off = np.where(hit, 1.0 - e.columns["overlap"][kept], 0.0)
-        ends = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.zeros(0, np.int64)
-        counted = p.columns["counted0"].astype(np.float64)
-        made = []
-        for rows in weights.blocks():
-            step = max(1, MOST_CELLS // max(1, len(kept)))
-            for start in range(0, len(rows), step):
-                part = np.asarray(rows[start : start + step], dtype=np.float64)
-                made.append(self._least(part[:, unit], hit, off, ends, part[:, p.unit] @ counted))
-        return (np.concatenate(made) if made else np.zeros((0, 4)),)
+        walk = Walk.of(block, self.ranking.max_dets)
+        off = np.where(walk.hit, 1.0 - block.events.columns["overlap"][walk.rows], 0.0)
+        made = [self._least(walk, off, w, objects) for w, _, objects in walk.steps(weights)]
+        return (np.concatenate([np.zeros((0, 4)), *made]),)
 
-    def _least(self, w: Floats, hit: Array, off: Floats, ends: Array, objects: Floats) -> Floats:
-        tp, fp, loose = (np.cumsum(w * column, axis=1)[:, ends] for column in (hit, ~hit, off))
-        nothing = np.zeros((len(w), 1))
-        tp, fp, loose = (np.concatenate([nothing, column], axis=1) for column in (tp, fp, loose))
+    def _least(self, walk: Walk, off: Floats, w: Floats, objects: Floats) -> Floats:
+        columns = (walk.hit, ~walk.hit, off)
+        tp, fp, loose = (from_zero(np.cumsum(w * column, axis=1)[:, walk.ends]) for column in columns)
         n = objects[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
             lrp = (loose / (1 - self.ranking.tau) + fp + n - tp) / (n + fp)
@@ -90,16 +79,7 @@ class LeastLrp(GroupCurve):
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
         """Means over the classes where each is defined."""
-        total: Floats | None = None
-        count = np.zeros((0, 4))
-        for (part,) in parts:
-            total = np.zeros_like(part) if total is None else total
-            count = np.zeros_like(part) if not len(count) else count
-            total, count = total + np.nan_to_num(part), count + ~np.isnan(part)
-        if total is None:
-            return np.full((1, 4), np.nan)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(count > 0, total / count, np.nan)
+        return class_means(parts, 4)
 
 
 @frozen

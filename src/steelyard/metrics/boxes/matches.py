@@ -197,9 +197,9 @@ def match_objects(
     lost: bool = False,
 ) -> list[Matches]:
     """The same for columns at hand."""
-    if rule == "dota":  # more than the threshold, not as much
+    if rule in ("dota", "caltech"):  # more than the threshold, not as much
         ious = tuple(np.nextafter(ious, 2.0).clip(max=1.0).tolist())
-    made = native_match(s, ious, areas, most, voc=rule != "coco", pairs=len(ious) == 1, lost=lost)
+    made = native_match(s, ious, areas, most, voc=rule in ("voc", "dota"), pairs=len(ious) == 1, lost=lost)
     begin, end, order, rank, hit, ignored, truth_begin, truth_order, partner, overlap = made
     image = s.d_image[order] if len(order) else s.d_image
     score = s.d_score[order] if len(order) else s.d_score

@@ -14,6 +14,7 @@ from steelyard.metrics.boxes.counts import (
     Precision,
     Recall,
 )
+from steelyard.metrics.boxes.crowds import CrowdMissRate, JaccardIndex
 from steelyard.metrics.boxes.errors import ErrorCost
 from steelyard.metrics.boxes.false_positives import (
     FalsePositiveRateCandidate,
@@ -85,6 +86,8 @@ TASK = Task(
         FalsePositivesPerImage,
         MeanIou,
         LogAverageMissRate,
+        CrowdMissRate,
+        JaccardIndex,
         ErrorCost,
     ),
     defaults=(
