@@ -48,6 +48,20 @@ def test_dece_of_a_data_set() -> None:
     assert made == pytest.approx(case["expected"], abs=case["tolerance"])
 
 
+@pytest.mark.parametrize("tau", [0.1, 0.5])
+def test_laece_of_a_data_set(tau: float) -> None:
+    data, case = CASES["lrp/common"]["input"], CASES[f"laece/laece_{tau}"]
+    made = only(data["truth"], data["results"], f"laece(tau={tau})")
+    assert made == pytest.approx(case["expected"], abs=case["tolerance"])
+
+
+def test_laece_counts_a_class_without_error() -> None:
+    """Of `a` a hit of score 1; of `b` one that overlaps by half, with score 1: the mean of 0 and 0.5."""
+    truth, predictions = sides([1.0, 1.0], [1, 1])
+    truth, predictions = {**truth, "label": ["a", "b"]}, {**predictions, "label": ["a", "b"], "w": [10.0, 5.0]}
+    assert only(truth, predictions, "laece") == pytest.approx(0.25, abs=1e-12)
+
+
 def test_fbeta_by_hand() -> None:
     """6 right and 2 wrong of 10 objects."""
     case = CASES["operating/fbeta"]
@@ -64,6 +78,8 @@ def test_fbeta_by_hand() -> None:
     ("spec", "score", "part"),
     [
         ("dece", 1.5, "predictions, row 0, column 'score': the score is 1.5"),
+        ("laece", 1.5, "predictions, row 0, column 'score': the score is 1.5"),
+        ("laece(tau=0)", 0.5, "tau"),
         ("dece(bins=0)", 0.5, "bins"),
         ("dece(edges=both)", 0.5, "edges"),
         ("fbeta(beta=-1)", 0.5, "beta"),

@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 
 from steelyard.core.block import SumBlock
+from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.errors import InputError
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.need import Sum, Work
+from steelyard.core.pairs import Array
+from steelyard.core.ranking import RankingBlock
 from steelyard.core.totals import Declared, Wanted
-from steelyard.core.weights import Floats, ratio
+from steelyard.core.weights import Floats, Weights, ratio
+from steelyard.metrics.boxes.along import Walk, class_means
+from steelyard.metrics.boxes.lrp import Located
 from steelyard.metrics.boxes.matches import STANDARD_AREAS, matches
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.settings import STANDARD_MOST, check_ious, check_most, on_grid, thresholds
 
 Edges = Literal["left", "right"]
+
+
+def check_shares(pairs: BoxPairs, why: str) -> None:
+    """Refuse scores that are no shares."""
+    score = np.asarray(pairs.prediction["score"])
+    wrong = np.flatnonzero((score < 0) | (score > 1))
+    if len(wrong):
+        raise InputError(
+            f"the score is {score[wrong[0]]:g}, and {why}",
+            where=pairs.prediction.where(int(wrong[0]), "score"),
+            remedy="Scores must be from 0 to 1.",
+        )
+
+
+def bin_codes(score: Array, bins: int, edges: str) -> Array:
+    """The bin of each score, of equal width; both ends of the whole belong to it."""
+    ends = np.linspace(0.0, 1.0, bins + 1)
+    side: Literal["left", "right"] = "right" if edges == "left" else "left"
+    return (np.searchsorted(ends, score, side=side) - 1).clip(0, bins - 1)
+
+
+def check_bins(metric: Any) -> None:
+    """Check a number of bins, and which edge they hold."""
+    one_of(metric, "edges", "left", "right")
+    within_range(metric, "bins", 1, 1000)
+    if not isinstance(metric.bins, int):
+        raise InputError(f"metric '{metric.name}': bins cannot be {metric.bins}", remedy="Give a whole number.")
 
 
 @frozen
@@ -33,22 +67,13 @@ class ScoreBins(Sum):
 
     def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
         """Three columns per bin."""
+        check_shares(pairs, "calibration compares it with a share")
         levels, places = on_grid(self.iou)
         m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, max(self.max_dets, STANDARD_MOST))[0]
         hit, ignored = m.bit(places[0])
         kept = np.flatnonzero(m.places() & (m.rank < self.max_dets) & ~ignored)
         score = m.score[kept]
-        wrong = np.flatnonzero((score < 0) | (score > 1))
-        if len(wrong):
-            row = int(m.order[kept[wrong[0]]])
-            raise InputError(
-                f"the score is {score[wrong[0]]:g}, and calibration compares it with a share",
-                where=pairs.prediction.where(row, "score"),
-                remedy="Scores must be from 0 to 1.",
-            )
-        ends = np.linspace(0.0, 1.0, self.bins + 1)
-        side: Literal["left", "right"] = "right" if self.edges == "left" else "left"
-        code = (np.searchsorted(ends, score, side=side) - 1).clip(0, self.bins - 1)
+        code = bin_codes(score, self.bins, self.edges)
         cell, cells = m.image[kept] * np.int64(self.bins) + code, len(pairs.units) * self.bins
         columns = [np.bincount(cell, weights=w, minlength=cells) for w in (None, score, hit[kept].astype(np.float64))]
         return SumBlock(np.stack(columns, axis=1).reshape(len(pairs.units), -1).astype(np.float64))
@@ -87,11 +112,8 @@ class DetectionCalibrationError(Metric):
     def check(self) -> None:
         """Check every setting."""
         check_ious(self, self.iou)
-        one_of(self, "edges", "left", "right")
+        check_bins(self)
         check_most(self, "max_dets")
-        within_range(self, "bins", 1, 1000)
-        if not isinstance(self.bins, int):
-            raise InputError(f"metric '{self.name}': bins cannot be {self.bins}", remedy="Give a whole number.")
 
     @property
     def counts(self) -> ScoreBins:
@@ -106,3 +128,98 @@ class DetectionCalibrationError(Metric):
         """Gaps, each counted by its detections."""
         count, score, hit = np.moveaxis(totals[self.counts].reshape(-1, self.bins, 3), 2, 0)
         return ratio(np.abs(hit - score).sum(axis=1), count.sum(axis=1))
+
+
+@frozen
+class LocatedShares(Located):
+    """The same, of scores that are shares."""
+
+    name = "boxes.located_shares"
+
+    def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
+        """The matches by class, with their overlaps."""
+        check_shares(pairs, "calibration compares it with a share")
+        return super().measure(pairs, work)
+
+
+@frozen
+class LocalisationGaps(GroupCurve):
+    """How far scores are from the overlap of what they hit, by class: means over those with truth and detections."""
+
+    ranking: LocatedShares
+    bins: int
+    edges: str
+
+    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+        """All classes."""
+        return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
+
+    def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
+        """Of one class, for each row of weights. Scores fall, so those of a bin stand side by side."""
+        walk, columns = Walk.of(block, self.ranking.max_dets), block.events.columns
+        score = columns["score"][walk.rows]
+        gap = np.where(walk.hit, columns["overlap"][walk.rows], 0.0) - score
+        code = bin_codes(score, self.bins, self.edges)
+        starts = np.flatnonzero(np.append(True, code[1:] != code[:-1])) if len(code) else np.zeros(0, np.int64)
+        made = [np.zeros((0, 1))]
+        for w, _, objects in walk.steps(weights):
+            gaps = np.abs(np.add.reduceat(w * gap, starts, axis=1)).sum(axis=1) if len(code) else np.zeros(len(w))
+            made.append(np.where(objects > 0, ratio(gaps, w.sum(axis=1)), np.nan)[:, None])
+        return (np.concatenate(made),)
+
+    def join(self, parts: Iterator[Arrays]) -> Floats:
+        """The mean over the classes."""
+        return class_means(parts, 1)
+
+
+@frozen
+class LocalisationCalibrationError(Metric):
+    r"""Localisation-aware calibration error (LaECE): how far scores are from precision times overlap, by class.
+
+    $\mathrm{LaECE} = \frac{1}{K} \sum_k \sum_b \frac{n_{kb}}{n_k}\,
+    \Big| \frac{1}{n_{kb}} \sum_{\mathrm{hits}} \mathrm{IoU} - \overline{\mathrm{score}}_{kb} \Big|$
+
+    A detection is right from an IoU of `tau` on, and then its score should be its IoU; else it should be 0. Bins of
+    equal width hold their right edge, as in the reference. The mean is over classes that have truth and detections; the
+    reference leaves out a class without any error, which counts here.
+
+    Undefined when no class has truth and detections.
+
+    Pros:
+    - A score that says how well the box fits can be used to choose among boxes.
+
+    Cons:
+    - Depends on the bins and on which low scores a model writes at all: compare at the same threshold.
+    - Says nothing about missed objects.
+    """
+
+    name = "laece"
+    title = "Localisation-aware calibration error"
+    better = "lower"
+    reaches_best = False
+    reference = "detection_calibration bf59c92"
+
+    tau: float = 0.1
+    bins: int = 25
+    edges: Edges = "right"
+    max_dets: int = 100
+
+    def check(self) -> None:
+        """Check every setting."""
+        within_range(self, "tau", 1e-6, 0.999)
+        check_bins(self)
+        check_most(self, "max_dets")
+
+    @property
+    def curve(self) -> LocalisationGaps:
+        """What is read along the ranking."""
+        return LocalisationGaps(LocatedShares(float(self.tau), self.max_dets), self.bins, self.edges)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking with overlaps."""
+        return (self.curve,)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """The error under each row of weights."""
+        values: Floats = totals[self.curve][:, 0]
+        return values

@@ -10,7 +10,6 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import SumBlock
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
@@ -20,6 +19,7 @@ from steelyard.core.ranking import RankingBlock
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.metrics.boxes.along import EQUAL, Walk, class_means, from_zero
+from steelyard.metrics.boxes.calibration import check_shares
 from steelyard.metrics.boxes.matches import AREAS, UNCOUNTED, MatchInput, match_input, overlaps
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import Detections
@@ -123,14 +123,7 @@ class JaccardParts(Sum):
 
     def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
         """Two columns per score."""
-        score = np.asarray(pairs.prediction["score"])
-        wrong = np.flatnonzero((score < 0) | (score > 1))
-        if len(wrong):
-            raise InputError(
-                f"the score is {score[wrong[0]]:g}, and thresholds go from 0 to 0.9",
-                where=pairs.prediction.where(int(wrong[0]), "score"),
-                remedy="Scores must be from 0 to 1.",
-            )
+        check_shares(pairs, "thresholds go from 0 to 0.9")
         s = match_input(pairs, work)
         t_order, d_order = np.argsort(s.image, kind="stable"), np.argsort(s.d_image, kind="stable")
         t_starts = np.searchsorted(s.image[t_order], np.arange(s.units + 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.core.options import Option
 from steelyard.core.task import Task
-from steelyard.metrics.boxes.calibration import DetectionCalibrationError
+from steelyard.metrics.boxes.calibration import DetectionCalibrationError, LocalisationCalibrationError
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
@@ -78,6 +78,7 @@ TASK = Task(
         FBeta,
         BestF1,
         DetectionCalibrationError,
+        LocalisationCalibrationError,
         OptimalLrp,
         Sensitivity,
         CompetitionMetric,
