@@ -27,13 +27,13 @@ class Walk:
     ends: Array  # places of the last detection of each score
 
     @staticmethod
-    def of(block: RankingBlock, max_dets: int) -> Walk:
-        """The detections of the first area and IoU that are not ignored and rank among the most of their image."""
+    def of(block: RankingBlock, max_dets: int, at: int = 0) -> Walk:
+        """Detections of all areas that are not ignored at one of the IoUs and rank among the most of their image."""
         e = block.events
-        rows = np.flatnonzero((e.columns["rank"] < max_dets) & (e.columns["ignored0"] == 0))
+        rows = np.flatnonzero((e.columns["rank"] < max_dets) & ((e.columns["ignored0"] >> at) & 1 == 0))
         score = e.columns["score"][rows]
         ends = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.zeros(0, np.int64)
-        return Walk(block, rows, e.unit[rows], e.columns["hit0"][rows] != 0, ends)
+        return Walk(block, rows, e.unit[rows], (e.columns["hit0"][rows] >> at) & 1 == 1, ends)
 
     def steps(self, weights: Weights) -> Iterator[tuple[Floats, Floats, Floats]]:
         """For some rows of weights at a time: those of the detections, the sum over images, and over objects."""

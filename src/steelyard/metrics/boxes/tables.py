@@ -11,10 +11,13 @@ from steelyard.core.pairs import Array
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
 from steelyard.core.table import Table
+from steelyard.core.weights import GivenRows, Role
+from steelyard.metrics.boxes.along import Walk
 from steelyard.metrics.boxes.matches import AREAS, IOUS, STANDARD_AREAS, UNCOUNTED, match_input, matches, native_match
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import FigureValues, RankingFigure, RankingSummary, detections
 from steelyard.metrics.boxes.settings import STANDARD, STANDARD_MOST, class_names, on_grid, thresholds
+from steelyard.metrics.boxes.working import PrecisionAt, RecallAt, rates
 
 BACKGROUND = "(background)"
 
@@ -25,6 +28,7 @@ def tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[
     return {
         "classes": lambda: classes(pairs, work, most),
         "confusion": lambda: confusion(pairs, work, max_dets=most),
+        "operating": lambda: operating(pairs, work, most),
     }
 
 
@@ -58,6 +62,32 @@ def classes(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> Table:
     heads = ("objects", "detections", "ap", "ap50", "ap75", "ar@100" if most == STANDARD_MOST else "ar")
     values = np.stack(columns, axis=1) if names else np.zeros((0, len(heads)))
     return Table("classes", "Average precision by class", "class", names, heads, values)
+
+
+def operating(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> Table:
+    """One row per class: the best F1 with its score, precision and recall, and two points that are sought."""
+    block, names = detections(STANDARD, "all", most, "coco")[0].measure(pairs, work), class_names(pairs.facts)
+    searches = [PrecisionAt(max_dets=most), RecallAt(max_dets=most)]
+    values = np.full((len(names), 6), np.nan)
+    for code in range(len(names)):
+        one = block.one(code)
+        walk = Walk.of(one, most)
+        objects = float(one.positives.columns["counted0"].sum())
+        if not objects:
+            continue
+        values[code, :4] = 0, np.nan, np.nan, 0
+        precision, recall = (rate[0] for rate in rates(walk, np.ones((1, len(walk.rows))), np.array([objects])))
+        if walk.hit.any():
+            with np.errstate(invalid="ignore"):
+                f1 = np.nan_to_num(2 * precision * recall / (precision + recall))
+            best = int(f1.argmax())
+            score = one.events.columns["score"][walk.rows[walk.ends[best]]]
+            values[code, :4] = f1[best], score, precision[best], recall[best]
+        for column, metric in enumerate(searches, start=4):
+            (reached,) = metric.search.read_group(one, GivenRows(np.ones((1, len(pairs.units))), Role.POINT))
+            values[code, column] = reached[0, 0]
+    heads = ("f1", "score", "precision", "recall", *(f"{m.seeks} at {m.given} {m.least:g}" for m in searches))
+    return Table("operating", "Working points by class, IoU 0.5", "class", names, heads, values)
 
 
 def confusion(

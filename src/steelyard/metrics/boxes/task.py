@@ -31,6 +31,7 @@ from steelyard.metrics.boxes.precision import (
     MeanAveragePrecision50,
     MeanAveragePrecision75,
 )
+from steelyard.metrics.boxes.working import PrecisionAt, RecallAt
 
 OPTIONS = (
     Option(
@@ -77,6 +78,8 @@ TASK = Task(
         F1,
         FBeta,
         BestF1,
+        PrecisionAt,
+        RecallAt,
         DetectionCalibrationError,
         LocalisationCalibrationError,
         OptimalLrp,
