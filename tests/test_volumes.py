@@ -163,6 +163,20 @@ def test_distances_are_those_of_scipy() -> None:
     assert (_native.dilate_mask(mask, 2) == grown).all()
 
 
+@pytest.mark.parametrize("spacing", [[1.0, 1.0, 1.0], [5.0, 0.5, 3.0], [0.25, 2.0, 0.5], [1.0, 0.7, 0.9]])
+def test_surfaces_near_and_far_are_as_far_apart_as_their_nearest_points(spacing: list[float]) -> None:
+    rng = np.random.default_rng(2)
+    near, far = np.zeros((2, 6, 24, 26), dtype=bool)
+    near[1:5, 8:15, 9:17] = far[4:, 19:, 20:] = True
+    noise = near ^ (rng.random(near.shape) < 0.01)
+    for a, b in ((near, np.roll(near, 2, axis=1)), (near, noise), (near, far), (noise, far), (far, near | far)):
+        result = _native.surface_distances(a.view(np.uint8), b.view(np.uint8), np.array(spacing), "voxels")
+        first, second = (np.argwhere(side & ~ndimage.binary_erosion(side)) * spacing for side in (a, b))
+        squares = ((first[:, None] - second) ** 2).sum(axis=2)
+        for nearest, distance, count in ((squares.min(axis=1), *result[0:3:2]), (squares.min(axis=0), *result[3:6:2])):
+            np.testing.assert_allclose(np.repeat(distance, count), np.sort(np.sqrt(nearest)), rtol=1e-14)
+
+
 def test_laws_of_scaling_turning_and_swapping() -> None:
     rng = np.random.default_rng(4)
     truth, prediction = (np.kron(rng.integers(0, 2, (4, 5, 5)), np.ones((2, 2, 2), int)) for _ in range(2))

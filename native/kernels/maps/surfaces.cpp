@@ -2,95 +2,14 @@
 #include "maps/surfaces.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
 #include "maps/maps.hpp"
 
 namespace steelyard {
-namespace {
-
-constexpr double kFar = std::numeric_limits<double>::infinity();
-
-// The lower envelope of parabolas along a line (Felzenszwalb and Huttenlocher 2012): out[q] = min f[i] + ((q - i) s)².
-void envelope(const double* f, std::size_t n, double spacing, double* out, std::vector<std::size_t>& at,
-              std::vector<double>& from) {
-  at.resize(n);
-  from.resize(n + 1);
-  const double square = spacing * spacing;
-  std::size_t top = 0;
-  bool any = false;
-  for (std::size_t q = 0; q < n; ++q) {
-    if (f[q] == kFar) continue;
-    double start = -kFar;
-    while (any) {
-      const double i = static_cast<double>(at[top]), x = static_cast<double>(q);
-      start = ((f[q] - f[at[top]]) / square + (x * x - i * i)) / (2 * (x - i));
-      if (start > from[top]) break;
-      if (top == 0) {
-        any = false;
-        start = -kFar;
-      } else {
-        --top;
-      }
-    }
-    top = any ? top + 1 : 0;
-    at[top] = q;
-    from[top] = any ? start : -kFar;
-    any = true;
-  }
-  if (!any) {
-    std::fill(out, out + n, kFar);
-    return;
-  }
-  std::size_t k = 0;
-  for (std::size_t q = 0; q < n; ++q) {
-    while (k < top && from[k + 1] < static_cast<double>(q)) ++k;
-    const double step = (static_cast<double>(q) - static_cast<double>(at[k])) * spacing;
-    out[q] = f[at[k]] + step * step;
-  }
-}
-
-}  // namespace
-
-void squared_distances(const std::uint8_t* set, const Shape3& shape, const Spacing3& spacing, double* out) {
-  const auto [n0, n1, n2] = shape;
-  const std::size_t plane = n1 * n2;
-  // Along the first axis: places to the nearest one that is set, below and above.
-  constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max() / 2;
-  std::vector<std::int32_t> steps(n0 * plane);
-  for (std::size_t z = 0; z < n0; ++z) {
-    for (std::size_t i = 0; i < plane; ++i) {
-      const std::int32_t before = z ? std::min(steps[(z - 1) * plane + i] + 1, none) : none;
-      steps[z * plane + i] = set[z * plane + i] ? 0 : before;
-    }
-  }
-  for (std::size_t z = n0; z-- > 0;) {
-    for (std::size_t i = 0; i < plane; ++i) {
-      std::int32_t& here = steps[z * plane + i];
-      if (z + 1 < n0) here = std::min(here, steps[(z + 1) * plane + i] + 1);
-      const double step = here * spacing[0];
-      out[z * plane + i] = here >= none ? kFar : step * step;
-    }
-  }
-  std::vector<std::size_t> at;
-  std::vector<double> from, column(n1), result(std::max(n1, n2));
-  for (std::size_t z = 0; z < n0; ++z) {
-    double* slab = out + z * plane;
-    for (std::size_t x = 0; x < n2; ++x) {
-      for (std::size_t y = 0; y < n1; ++y) column[y] = slab[y * n2 + x];
-      envelope(column.data(), n1, spacing[1], result.data(), at, from);
-      for (std::size_t y = 0; y < n1; ++y) slab[y * n2 + x] = result[y];
-    }
-    for (std::size_t y = 0; y < n1; ++y) {
-      envelope(slab + y * n2, n2, spacing[2], result.data(), at, from);
-      std::copy(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(n2), slab + y * n2);
-    }
-  }
-}
-
 namespace {
 
 // The triangles of marching cubes by the eight corners of a cell: thirteen cases and what turning, mirroring and taking
@@ -172,14 +91,13 @@ namespace {
 
 struct Surface {
   Shape3 shape;
-  std::vector<std::uint8_t> set;
-  std::vector<double> weight;  // empty: 1 each
+  std::vector<std::uint8_t> code;  // not 0 at a point of the surface
   bool any = false;
 };
 
 Surface voxels_of(const std::uint8_t* mask, const Shape3& shape, bool plane) {
   const auto [n0, n1, n2] = shape;
-  Surface found{shape, std::vector<std::uint8_t>(n0 * n1 * n2, 0), {}, false};
+  Surface found{shape, std::vector<std::uint8_t>(n0 * n1 * n2, 0), false};
   for (std::size_t z = 0; z < n0; ++z) {
     for (std::size_t y = 0; y < n1; ++y) {
       for (std::size_t x = 0; x < n2; ++x) {
@@ -188,7 +106,7 @@ Surface voxels_of(const std::uint8_t* mask, const Shape3& shape, bool plane) {
         bool inner = x > 0 && x + 1 < n2 && y > 0 && y + 1 < n1 && mask[i - 1] && mask[i + 1] && mask[i - n2] &&
                      mask[i + n2];
         if (!plane) inner = inner && z > 0 && z + 1 < n0 && mask[i - n1 * n2] && mask[i + n1 * n2];
-        found.set[i] = !inner;
+        found.code[i] = !inner;
         found.any |= !inner;
       }
     }
@@ -196,42 +114,50 @@ Surface voxels_of(const std::uint8_t* mask, const Shape3& shape, bool plane) {
   return found;
 }
 
-Surface elements_of(const std::uint8_t* mask, const Shape3& shape, bool plane, const std::vector<double>& sizes) {
+Surface elements_of(const std::uint8_t* mask, const Shape3& shape, bool plane) {
   const auto [n0, n1, n2] = shape;
   const std::size_t m0 = plane ? 1 : n0 + 1, m1 = n1 + 1, m2 = n2 + 1;
-  Surface found{{m0, m1, m2}, std::vector<std::uint8_t>(m0 * m1 * m2, 0), std::vector<double>(m0 * m1 * m2, 0.0), false};
+  Surface found{{m0, m1, m2}, std::vector<std::uint8_t>(m0 * m1 * m2, 0), false};
   const unsigned whole = plane ? 15 : 255;
-  std::vector<std::uint8_t> rows[4];  // with one voxel of outside at either end
-  for (auto& row : rows) row.assign(n2 + 2, 0);
-  auto fill = [&](std::vector<std::uint8_t>& row, std::size_t z, std::size_t y) {  // places counted from 1
+  // Of two rows of voxels above each other, or four: bits 0, 2, 4 and 6, with one place of outside at either end.
+  std::vector<std::uint8_t> bits(n2 + 2);
+  auto add = [&](std::size_t z, std::size_t y) {  // places counted from 1
     const bool inside = (plane || (z >= 1 && z <= n0)) && y >= 1 && y <= n1;
+    const std::uint8_t* row = inside ? mask + ((plane ? 0 : z - 1) * n1 + y - 1) * n2 : nullptr;
     for (std::size_t x = 0; x < n2; ++x) {
-      row[x + 1] = inside && mask[((plane ? 0 : z - 1) * n1 + y - 1) * n2 + x] ? 1 : 0;
+      bits[x + 1] = static_cast<std::uint8_t>(bits[x + 1] << 2 | (row && row[x] ? 1 : 0));
     }
   };
   for (std::size_t z = 0; z < m0; ++z) {
     for (std::size_t y = 0; y < m1; ++y) {
-      for (std::size_t k = plane ? 2 : 0; k < 4; ++k) fill(rows[k], z + k / 2, y + k % 2);
+      std::fill(bits.begin(), bits.end(), std::uint8_t{0});
+      for (std::size_t k = plane ? 2 : 0; k < 4; ++k) add(z + k / 2, y + k % 2);
+      std::uint8_t* codes = found.code.data() + (z * m1 + y) * m2;
+      unsigned seen = 0;
       for (std::size_t x = 0; x < m2; ++x) {
-        unsigned code = 0;
-        for (std::size_t k = plane ? 2 : 0; k < 4; ++k) code = code << 2 | unsigned{rows[k][x]} << 1 | rows[k][x + 1];
-        if (code == 0 || code == whole) continue;
-        const std::size_t i = (z * m1 + y) * m2 + x;
-        found.set[i] = 1;
-        found.weight[i] = sizes[code];
-        found.any = true;
+        const unsigned code = unsigned{bits[x]} << 1 | bits[x + 1];
+        codes[x] = static_cast<std::uint8_t>(code == whole ? 0 : code);
+        seen |= codes[x];
       }
+      found.any |= seen != 0;
     }
   }
   return found;
 }
 
-SurfaceDistances between(const Surface& points, const Surface& target, const Spacing3& spacing) {
-  std::vector<double> squared(target.set.size());
-  squared_distances(target.set.data(), target.shape, spacing, squared.data());
+// `sizes` are weights by code; 1 each where there are none.
+SurfaceDistances between(const Surface& points, const Surface& target, const Spacing3& spacing,
+                         const std::vector<double>& sizes) {
+  Nearest nearest(target.code.data(), target.shape, spacing);
   std::vector<std::pair<double, double>> events;
-  for (std::size_t i = 0; i < points.set.size(); ++i) {
-    if (points.set[i]) events.emplace_back(std::sqrt(squared[i]), points.weight.empty() ? 1.0 : points.weight[i]);
+  const auto [n0, n1, n2] = points.shape;
+  for (std::size_t z = 0; z < n0; ++z) {
+    for (std::size_t y = 0; y < n1; ++y) {
+      const std::uint8_t* codes = points.code.data() + (z * n1 + y) * n2;
+      for (std::size_t x = 0; x < n2; ++x) {
+        if (codes[x]) events.emplace_back(std::sqrt(nearest.at(z, y, x)), sizes.empty() ? 1.0 : sizes[codes[x]]);
+      }
+    }
   }
   std::sort(events.begin(), events.end());
   SurfaceDistances found;
@@ -254,12 +180,12 @@ void surface_distances(const std::uint8_t* a, const std::uint8_t* b, const Shape
   std::vector<double> sizes;
   if (method == SurfaceOf::elements) sizes = element_sizes(spacing, plane);
   auto make = [&](const std::uint8_t* mask) {
-    return method == SurfaceOf::voxels ? voxels_of(mask, shape, plane) : elements_of(mask, shape, plane, sizes);
+    return method == SurfaceOf::voxels ? voxels_of(mask, shape, plane) : elements_of(mask, shape, plane);
   };
   const Surface first = make(a), second = make(b);
   if (!first.any || !second.any) return;
-  from_a = between(first, second, spacing);
-  from_b = between(second, first, spacing);
+  from_a = between(first, second, spacing, sizes);
+  from_b = between(second, first, spacing, sizes);
 }
 
 std::int32_t connected_parts(const std::uint8_t* mask, const Shape3& shape, std::int32_t* out) {

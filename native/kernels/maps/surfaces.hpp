@@ -1,18 +1,15 @@
 // Surfaces of masks in two or three dimensions, exact distances between them, and connected parts. Pure C++.
 //
-// A grid has three axes, the last one without gaps in memory; a plane has one place along the first. Spacing is the size
-// of a voxel along each axis.
+// Grids are those of distances.hpp.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace steelyard {
+#include "maps/distances.hpp"
 
-using Shape3 = std::array<std::size_t, 3>;
-using Spacing3 = std::array<double, 3>;
+namespace steelyard {
 
 // What the surface of a mask is. `voxels`: those that touch the outside by a face, each of weight 1. `elements`: points
 // between 2 x 2 (x 2) voxels of which some are inside and some are not, with the length or area that marching squares
@@ -31,10 +28,6 @@ void surface_distances(const std::uint8_t* a, const std::uint8_t* b, const Shape
 
 // Lengths of 16 or areas of 256 neighbourhoods, by the code of their voxels: the first has the highest bit.
 std::vector<double> element_sizes(const Spacing3& spacing, bool plane);
-
-// Squared distance of every place to the nearest one that is set; infinite where none is. Squares are added in the order
-// of the axes.
-void squared_distances(const std::uint8_t* set, const Shape3& shape, const Spacing3& spacing, double* out);
 
 // Numbers of connected parts from 1, in the order of their first voxels, 0 outside: neighbours share a corner.
 std::int32_t connected_parts(const std::uint8_t* mask, const Shape3& shape, std::int32_t* out);
