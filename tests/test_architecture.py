@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "gating": {"core", "io", "metrics", "engine", "results"},
     "loggers": {"core", "results", "render"},
     "view": {"core", "io", "metrics", "engine", "results", "render", "gating", "api"},
-    "vlm": {"core", "io", "results", "render", "api", "version"},
+    "vlm": {"core", "io", "language", "results", "render", "api", "version"},
     "compat": {"core", "_native"},
     "extend": {"core", "align", "checks", "io", "metrics"},
     "testing": {"core", "io", "engine", "metrics", "results", "api", "accumulator", "files"},
@@ -74,7 +74,7 @@ OUTSIDE: dict[str, set[str]] = {
     "torch": {"torch"},
     "loggers": {"mlflow", "wandb"},
     "view": {"starlette", "uvicorn"},
-    "vlm": {"PIL", "pillow_heif", "httpx", "httpcore", "tenacity", "torch", "transformers", "huggingface_hub"},
+    "vlm": {"PIL", "pillow_heif", "httpx", "httpcore", "tenacity", "torch", "transformers", "huggingface_hub", "yaml"},
 }
 
 

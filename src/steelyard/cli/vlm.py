@@ -15,12 +15,14 @@ from steelyard.cli.options import terminal_width
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.io.nutrition5k import write_frames as write_nutrition5k
+from steelyard.io.read import read_table
 from steelyard.io.write import write_bytes
 from steelyard.vlm.answers import MODES, MOST_GRAMS
 from steelyard.vlm.backend import ModelOptions
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import PROMPTS, choose_prompts
+from steelyard.vlm.questions import check_table
 from steelyard.vlm.readings import NAME, read_run, write_readings
 from steelyard.vlm.run import Progress
 from steelyard.vlm.run import run as ask
@@ -67,6 +69,9 @@ def vlm() -> None:
 @click.option("--model", required=True, metavar="SPEC", help="hf:FOLDER_OR_ID or openai:MODEL@URL.")
 @click.option("--prompts", metavar="NAMES", help=f"Names joined by commas; by default {','.join(PROMPTS)}.")
 @click.option("--prompt-file", metavar="FILE", type=click.Path(), help="Own prompts: JSON of name and text, or a text.")
+@click.option(
+    "--questions", metavar="FILE", type=click.Path(), help="Own questions of any kind: .yaml, .toml or .json."
+)
 @click.option("--answer", metavar="KIND", default="", help="What own prompts ask for: grams.")
 @click.option("--out", required=True, metavar="DIR", help="The run's folder. A run that stopped goes on there.")
 @click.option("--controls", is_flag=True, help="Also ask about a grey image and about another meal's.")
@@ -82,6 +87,7 @@ def run(
     model: str,
     prompts: str | None,
     prompt_file: str | None,
+    questions: str | None,
     answer: str,
     out: str,
     controls: bool,
@@ -94,12 +100,15 @@ def run(
 ) -> None:
     """Show each frame of FRAMES to a model, ask each prompt, and keep every reply.
 
-    FRAMES has the columns sequence, t and image (a path from its own folder), and where known food, weight,
-    kcal_per_g and valid. Replies go to the journal in DIR as they come; the same command goes on where it stopped.
+    FRAMES has the columns sequence, t and image (a path from its own folder), where known food, weight,
+    kcal_per_g and valid, and what your own questions name. Replies go to the journal in DIR as they come; the same
+    command goes on where it stopped.
     """
     names = [name.strip() for name in (prompts or "").split(",") if name.strip()]
-    chosen = choose_prompts(names, prompt_file, answer)
-    shown = read_frames(frames)
+    chosen = choose_prompts(names, prompt_file, answer, questions)
+    table = read_table(frames, "frames")
+    check_table([prompt for prompt in chosen if prompt.fills], table, questions or "")
+    shown = read_frames(frames, table=table)
     problems = [frame.problem for frame in shown if frame.problem and frame.valid]
     for problem in problems[:5]:
         say(f"steelyard: {problem}", err=True)
@@ -113,13 +122,14 @@ def run(
         )  # fmt: skip
     finally:
         backend.close()
-    say(_summary(progress, out), err=True)
+    say(_summary(progress, out, "number" if all(prompt.weighs for prompt in chosen) else "answer"), err=True)
     if progress.failed or progress.unaskable:
         raise click.exceptions.Exit(1)
 
 
-def _summary(p: Progress, out: str) -> str:
-    parts = [f"{p.wanted:,} readings", f"{p.held:,} held already", f"{p.done:,} asked", f"{p.parsed:,} with a number"]
+def _summary(p: Progress, out: str, answer: str = "number") -> str:
+    with_one = f"{p.parsed:,} with a{'n' if answer == 'answer' else ''} {answer}"
+    parts = [f"{p.wanted:,} readings", f"{p.held:,} held already", f"{p.done:,} asked", with_one]
     if p.followed_up:
         parts.append(f"{p.followed_up:,} followed up")
     if p.failed:

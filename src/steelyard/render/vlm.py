@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, grid, legend
+from steelyard.results.comparison import Comparison
 from steelyard.results.report import Report
 from steelyard.results.score import Difference
 from steelyard.results.vlm import PromptScore, VlmScore
@@ -21,16 +22,31 @@ def score_text(score: VlmScore, width: int = 80) -> str:
     parts = []
     for model in dict.fromkeys(row.model for row in score.rows):
         rows = [row for row in score.rows if row.model == model]
-        for across in range(min(4, len(rows)), 0, -1):  # as many prompts side by side as there is room for
-            tables = [_model(score, rows[i : i + across], width) for i in range(0, len(rows), across)]
-            if across == 1 or max(len(line) for table in tables for line in table.splitlines()) <= width:
-                break
+        tables = [table for alike in groups(rows) for table in _side_by_side(score, alike, width)]
         parts.append("\n\n".join([f"{model}: {_heading(score, rows)}", *tables]))
     shown = {d.better for d in _first_report(score)} if score.rows else set()
     parts[-1:] = [f"{parts[-1]}\n{legend(shown)}"]
     parts += [_table_text(*table, width) for table in _tables(score)]
     parts.append("\n".join(_bullet(remark, width) for remark in remarks(score)))
     return "\n\n".join(parts)
+
+
+def groups(rows: Sequence[PromptScore]) -> list[list[PromptScore]]:
+    """Prompts with the same metrics together; one without a score stands with the first."""
+    first = next((tuple(row.report.scores) for row in rows if row.report), ())
+    by_metrics: dict[tuple[str, ...], list[PromptScore]] = {}
+    for row in rows:
+        by_metrics.setdefault(tuple(row.report.scores) if row.report else first, []).append(row)
+    return list(by_metrics.values())
+
+
+def _side_by_side(score: VlmScore, rows: Sequence[PromptScore], width: int) -> list[str]:
+    """As many prompts side by side as there is room for."""
+    for across in range(min(4, len(rows)), 0, -1):
+        tables = [_model(score, rows[i : i + across], width) for i in range(0, len(rows), across)]
+        if across == 1 or max(len(line) for table in tables for line in table.splitlines()) <= width:
+            break
+    return tables
 
 
 def _first_report(score: VlmScore) -> list[Any]:
@@ -68,38 +84,46 @@ def _counts(rows: Sequence[PromptScore]) -> list[tuple[str, list[str]]]:
         return f"{part}/{whole}"
 
     constant = [next(iter(row.constant.differences.values())) if row.constant else None for row in rows]
-    return [
+    counted = [
         ("coverage", [share(row.parsed, row.readings) for row in rows]),
         ("parsed", [percent_text(row.parsed / row.readings) if row.readings else "–" for row in rows]),
         ("followed up", [percent_text(row.followed_up / row.readings) if row.readings else "–" for row in rows]),
-        ("constant guess", [f"{value_text(d.a.value, d.a.interval)} {d.measured_in}" if d else "–" for d in constant]),
     ]
+    if all(map(own_question, rows)):
+        return counted
+    guessed = [f"{value_text(d.a.value, d.a.interval)} {d.measured_in}" if d else "–" for d in constant]
+    return [*counted, ("constant guess", guessed)]
+
+
+def own_question(row: PromptScore) -> bool:
+    """Whether a prompt is a question of the user's own: a weight is held against a constant guess."""
+    return row.report is not None and row.constant is None
 
 
 def _tables(score: VlmScore) -> Iterable[tuple[str, list[str], str, list[list[str]]]]:
     """Title, header, alignment and rows: differences between prompts, the constant guess, the controls."""
-    spec = headline(score)
     header = ["A", "B", "A", "B", "B − A", "interval", "p", "B is"]
-    by_question: dict[str, list[list[str]]] = {}
+    by_question: dict[tuple[str, str], list[list[str]]] = {}
     for pair in score.pairs:
-        by_question.setdefault(pair.question, []).append([pair.a, pair.b, *_cells(pair.comparison[spec])])
-    for question, rows in by_question.items():
+        spec, first = headline(pair.comparison)
+        by_question.setdefault((pair.question, spec), []).append([pair.a, pair.b, *_cells(first)])
+    for (question, spec), rows in by_question.items():
         yield f"{question[0].upper()}{question[1:]} ({spec}, on the frames that both have)", header, "llrrrlrl", rows
-    checks = []
+    checks: dict[str, list[list[str]]] = {}
     for row in score.rows:
         name = row.prompt if len({r.model for r in score.rows}) == 1 else f"{row.model}: {row.prompt}"
-        if row.constant:
-            checks.append(["constant", name, *_cells(row.constant[spec])])
-        checks += [[CONTROLS[v], name, *_cells(c[spec])] for v, c in row.controls.items()]
-    if checks:
-        yield f"Is the image looked at? ({spec})", header, "llrrrlrl", checks
+        against = {"constant": row.constant} if row.constant else {}
+        against |= {CONTROLS[variant]: comparison for variant, comparison in row.controls.items()}
+        for other, comparison in against.items():
+            spec, first = headline(comparison)
+            checks.setdefault(spec, []).append([other, name, *_cells(first)])
+    for spec, rows in checks.items():
+        yield f"Is the image looked at? ({spec})", header, "llrrrlrl", rows
 
 
-def headline(score: VlmScore) -> str:
-    """The metric that every comparison has."""
-    every = [*(pair.comparison for pair in score.pairs), *(row.constant for row in score.rows if row.constant)]
-    every += [comparison for row in score.rows for comparison in row.controls.values()]
-    return next((spec for comparison in every for spec in comparison.differences), "")
+def headline(comparison: Comparison) -> tuple[str, Difference]:
+    """The metric that a comparison begins with."""
+    return next(iter(comparison.differences.items()))
 
 
 def _cells(d: Difference) -> list[str]:
@@ -126,17 +150,20 @@ def remarks(score: VlmScore) -> list[str]:
                 f"{count} {outcome} ({row.lost.get(outcome, '')})" for outcome, count in sorted(lost.items())
             )
             lines.append(
-                f"{row.model}, {row.prompt}: no number from {count_text(sum(lost.values()), 'reading')}: {counted}."
+                f"{row.model}, {row.prompt}: no {'answer' if own_question(row) else 'number'} from "
+                f"{count_text(sum(lost.values()), 'reading')}: {counted}."
             )
         lines += [f"{row.model}, {row.prompt}: {count} failed: {why}" for why, count in list(row.problems.items())[:3]]
         if row.report:
             lines += [f"{s.spec} is undefined: {s.why}." for s in row.report.scores.values() if not s.defined]
             lines += row.report.notes
-    lines.append(
-        "The constant guess is the median of the true weights, chosen with the truth in hand: a model that does not "
-        "beat it reads nothing off the image."
-    )
-    lines.append("p: paired randomisation over units, corrected for the metrics of a pair.")
+    if not score.rows or not all(map(own_question, score.rows)):
+        lines.append(
+            "The constant guess is the median of the true weights, chosen with the truth in hand: a model that does "
+            "not beat it reads nothing off the image."
+        )
+    if score.pairs or not all(own_question(row) and not row.controls for row in score.rows):
+        lines.append("p: paired randomisation over units, corrected for the metrics of a pair.")
     return list(dict.fromkeys(lines))
 
 
@@ -149,25 +176,28 @@ def score_markdown(score: VlmScore) -> str:
     parts = []
     for model in dict.fromkeys(row.model for row in score.rows):
         rows = [row for row in score.rows if row.model == model]
-        first = next((row.report for row in rows if row.report), None)
-        lines = []
-        for spec in first.scores if first else ():
-            cells = []
-            for row in rows:
-                s = row.report.scores[spec] if row.report else None
-                cells.append(
-                    f"{value_text(s.value, s.interval)} {s.measured_in} {interval_text(s.value, s.interval)}".strip()
-                    if s
-                    else "–"
-                )
-            lines.append([f"`{spec}`", *cells])
-        lines += [[name, *cells] for name, cells in _counts(rows)]
-        parts.append(
-            f"### {model}: {_heading(score, rows)}\n\n" + _markdown(["", *(row.prompt for row in rows)], lines)
-        )
+        tables = [_model_markdown(alike) for alike in groups(rows)]
+        parts.append("\n\n".join([f"### {model}: {_heading(score, rows)}", *tables]))
     parts += [f"#### {title}\n\n{_markdown(header, rows)}" for title, header, _, rows in _tables(score)]
     parts.append("\n".join(f"- {remark}" for remark in remarks(score)))
     return "\n\n".join(parts) + "\n"
+
+
+def _model_markdown(rows: Sequence[PromptScore]) -> str:
+    first = next((row.report for row in rows if row.report), None)
+    lines = []
+    for spec in first.scores if first else ():
+        cells = []
+        for row in rows:
+            s = row.report.scores[spec] if row.report else None
+            cells.append(
+                f"{value_text(s.value, s.interval)} {s.measured_in} {interval_text(s.value, s.interval)}".strip()
+                if s
+                else "–"
+            )
+        lines.append([f"`{spec}`", *cells])
+    lines += [[name, *cells] for name, cells in _counts(rows)]
+    return _markdown(["", *(row.prompt for row in rows)], lines)
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

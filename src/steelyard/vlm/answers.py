@@ -46,11 +46,15 @@ MOST_GRAMS = 10_000.0
 
 @frozen
 class Answer:
-    """What a reply says: its outcome, the grams where it is `ok`, and a lenient reading where there is one."""
+    """What a reply says: its outcome, the grams where it is `ok`, and a lenient reading where there is one.
+
+    `said` is the answer in one spelling, for answers of every kind.
+    """
 
     outcome: str
     grams: float = math.nan
     lenient: float = math.nan
+    said: str = ""
 
     @property
     def ok(self) -> bool:
@@ -66,20 +70,33 @@ def check_mode(mode: str) -> None:
 
 def parse_reply(text: str | None, finish: str = "stop", *, mode: str = "whole", most: float = MOST_GRAMS) -> Answer:
     """Read a reply; `finish` is why the model stopped, `mode` one of MODES, `most` the largest plausible weight."""
+    answer = reply_text(text, finish, mode)
+    if isinstance(answer, Answer):
+        return answer
+    strict = _STRICT.fullmatch(answer)
+    return _strict(strict, most) if strict else classify(answer, most)
+
+
+def reply_text(text: str | None, finish: str, mode: str, *, as_is: bool = False) -> str | Answer:
+    """The part of a reply that must be the answer, without what stands around it; an outcome where there is none.
+
+    `as_is` keeps its characters and the marks around it.
+    """
     if finish == "content_filter":
         return Answer("refusal")
-    folded = _fold(text or "")
+    folded = (text or "") if as_is else _fold(text or "")
     answer, closed = _without_thoughts(folded)
     if finish == "length" or not closed:
         return Answer("truncated")
     if mode == "last_line":
         lines = [line for line in answer.splitlines() if line.strip()]
         answer = lines[-1] if lines else ""
-    answer = _unwrap(answer)
-    if not answer:
-        return Answer("empty")
-    strict = _STRICT.fullmatch(answer)
-    return _strict(strict, most) if strict else _classify(answer, most)
+    return (answer.strip() if as_is else _unwrap(answer)) or Answer("empty")
+
+
+def declines(text: str) -> bool:
+    """Whether a reply reads like a refusal."""
+    return _REFUSAL.search(text) is not None
 
 
 # --- folding -----------------------------------------------------------------------------------------------------
@@ -223,14 +240,14 @@ _GRAMS_BEHIND = re.compile(r"\s*+(?:g|grams?)\b", re.I)
 _CURRENCY_BEFORE = re.compile(r"[$€£]\s*$")
 
 
-def _classify(text: str, most: float) -> Answer:
+def classify(text: str, most: float) -> Answer:
     """The outcome of a reply that is not plainly one number, and what a lenient reader would make of it."""
     if _NONFINITE.fullmatch(text):
         return Answer("nonfinite")
     numbers = list(_NUMBER.finditer(text))
     odd = any(unicodedata.category(c) in ("No", "Nl") for c in text if not c.isascii())  # ½, ², Ⅳ
     if not numbers and not odd:
-        return Answer("refusal" if _REFUSAL.search(text) else "no_number")
+        return Answer("refusal" if declines(text) else "no_number")
     if odd:
         return Answer("many_numbers" if numbers else "one_number_in_text")
     if not any(c.isalnum() or c in "$€£%" for c in text):

@@ -34,7 +34,7 @@ class LiveRuns(Evidence):
         for run in self.runs:
             readings: dict[tuple[str, int], list[Taken]] = {}
             for taken in run.taken:
-                if taken.variant == REAL:
+                if taken.variant == REAL and taken.asked.weighs:
                     readings.setdefault((taken.frame.sequence, taken.frame.t), []).append(taken)
             chosen += [_example(readings[key], images) for key in _chosen(readings)]
         return tuple(chosen)

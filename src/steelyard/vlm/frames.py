@@ -6,15 +6,18 @@ A frame whose picture cannot be read is no reason to stop: it is kept with its p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Column, Schema
 from steelyard.io.read import read_table, to_records
+from steelyard.io.table import Table
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.images import Picture, read_picture
+from steelyard.vlm.questions import cell_text
 
 FRAMES = Schema(
     key=("sequence", "t"),
@@ -29,11 +32,15 @@ FRAMES = Schema(
     ),
 )
 _STORED = ("image_sha256", "width", "height", "problem")
+_OWN = "column:"  # before the name of a user's column in the frames that a run keeps
 
 
 @frozen
 class Frame:
-    """One row of the frames: `picture` is None where it cannot be read, and `problem` says why."""
+    """One row of the frames: `picture` is None where it cannot be read, and `problem` says why.
+
+    `columns` are the values of the row as text, of those columns that no field stands for.
+    """
 
     sequence: str
     t: int
@@ -44,16 +51,29 @@ class Frame:
     valid: bool = True
     picture: Picture | None = None
     problem: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def text(self, name: str) -> str:
+        """The value of a column as text; empty where there is none."""
+        if name in FRAMES.names:
+            return cell_text(getattr(self, name))
+        return self.columns.get(name, "")
 
 
-def read_frames(path: str | Path, seen: Callable[[int, int], None] | None = None) -> tuple[Frame, ...]:
-    """Read a table of frames and every picture's header and hash; `seen(done, all)` hears of progress."""
-    records = to_records(read_table(path, "frames"), FRAMES, {}, "frames")
+def read_frames(
+    path: str | Path, seen: Callable[[int, int], None] | None = None, table: Table | None = None
+) -> tuple[Frame, ...]:
+    """Read a table of frames and every picture's header and hash; `seen(done, all)` hears of progress.
+
+    `table` is what stands at `path` where it is read already.
+    """
+    records = to_records(table or read_table(path, "frames"), FRAMES, {}, "frames")
     if not len(records):
         raise InputError("there are no frames", where=str(path), remedy="Give at least one row.")
     folder = Path(path).parent
     rows = len(records)
     columns = {name: records[name].tolist() for name in FRAMES.names if name in records}
+    other = {name: list(map(cell_text, values.tolist())) for name, values in records.other.items()}
     first: dict[tuple[str, int], int] = {}
     pictures: dict[str, tuple[Picture | None, str]] = {}
     frames = []
@@ -80,6 +100,7 @@ def read_frames(path: str | Path, seen: Callable[[int, int], None] | None = None
                 valid=bool(columns.get("valid", [True] * rows)[row]),
                 picture=picture,
                 problem=problem,
+                columns={name: values[row] for name, values in other.items()},
             )
         )
         if seen:
@@ -96,14 +117,16 @@ def _picture(folder: Path, image: str) -> tuple[Picture | None, str]:
         return None, str(error)
 
 
-def write_frames(path: Path, frames: Sequence[Frame]) -> None:
-    """Keep the frames with the run: the hash of each picture, not the picture."""
-    header = [*FRAMES.names, *_STORED]
+def write_frames(path: Path, frames: Sequence[Frame], columns: Sequence[str] = ()) -> None:
+    """Keep the frames with the run: the hash of each picture, not the picture, and the other columns named."""
+    own = [name for name in columns if name not in FRAMES.names]
+    header = [*FRAMES.names, *_STORED, *(f"{_OWN}{name}" for name in own)]
     rows = []
     for f in frames:
         p = f.picture
         seen = [p.digest, p.width, p.height] if p else ["", "", ""]
-        rows.append([f.sequence, f.t, f.image, f.food, f.weight, f.kcal_per_g, str(f.valid).lower(), *seen, f.problem])
+        known = [f.sequence, f.t, f.image, f.food, f.weight, f.kcal_per_g, str(f.valid).lower(), *seen, f.problem]
+        rows.append([*known, *(f.text(name) for name in own)])
     write_text(path, csv_text(header, rows))
 
 
@@ -114,6 +137,7 @@ def stored_frames(path: Path) -> tuple[Frame, ...]:
     extra = {name: [str(v) for v in table.columns[name].tolist()] for name in _STORED if name in table.columns}
     if len(extra) != len(_STORED):
         raise InputError("these are not a run's frames", where=str(path), remedy="Give the folder of 'vlm run'.")
+    own = {name.removeprefix(_OWN): v.tolist() for name, v in records.other.items() if name.startswith(_OWN)}
     frames = []
     for row in range(len(records)):
         digest, width, height, problem = (extra[name][row] for name in _STORED)
@@ -124,7 +148,7 @@ def stored_frames(path: Path) -> tuple[Frame, ...]:
             Frame(
                 str(records["sequence"][row]), int(records["t"][row]), records["image"][row], records["food"][row],
                 float(records["weight"][row]), float(records["kcal_per_g"][row]), bool(records["valid"][row]),
-                picture, problem,
+                picture, problem, {name: cell_text(values[row]) for name, values in own.items()},
             )
         )  # fmt: skip
     return tuple(frames)

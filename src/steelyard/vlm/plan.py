@@ -21,7 +21,8 @@ from steelyard.vlm.answers import MODES, MOST_GRAMS
 from steelyard.vlm.frames import Frame
 from steelyard.vlm.images import Picture, blank
 from steelyard.vlm.journal import reading_key
-from steelyard.vlm.prompts import FOLLOW_UP, Prompt
+from steelyard.vlm.prompts import FOLLOW_UP
+from steelyard.vlm.questions import Prompt, question
 
 NAME = "run.json"
 SCHEMA = "steelyard/vlm-run/1"
@@ -31,7 +32,7 @@ NO_NAME = "the prompt gives the food's name, and the frame has none"
 
 @frozen
 class Plan:
-    """A model, how it is asked, and what it is asked."""
+    """A model, how it is asked, and what it is asked. `asks` says of own questions what their answers are, by name."""
 
     model: str
     label: str
@@ -43,11 +44,25 @@ class Plan:
     most: float = MOST_GRAMS
     controls: bool = False
     environment: Mapping[str, Any] = field(default_factory=dict)
+    asks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def asked(self) -> dict[str, Prompt]:
+        """The prompts by name, each with what its answer is."""
+        return {
+            name: question(name, {**self.asks[name], "prompt": text}, NAME) if name in self.asks else Prompt(name, text)
+            for name, text in self.prompts.items()
+        }
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the frames that questions give or are scored by."""
+        asked = [prompt for prompt in self.asked().values() if prompt.fills]
+        return tuple(dict.fromkeys(name for prompt in asked for name in (*prompt.columns, prompt.target)))
 
 
 @frozen
 class Question:
-    """One reading that is wanted. Without a picture or a needed name, `problem` says so, and `key` is empty."""
+    """One reading that is wanted. Without a picture or a needed value, `problem` says so, and `key` is empty."""
 
     frame: Frame
     prompt: str
@@ -55,6 +70,8 @@ class Question:
     text: str
     picture: Picture | None
     key: str
+    asked: Prompt
+    follow_up: str
     problem: str = ""
 
 
@@ -62,7 +79,7 @@ def questions(plan: Plan, frames: Sequence[Frame]) -> Iterator[Question]:
     """Every question of a plan, those about one frame together. Frames that are not valid are not asked about."""
     shown = [frame for frame in frames if frame.valid]
     other = _swapped(shown) if plan.controls else {}
-    settings = {**plan.settings, "mode": plan.mode, "most": plan.most}
+    asked = [(prompt, prompt.follow_up or plan.follow_up, _settings(plan, prompt)) for prompt in plan.asked().values()]
     for frame in shown:
         variants: dict[str, tuple[Picture | None, str]] = {REAL: (frame.picture, frame.problem)}
         if plan.controls:
@@ -70,14 +87,29 @@ def questions(plan: Plan, frames: Sequence[Frame]) -> Iterator[Question]:
             swap = other.get((frame.sequence, frame.t))
             variants[SWAPPED] = (swap, "" if swap else "there is no other sequence to swap images with")
         for variant, (picture, problem) in variants.items():
-            for name, text in plan.prompts.items():
-                prompt = Prompt(name, text)
-                lacks = prompt.needs_name and not frame.food
-                rendered = prompt.render(frame.food)
+            for prompt, follow_up, settings in asked:
+                lacks = _lacks(prompt, frame)
+                rendered = prompt.render(frame.food, frame.text)
                 key = ""
                 if picture is not None and not lacks:
-                    key = reading_key(plan.fingerprint, rendered, plan.follow_up, settings, picture.digest)
-                yield Question(frame, name, variant, rendered, picture, key, problem or (NO_NAME if lacks else ""))
+                    key = reading_key(plan.fingerprint, rendered, follow_up, settings, picture.digest)
+                yield Question(frame, prompt.name, variant, rendered, picture, key, prompt, follow_up, problem or lacks)
+
+
+def _settings(plan: Plan, prompt: Prompt) -> dict[str, Any]:
+    """What an answer depends on beside the words: how it is read decides whether a follow-up is asked."""
+    if prompt.kind.name == "grams":
+        return {**plan.settings, "mode": plan.mode, "most": plan.most}
+    spec = {name: value for name, value in prompt.spec.items() if name not in ("target", "follow_up")}
+    return {**plan.settings, "mode": plan.mode, "answer": spec}
+
+
+def _lacks(prompt: Prompt, frame: Frame) -> str:
+    """Why a prompt cannot be filled in for a frame; empty where it can."""
+    if prompt.needs_name and not frame.food:
+        return NO_NAME
+    empty = next((name for name in prompt.columns if not frame.text(name).strip()), None)
+    return f"the prompt gives the column '{empty}', and the frame has nothing there" if empty else ""
 
 
 def _swapped(frames: Sequence[Frame]) -> dict[tuple[str, int], Picture]:
@@ -97,10 +129,15 @@ def _swapped(frames: Sequence[Frame]) -> dict[tuple[str, int], Picture]:
     return chosen
 
 
-def save_plan(folder: Path, plan: Plan) -> None:
-    """Keep a plan with the run; one of the same model is replaced."""
+def merged_plans(folder: Path, plan: Plan) -> list[Plan]:
+    """The plans of a run with a new one; one of the same model is replaced."""
     plans = [old for old in read_plans(folder) if old.model != plan.model] if (folder / NAME).exists() else []
-    data = {"schema": SCHEMA, "steelyard": __version__, "plans": [asdict(p) for p in [*plans, plan]]}
+    return [*plans, plan]
+
+
+def save_plans(folder: Path, plans: Sequence[Plan]) -> None:
+    """Keep plans with the run."""
+    data = {"schema": SCHEMA, "steelyard": __version__, "plans": [asdict(plan) for plan in plans]}
     write_text(folder / NAME, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -130,6 +167,9 @@ def _plan(data: dict[str, Any]) -> Plan:
         raise ValueError("a plan holds values of another kind")
     if not isinstance(plan.settings, dict) or type(plan.most) not in (int, float) or type(plan.controls) is not bool:
         raise ValueError("a plan holds settings of another kind")
+    if not isinstance(plan.asks, dict) or not all(isinstance(spec, dict) for spec in plan.asks.values()):
+        raise ValueError("a plan holds questions of another kind")
+    plan.asked()
     if plan.mode not in MODES:
         raise ValueError(f"there is no mode '{plan.mode}'")
     return plan

@@ -1,8 +1,9 @@
 """The prompts: what is asked about a frame, word for word, and the follow-up where the reply is no number.
 
-The four of the paper ask with or without the food's name, directly or by way of visual cues; `[FOOD_NAME]` is filled
-in. Own prompts come from a file: a JSON object of name and text, or one text file a prompt. They say what their answer
-is, since every reply is read as grams: a question for kilocalories would be scored as a weight in silence.
+The four of the paper ask with or without the food's name, directly or by way of visual cues; they stand in `food.toml`.
+Questions of every kind come from a file like it (`questions`). A file of prompts is a JSON object of name and text, or
+one text file a prompt. They say what their answer is, since every reply is read as grams: a question for kilocalories
+would be scored as a weight in silence.
 """
 
 from __future__ import annotations
@@ -12,64 +13,42 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.frozen import frozen
 from steelyard.vlm.ordinary import read_ordinary
+from steelyard.vlm.questions import Prompt, read_questions
 
-FOOD_NAME = "[FOOD_NAME]"
 ANSWERS = ("grams",)
 MOST_BYTES = 2**20
 
-_TASK = "Estimate the remaining weight of the food in this image in grams."
-_EXPERT = "You are an expert dietician."
-_PLATE = "Given the following image of a food item on a plate, estimate the remaining weight of the food in grams."
-_NAME = f"The food item in this image is {FOOD_NAME}."
-_DENSITY = "Use your knowledge of this food's typical density and portion characteristics to improve your estimate."
-_CUES = "Analyze the visual volume, surface area, and apparent thickness of the food to produce your best estimate."
-_ONLY = "Respond with ONLY a single numeric value (the estimated weight in grams)."
-_NOTHING_ELSE = "Do not include units, explanations, or any other text. Example valid responses: 245.3 or 180"
-
-FOLLOW_UP = (
-    "The previous response could not be parsed as a single number. Please respond with ONLY a single numeric value "
-    "representing the estimated weight in grams. Nothing else. Example: 245.3"
-)
+_FOOD = read_questions(Path(__file__).with_name("food.toml"))
+PROMPTS: dict[str, Prompt] = {name: Prompt(name, one.text) for name, one in _FOOD.items()}
+FOLLOW_UP = _FOOD["direct"].follow_up
 
 
-@frozen
-class Prompt:
-    """A named text; `needs_name` says whether the food's name is filled in."""
+def choose_prompts(
+    names: Sequence[str],
+    file: str | Path | None = None,
+    answer: str = "",
+    questions: str | Path | None = None,
+) -> tuple[Prompt, ...]:
+    """The prompts of those names: the paper's, or those of a file; all of a file's where none is named.
 
-    name: str
-    text: str
-
-    @property
-    def needs_name(self) -> bool:
-        """Whether the text asks for the food's name."""
-        return FOOD_NAME in self.text
-
-    def render(self, food: str) -> str:
-        """The text that is sent."""
-        return self.text.replace(FOOD_NAME, food)
-
-
-PROMPTS: dict[str, Prompt] = {
-    prompt.name: prompt
-    for prompt in (
-        Prompt("direct", "\n\n".join([_TASK, _ONLY, _NOTHING_ELSE])),
-        Prompt("direct+name", "\n\n".join([_TASK, _NAME, _DENSITY, _ONLY, _NOTHING_ELSE])),
-        Prompt("reason", "\n\n".join([_EXPERT, _PLATE, _CUES, _ONLY, _NOTHING_ELSE])),
-        Prompt(
-            "reason+name",
-            "\n\n".join([_EXPERT, _PLATE, _NAME, _DENSITY, _CUES, f"{_ONLY} {_NOTHING_ELSE}"]),
-        ),
-    )
-}
-
-
-def choose_prompts(names: Sequence[str], file: str | Path | None = None, answer: str = "") -> tuple[Prompt, ...]:
-    """The prompts of those names: the paper's, or those of a file; all of a file's where none is named."""
+    `questions` names a file of questions, which stand beside the others.
+    """
     known = read_prompts(Path(file), answer) if file is not None else PROMPTS
+    default = known
+    if questions is not None:
+        own = read_questions(Path(questions))
+        for name, one in own.items():
+            if name in known and not (one.weighs and one.text == known[name].text):
+                raise InputError(
+                    f"question '{name}' has the name of another prompt",
+                    where=str(questions),
+                    remedy="Give it a name of its own.",
+                )
+        default = own if file is None else {**known, **own}
+        known = {**known, **own}
     chosen = []
-    for name in names or known:
+    for name in names or default:
         if name not in known:
             raise InputError(f"there is no prompt '{name}'", remedy=nearest(name, known))
         chosen.append(known[name])

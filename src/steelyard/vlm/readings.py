@@ -11,16 +11,17 @@ from pathlib import Path
 
 from steelyard.core.frozen import frozen
 from steelyard.io.write import csv_text, write_text
-from steelyard.vlm.answers import PARSER_VERSION, Answer, check_mode, parse_reply
+from steelyard.vlm.answers import PARSER_VERSION, Answer, check_mode
 from steelyard.vlm.frames import Frame, stored_frames
 from steelyard.vlm.journal import Reading, Turn, read_journal
 from steelyard.vlm.plan import Plan, questions, read_plans
+from steelyard.vlm.questions import Prompt
 from steelyard.vlm.run import FRAMES
 
 NAME = "readings.csv"
 _COLUMNS = (
     "model", "prompt", "variant", "sequence", "t", "outcome", "grams", "lenient", "turn", "turns", "reply", "problem",
-    "parser",
+    "parser", "answer",
 )  # fmt: skip
 
 
@@ -32,6 +33,7 @@ class Taken:
     prompt: str
     variant: str
     frame: Frame
+    asked: Prompt
     answer: Answer
     turn: int = 0
     turns: int = 0
@@ -63,7 +65,7 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
     taken = []
     for plan, question in asked:
         label = plan.label if labels.count(plan.label) == 1 else plan.model
-        what = (label, question.prompt, question.variant, question.frame)
+        what = (label, question.prompt, question.variant, question.frame, question.asked)
         reading = held.get(question.key) if question.key else None
         if reading is None:
             problem = question.problem or "it was not asked yet"
@@ -73,13 +75,13 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
     return Run(place, frames, tuple(plans), tuple(taken))
 
 
-def _parsed(what: tuple[str, str, str, Frame], reading: Reading, mode: str, most: float) -> Taken:
+def _parsed(what: tuple[str, str, str, Frame, Prompt], reading: Reading, mode: str, most: float) -> Taken:
     turns = reading.turns
     answer = Answer("failed")
     for number, turn in enumerate(turns, 1):
         if turn.error:
             return Taken(*what, Answer("failed"), number, len(turns), problem=turn.error, conversation=turns)
-        answer = parse_reply(turn.reply, turn.finish, mode=mode, most=most)
+        answer = what[-1].read(turn.reply, turn.finish, mode=mode, most=most)
         if answer.ok:
             return Taken(*what, answer, number, len(turns), turn.reply, conversation=turns)
     return Taken(*what, answer, len(turns), len(turns), turns[-1].reply, conversation=turns)
@@ -90,7 +92,7 @@ def write_readings(path: Path, taken: Sequence[Taken]) -> None:
     rows = [
         [
             r.model, r.prompt, r.variant, r.frame.sequence, r.frame.t, r.answer.outcome, r.answer.grams,
-            r.answer.lenient, r.turn, r.turns, r.reply, r.problem, PARSER_VERSION,
+            r.answer.lenient, r.turn, r.turns, r.reply, r.problem, PARSER_VERSION, r.answer.said,
         ]
         for r in taken
     ]  # fmt: skip

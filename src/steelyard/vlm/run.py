@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.core.errors import InputError
-from steelyard.vlm.answers import MOST_GRAMS, check_mode, parse_reply
+from steelyard.vlm.answers import MOST_GRAMS, check_mode
 from steelyard.vlm.backend import Backend, Conversation, PermanentError, Reply
+from steelyard.vlm.frames import FRAMES as KNOWN
 from steelyard.vlm.frames import Frame, write_frames
 from steelyard.vlm.journal import Journal, Reading, Turn
-from steelyard.vlm.plan import Plan, Question, questions, save_plan
-from steelyard.vlm.prompts import FOLLOW_UP, Prompt
+from steelyard.vlm.plan import Plan, Question, merged_plans, questions, save_plans
+from steelyard.vlm.prompts import FOLLOW_UP
+from steelyard.vlm.questions import Prompt
 
 FRAMES = "frames.csv"
 SAME = 3  # so many equal failures before any answer end a run
@@ -72,6 +74,7 @@ def run(
     check_mode(mode)
     if not prompts:
         raise InputError("no prompt is asked for")
+    _check_prompts(prompts, frames)
     if not 0 < most < math.inf:
         raise InputError(f"the most that a meal can weigh is {most:g}", remedy="Choose grams above 0.")
     folder = Path(out)
@@ -86,10 +89,12 @@ def run(
         most=most,
         controls=controls,
         environment=dict(backend.environment),
+        asks={prompt.name: prompt.spec for prompt in prompts if prompt.spec},
     )
     with Journal(folder) as journal:
-        write_frames(folder / FRAMES, frames)
-        save_plan(folder, plan)
+        plans = merged_plans(folder, plan)
+        write_frames(folder / FRAMES, frames, list(dict.fromkeys(name for one in plans for name in one.columns)))
+        save_plans(folder, plans)
         progress = Progress(started=time.monotonic())
         todo: list[Question] = []
         planned: set[str] = set()
@@ -108,6 +113,19 @@ def run(
     return progress
 
 
+def _check_prompts(prompts: Sequence[Prompt], frames: Sequence[Frame]) -> None:
+    names = [prompt.name for prompt in prompts]
+    for prompt in prompts:
+        if names.count(prompt.name) > 1:
+            raise InputError(f"two prompts are called '{prompt.name}'", remedy="Give each its own name.")
+        for column in (*prompt.columns, prompt.target) if prompt.fills else ():
+            if column not in KNOWN.names and any(column not in frame.columns for frame in frames):
+                raise InputError(
+                    f"question '{prompt.name}' needs the column '{column}', which the frames have not",
+                    remedy="Add the column to the frames.",
+                )
+
+
 def _ask_all(
     backend: Backend,
     plan: Plan,
@@ -119,6 +137,7 @@ def _ask_all(
 ) -> None:
     batches = _batches(backend, todo)
     failed_in_a_row, words, same = 0, "", 0
+    asked = plan.asked()
     watch(progress)
     pool = ThreadPoolExecutor(backend.workers, thread_name_prefix="ask")
     try:
@@ -126,7 +145,7 @@ def _ask_all(
             readings = [reading for batch in finished for reading in batch]
             journal.append(readings)
             for reading in readings:
-                _count(progress, reading, plan)
+                _count(progress, reading, plan, asked[reading.prompt])
                 failed_in_a_row = failed_in_a_row + 1 if reading.error else 0
                 same = same + 1 if reading.error == words else 1
                 words = reading.error
@@ -184,24 +203,24 @@ def _in_flight(
 
 
 def converse(backend: Backend, plan: Plan, batch: Sequence[Question]) -> list[Reading]:
-    """Ask a batch, and ask those again whose reply is not one number."""
+    """Ask a batch, and ask those again whose reply is no answer."""
     talks = [Conversation(question.picture, (question.text,)) for question in batch if question.picture is not None]
     first = backend.generate(talks)
     turns = [[_turn(question.text, reply)] for question, reply in zip(batch, first, strict=True)]
     again = [
         place
-        for place, reply in enumerate(first)
-        if not reply.error and not parse_reply(reply.text, reply.finish, mode=plan.mode, most=plan.most).ok
+        for place, (question, reply) in enumerate(zip(batch, first, strict=True))
+        if not reply.error and not question.asked.read(reply.text, reply.finish, mode=plan.mode, most=plan.most).ok
     ]
     if again:
         second = backend.generate(
             [
-                Conversation(talks[place].picture, (batch[place].text, first[place].text, plan.follow_up))
+                Conversation(talks[place].picture, (batch[place].text, first[place].text, batch[place].follow_up))
                 for place in again
             ]
         )
         for place, reply in zip(again, second, strict=True):
-            turns[place].append(_turn(plan.follow_up, reply))
+            turns[place].append(_turn(batch[place].follow_up, reply))
     return [
         Reading(q.key, plan.model, q.prompt, talk.picture.digest, tuple(asked))
         for q, talk, asked in zip(batch, talks, turns, strict=True)
@@ -212,7 +231,7 @@ def _turn(ask: str, reply: Reply) -> Turn:
     return Turn(ask, reply.text, reply.finish, reply.usage, reply.latency, reply.attempts, reply.error)
 
 
-def _count(progress: Progress, reading: Reading, plan: Plan) -> None:
+def _count(progress: Progress, reading: Reading, plan: Plan, asked: Prompt) -> None:
     if reading.error:
         progress.failed += 1
         progress.last_error = reading.error
@@ -220,4 +239,4 @@ def _count(progress: Progress, reading: Reading, plan: Plan) -> None:
     progress.done += 1
     progress.followed_up += len(reading.turns) > 1
     last = reading.turns[-1]
-    progress.parsed += parse_reply(last.reply, last.finish, mode=plan.mode, most=plan.most).ok
+    progress.parsed += asked.read(last.reply, last.finish, mode=plan.mode, most=plan.most).ok

@@ -2,7 +2,7 @@
 
 The errors, their intervals over sequences and the paired comparisons are those of `evaluate` and `compare`; nothing is
 computed here. Readings without a number are missing: the coverage says how many, and prompts are compared on the frames
-that both have.
+that both have. Own questions are scored by `score_answers`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
 from steelyard.vlm.examples import LiveRuns
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.readings import Run, Taken, read_run
+from steelyard.vlm.score_answers import Replies, replies
+from steelyard.vlm.score_answers import pairs as own_pairs
+from steelyard.vlm.score_answers import row as own_row
 
 METRICS: dict[str, tuple[str, ...]] = {
     "sequences": (
@@ -61,26 +64,35 @@ def score(
     pairs: list[Pair] = []
     predictions: dict[tuple[str, str], dict[Key, float]] = {}
     truths: dict[Key, tuple[float, float]] = {}
+    own: list[Replies] = []
+    shown: set[Key] = set()
+    taken_names: set[tuple[str, str]] = set()
     runs = []
     for place in places:
         run = read_run(place, mode)
         runs.append(run)
-        truth = _truth(run)
+        truth = _truth(run) if any(taken.asked.weighs for taken in run.taken) else {}
         truths |= truth
         groups: dict[tuple[str, str], dict[str, list[Taken]]] = {}
         for taken in run.taken:
             groups.setdefault((taken.model, taken.prompt), {}).setdefault(taken.variant, []).append(taken)
         for (model, prompt), variants in groups.items():
-            label = model if (model, prompt) not in predictions else f"{model} ({place})"
+            label = model if (model, prompt) not in taken_names else f"{model} ({place})"
+            taken_names.add((label, prompt))
+            if not variants[REAL][0].asked.weighs:
+                own.append(replies(label, variants[REAL]))
+                shown |= set(own[-1].truth)
+                rows.append(own_row(own[-1], variants, settings))
+                continue
             values = _values(variants[REAL], truth)
             predictions[label, prompt] = values
             rows.append(_row(label, prompt, variants, values, truth, task, settings))
-    pairs = _pairs(predictions, truths, task, settings)
+    pairs = [*_pairs(predictions, truths, task, settings), *own_pairs(own, settings)]
     return VlmScore(
-        task=task,
+        task=task if predictions or not own else "answers",
         rows=tuple(rows),
         pairs=tuple(pairs),
-        frames=len(truths),
+        frames=len(shown | set(truths)),
         confidence=confidence,
         parser=PARSER_VERSION,
         runs=tuple(map(_source, runs)),

@@ -18,7 +18,7 @@ from steelyard.render.page.frame import Section, bullets, document, facts
 from steelyard.render.page.scores import definitions, term
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
-from steelyard.render.vlm import CONTROLS, remarks
+from steelyard.render.vlm import CONTROLS, groups, headline, own_question, remarks
 from steelyard.results.details import settled
 from steelyard.results.evidence import Example
 from steelyard.results.score import Difference
@@ -30,12 +30,14 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 def score_page(score: VlmScore, images: str | PathLike[str] | None = None) -> str:
     """The page; `images` is the folder of the frames, for small pictures of some."""
     scored = [row for row in score.rows if row.report is not None]
-    report = scored[0].report if scored else None
-    about = definitions_of(report, report.task, report.scores) if report else {}
-    first = list(report.scores.values()) if report else []
+    firsts = [alike[0].report for alike in groups(scored)]
+    about: dict[str, Any] = {}
+    for report in firsts:
+        about |= definitions_of(report, report.task, report.scores) if report else {}
+    first = list({s.spec: s for report in firsts if report for s in report.scores.values()}.values())
     examples = _examples(score, images)
     sections = [
-        Section("prompts", "Prompts against each other", _prompts(score, scored, about), "Prompts"),
+        Section("prompts", "Prompts against each other", _every_prompt(score, scored, about), "Prompts"),
         Section("pairs", "What helps", _pairs(score)),
         Section("trust", "Does it look at the image?", _controls(score), "Controls"),
         Section("pictures", "Predicted against true", figure_blocks(_agreement(scored)), "Pictures"),
@@ -62,24 +64,28 @@ def _name(score: VlmScore, row: PromptScore) -> str:
     return f"{row.model}: {row.prompt}" if several else row.prompt
 
 
-def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any) -> str:
-    """The first score of each prompt as a picture, then all scores, prompts across."""
+def _every_prompt(score: VlmScore, scored: Sequence[PromptScore], about: Any) -> str:
     if not scored:
         return "<p>No reading gave a number.</p>"
+    return "".join(_prompts(score, alike, about, f"prompt-{i}") for i, alike in enumerate(groups(scored)))
+
+
+def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any, mark: str) -> str:
+    """The first score of each prompt as a picture, then all scores, prompts across; `mark` begins the ids."""
     specs = list(scored[0].report.scores) if scored[0].report else []
     figures = []
     for spec in specs[:2]:
         scores = [(_name(score, row), row.report.scores[spec]) for row in scored if row.report]
         defined = [(name, s) for name, s in scores if s.defined]
         if defined:
-            figures.append(interval_figure(f"prompts_{spec}", defined[0][1].label, defined, None))
+            figures.append(interval_figure(f"{mark}_{spec}", defined[0][1].label, defined, None))
     rows = []
     for i, spec in enumerate(specs):
         reports = [row.report for row in scored if row.report]
         head = reports[0].scores[spec]
         cells = [
             Cell(
-                f"{term(spec, spec, about, f'prompt-{i}', code=True)}<br><small>{escape(head.label)}</small>", head=True
+                f"{term(spec, spec, about, f'{mark}-{i}', code=True)}<br><small>{escape(head.label)}</small>", head=True
             )
         ]
         for report in reports:
@@ -88,7 +94,8 @@ def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any) -> str:
             interval = escape(interval_text(s.value, s.interval))
             cells.append(Cell(f"{ARROWS[s.better]} <strong>{shown}</strong><br><small>{interval}</small>", s.value))
         rows.append(cells)
-    answered = [Cell("answered with a number", head=True)]
+    words = "answered" if own_question(scored[0]) else "answered with a number"
+    answered = [Cell(words, head=True)]
     followed = [Cell("asked a second time", head=True)]
     for row in scored:
         for cells, count in ((answered, row.parsed), (followed, row.followed_up)):
@@ -117,11 +124,13 @@ def _difference_rows(d: Difference) -> list[Cell]:
 def _pairs(score: VlmScore) -> str:
     if not score.pairs:
         return ""
-    columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
-    rows, quantity = [], ""
+    drawn: dict[str, dict[str, list[Any]]] = {}  # by what differs: an axis has one quantity
+    rows = []
+    several = len({headline(pair.comparison)[0] for pair in score.pairs}) > 1
     for pair in score.pairs:
-        d = next(iter(pair.comparison.differences.values()))
+        _, d = headline(pair.comparison)
         quantity = f"{d.label}{', ' + d.measured_in if d.measured_in else ''}"
+        columns = drawn.setdefault(quantity, {"name": [], "value": [], "low": [], "high": [], "series": []})
         name = f"{pair.a} → {pair.b}"
         if d.interval is not None and d.difference == d.difference:
             verdict = d.verdict if d.verdict in ("better", "worse") else "no difference shown"
@@ -129,18 +138,21 @@ def _pairs(score: VlmScore) -> str:
                 columns[column].append(value)
         rows.append(
             [
-                head_cell(pair.question),
+                head_cell(f"{pair.question} ({quantity})" if several else pair.question),
                 Cell(escape(name)),
                 number_cell(pair.frames, f"{pair.frames:,}"),
                 *_difference_rows(d),
             ]
         )
-    figure = Figure(
-        "pairs", "intervals", "What changes from one prompt to the other", columns,
-        {"x": f"difference of {quantity}", "at": 0.0}, "Paired over the frames that both have a number for.",
-    )  # fmt: skip
+    figures = [
+        Figure(
+            f"pairs_{i}" if i else "pairs", "intervals", "What changes from one prompt to the other", columns,
+            {"x": f"difference of {quantity}", "at": 0.0}, "Paired over the frames that both have.",
+        )
+        for i, (quantity, columns) in enumerate(drawn.items())
+    ]  # fmt: skip
     heads = ["question", "from → to", "frames", "before", "after", "difference", "interval", "p, corrected", "it is"]
-    return figure_blocks([figure]) + table("Prompts against each other", heads, rows)
+    return figure_blocks(figures) + table("Prompts against each other", heads, rows)
 
 
 def _controls(score: VlmScore) -> str:

@@ -1,0 +1,190 @@
+"""Kinds of answers: how a reply is read, and what a true answer must look like. Nothing is guessed.
+
+A reply goes through the same steps as one of grams (digits folded, closed thoughts dropped, marks around it unwrapped);
+then all of it must be the answer. A text keeps its characters and marks. What it says is kept in one spelling: the
+option's letter, `yes`, `1250.5`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+from steelyard.core.frozen import frozen
+from steelyard.language.replies import read_choice, read_number
+from steelyard.vlm.answers import MOST_GRAMS, OUTCOMES, Answer, classify, declines, parse_reply, reply_text
+
+KINDS = {
+    "grams": "a weight in grams",
+    "number": "a number, with a unit or without",
+    "integer": "a whole number from 0 up",
+    "yes/no": "yes or no",
+    "choice": "one of the options",
+    "text": "a short text",
+}
+MEANINGS = OUTCOMES | {
+    "not_integer": "a number that is not whole",
+    "no_answer": "there is text, and no answer in it",
+    "one_answer_in_text": "one answer, and words around it",
+    "many_answers": "several answers",
+    "unknown_choice": "a letter that no option has",
+    "disagrees": "a letter, and the text of another option",
+    "too_long": "more text than an answer has",
+}
+METRICS: dict[str, tuple[str, ...]] = {
+    "grams": ("mae", "bias", "rmse", "mape", "answered"),
+    "number": ("mae", "bias", "rmse", "mape", "answered"),
+    "integer": ("count_exact", "count_within@1", "count_mae", "count_bias", "answered"),
+    "yes/no": ("yn_accuracy", "yn_precision", "yn_recall", "yn_f1", "yes_ratio", "yes_bias", "answered"),
+    "choice": ("choice", "answered"),
+    "text": ("exact", "anls@0.5", "word_f1", "cer", "answered"),
+}
+LONGEST = 10_000  # characters of a text
+_TRUE = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
+_NUMBER = r"(?P<sign>[+-]?)(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?"
+_MONEY = "$€£¥"
+_OTHER_UNIT = re.compile(rf"{_NUMBER}\s*(?:[^\W\d_][\w/²³]*|[%{_MONEY}°]\w?)\.?")
+_LETTER = re.compile(r"[(\[]?[A-Za-z][)\].:]*")
+_LETTER_TEXT = re.compile(r"[(\[]?([A-Za-z])[)\].:]+\s*.+", re.DOTALL)
+
+
+@frozen
+class Kind:
+    """What a question wants: `units` are the spellings of a number's unit, `options` letters with their texts."""
+
+    name: str = "grams"
+    units: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    least: float = -math.inf
+    most: float = math.inf
+
+    @property
+    def numeric(self) -> bool:
+        """Whether an answer is a number that can be off by some amount."""
+        return self.name in ("grams", "number", "integer")
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of task `answers` that such answers are scored by."""
+        return METRICS[self.name]
+
+    def read(self, text: str | None, finish: str, *, mode: str = "whole", most: float = MOST_GRAMS) -> Answer:
+        """Read a reply; `most` is the largest plausible weight in grams."""
+        if self.name == "grams":
+            answer = parse_reply(text, finish, mode=mode, most=most)
+            return Answer("ok", answer.grams, answer.lenient, f"{answer.grams:.17g}") if answer.ok else answer
+        plain = reply_text(text, finish, mode, as_is=self.name == "text")
+        return plain if isinstance(plain, Answer) else _READERS[self.name](self, plain)
+
+    def truth(self, cell: str) -> str | None:
+        """A true answer in one spelling; empty where it is not known, None where it is of another kind."""
+        cell = cell.strip()
+        if not cell or (self.numeric and cell.lower() == "nan"):
+            return ""
+        if self.name == "yes/no":
+            return _TRUE.get(cell.lower())
+        if self.name == "choice":
+            return read_choice(cell, dict(self.options), "strict")
+        if not self.numeric:
+            return cell
+        try:
+            value = float(cell)
+        except ValueError:
+            return None
+        if "_" in cell or not math.isfinite(value) or (self.name != "number" and value < 0):
+            return None
+        if self.name == "integer":
+            return str(int(value)) if value == int(value) else None
+        return f"{value:.17g}"
+
+    @property
+    def follow_up(self) -> str:
+        """What is asked where a reply is no such answer; empty for grams, which have the paper's."""
+        unit = f" in {self.units[0]}" if self.units else ""
+        letters = ", ".join(letter for letter, _ in self.options)
+        wanted = {
+            "grams": "",
+            "number": f"a single numeric value{unit}",
+            "integer": "a single whole number",
+            "yes/no": "one word: yes or no",
+            "choice": f"the letter of one option ({letters})",
+            "text": "the answer itself, in a few words",
+        }[self.name]
+        remark = "The previous response could not be read. Please respond with ONLY"
+        return f"{remark} {wanted}. Nothing else." if wanted else ""
+
+
+def _number(kind: Kind, text: str) -> Answer:
+    units = "|".join(map(re.escape, kind.units))
+    money = "|".join(re.escape(unit) for unit in kind.units if unit in _MONEY)
+    before = rf"(?:(?:{money})\s*)?" if money else ""
+    behind = rf"(?:\s*(?:{units}))?" if units else ""
+    match = re.fullmatch(rf"{before}{_NUMBER}{behind}\.?", text, re.A)
+    if match is None:
+        if _OTHER_UNIT.fullmatch(text):
+            return Answer("other_unit")
+        bare = re.sub(rf"(?<=\d)\s*(?:{units})(?!\w)", "", text) if units else text
+        return Answer(classify(bare, math.inf).outcome)
+    return _in_range(kind, match)
+
+
+def _in_range(kind: Kind, match: re.Match[str]) -> Answer:
+    """The answer of a match of `_NUMBER`."""
+    whole = match["whole"]
+    if whole.startswith("0") and len(whole) > 1:
+        return Answer("ambiguous_separator" if "," in whole else "implausible")
+    said = match["sign"].replace("+", "") + whole.replace(",", "") + (match["part"] or "")
+    value = float(said)
+    if not math.isfinite(value):
+        return Answer("nonfinite")
+    return Answer("ok", said=said) if kind.least <= value <= kind.most else Answer("implausible")
+
+
+def _integer(kind: Kind, text: str) -> Answer:
+    bare = text.rstrip(".!")
+    if bare.isalpha() and bare.lower() != "none":
+        value = read_number(bare)
+        if value is not None:
+            fits = kind.least <= value <= kind.most
+            return Answer("ok", said=str(int(value))) if fits else Answer("implausible")
+    answer = _number(kind, text)
+    if not answer.ok:
+        return answer
+    if "." in answer.said:
+        return Answer("not_integer")
+    return Answer("negative") if answer.said.startswith("-") else answer
+
+
+def _yes_no(kind: Kind, text: str) -> Answer:
+    whole = text.rstrip(".!").strip().lower()
+    if whole in ("yes", "no"):
+        return Answer("ok", said=whole)
+    named = {word for word in re.findall(r"[^\W_]+", text.lower()) if word in ("yes", "no")}
+    if named:
+        return Answer("one_answer_in_text" if len(named) == 1 else "many_answers")
+    return Answer("refusal" if declines(text) else "no_answer")
+
+
+def _choice(kind: Kind, text: str) -> Answer:
+    options = dict(kind.options)
+    letter = read_choice(text, options, "strict")
+    if letter is not None:
+        return Answer("ok", said=letter)
+    if _LETTER.fullmatch(text):
+        return Answer("unknown_choice")
+    begun = _LETTER_TEXT.fullmatch(text)
+    if begun and begun[1].upper() in options and "\n" not in text:
+        return Answer("disagrees")
+    if read_choice(text, options, "stated") is not None:
+        return Answer("one_answer_in_text")
+    return Answer("refusal" if declines(text) else "no_answer")
+
+
+def _text(kind: Kind, text: str) -> Answer:
+    return Answer("ok", said=text) if len(text) <= LONGEST else Answer("too_long")
+
+
+_READERS: dict[str, Callable[[Kind, str], Answer]] = {
+    "number": _number, "integer": _integer, "yes/no": _yes_no, "choice": _choice, "text": _text,
+}  # fmt: skip

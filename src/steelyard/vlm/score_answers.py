@@ -1,0 +1,133 @@
+"""The score of own questions: task `answers`, by the metrics of the kind of answer, over the sequences of the frames.
+
+A reply that is no answer is wrong in every accuracy and has no error of a number; comparisons of numbers stand on the
+frames that both have one for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard import api
+from steelyard.core.frozen import frozen
+from steelyard.results.comparison import Comparison
+from steelyard.results.vlm import Pair, PromptScore
+from steelyard.vlm.answers import Answer
+from steelyard.vlm.kinds import MEANINGS
+from steelyard.vlm.plan import BLANK, REAL, SWAPPED
+from steelyard.vlm.questions import Prompt
+from steelyard.vlm.readings import Taken
+
+Key = tuple[str, int]
+
+
+@frozen
+class Replies:
+    """What one model said to one question: the true answers that are known, and the answers, by frame."""
+
+    model: str
+    asked: Prompt
+    truth: Mapping[Key, str]
+    answers: Mapping[Key, Answer]
+
+
+def replies(model: str, taken: Sequence[Taken]) -> Replies:
+    """The readings of one question."""
+    asked = taken[0].asked
+    answers = {(r.frame.sequence, r.frame.t): r.answer for r in taken}
+    truth = {}
+    for r in taken:
+        known = asked.kind.truth(r.frame.text(asked.target))
+        if known:
+            truth[r.frame.sequence, r.frame.t] = known
+    return Replies(model, asked, truth, answers)
+
+
+def row(own: Replies, variants: Mapping[str, Sequence[Taken]], settings: Mapping[str, Any]) -> PromptScore:
+    """The score of one question, and of its controls."""
+    real = variants[REAL]
+    outcomes = dict(Counter(r.answer.outcome for r in real))
+    controls: dict[str, Comparison] = {}
+    for variant in (BLANK, SWAPPED):
+        if variant in variants:
+            against = _compare(replies(own.model, variants[variant]), own, own.asked.kind.metrics[:1], settings)
+            controls |= {variant: against} if against else {}
+    report = None
+    if own.truth:
+        truth, given = _truth(own.asked, own.truth), _given(own, own.truth)
+        report = api.evaluate("answers", truth, given, own.asked.kind.metrics, **settings)
+    return PromptScore(
+        model=own.model,
+        prompt=own.asked.name,
+        report=report,
+        readings=len(real),
+        parsed=sum(r.answer.ok for r in real),
+        followed_up=sum(r.turns > 1 for r in real),
+        outcomes=outcomes,
+        lost={outcome: MEANINGS[outcome] for outcome in outcomes if outcome != "ok"},
+        problems=dict(Counter(r.problem for r in real if r.problem)),
+        constant=None,
+        guess=math.nan,
+        controls=controls,
+    )
+
+
+def pairs(every: Sequence[Replies], settings: Mapping[str, Any]) -> list[Pair]:
+    """Prompts of one model for the same answer, and models with the same question."""
+    models = list(dict.fromkeys(own.model for own in every))
+    wanted = []
+    for i, b in enumerate(every):
+        for a in every[:i]:
+            if a.model == b.model and (a.asked.target, a.asked.kind) == (b.asked.target, b.asked.kind):
+                wanted.append((a, b, "is it the better prompt?"))
+                break
+    for b in every:
+        for a in every:
+            if a.model == models[0] != b.model and a.asked == b.asked:
+                wanted.append((a, b, "is it the better model?"))
+    compared = []
+    for a, b, why in wanted:
+        comparison = _compare(a, b, b.asked.kind.metrics, settings)
+        if comparison is not None:
+            names = [f"{x.model}: {x.asked.name}" if len(models) > 1 else x.asked.name for x in (a, b)]
+            compared.append(Pair(names[0], names[1], why, len(_common(a, b)), comparison))
+    return compared
+
+
+def _common(a: Replies, b: Replies) -> dict[Key, str]:
+    """The frames that two can be compared on."""
+    common = {key: truth for key, truth in b.truth.items() if key in a.answers and key in b.answers}
+    if b.asked.kind.numeric:
+        return {key: truth for key, truth in common.items() if a.answers[key].ok and b.answers[key].ok}
+    return common
+
+
+def _compare(a: Replies, b: Replies, metrics: Sequence[str], settings: Mapping[str, Any]) -> Comparison | None:
+    common = _common(a, b)
+    if not common:
+        return None
+    return api.compare("answers", _truth(b.asked, common), _given(a, common), _given(b, common), metrics, **settings)
+
+
+def _truth(asked: Prompt, truth: Mapping[Key, str]) -> dict[str, list[Any]]:
+    side: dict[str, list[Any]] = {
+        "question": [f"{sequence}/{t}" for sequence, t in truth],
+        "group": [sequence for sequence, _ in truth],
+        "answer": list(truth.values()),
+    }
+    if asked.kind.options:
+        side["choices"] = [json.dumps(dict(asked.kind.options))] * len(truth)
+    return side
+
+
+def _given(own: Replies, truth: Mapping[Key, str]) -> dict[str, list[Any]]:
+    answers = [own.answers[key] for key in truth]
+    return {
+        "question": [f"{sequence}/{t}" for sequence, t in truth],
+        "answer": [answer.said if answer.ok else "" for answer in answers],
+        "outcome": [answer.outcome for answer in answers],
+    }
