@@ -48,8 +48,8 @@ def test_dece_of_a_data_set() -> None:
     assert made == pytest.approx(case["expected"], abs=case["tolerance"])
 
 
-@pytest.mark.parametrize("tau", [0.1, 0.5])
-def test_laece_of_a_data_set(tau: float) -> None:
+@pytest.mark.parametrize("tau", ["0", "0.1", "0.5"])
+def test_laece_of_a_data_set(tau: str) -> None:
     data, case = CASES["lrp/common"]["input"], CASES[f"laece/laece_{tau}"]
     made = only(data["truth"], data["results"], f"laece(tau={tau})")
     assert made == pytest.approx(case["expected"], abs=case["tolerance"])
@@ -60,6 +60,24 @@ def test_laece_counts_a_class_without_error() -> None:
     truth, predictions = sides([1.0, 1.0], [1, 1])
     truth, predictions = {**truth, "label": ["a", "b"]}, {**predictions, "label": ["a", "b"], "w": [10.0, 5.0]}
     assert only(truth, predictions, "laece") == pytest.approx(0.25, abs=1e-12)
+
+
+@pytest.mark.parametrize(("tau", "expected"), [("0", (0.9 + 0.8) / 2), ("0.1", (0.9 + 0.2) / 2)])
+def test_laece_at_zero_takes_what_is_not_touched(tau: str, expected: float) -> None:
+    """One object: of score 0.9 a detection beside it, of score 0.8 one on it."""
+    truth, _ = sides([1.0], [1])
+    predictions = {name: values * 2 for name, values in truth.items()} | {"x": [500.0, 0.0], "score": [0.9, 0.8]}
+    assert only(truth, predictions, f"laece(tau={tau})") == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("column", "expected"), [("crowd", 1.0), ("difficult", (1.0 + 0.7) / 2)])
+def test_laece_at_zero_leaves_out_what_is_ignored(column: str, expected: float) -> None:
+    """No object that counts is left: a crowd takes both others, a difficult object one. Scores 1, 0.8 and 0.7."""
+    truth, _ = sides([1.0, 1.0], [1, 1])
+    truth = {**truth, "image": ["i"] * 2, "x": [0.0, 900.0], column: [False, True]}
+    predictions = {name: [truth[name][0]] * 3 for name in ("image", "label", "x", "y", "w", "h")}
+    predictions |= {"x": [500.0, 600.0, 700.0], "score": [1.0, 0.8, 0.7]}
+    assert only(truth, predictions, "laece(tau=0)") == pytest.approx(expected, abs=1e-12)
 
 
 def test_fbeta_by_hand() -> None:
@@ -79,7 +97,7 @@ def test_fbeta_by_hand() -> None:
     [
         ("dece", 1.5, "predictions, row 0, column 'score': the score is 1.5"),
         ("laece", 1.5, "predictions, row 0, column 'score': the score is 1.5"),
-        ("laece(tau=0)", 0.5, "tau"),
+        ("laece(tau=1)", 0.5, "tau"),
         ("dece(bins=0)", 0.5, "bins"),
         ("dece(edges=both)", 0.5, "edges"),
         ("fbeta(beta=-1)", 0.5, "beta"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,12 +20,23 @@ from steelyard.core.ranking import RankingBlock
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.metrics.boxes.along import Walk, class_means
-from steelyard.metrics.boxes.lrp import Located
-from steelyard.metrics.boxes.matches import STANDARD_AREAS, matches
+from steelyard.metrics.boxes.lrp import Located, located
+from steelyard.metrics.boxes.matches import (
+    CROWD,
+    STANDARD_AREAS,
+    UNCOUNTED,
+    Matches,
+    MatchInput,
+    match_input,
+    matches,
+    overlaps,
+)
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.settings import STANDARD_MOST, check_ious, check_most, on_grid, thresholds
 
 Edges = Literal["left", "right"]
+SIDES: tuple[Edges, Edges] = ("left", "right")
+LEAST = 1e-6  # an IoU for the order of detections alone
 
 
 def check_shares(pairs: BoxPairs, why: str) -> None:
@@ -132,14 +144,45 @@ class DetectionCalibrationError(Metric):
 
 @frozen
 class LocatedShares(Located):
-    """The same, of scores that are shares."""
+    """The same, of scores that are shares. With a `tau` of 0 a detection takes an object that it does not touch."""
 
     name = "boxes.located_shares"
 
     def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
         """The matches by class, with their overlaps."""
         check_shares(pairs, "calibration compares it with a share")
-        return super().measure(pairs, work)
+        if self.tau > 0:
+            return super().measure(pairs, work)
+        m = matches(pairs, work, (LEAST,), STANDARD_AREAS[:1], max(self.max_dets, STANDARD_MOST))[0]
+        return located(match_at_zero(match_input(pairs, work), m))
+
+
+def match_at_zero(s: MatchInput, m: Matches) -> Matches:
+    """Matches where any IoU is enough: from the highest score down, each takes the free object that it overlaps most.
+
+    Of equal overlaps the last one counts, and where no object is free, what is ignored takes it, as in COCO's rules.
+    """
+    hit, ignored, overlap = np.zeros_like(m.hit), np.zeros_like(m.ignored), np.zeros(len(m.order))
+    places, classes = np.flatnonzero(m.places()), max(s.classes, 1)
+    cell = m.image[places].astype(np.int64) * classes + m.label[places]
+    truth_cell = s.image.astype(np.int64) * classes + s.label
+    order, truth_order = np.argsort(cell, kind="stable"), np.argsort(truth_cell, kind="stable")
+    both = np.intersect1d(cell, truth_cell)
+    d_from, d_to = (np.searchsorted(cell[order], both, side=side) for side in SIDES)
+    t_from, t_to = (np.searchsorted(truth_cell[truth_order], both, side=side) for side in SIDES)
+    for i in range(len(both)):
+        d, every = places[order[d_from[i] : d_to[i]]], truth_order[t_from[i] : t_to[i]]
+        flags = s.flags[every]
+        truths = every[(flags & UNCOUNTED) == 0]
+        crowd, once = bool((flags & CROWD).any()), int(np.count_nonzero((flags & UNCOUNTED) & ~np.uint8(CROWD)))
+        near = overlaps(s, m.order[d], truths)
+        for row, place in enumerate(d[: len(truths)].tolist()):
+            best = len(truths) - 1 - int(near[row, ::-1].argmax())
+            hit[place], overlap[place] = 1, near[row, best]
+            near[:, best] = -1.0
+        rest = d[len(truths) :]
+        ignored[rest if crowd else rest[:once]] = 1
+    return replace(m, hit=hit, ignored=ignored, overlap=overlap)
 
 
 @frozen
@@ -181,7 +224,8 @@ class LocalisationCalibrationError(Metric):
 
     A detection is right from an IoU of `tau` on, and then its score should be its IoU; else it should be 0. Bins of
     equal width hold their right edge, as in the reference. The mean is over classes that have truth and detections; the
-    reference leaves out a class without any error, which counts here.
+    reference leaves out a class without any error, which counts here. With `tau=0` a detection takes any free object of
+    its class and image, touched or not, as the reference has it.
 
     Undefined when no class has truth and detections.
 
@@ -206,7 +250,7 @@ class LocalisationCalibrationError(Metric):
 
     def check(self) -> None:
         """Check every setting."""
-        within_range(self, "tau", 1e-6, 0.999)
+        within_range(self, "tau", 0, 0.999)
         check_bins(self)
         check_most(self, "max_dets")
 

@@ -16,7 +16,7 @@ from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, Weights
 from steelyard.metrics.boxes.along import Walk, class_means, from_zero
-from steelyard.metrics.boxes.matches import AREAS, matches
+from steelyard.metrics.boxes.matches import AREAS, Matches, matches
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
 from steelyard.metrics.boxes.ranking import ranking_of
 from steelyard.metrics.boxes.settings import STANDARD_MOST, check_most
@@ -40,11 +40,14 @@ class Located(Ranking):
 
     def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
         """The matches by class, with their overlaps."""
-        every = matches(pairs, work, (self.tau,), (AREAS["all"],), max(self.max_dets, STANDARD_MOST))
-        block, m = ranking_of(every), every[0]
-        rows = np.flatnonzero(m.places())
-        events = Grouped(block.events.begin, block.events.unit, {**block.events.columns, "overlap": m.overlap[rows]})
-        return RankingBlock(CLASS, events, block.positives)
+        return located(matches(pairs, work, (self.tau,), (AREAS["all"],), max(self.max_dets, STANDARD_MOST))[0])
+
+
+def located(m: Matches) -> RankingBlock:
+    """Matches at one IoU as a ranking with overlaps."""
+    block, rows = ranking_of([m]), np.flatnonzero(m.places())
+    events = Grouped(block.events.begin, block.events.unit, {**block.events.columns, "overlap": m.overlap[rows]})
+    return RankingBlock(CLASS, events, block.positives)
 
 
 @frozen
