@@ -269,4 +269,4 @@ def test_extras_for_servers_have_no_torch() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     names = {extra: {part.split(">")[0] for part in extras[extra]} for extra in ("vlm", "vlm-local")}
     assert names["vlm-local"] - names["vlm"] == {"torch", "transformers"}
-    assert names["vlm"] == {"pillow", "httpx", "tenacity"}
+    assert names["vlm"] == {"pillow", "httpx", "tenacity", "pyyaml"}
