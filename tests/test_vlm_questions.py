@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -222,6 +223,30 @@ def test_an_empty_cell_is_that_readings_problem(tmp_path: Path) -> None:
     (row,) = score(tmp_path / "run", draws=100).rows
     assert list(row.problems) == ["the prompt gives the column 'animal', and the frame has nothing there"]
     assert row.report["yn_accuracy"].value == 2 / 3  # one is not asked, of one the truth is not known
+
+
+def test_a_run_without_a_true_answer_has_no_score(tmp_path: Path) -> None:
+    path = table(tmp_path, 1)
+    path.write_text(path.read_text().replace(",dog,no,", ",dog,,"))
+    ask(tmp_path, choose_prompts(["dog"], None, "", tmp_path / "questions.yaml"))
+    with pytest.raises(
+        InputError, match=r"run: question 'dog' has the target 'present', and no frame has a true answer"
+    ):
+        score(tmp_path / "run")
+
+
+def test_a_spoiled_plan_is_named(tmp_path: Path) -> None:
+    table(tmp_path, 1)
+    ask(tmp_path, choose_prompts(["dog", "kcal"], None, "", tmp_path / "questions.yaml"))
+    file = tmp_path / "run" / "run.json"
+    good = file.read_text()
+    for change, message in {
+        ('"yes/no"', "7"): "question 'dog' has the answer '7', which is no text",
+        ('"min": 0.0', '"min": 1e999'): "question 'kcal' has the min 'inf'",
+    }.items():
+        file.write_text(good.replace(*change))
+        with pytest.raises(InputError, match=rf"run\.json: .*{re.escape(message)}"):
+            score(tmp_path / "run")
 
 
 # --- what each kind reads ----------------------------------------------------------------------------------------------

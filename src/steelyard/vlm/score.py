@@ -80,9 +80,9 @@ def score(
             label = model if (model, prompt) not in taken_names else f"{model} ({place})"
             taken_names.add((label, prompt))
             if not variants[REAL][0].asked.weighs:
-                own.append(replies(label, variants[REAL]))
+                own.append(replies(label, variants[REAL], str(place)))
                 shown |= set(own[-1].truth)
-                rows.append(own_row(own[-1], variants, settings))
+                rows.append(own_row(own[-1], variants, settings, str(place)))
                 continue
             values = _values(variants[REAL], truth)
             predictions[label, prompt] = values

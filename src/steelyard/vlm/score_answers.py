@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard import api
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.results.comparison import Comparison
 from steelyard.results.vlm import Pair, PromptScore
@@ -35,8 +36,8 @@ class Replies:
     answers: Mapping[Key, Answer]
 
 
-def replies(model: str, taken: Sequence[Taken]) -> Replies:
-    """The readings of one question."""
+def replies(model: str, taken: Sequence[Taken], where: str) -> Replies:
+    """The readings of one question; `where` names their run."""
     asked = taken[0].asked
     answers = {(r.frame.sequence, r.frame.t): r.answer for r in taken}
     truth = {}
@@ -44,22 +45,26 @@ def replies(model: str, taken: Sequence[Taken]) -> Replies:
         known = asked.kind.truth(r.frame.text(asked.target))
         if known:
             truth[r.frame.sequence, r.frame.t] = known
+    if not truth:
+        raise InputError(
+            f"question '{asked.name}' has the target '{asked.target}', and no frame has a true answer there",
+            where=where,
+            remedy="Add the true answers to the frames and run again.",
+        )
     return Replies(model, asked, truth, answers)
 
 
-def row(own: Replies, variants: Mapping[str, Sequence[Taken]], settings: Mapping[str, Any]) -> PromptScore:
+def row(own: Replies, variants: Mapping[str, Sequence[Taken]], settings: Mapping[str, Any], where: str) -> PromptScore:
     """The score of one question, and of its controls."""
     real = variants[REAL]
     outcomes = dict(Counter(r.answer.outcome for r in real))
     controls: dict[str, Comparison] = {}
     for variant in (BLANK, SWAPPED):
         if variant in variants:
-            against = _compare(replies(own.model, variants[variant]), own, own.asked.kind.metrics[:1], settings)
+            against = _compare(replies(own.model, variants[variant], where), own, own.asked.kind.metrics[:1], settings)
             controls |= {variant: against} if against else {}
-    report = None
-    if own.truth:
-        truth, given = _truth(own.asked, own.truth), _given(own, own.truth)
-        report = api.evaluate("answers", truth, given, own.asked.kind.metrics, **settings)
+    truth, given = _truth(own.asked, own.truth), _given(own, own.truth)
+    report = api.evaluate("answers", truth, given, own.asked.kind.metrics, **settings)
     return PromptScore(
         model=own.model,
         prompt=own.asked.name,
