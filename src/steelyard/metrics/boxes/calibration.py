@@ -144,7 +144,7 @@ class DetectionCalibrationError(Metric):
 
 @frozen
 class LocatedShares(Located):
-    """The same, of scores that are shares. With a `tau` of 0 a detection takes an object that it does not touch."""
+    """The same, of scores that are shares. With `tau=0`, even an object that is not touched is taken."""
 
     name = "boxes.located_shares"
 
