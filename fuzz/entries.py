@@ -21,6 +21,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "poisson_totals", "poisson_weights", "set_threads", "simd", "thread_count", "unit_keys",
         "unit_keys_of_integers",
     ),
+    "frames.streams": ("arrow_stream",),
     "labels.counts": (
         "confusion", "extent", "factor_rows", "factor_texts", "fingerprint", "fingerprint_words", "first_repeated",
         "places",

@@ -34,6 +34,22 @@ def fuzz_draws(rng: random.Random) -> None:
     assert _native.simd() in ("baseline", "avx2")
 
 
+@target("frames.streams")
+def fuzz_frames(rng: random.Random) -> None:
+    draw, rows = Draw(rng), rng.randrange(40)
+    cells = {
+        "u": lambda: rng.choice(["", "é", "x" * rng.randrange(50), None]),
+        "g": lambda: rng.choice([0.5, float("nan"), float("inf"), 3, None]),
+        "l": lambda: rng.choice([0, -1, 1 << 62, None]),
+    }
+    kinds = [rng.choice(list(cells)) for _ in range(rng.randrange(5))]
+    columns = [[cells[kind]() for _ in range(rows)] for kind in kinds]
+    names = [f"c{i}" for i in range(len(kinds))]
+    if columns and rng.random() < 0.3:
+        rng.choice(columns).append(rng.choice([1, "a", None, 1 << 70, "\ud800", b"b"]))
+    draw.call(_native.arrow_stream, names, kinds, columns)
+
+
 @target("labels.counts")
 def fuzz_labels(rng: random.Random) -> None:
     draw = Draw(rng)

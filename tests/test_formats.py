@@ -112,7 +112,7 @@ def test_parquet_needs_its_extra(tmp_path: Path) -> None:
         ({"dish": ["a"], "weight": [1, 2]}, "'dish' has 1 rows and 'weight' has 2"),
         ({"dish": ["a"], "weight": np.ones((1, 2))}, "2 dimensions"),
         ({"dish": ["a"], "weight": 5}, "not an array"),
-        ([1, 2], "list is not data"),
+        ([1, 2], "list has no names of columns"),
         ({"dish": ["a", None], "weight": [1, 2]}, "truth, row 1, column 'dish': the id is empty"),
         ({"dish": ["a", "b"], "weight": [1, float("nan")]}, "truth, row 1, column 'weight'"),
     ],

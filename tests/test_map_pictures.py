@@ -111,7 +111,7 @@ def test_volumes_agree_and_surfaces_lie_near() -> None:
     report = sy.evaluate(
         "volumes", truth, prediction, ["dice", "nsd(surface=voxels)"], options=options, confidence=None
     )
-    agreement = report.figure("volumes")
+    agreement = report.figure("bland_altman")
     np.testing.assert_allclose(agreement.columns["y"], [0.0, 0.016])  # ml: two voxels of 8 mm³ more
     np.testing.assert_allclose(agreement.columns["x"], [0.032, 0.040])
     assert agreement.facts["bias"] == pytest.approx(0.008)

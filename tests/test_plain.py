@@ -76,8 +76,12 @@ def test_a_lazy_frame() -> None:
     ("truth", "predictions", "message"),
     [
         ([1, 2], [1, 2, 3], "truth has 2 values and predictions have 3. Arrays without ids are joined by position"),
-        ([1, 2], {"label": [1, 2]}, "truth is an array without names, and predictions is not. Give both in the same"),
-        ({"label": [1, 2]}, [1, 2], "predictions is an array without names, and truth is not"),
+        (
+            [1, 2],
+            {"label": [1, 2]},
+            "truth: list has no names of columns, and predictions has. Give both sides in the same",
+        ),
+        ({"label": [1, 2]}, [1, 2], "predictions: list has no names of columns, and truth has"),
         ([[1, 0], [0, 1]], [1, 2], "truth: truth has 2 columns. Several labels per row need names"),
         ([1, 2], [[0.5, 0.5], [1.0]], "predictions: rows have different lengths"),
         ([1, 2], [["a", "b"], ["c", "d"]], "predictions: a row holds what is not a number"),

@@ -99,6 +99,7 @@ def test_values_of_every_form() -> None:
     ("data", "words"),
     [
         ([[1], [1, 2]], "side: rows have different lengths. Give one value per class in each row."),
+        ([{"a": 1}], "side: list of dicts is not data that can be read. Give a dict of columns."),
         ([["x"]], "side: a row holds what is not a number. Give scores as numbers."),
         (np.zeros(()), "side: the array has 0 dimensions. Give one value per row."),
         (np.zeros((1, 1, 1)), "side: the array has 3 dimensions. Give one value per row."),
@@ -121,8 +122,8 @@ def test_a_pair_is_two_arrays_of_as_many_rows() -> None:
 @pytest.mark.parametrize(
     ("truth", "predictions", "words"),
     [
-        ([1], "p.csv", "truth is an array without names, and predictions is not. Give both in the same form."),
-        ("t.csv", [1], "predictions is an array without names, and truth is not. Give both in the same form."),
+        ([1], "p.csv", "truth: list has no names of columns, and predictions has. Give both sides in the same form."),
+        ("t.csv", [1], "predictions: list has no names of columns, and truth has. Give both sides in the same form."),
         (
             [1] * 1000, [1] * 1001,
             "truth has 1,000 values and predictions have 1,001. Arrays without ids are joined by position: give one "

@@ -149,7 +149,13 @@ frame(
     "predictions, row 0",
     "'weight'",
 )
-frame("polars LazyFrame", "weights", POLARS + "t = t.lazy()", "truth", "LazyFrame")
+frame(
+    "polars LazyFrame without a column",
+    "weights",
+    POLARS + "t = t.lazy().drop('weight')",
+    "truth",
+    "'weight' is missing",
+)
 frame(
     "pyarrow with nulls",
     "weights",

@@ -44,7 +44,10 @@ def plain_pair(truth: Any, predictions: Any) -> tuple[Array, Array] | None:
         return None
     if not all(plain):
         bare, other = ("truth", "predictions") if plain[0] else ("predictions", "truth")
-        raise InputError(f"{bare} is an array without names, and {other} is not", remedy="Give both in the same form.")
+        form = type(truth if plain[0] else predictions).__name__
+        raise InputError(
+            f"{form} has no names of columns, and {other} has", where=bare, remedy="Give both sides in the same form."
+        )
     a, b = values_of(truth, "truth"), values_of(predictions, "predictions")
     if len(a) != len(b):
         raise InputError(
@@ -59,6 +62,8 @@ def values_of(data: Any, source: str) -> Array:
     data = to_numpy(data)
     if hasattr(data, "__array__"):
         array = np.asarray(data)
+    elif any(isinstance(value, dict) for value in data):
+        raise InputError("list of dicts is not data that can be read", where=source, remedy="Give a dict of columns.")
     elif data and all(isinstance(value, list | tuple) for value in data):
         array = _matrix(data, source)
     else:

@@ -25,7 +25,7 @@ def case_figures(pairs: VolumePairs, state: State) -> Mapping[str, Callable[[], 
     """The limits of agreement of volumes where sizes are known, and NSD where distances were measured."""
     makers: dict[str, Callable[[], Figure]] = {}
     if _has_sizes(pairs):
-        makers["volumes"] = lambda: volumes(pairs)
+        makers["bland_altman"] = lambda: volumes(pairs)
     kinds = {need.surface for need in state.blocks if isinstance(need, CaseScore) and need.figure in DISTANCES}
     if kinds:
         makers["nsd_tolerance"] = lambda: nsd_by_tolerance(pairs, min(kinds))
