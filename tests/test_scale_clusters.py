@@ -27,8 +27,8 @@ from scale_help import Driver, files, write_shards
 import steelyard as sy
 from steelyard.scale import evaluate_shards
 
-KILLS = 20
-SLOW_KILLS = int(os.environ.get("STEELYARD_KILLS", "2"))  # where a kill takes seconds; `make kills` asks for 20
+KILLS = int(os.environ.get("STEELYARD_KILLS", "5"))  # `make kills` asks for 20
+SLOW_KILLS = int(os.environ.get("STEELYARD_KILLS", "1"))  # where a kill takes seconds
 METRICS = ["map", "map50", "precision", "recall"]
 
 
@@ -192,7 +192,7 @@ def pool_worker(driver: int) -> int:
 
 @pytest.mark.slow
 def test_workers_killed_in_the_middle(scheduler: str, tmp_path: Path) -> None:
-    """Twenty runs; in each a worker is killed when some states are there. The report and every state are the same."""
+    """Several runs; in each a worker is killed when some states are there. The report and every state are the same."""
     with Driver("boxes", "dask") as driver:
         runs = Killed(tmp_path, driver, 2, engine="dask", address=scheduler)
         for turn in range(KILLS):
@@ -203,7 +203,7 @@ def test_workers_killed_in_the_middle(scheduler: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_drivers_killed_in_the_middle(scheduler: str, tmp_path: Path) -> None:
-    """Twenty drivers are killed when some states are there, and each run is resumed to the same bytes."""
+    """Several drivers are killed when some states are there, and each run is resumed to the same bytes."""
     with Driver("boxes", "dask") as driver:
         runs = Killed(tmp_path, driver, 3, engine="dask", address=scheduler)
         for turn in range(KILLS):
