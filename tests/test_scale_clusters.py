@@ -28,7 +28,7 @@ import steelyard as sy
 from steelyard.scale import evaluate_shards
 
 KILLS = int(os.environ.get("STEELYARD_KILLS", "5"))  # `make kills` asks for 20
-SLOW_KILLS = int(os.environ.get("STEELYARD_KILLS", "1"))  # where a kill takes seconds
+SLOW_KILLS = int(os.environ.get("STEELYARD_KILLS", "2"))  # where a kill takes seconds
 METRICS = ["map", "map50", "precision", "recall"]
 
 
