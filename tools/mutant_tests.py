@@ -26,7 +26,7 @@ import pytest
 from _pytest.tmpdir import tmppath_result_key
 
 NOTICED, SURVIVED, UNTESTED, WENT_WRONG = 1, 0, 33, 35  # as mutmut writes them
-SLOW, LEAST_SECONDS = 20, 10  # a mutant may take so many times what the tests take, and never less than this
+SLOW, LEAST_SECONDS = 5, 10  # a mutant may take so many times what the tests take, and never less than this
 
 
 class Verdicts:
