@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -260,9 +261,9 @@ class _NearCount(Metric):
     """Base of shares of counts that are near enough."""
 
     @property
+    @abstractmethod
     def hits(self) -> NumberHits:
         """What is added up."""
-        raise NotImplementedError
 
     def needs(self) -> tuple[Wanted, ...]:
         """Hits and counts."""
