@@ -26,6 +26,7 @@ class _Transcript(Metric):
     """Base of the rates of a text."""
 
     better = "lower"
+    reference = "jiwer 4.0.0"
     by: ClassVar[By] = "words"
 
     unicode: Form = "as_is"
@@ -92,11 +93,21 @@ class _Characters(_Transcript):
     by: ClassVar[By] = "characters"
 
 
+class _Rate(_Transcript):
+    """Base of the rates of all edits."""
+
+    range = (0, INFINITY)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """All edits over the length of the true texts."""
+        kept, substituted, deleted, inserted = self.counts(totals)
+        return ratio(substituted + deleted + inserted, kept + substituted + deleted)
+
+
 class _Part(_Transcript):
     """Base of the parts of a rate."""
 
     range = (0, INFINITY)
-    reference = "jiwer 4.0.0"
     part: ClassVar[int]
 
     def reduce(self, totals: Declared) -> Floats:
@@ -106,7 +117,7 @@ class _Part(_Transcript):
 
 
 @frozen
-class WordErrorRate(_Words):
+class WordErrorRate(_Rate, _Words):
     r"""Word error rate: edits that make the true text the reply, over its words.
 
     $\mathrm{WER} = \frac{S + D + I}{H + S + D}$
@@ -124,14 +135,6 @@ class WordErrorRate(_Words):
 
     name = "wer"
     title = "Word error rate"
-    better = "lower"
-    range = (0, INFINITY)
-    reference = "jiwer 4.0.0"
-
-    def reduce(self, totals: Declared) -> Floats:
-        """From the sums over questions."""
-        kept, substituted, deleted, inserted = self.counts(totals)
-        return ratio(substituted + deleted + inserted, kept + substituted + deleted)
 
 
 @frozen
@@ -201,7 +204,7 @@ class WordInsertions(_Part, _Words):
 
 
 @frozen
-class CharacterErrorRate(_Characters):
+class CharacterErrorRate(_Rate, _Characters):
     r"""Character error rate: edits that make the true text the reply, over its characters.
 
     $\mathrm{CER} = \frac{S + D + I}{H + S + D}$
@@ -219,14 +222,6 @@ class CharacterErrorRate(_Characters):
 
     name = "cer"
     title = "Character error rate"
-    better = "lower"
-    range = (0, INFINITY)
-    reference = "jiwer 4.0.0"
-
-    def reduce(self, totals: Declared) -> Floats:
-        """From the sums over questions."""
-        kept, substituted, deleted, inserted = self.counts(totals)
-        return ratio(substituted + deleted + inserted, kept + substituted + deleted)
 
 
 @frozen
@@ -314,9 +309,7 @@ class MatchErrorRate(_Words):
 
     name = "mer"
     title = "Match error rate"
-    better = "lower"
     range = (0, 1)
-    reference = "jiwer 4.0.0"
 
     def reduce(self, totals: Declared) -> Floats:
         """From the sums over questions."""
@@ -345,7 +338,6 @@ class WordInformationPreserved(_Words):
     title = "Word information preserved"
     better = "higher"
     range = (0, 1)
-    reference = "jiwer 4.0.0"
 
     def reduce(self, totals: Declared) -> Floats:
         """From the sums over questions."""
@@ -372,9 +364,7 @@ class WordInformationLost(_Words):
 
     name = "wil"
     title = "Word information lost"
-    better = "lower"
     range = (0, 1)
-    reference = "jiwer 4.0.0"
 
     def reduce(self, totals: Declared) -> Floats:
         """From the sums over questions."""
