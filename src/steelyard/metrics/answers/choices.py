@@ -16,6 +16,7 @@ from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
 from steelyard.language.replies import YES_NO
 from steelyard.metrics.answers.data import AnswerPairs
+from steelyard.metrics.answers.shares import ShareOf
 from steelyard.metrics.answers.sums import QuestionSum
 from steelyard.metrics.answers.texts import Said, chosen, said
 
@@ -85,8 +86,15 @@ def _truth_of_yes_no(texts: Said) -> Array:
     return np.where(same, first, -1)
 
 
-class _OfChoices(Metric):
+@frozen
+class _OfChoices(ShareOf):
     """Base of what is made of multiple choices: how the option is read is a setting, and is said."""
+
+    extract: Extract = "stated"
+
+    def check(self) -> None:
+        """Check how options are read."""
+        one_of(self, "extract", "stated", "strict")
 
     def _chance(self, guess: float, of: float) -> tuple[str, ...]:
         return (f"{self.name}: guessing alone would score {guess / of:.3g}.",) if of else ()
@@ -113,34 +121,21 @@ class Choice(_OfChoices):
 
     name = "choice"
     title = "Multiple choice"
-
-    extract: Extract = "stated"
-
-    def check(self) -> None:
-        """Check how options are read."""
-        one_of(self, "extract", "stated", "strict")
+    columns = (0, 2)
 
     @property
     def label(self) -> str:
         """Say how options are read."""
         return f"Multiple choice ({self.extract})"
 
-    def needs(self) -> tuple[Wanted, ...]:
-        """Counts of choices."""
-        return (ChoiceCounts(self.extract),)
-
-    def reduce(self, totals: Declared) -> Floats:
-        """Right over questions."""
-        return ratio(*self.parts(totals))
-
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
-        """One proportion."""
-        counts = totals[ChoiceCounts(self.extract)]
-        return counts[:, 0], counts[:, 2]
+    @property
+    def counted(self) -> ChoiceCounts:
+        """Right replies, of questions."""
+        return ChoiceCounts(self.extract)
 
     def notes(self, totals: Declared) -> tuple[str, ...]:
         """What guessing scores, and replies that name no option."""
-        _, guess, asked, named = (float(one) for one in totals[ChoiceCounts(self.extract)][0])
+        _, guess, asked, named = (float(one) for one in totals[self.counted][0])
         said = self._chance(guess, asked)
         if named < asked:
             said += (f"{asked - named:,.0f} of {asked:,.0f} replies name no option, and are wrong.",)
@@ -167,28 +162,14 @@ class AllChoices(_OfChoices):
     name = "choice_all"
     title = "Multiple choice, all of a unit right"
 
-    extract: Extract = "stated"
-
-    def check(self) -> None:
-        """Check how options are read."""
-        one_of(self, "extract", "stated", "strict")
-
-    def needs(self) -> tuple[Wanted, ...]:
-        """Counts of units."""
-        return (AllChosen(self.extract),)
-
-    def reduce(self, totals: Declared) -> Floats:
-        """Units that are all right over units."""
-        return ratio(*self.parts(totals))
-
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
-        """One proportion."""
-        counts = totals[AllChosen(self.extract)]
-        return counts[:, 0], counts[:, 1]
+    @property
+    def counted(self) -> AllChosen:
+        """Units that are all right, of units."""
+        return AllChosen(self.extract)
 
     def notes(self, totals: Declared) -> tuple[str, ...]:
         """What guessing scores."""
-        _, units, guess = (float(one) for one in totals[AllChosen(self.extract)][0])
+        _, units, guess = (float(one) for one in totals[self.counted][0])
         return self._chance(guess, units)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import Declared, Wanted
-from steelyard.core.weights import Floats, ratio
+from steelyard.core.totals import Declared
+from steelyard.core.weights import Floats
+from steelyard.metrics.answers.shares import OfSum, ShareOf
 from steelyard.metrics.answers.sums import NumberErrors, NumberHits, Read
 
 INFINITY = float("inf")
@@ -18,7 +18,7 @@ ASKED = 6  # column of NumberErrors
 
 
 @frozen
-class NumberWithin(Metric):
+class NumberWithin(ShareOf):
     r"""Numeric accuracy: the share of questions with a number whose reply is one near enough.
 
     $|\hat y - y| \le \max(\mathrm{rel}\,|y|, \mathrm{abs})$
@@ -49,28 +49,18 @@ class NumberWithin(Metric):
         one_of(self, "read", "whole", "only")
 
     @property
-    def _hits(self) -> NumberHits:
-        return NumberHits(float(self.rel), float(self.abs), self.read)
-
-    def needs(self) -> tuple[Wanted, ...]:
+    def counted(self) -> NumberHits:
         """Hits, and questions with a number."""
-        return (self._hits,)
-
-    def reduce(self, totals: Declared) -> Floats:
-        """Their share."""
-        return ratio(*self.parts(totals))
-
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
-        """One proportion."""
-        return totals[self._hits][:, 0], totals[self._hits][:, 1]
+        return NumberHits(float(self.rel), float(self.abs), self.read)
 
 
 @frozen
-class _NumberError(Metric):
+class _NumberError(OfSum):
     """Base of errors of numbers, over questions with a number on both sides."""
 
     whole: ClassVar[bool] = False
     better = "lower"
+    range = (0.0, INFINITY)
 
     read: Read = "whole"
 
@@ -79,16 +69,13 @@ class _NumberError(Metric):
         one_of(self, "read", "whole", "only")
 
     @property
-    def _errors(self) -> NumberErrors:
-        return NumberErrors(self.read, self.whole)
-
-    def needs(self) -> tuple[Wanted, ...]:
+    def counted(self) -> NumberErrors:
         """Sums of errors."""
-        return (self._errors,)
+        return NumberErrors(self.read, self.whole)
 
     def left_out(self, totals: Declared) -> tuple[float, str]:
         """Questions whose reply is no number."""
-        sums = totals[self._errors][0]
+        sums = totals[self.counted][0]
         return float(sums[ASKED] - sums[0]), "questions for a number, whose reply is none"
 
 
@@ -111,12 +98,7 @@ class MeanAbsoluteError(_NumberError):
 
     name = "mae"
     title = "Mean absolute error"
-    better = "lower"
-    range = (0, INFINITY)
-
-    def reduce(self, totals: Declared) -> Floats:
-        """From the sums over questions."""
-        return ratio(totals[self._errors][:, 1], totals[self._errors][:, 0])
+    columns = (1, 0)
 
 
 @frozen
@@ -140,10 +122,7 @@ class Bias(_NumberError):
     title = "Bias (mean signed error)"
     better = "zero"
     range = (-INFINITY, INFINITY)
-
-    def reduce(self, totals: Declared) -> Floats:
-        """From the sums over questions."""
-        return ratio(totals[self._errors][:, 2], totals[self._errors][:, 0])
+    columns = (2, 0)
 
 
 @frozen
@@ -165,12 +144,11 @@ class RootMeanSquaredError(_NumberError):
 
     name = "rmse"
     title = "Root mean squared error"
-    better = "lower"
-    range = (0, INFINITY)
+    columns = (3, 0)
 
     def reduce(self, totals: Declared) -> Floats:
-        """From the sums over questions."""
-        return np.sqrt(ratio(totals[self._errors][:, 3], totals[self._errors][:, 0]))
+        """The root of the mean square."""
+        return np.sqrt(super().reduce(totals))
 
 
 @frozen
@@ -192,13 +170,12 @@ class PercentageError(_NumberError):
 
     name = "mape"
     title = "Mean absolute percentage error"
-    better = "lower"
-    range = (0, INFINITY)
     measured_in = "%"
+    columns = (4, 5)
 
     def reduce(self, totals: Declared) -> Floats:
-        """From the sums over questions."""
-        return 100 * ratio(totals[self._errors][:, 4], totals[self._errors][:, 5])
+        """In percent."""
+        return 100 * super().reduce(totals)
 
 
 @frozen
@@ -220,13 +197,8 @@ class CountError(_NumberError):
 
     name = "count_mae"
     title = "Counting error"
-    better = "lower"
-    range = (0, INFINITY)
     whole: ClassVar[bool] = True
-
-    def reduce(self, totals: Declared) -> Floats:
-        """From the sums over questions."""
-        return ratio(totals[self._errors][:, 1], totals[self._errors][:, 0])
+    columns = (1, 0)
 
 
 @frozen
@@ -251,35 +223,11 @@ class CountBias(_NumberError):
     better = "zero"
     range = (-INFINITY, INFINITY)
     whole: ClassVar[bool] = True
-
-    def reduce(self, totals: Declared) -> Floats:
-        """From the sums over questions."""
-        return ratio(totals[self._errors][:, 2], totals[self._errors][:, 0])
-
-
-class _NearCount(Metric):
-    """Base of shares of counts that are near enough."""
-
-    @property
-    @abstractmethod
-    def hits(self) -> NumberHits:
-        """What is added up."""
-
-    def needs(self) -> tuple[Wanted, ...]:
-        """Hits and counts."""
-        return (self.hits,)
-
-    def reduce(self, totals: Declared) -> Floats:
-        """Their share."""
-        return ratio(*self.parts(totals))
-
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
-        """One proportion."""
-        return totals[self.hits][:, 0], totals[self.hits][:, 1]
+    columns = (2, 0)
 
 
 @frozen
-class CountWithin(_NearCount):
+class CountWithin(ShareOf):
     r"""Counts within k: the share of counts that are at most k off.
 
     $W_k = \frac{1}{N} \sum_i [\,|\hat c_i - c_i| \le k\,]$
@@ -313,13 +261,13 @@ class CountWithin(_NearCount):
         return f"Counts within {self.k:g}"
 
     @property
-    def hits(self) -> NumberHits:
+    def counted(self) -> NumberHits:
         """Counts at most k off."""
         return NumberHits(0.0, float(self.k), self.read, True)
 
 
 @frozen
-class CountExact(_NearCount):
+class CountExact(ShareOf):
     r"""Exact counts: the share of counts that are right.
 
     $W_0 = \frac{1}{N} \sum_i [\,\hat c_i = c_i\,]$
@@ -345,7 +293,7 @@ class CountExact(_NearCount):
         one_of(self, "read", "whole", "only")
 
     @property
-    def hits(self) -> NumberHits:
+    def counted(self) -> NumberHits:
         """Counts that are equal."""
         return NumberHits(0.0, 0.0, self.read, True)
 

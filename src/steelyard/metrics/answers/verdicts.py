@@ -9,9 +9,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.need import Work
 from steelyard.core.pairs import Array
-from steelyard.core.totals import Declared, Wanted
-from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.answers.data import AnswerPairs
+from steelyard.metrics.answers.shares import OfSum
 from steelyard.metrics.answers.sums import QuestionSum
 
 INFINITY = float("inf")
@@ -62,7 +61,7 @@ class LoggedSum(QuestionSum):
 
 
 @frozen
-class Judge(Metric):
+class Judge(OfSum):
     r"""Judge score: the mean of what people say of the replies, or else a judge.
 
     $J = \frac{1}{N} \sum_i j_i$
@@ -83,17 +82,14 @@ class Judge(Metric):
     title = "Judge score"
     reaches_best = False
 
-    def needs(self) -> tuple[Wanted, ...]:
-        """Verdicts and questions."""
-        return (JudgeSum(),)
-
-    def reduce(self, totals: Declared) -> Floats:
-        """Their mean."""
-        return ratio(totals[JudgeSum()][:, 0], totals[JudgeSum()][:, 1])
+    @property
+    def counted(self) -> JudgeSum:
+        """Verdicts, of replies."""
+        return JudgeSum()
 
 
 @frozen
-class Logged(Metric):
+class Logged(OfSum):
     r"""A logged score: the mean of a score that a harness gave each question.
 
     $L = \frac{1}{N} \sum_i l_i$
@@ -122,13 +118,10 @@ class Logged(Metric):
         """Name the score."""
         return f"Logged: {self.score}"
 
-    def needs(self) -> tuple[Wanted, ...]:
-        """Scores and questions."""
-        return (LoggedSum(self.score),)
-
-    def reduce(self, totals: Declared) -> Floats:
-        """Their mean."""
-        return ratio(totals[LoggedSum(self.score)][:, 0], totals[LoggedSum(self.score)][:, 1])
+    @property
+    def counted(self) -> LoggedSum:
+        """Scores, of questions that have one."""
+        return LoggedSum(self.score)
 
 
 VERDICTS: tuple[type[Metric], ...] = (Judge, Logged)

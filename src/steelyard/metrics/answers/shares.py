@@ -1,0 +1,45 @@
+"""Metrics that are one column of a sum over another: the bases of numbers, choices and verdicts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.core.need import Sum
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+
+
+@frozen
+class OfSum(Metric):
+    """Base of what is one column of a sum over another."""
+
+    columns: ClassVar[tuple[int, int]] = (0, 1)
+
+    @property
+    @abstractmethod
+    def counted(self) -> Sum:
+        """What is added up."""
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The sum alone."""
+        return (self.counted,)
+
+    def both(self, totals: Declared) -> tuple[Floats, Floats]:
+        """What counts, and of how much."""
+        sums = totals[self.counted]
+        return sums[:, self.columns[0]], sums[:, self.columns[1]]
+
+    def reduce(self, totals: Declared) -> Floats:
+        """One over the other."""
+        return ratio(*self.both(totals))
+
+
+class ShareOf(OfSum):
+    """Base of those that are a share: each question or unit counts, or does not."""
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion."""
+        return self.both(totals)
