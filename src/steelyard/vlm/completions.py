@@ -10,9 +10,9 @@ from typing import Any
 
 from steelyard.core.visible import visible
 from steelyard.vlm.backend import Reply
+from steelyard.vlm.usage import LONGEST_NAME, read_usage
 
 LONGEST_DETAIL = 200  # characters of a server's words
-_MOST_COUNTS, _LONGEST_NAME = 32, 64  # of usage
 
 
 def read_completion(body: bytes, max_tokens: int, scrub: Callable[[str], str]) -> Reply:
@@ -27,12 +27,12 @@ def read_completion(body: bytes, max_tokens: int, scrub: Callable[[str], str]) -
         finish = choice.get("finish_reason")
     except (KeyError, IndexError, TypeError, AttributeError):
         raise ValueError("the server's answer holds no choice with a message") from None
-    usage = _usage(data.get("usage"), scrub)
+    usage = read_usage(data.get("usage"), scrub)
     if finish is None:  # some servers leave it out; a full budget says the same
         finish = "length" if usage.get("completion_tokens", 0) >= max_tokens else "stop"
     if not isinstance(finish, str):
         raise ValueError("the server's answer holds a finish_reason that is no text")
-    return Reply(scrub(_whole(text)), visible(scrub(finish))[:_LONGEST_NAME], usage)
+    return Reply(scrub(_whole(text)), visible(scrub(finish))[:LONGEST_NAME], usage)
 
 
 def _text(content: Any) -> str:
@@ -50,18 +50,6 @@ def _text(content: Any) -> str:
 def _whole(text: str) -> str:
     """The text with a replacement sign for each half of a surrogate pair, which no file could carry."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _usage(data: Any, scrub: Callable[[str], str]) -> dict[str, int]:
-    """Counts of tokens, as far as they are counts: they decide nothing, so what is odd is passed over."""
-    if not isinstance(data, dict):
-        return {}
-    counts = {
-        visible(scrub(name))[:_LONGEST_NAME]: value
-        for name, value in data.items()
-        if type(value) is int and 0 <= value < 2**63
-    }
-    return dict(list(counts.items())[:_MOST_COUNTS])
 
 
 def error_detail(body: bytes, scrub: Callable[[str], str]) -> str:
