@@ -17,7 +17,7 @@ from test_boxes_parity import draw, pairs_of, reference
 
 import steelyard as sy
 from steelyard.core.need import Work
-from steelyard.metrics.boxes.others import OURS, TOOLS, Way, explain, values
+from steelyard.metrics.boxes.others import OURS, TOOLS, Way, explain_tools, values
 from steelyard.metrics.boxes.pairs import BoxPairs
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "disagreements.json").read_text())
@@ -214,7 +214,7 @@ def test_report_and_command_line(steelyard: Callable[..., Any], tmp_path: Path) 
 def test_every_difference_says_why() -> None:
     pairs = pairs_of(*draw(3))
     for tool in TOOLS.values():
-        result = explain(pairs, Work(), tool)
+        (result,) = explain_tools(pairs, [tool.name])
         assert set(result.ours) == set(result.theirs) == set(tool.prints)
         assert result.steps
         for step in result.steps:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError, nearest
-from steelyard.core.explanation import Explanation, Step
+from steelyard.core.explanation import Explanation
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Work
 from steelyard.core.pairs import Array
@@ -20,6 +19,7 @@ from steelyard.metrics.boxes.others import OURS as LINES
 from steelyard.metrics.boxes.others import hits_by_image, mean_of, rank_in_image, ranked_columns, straight_lines
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import CODES, GRIDS
+from steelyard.metrics.tools import Tool, explained, find_tools
 
 COCO, DOTA = ("map", "map50", "map75"), ("ap(kind=voc11, rule=dota)",)
 MOST = 65535
@@ -35,18 +35,6 @@ class Way:
     small: str = field(default="kept", metadata={"title": "truth with an edge below 2 pixels"})
     rule: str = field(default="IoU above the threshold", metadata={"title": "what is a hit"})
     curve: str = field(default="101 points, steps", metadata={"title": "area under the curve"})
-
-
-@frozen
-class Tool:
-    """Another tool: what it does otherwise, why, which numbers it prints, and what cannot be seen in them."""
-
-    name: str
-    version: str
-    way: Way
-    why: Mapping[str, str]
-    prints: tuple[str, ...]
-    remarks: tuple[str, ...] = ()
 
 
 OURS = Way()
@@ -93,30 +81,11 @@ TOOLS = {
 
 def explain(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
     """An explanation for each tool that is named."""
-    wanted = [names] if isinstance(names, str) else list(names)
-    wanted = [part.strip() for name in wanted for part in name.split(",") if part.strip()]
-    if not wanted:
-        raise InputError("no tool is named", remedy=f"Known: {', '.join(TOOLS)}.")
-    for name in wanted:
-        if name not in TOOLS:
-            raise InputError(f"'{name}' cannot be explained", remedy=nearest(name, TOOLS))
     s = match_input(pairs, Work())
-    return tuple(_explained(s, TOOLS[name]) for name in dict.fromkeys(wanted))
+    return tuple(explained(tool, partial(values, s, tool.prints)) for tool in find_tools(names, TOOLS).values())
 
 
-def _explained(s: MatchInput, tool: Tool) -> Explanation:
-    ours = values(s, OURS, tool.prints)
-    steps = []
-    for f in fields(Way):
-        theirs = getattr(tool.way, f.name)
-        if theirs != f.default:
-            alone = values(s, replace(OURS, **{f.name: theirs}), tool.prints)
-            steps.append(Step(f.metadata["title"], str(f.default), theirs, tool.why[f.name], alone))
-    whole = values(s, tool.way, tool.prints)
-    return Explanation(tool.name, tool.version, ours, tuple(steps), whole, tool.remarks)
-
-
-def values(s: MatchInput, way: Way, names: tuple[str, ...]) -> dict[str, float]:
+def values(s: MatchInput, names: tuple[str, ...], way: Way) -> dict[str, float]:
     """The numbers that come of a way."""
     s = _prepared(s, way)
     most = 100 if way.limit.startswith("100") else MOST

@@ -6,15 +6,14 @@ that tool prints, which tests hold against the packages themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError, nearest
-from steelyard.core.explanation import Explanation, Step
+from steelyard.core.explanation import Explanation
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Work
 from steelyard.core.pairs import Array
@@ -32,6 +31,7 @@ from steelyard.metrics.boxes.matches import (
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import RankedColumns
 from steelyard.metrics.boxes.single import THRESHOLDS, hits_in_single, linspace_single
+from steelyard.metrics.tools import Tool, explained, find_tools
 
 NAMES = ("map", "map50", "map75", "map_small", "map_medium", "map_large")
 MOST = 65535
@@ -56,18 +56,6 @@ class Way:
     first: str = field(default="the last", metadata={"title": "equal overlaps"})
 
 
-@frozen
-class Tool:
-    """Another tool: what it does otherwise, what of it cannot be seen in the numbers, and which numbers it prints."""
-
-    name: str
-    version: str
-    way: Way
-    why: Mapping[str, str]
-    prints: tuple[str, ...] = NAMES
-    remarks: tuple[str, ...] = ()
-
-
 OURS = Way()
 TOOLS = {
     tool.name: tool
@@ -77,7 +65,8 @@ TOOLS = {
             "2.0.11",
             Way(zero_id="never matched"),
             {"zero_id": "It takes the id 0 of a matched truth for 'no match'."},
-            remarks=(
+            NAMES,
+            (
                 "Undefined numbers are printed as -1.",
                 "Detections of a class that the truth does not list are left out in silence.",
             ),
@@ -99,7 +88,8 @@ TOOLS = {
                 "area": "Taken from the box unless 'area' is given in the target.",
                 "crowd": "Counted like any object unless 'iscrowd' is given in the target.",
             },
-            remarks=("Results are rounded to single precision; undefined ones are -1.",),
+            NAMES,
+            ("Results are rounded to single precision; undefined ones are -1.",),
         ),
         Tool(
             "ultralytics",
@@ -124,8 +114,8 @@ TOOLS = {
                 "ties": "An unstable sort: it may differ between machines.",
                 "first": "Where two objects overlap a detection alike, the first is taken.",
             },
-            prints=("map", "map50", "map75"),
-            remarks=("Scores are of the boxes that you give: its own letterboxing and suppression are not repeated.",),
+            ("map", "map50", "map75"),
+            ("Scores are of the boxes that you give: its own letterboxing and suppression are not repeated.",),
         ),
     )
 }
@@ -134,41 +124,7 @@ TOOLS = {
 def explain_tools(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
     """An explanation for each tool that is named."""
     work = Work()
-    return tuple(explain(pairs, work, tool) for tool in find_tools(names))
-
-
-def find_tools(names: Any) -> list[Tool]:
-    """Tools by name: a list, or names with commas between them."""
-    wanted = [names] if isinstance(names, str) else list(names)
-    wanted = [part.strip() for name in wanted for part in name.split(",") if part.strip()]
-    if not wanted:
-        raise InputError("no tool is named", remedy=f"Known: {', '.join(TOOLS)}.")
-    for name in wanted:
-        if name not in TOOLS:
-            raise InputError(f"'{name}' cannot be explained", remedy=nearest(name, TOOLS))
-    return [TOOLS[name] for name in dict.fromkeys(wanted)]
-
-
-def explain(pairs: BoxPairs, work: Work, tool: Tool) -> Explanation:
-    """What the tool prints for these data, and what each of its settings does on its own."""
-    ours = values(pairs, work, OURS)
-    steps = []
-    for f in fields(Way):
-        theirs = getattr(tool.way, f.name)
-        if theirs != f.default:
-            alone = values(pairs, work, replace(OURS, **{f.name: theirs}))
-            steps.append(
-                Step(f.metadata["title"], str(f.default), theirs, tool.why[f.name], {n: alone[n] for n in tool.prints})
-            )
-    whole = values(pairs, work, tool.way)
-    return Explanation(
-        tool.name,
-        tool.version,
-        {name: ours[name] for name in tool.prints},
-        tuple(steps),
-        {name: whole[name] for name in tool.prints},
-        tool.remarks,
-    )
+    return tuple(explained(tool, partial(values, pairs, work)) for tool in find_tools(names, TOOLS).values())
 
 
 def values(pairs: BoxPairs, work: Work, way: Way) -> dict[str, float]:

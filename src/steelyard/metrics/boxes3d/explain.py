@@ -6,22 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
 from steelyard.metrics.boxes3d.kitti import KittiAp
 from steelyard.metrics.boxes3d.pairs import SolidPairs
+from steelyard.metrics.tools import find_tools
 
 TOOLS = {"kitti-2017": "2017", "openpcdet": "0.6"}
 
 
 def explain(pairs: SolidPairs, names: Any) -> tuple[Explanation, ...]:
     """What each table says for these data, and which rule moves it."""
-    for name in names:
-        if name not in TOOLS:
-            raise InputError(f"'{name}' cannot be explained", remedy=nearest(name, TOOLS))
-    return tuple(_explained(pairs, name) for name in names)
+    return tuple(_explained(pairs, name) for name in find_tools(names, TOOLS))
 
 
 def _values(pairs: SolidPairs, metric: KittiAp) -> Mapping[str, float]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
 from steelyard.metrics.panoptic.data import PanopticPairs
 from steelyard.metrics.panoptic.quality import PanopticQuality, Quality, RecognitionQuality, SegmentationQuality
+from steelyard.metrics.tools import find_tools
 
 TOOLS = {"panopticapi": "7bb46555", "hotcoco": "1.3.0"}
 _QUALITIES: tuple[type[Quality], ...] = (PanopticQuality, SegmentationQuality, RecognitionQuality)
@@ -20,10 +20,7 @@ _KINDS = ("all", "things", "stuff")
 
 def explain(pairs: PanopticPairs, names: Any) -> tuple[Explanation, ...]:
     """What each tool prints for these data, and which rule moves it."""
-    for name in names:
-        if name not in TOOLS:
-            raise InputError(f"'{name}' cannot be explained", remedy=nearest(name, TOOLS))
-    return tuple(_explained(pairs, name) for name in names)
+    return tuple(_explained(pairs, name) for name in find_tools(names, TOOLS))
 
 
 def _explained(pairs: PanopticPairs, name: str) -> Explanation:

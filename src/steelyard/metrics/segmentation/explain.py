@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT
@@ -13,16 +12,14 @@ from steelyard.core.state import State
 from steelyard.metrics.segmentation.counts import ClassTable
 from steelyard.metrics.segmentation.data import MapPairs
 from steelyard.metrics.segmentation.scores import F1, MeanAccuracy, MeanDice, MeanIou, PixelAccuracy
+from steelyard.metrics.tools import find_tools
 
 TOOLS = {"mmseg": "1.2.2", "torchmetrics": "1.9.0"}
 
 
 def explain(pairs: MapPairs, names: Any) -> tuple[Explanation, ...]:
     """What each tool prints for these data, and which rule moves it."""
-    for name in names:
-        if name not in TOOLS:
-            raise InputError(f"'{name}' cannot be explained", remedy=nearest(name, TOOLS))
-    return tuple(_mmseg(pairs) if name == "mmseg" else _torchmetrics(pairs) for name in names)
+    return tuple(_mmseg(pairs) if name == "mmseg" else _torchmetrics(pairs) for name in find_tools(names, TOOLS))
 
 
 def _mmseg(pairs: MapPairs) -> Explanation:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.need import Work
 from steelyard.core.pairs import Array
+from steelyard.metrics.tools import find_tools
 from steelyard.metrics.tracking.needs import Tracked, kept, tracked
 from steelyard.metrics.tracking.pairs import TrackPairs
 
@@ -19,11 +19,11 @@ TOOLS = {"py-motmetrics": "1.4.0", "trackeval": "1.3.0"}
 
 def explain(pairs: TrackPairs, names: Any) -> tuple[Explanation, ...]:
     """What each tool prints for these data, and which rule moves it."""
-    for name in names:
-        if name not in TOOLS:
-            raise InputError(f"'{name}' cannot be explained", remedy=nearest(name, TOOLS))
     work = Work()
-    return tuple(_motmetrics(pairs, work) if name == "py-motmetrics" else _trackeval(pairs, work) for name in names)
+    return tuple(
+        _motmetrics(pairs, work) if name == "py-motmetrics" else _trackeval(pairs, work)
+        for name in find_tools(names, TOOLS)
+    )
 
 
 def _numbers(clear: Array, *, distance: bool = False) -> dict[str, float]:

@@ -3,98 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
-from steelyard.core.explanation import Explanation, Step
+from steelyard.core.explanation import Explanation
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.need import Work
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
+from steelyard.metrics.tools import Tool, explained, find_tools
 from steelyard.metrics.volumes.cases import case_voxels
 from steelyard.metrics.volumes.data import VolumePairs
 from steelyard.metrics.volumes.surfaces import Hausdorff, SurfaceDice, SymmetricSurfaceDistance
 
+NAMES = ("dice", "hd@95", "assd", "nsd")
+
 
 @frozen
-class _Tool:
-    """What a tool takes a surface for, how it reads a percentile, and what a missed structure counts as."""
+class Way:
+    """What is a surface, how a percentile is read, and what a structure counts as that a side lacks."""
 
-    version: str
-    surface: str
-    rule: str
-    missed: str
-    remark: str
-    average: str = "structure"
-    bare: str = "0"  # Dice of a structure that the truth lacks
+    surface: str = field(default="elements", metadata={"title": "surface"})
+    rule: str = field(default="area", metadata={"title": "rule"})
+    missed: str = field(default="diagonal", metadata={"title": "missed"})
+    bare: str = field(default="0", metadata={"title": "dice of an empty truth"})
+    average: str = field(default="structure", metadata={"title": "average"})
 
 
+WHY = {
+    "surface": "Outermost voxels weigh 1 each; elements their length or area.",
+    "rule": "By area, between ordered distances, or of both directions together.",
+    "missed": "What a structure counts as that one side lacks.",
+    "bare": "Without it, what is made up costs nothing in Dice.",
+    "average": "First over the structures of a case, then over cases.",
+}
 TOOLS = {
-    "surface-distance": _Tool("0.1", "elements", "area", "inf",
-                              "HD of a structure that a side lacks is infinite there."),
-    "monai": _Tool("1.6.1", "voxels", "linear", "skip", "HD95 of a structure that a side lacks is nan there and leaves "
-                   "the mean (MONAI#9095). Its numbers are of single precision.", "case", "skip"),
-    "medpy": _Tool("0.5.2", "voxels", "pooled", "skip", "It raises an error where a side lacks a structure."),
+    tool.name: tool
+    for tool in (
+        Tool(
+            "surface-distance", "0.1", Way(missed="inf"), WHY, NAMES,
+            ("HD of a structure that a side lacks is infinite there.",),
+        ),
+        Tool(
+            "monai", "1.6.1", Way("voxels", "linear", "skip", bare="skip", average="case"), WHY, NAMES,
+            (
+                "HD95 of a structure that a side lacks is nan there and leaves the mean (MONAI#9095). Its numbers are "
+                "of single precision.",
+            ),
+        ),
+        Tool(
+            "medpy", "0.5.2", Way("voxels", "pooled", "skip"), WHY, NAMES,
+            ("It raises an error where a side lacks a structure.",),
+        ),
+    )
 }  # fmt: skip
 
 
 def explain(pairs: VolumePairs, names: Any) -> tuple[Explanation, ...]:
     """What each tool prints for these data, and which rule moves it."""
-    for name in names:
-        if name not in TOOLS:
-            raise InputError(f"'{name}' cannot be explained", remedy=nearest(name, TOOLS))
-    return tuple(_explained(pairs, name, TOOLS[name]) for name in names)
+    return tuple(explained(tool, partial(_numbers, pairs)) for tool in find_tools(names, TOOLS).values())
 
 
-def _explained(pairs: VolumePairs, name: str, tool: _Tool) -> Explanation:
-    plain = _numbers(pairs)
-    steps = [
-        Step(
-            "surface", "elements", tool.surface, "Outermost voxels weigh 1 each; elements their length or area.",
-            _numbers(pairs, surface=tool.surface),
-        ),
-        Step(
-            "rule", "area", tool.rule, "By area, between ordered distances, or of both directions together.",
-            _numbers(pairs, rule=tool.rule),
-        ),
-        Step(
-            "missed", "diagonal", tool.missed, "What a structure counts as that one side lacks.",
-            _numbers(pairs, missed=tool.missed),
-        ),
-        Step(
-            "dice of an empty truth", "0", tool.bare, "Without it, what is made up costs nothing in Dice.",
-            _numbers(pairs, bare=tool.bare),
-        ),
-        Step(
-            "average", "structure", tool.average, "First over the structures of a case, then over cases.",
-            _numbers(pairs, average=tool.average),
-        ),
-    ]  # fmt: skip
-    theirs = _numbers(pairs, tool.surface, tool.rule, tool.missed, tool.average, tool.bare)
-    moved = tuple(step for step in steps if step.ours != step.theirs)
-    return Explanation(name, tool.version, plain, moved, theirs, (tool.remark,))
-
-
-def _numbers(
-    pairs: VolumePairs,
-    surface: str = "elements",
-    rule: str = "area",
-    missed: str = "diagonal",
-    average: str = "structure",
-    bare: str = "0",
-) -> Mapping[str, float]:
+def _numbers(pairs: VolumePairs, way: Way) -> Mapping[str, float]:
+    surface, missed, average = way.surface, way.missed, way.average
     asked: dict[str, Metric] = {
-        "hd@95": Hausdorff(percentile=95, surface=surface, rule=rule, missed=missed, average=average),
+        "hd@95": Hausdorff(percentile=95, surface=surface, rule=way.rule, missed=missed, average=average),
         "assd": SymmetricSurfaceDistance(surface=surface, missed=missed, average=average),
         "nsd": SurfaceDice(surface=surface, average=average),
     }
     needs: dict[Any, None] = {need: None for metric in asked.values() for need in metric.needs()}
     totals = State.of(pairs, needs).totals(POINT)
     scores = {name: float(totals.of(metric)[0]) for name, metric in asked.items()}
-    return {"dice": _dice(pairs, average, bare), **scores}
+    return {"dice": _dice(pairs, average, way.bare), **scores}
 
 
 def _dice(pairs: VolumePairs, average: str, bare: str) -> float:
