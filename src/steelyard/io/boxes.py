@@ -121,18 +121,23 @@ def read_boxes(
             data = flattened(data, side, what, source)
         else:
             return _from_images(data, schema, columns, side, source)
+    return records_of_table(data, schema, columns, side, source)
+
+
+def records_of_table(data: Any, schema: Schema, columns: Mapping[str, str], side: str, source: str) -> Records:
+    """Records of a table or a frame; those of the truth know the images that have no object."""
     images = None
     if isinstance(data, Mapping):
         data = {name: rows_of(to_numpy(column)) for name, column in data.items()}
         if side == "truth" and "images" in data:
             images = np.asarray(data.pop("images"))
             images = images.astype(np.int64) if images.dtype.kind in "iu" else as_object(list(map(str, images)))
-    table, empty = without_empty(read_table(data, source), columns, side)
+    table, empty = _without_empty(read_table(data, source), columns, side)
     records = to_records(table, schema, columns, side)
     if images is None and not len(empty):
         return records
-    named = [records["image"], *([images] if images is not None else []), *([empty] if len(empty) else [])]
-    return with_images(records, named)
+    named = [ids for ids in (records["image"], images, empty) if ids is not None and len(ids)]
+    return _with_images(records, named or [records["image"]])
 
 
 def _unmasked(values: Any, where: str) -> Array:
@@ -143,7 +148,7 @@ def _unmasked(values: Any, where: str) -> Array:
     return np.asarray(to_numpy(values))
 
 
-def with_images(records: Records, named: Sequence[Array]) -> BoxRecords:
+def _with_images(records: Records, named: Sequence[Array]) -> BoxRecords:
     """The same records, with all images that are named."""
     if all(ids.dtype.kind in "iu" for ids in named):
         images = np.unique(np.concatenate(named))
@@ -164,7 +169,7 @@ def _plain(value: Any) -> Any:
     return value.decode("ascii") if isinstance(value, bytes) else value.tolist()
 
 
-def without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple[Table, Array]:
+def _without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple[Table, Array]:
     """Rows of the truth that name an image and nothing else: an image without objects."""
     label = columns.get("truth.label") or columns.get("label", "label")
     image = columns.get("truth.image") or columns.get("image", "image")
@@ -241,7 +246,7 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
         records = to_records(Table(source, flat), schema, {}, side)
     if side != "truth":
         return records
-    images_of = ids if whole else with_images(records, [ids]).images
+    images_of = ids if whole else _with_images(records, [ids]).images
     return BoxRecords(records.source, records.columns, records.other, records.place, records.names, images=images_of)
 
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
-from steelyard.core.plain import to_numpy
 from steelyard.core.quads import CORNERS
-from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
+from steelyard.core.records import Array, BoxRecords, Records, Schema
 from steelyard.core.task import Task
-from steelyard.io.boxes import with_images, without_empty
+from steelyard.io.boxes import records_of_table
 from steelyard.io.coco import parse_coco
 from steelyard.io.formats import dota
 from steelyard.io.formats.convert import read_dataset
@@ -26,8 +25,7 @@ from steelyard.io.formats.fit import fit, from_records
 from steelyard.io.formats.reading import Reading
 from steelyard.io.json import parse_json
 from steelyard.io.obb import columns_of_images, records_of_json
-from steelyard.io.read import READERS, read_table, to_records
-from steelyard.io.shapes import rows_of
+from steelyard.io.read import READERS
 from steelyard.io.text import ending, open_text, read_bytes
 
 Read = Dataset | Records
@@ -73,17 +71,7 @@ def _read(
         if all(isinstance(item, Mapping) and "image_id" in item for item in data) and (data or side != "truth"):
             return records_of_json(list(data), schema, side, source)
         data = columns_of_images(data, side, source)
-    images = None
-    if isinstance(data, Mapping):
-        data = {name: rows_of(to_numpy(column)) for name, column in data.items()}
-        if side == "truth" and "images" in data:
-            images = np.asarray(data.pop("images"))
-            images = images.astype(np.int64) if images.dtype.kind in "iu" else as_object(list(map(str, images)))
-    table, empty = without_empty(read_table(data, source), columns, side)
-    records = to_records(table, schema, columns, side)
-    if images is None and not len(empty):
-        return records
-    return with_images(records, [ids for ids in (records["image"], images, empty) if ids is not None and len(ids)])
+    return records_of_table(data, schema, columns, side, source)
 
 
 def _from_json(path: Path, source: str, schema: Schema, side: str) -> Records:
