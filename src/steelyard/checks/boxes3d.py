@@ -165,19 +165,26 @@ def angle_degrees(data: Data) -> Problem | None:
     )  # fmt: skip
 
 
+def headings(data: Data) -> tuple[Array, Array, Array] | None:
+    """Of what is found: headings of truths and of predictions, and rows of these; None where they are too few."""
+    boxes = raw(data)
+    if boxes is None or angle_degrees(data) is not None:
+        return None
+    mine, theirs = pairs_of(data, *boxes)
+    return (boxes[0][mine, YAW], boxes[1][theirs, YAW], theirs) if len(mine) >= FEW else None
+
+
 @CHECKS.add(
     "yaw-offset", "error", "headings that are a quarter or half a turn off: orientation is scored as wrong",
     "Add the offset to yaw: conventions differ in which axis a heading of 0 looks along.",
 )  # fmt: skip
 def yaw_offset(data: Data) -> Problem | None:
     """Whether most headings of what is found are off by the same quarter or half turn."""
-    boxes = raw(data)
-    if boxes is None or angle_degrees(data) is not None:
+    seen = headings(data)
+    if seen is None:
         return None
-    mine, theirs = pairs_of(data, *boxes)
-    if len(mine) < FEW:
-        return None
-    off = wrapped(boxes[1][theirs, YAW] - boxes[0][mine, YAW])
+    true, given, theirs = seen
+    off = wrapped(given - true)
     for turn, name in ((np.pi / 2, "a quarter turn"), (-np.pi / 2, "minus a quarter turn"), (np.pi, "half a turn")):
         hit = np.abs(wrapped(off - turn)) < TURN
         if hit.mean() > 0.6:
@@ -194,13 +201,10 @@ def yaw_offset(data: Data) -> Problem | None:
 )  # fmt: skip
 def yaw_turn(data: Data) -> Problem | None:
     """Whether headings fit far better with the other sign."""
-    boxes = raw(data)
-    if boxes is None or angle_degrees(data) is not None:
+    seen = headings(data)
+    if seen is None:
         return None
-    mine, theirs = pairs_of(data, *boxes)
-    if len(mine) < FEW:
-        return None
-    true, given = boxes[0][mine, YAW], boxes[1][theirs, YAW]
+    true, given, theirs = seen
     plain, other = (np.abs(wrapped(one)) < TURN for one in (given - true, given + true))
     if plain.mean() > 0.4 or other.mean() < 0.6:
         return None
