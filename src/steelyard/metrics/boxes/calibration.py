@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -58,12 +58,24 @@ def bin_codes(score: Array, bins: int, edges: str) -> Array:
     return (np.searchsorted(ends, score, side=side) - 1).clip(0, bins - 1)
 
 
-def check_bins(metric: Any) -> None:
-    """Check a number of bins, and which edge they hold."""
-    one_of(metric, "edges", "left", "right")
-    within_range(metric, "bins", 1, 1000)
-    if not isinstance(metric.bins, int):
-        raise InputError(f"metric '{metric.name}': bins cannot be {metric.bins}", remedy="Give a whole number.")
+@frozen
+class CalibrationError(Metric):
+    """Base of both errors: `bins` of equal width, which edge they hold, and how many detections of a class count."""
+
+    better = "lower"
+    reaches_best = False
+
+    bins: int = 10
+    edges: Edges = "left"
+    max_dets: int = 100
+
+    def check(self) -> None:
+        """Check the settings of bins and detections."""
+        one_of(self, "edges", "left", "right")
+        within_range(self, "bins", 1, 1000)
+        if not isinstance(self.bins, int):
+            raise InputError(f"metric '{self.name}': bins cannot be {self.bins}", remedy="Give a whole number.")
+        check_most(self, "max_dets")
 
 
 @frozen
@@ -92,7 +104,7 @@ class ScoreBins(Sum):
 
 
 @frozen
-class DetectionCalibrationError(Metric):
+class DetectionCalibrationError(CalibrationError):
     r"""Detection expected calibration error (D-ECE): how far scores are from how often they are right, on average.
 
     $\mathrm{D\text{-}ECE} = \sum_b \frac{n_b}{n}\,|\mathrm{precision}_b - \overline{\mathrm{score}}_b|$
@@ -112,20 +124,14 @@ class DetectionCalibrationError(Metric):
 
     name = "dece"
     title = "Detection calibration error"
-    better = "lower"
-    reaches_best = False
     reference = "netcal 1.4.0"
 
     iou: float = 0.5
-    bins: int = 10
-    edges: Edges = "left"
-    max_dets: int = 100
 
     def check(self) -> None:
         """Check every setting."""
+        super().check()
         check_ious(self, self.iou)
-        check_bins(self)
-        check_most(self, "max_dets")
 
     @property
     def counts(self) -> ScoreBins:
@@ -216,7 +222,7 @@ class LocalisationGaps(GroupCurve):
 
 
 @frozen
-class LocalisationCalibrationError(Metric):
+class LocalisationCalibrationError(CalibrationError):
     r"""Localisation-aware calibration error (LaECE): how far scores are from precision times overlap, by class.
 
     $\mathrm{LaECE} = \frac{1}{K} \sum_k \sum_b \frac{n_{kb}}{n_k}\,
@@ -239,20 +245,16 @@ class LocalisationCalibrationError(Metric):
 
     name = "laece"
     title = "Localisation-aware calibration error"
-    better = "lower"
-    reaches_best = False
     reference = "detection_calibration bf59c92"
 
-    tau: float = 0.1
     bins: int = 25
     edges: Edges = "right"
-    max_dets: int = 100
+    tau: float = 0.1
 
     def check(self) -> None:
         """Check every setting."""
+        super().check()
         within_range(self, "tau", 0, 0.999)
-        check_bins(self)
-        check_most(self, "max_dets")
 
     @property
     def curve(self) -> LocalisationGaps:
