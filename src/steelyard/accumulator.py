@@ -250,7 +250,7 @@ class Accumulator:
             "by": asked.by, "missing": asked.missing, "extra": asked.extra, "columns": dict(asked.columns),
             "options": options, "confidence": asked.confidence, "draws": asked.draws, "seed": asked.seed,
             "save_draws": asked.save_draws, "cluster": asked.cluster, "strata": asked.strata,
-            "sequence": asked.sequence,
+            "sequence": asked.sequence, "tags": dict(asked.tags),
         }  # fmt: skip
 
     @staticmethod

@@ -46,6 +46,7 @@ def evaluate(
     `proxy` is for truth that only some units have: data like the truth, in which a judge or a cheap measurement stands
     for it on all units, or the name of a column of the truth that holds it. `judge_correction` "difference" takes its
     mean error out; "rates" is for labelled units that are no random part of all, and corrects a share of right units.
+    `tags` ({"model": "small"}) are kept in the result, and `steelyard view` sorts and filters by them.
     """
     request = Request.of(task, metrics, settings)
     if proxy is not None or judge_correction != "difference":
@@ -112,7 +113,18 @@ def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison |
 
 
 @takes_settings(
-    "by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata", "sequence"
+    "by",
+    "explain",
+    "confidence",
+    "draws",
+    "seed",
+    "save_draws",
+    "adjust",
+    "margin",
+    "cluster",
+    "strata",
+    "sequence",
+    "tags",
 )
 def score(task: str, truth: Any, predictions: Any, metric: str | Metric, **settings: Unpack[Settings]) -> float:
     """One metric as a plain number, without an interval: for loops and early stopping; nan where it is undefined.
@@ -127,7 +139,18 @@ def score(task: str, truth: Any, predictions: Any, metric: str | Metric, **setti
 
 
 @takes_settings(
-    "by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata", "sequence"
+    "by",
+    "explain",
+    "confidence",
+    "draws",
+    "seed",
+    "save_draws",
+    "adjust",
+    "margin",
+    "cluster",
+    "strata",
+    "sequence",
+    "tags",
 )
 def measure(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, **settings: Unpack[Settings]

@@ -16,6 +16,7 @@ from steelyard.cli.options import (
     parse_mapping,
     parse_margins,
     parse_models,
+    parse_tags,
     put_out,
     shared_options,
 )
@@ -61,6 +62,7 @@ def compare(
     missing: str | None,
     extra: str | None,
     mapping: tuple[str, ...],
+    tags: tuple[str, ...],
     as_json: bool,
     output: tuple[str, ...],
     html: str | None,
@@ -98,6 +100,7 @@ def compare(
         extra=extra,
         columns=parse_mapping(mapping),
         options=given_options(),
+        tags=parse_tags(tags),
         adjust=adjust,
         margin=parse_margins(margin),
     )

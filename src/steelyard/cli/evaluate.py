@@ -15,6 +15,7 @@ from steelyard.cli.options import (
     given_options,
     parse_confidence,
     parse_mapping,
+    parse_tags,
     put_out,
     shared_options,
 )
@@ -100,6 +101,7 @@ def evaluate(
     missing: str | None,
     extra: str | None,
     mapping: tuple[str, ...],
+    tags: tuple[str, ...],
     as_json: bool,
     output: tuple[str, ...],
     html: str | None,
@@ -134,6 +136,7 @@ def evaluate(
         "extra": extra,
         "columns": parse_mapping(mapping),
         "options": given_options(),
+        "tags": parse_tags(tags),
     }
     named = list(metrics) or None
     choices["save_draws"] = save_draws

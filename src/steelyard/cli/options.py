@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,8 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="An option of the task for one side only, such as truth.angle=radians."),
     click.option("--threads", type=int, metavar="N", expose_value=False, callback=hold_threads,
                  help="Threads of the native core; all of the machine's where not given. No result depends on it."),
+    click.option("--tag", "tags", multiple=True, metavar="NAME=VALUE",
+                 help="Keep a tag in the result, such as model=small or date=now; 'view' finds runs by it."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
                  help="Also write the result to FILE: .json, .md, .html, .tex, .csv or .xlsx."),
@@ -212,6 +215,20 @@ def parse_models(given: Sequence[str]) -> list[str] | dict[str, str]:
     if lacking:
         raise InputError(f"'{lacking[0]}' has no name, and other models have", remedy="Name all models, or none.")
     return models
+
+
+def parse_tags(pairs: Sequence[str]) -> dict[str, str]:
+    """NAME=VALUE pairs as tags; `date=now` is the present time, to the second."""
+    tags: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"--tag '{pair}' is not NAME=VALUE", remedy="Example: --tag model=small.")
+        if name in tags:
+            raise InputError(f"--tag names '{name}' twice", remedy="Give each name once.")
+        now = (name, value) == ("date", "now")
+        tags[name] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if now else value
+    return tags
 
 
 def _weight_name(task: str) -> str:

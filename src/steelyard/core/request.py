@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, field, fields, replace
 from numbers import Integral, Real
@@ -23,6 +24,7 @@ Sequenced = Literal["exact", "approximate"]
 SEQUENCES: tuple[Sequenced, ...] = ("exact", "approximate")
 By = Sequence[str | Sequence[str]]
 Metrics = Sequence[str | Metric] | str | Metric | None
+TAG, MOST_TAGS, LONGEST_TAG = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}"), 32, 200
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -44,6 +46,7 @@ class Settings(TypedDict, total=False):
     cluster: str | None
     strata: str | None
     sequence: str | None
+    tags: Mapping[str, str] | None
 
 
 @frozen
@@ -60,6 +63,7 @@ class Request:
     `strata` the column whose shares were fixed by design and stay the same in every draw. `proxy` names what stands for
     the truth of units that have none, and `judge_correction` how its errors are taken out. With `sequence` intervals
     hold at every look while data grow: "exact" for means of bounded unit scores alone, "approximate" for others too.
+    `tags` decide nothing: they are what a reader finds the run by, {"model": "small", "date": "2026-03-01"}.
     """
 
     task: str
@@ -81,6 +85,7 @@ class Request:
     proxy: str | None = None
     judge_correction: Correction = "difference"
     sequence: Sequenced | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
@@ -97,6 +102,7 @@ class Request:
             columns=_mapping(given.pop("columns", None), "columns", "{'weight': 'grams'}"),
             options=_mapping(given.pop("options", None), "options", "{'angle': 'radians'}"),
             explain=_tools(given.pop("explain", ())),
+            tags=_mapping(given.pop("tags", None), "tags", "{'model': 'small'}"),
             margin={
                 str(k): str(v) for k, v in _mapping(given.pop("margin", None), "margins", "{'map': 0.005}").items()
             },
@@ -136,6 +142,7 @@ class Request:
                 raise InputError(f"{name} is {column!r}", remedy="Give the name of a column as a text.")
         if self.sequence is not None:
             self._check_sequence()
+        check_tags(self.tags)
         if self.cluster is not None and self.cluster == self.strata:
             raise InputError(
                 f"'{self.cluster}' cannot be both cluster and strata",
@@ -192,7 +199,23 @@ class Request:
             adjust="max-t",
             margin={},
             sequence=None,
+            tags={},
         )
+
+
+def check_tags(tags: Mapping[str, Any]) -> None:
+    """Raise InputError where a tag cannot be written, shown and asked for."""
+    if len(tags) > MOST_TAGS:
+        raise InputError(f"there are {len(tags)} tags", remedy=f"Give {MOST_TAGS} at most.")
+    for name, value in tags.items():
+        if not isinstance(name, str) or not TAG.fullmatch(name):
+            raise InputError(
+                f"{name!r} is no name of a tag", remedy="Begin with a letter; then letters, digits, '.', '-' and '_'."
+            )
+        if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_TAG or not value.isprintable():
+            raise InputError(
+                f"the tag '{name}' is {value!r}", remedy=f"Give a text of one line, at most {LONGEST_TAG} characters."
+            )
 
 
 def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:

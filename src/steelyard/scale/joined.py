@@ -58,6 +58,7 @@ def gathered(states: Sequence[jobs.State]) -> Accumulator:
         data.task, by=request.by, missing=request.missing, extra=request.extra, columns=request.columns,
         options=request.options, confidence=request.confidence, draws=request.draws, seed=request.seed,
         save_draws=request.save_draws, cluster=request.cluster, strata=request.strata,
+        tags=request.tags,
     )  # fmt: skip
     for state in states:
         shard = jobs.load_shard(data, state.name, state.drop)

@@ -196,6 +196,7 @@ def origin_facts(sides: Sequence[tuple[str, Report | Model]]) -> str:
     rows += [("missing predictions", str(asked.missing)), ("predictions without truth", str(asked.extra))]
     rows += [(f"column {name}", column) for name, column in asked.columns.items()]
     rows += [(f"option {name}", value) for name, value in asked.options.items()]
+    rows += [(f"tag {name}", value) for name, value in asked.tags.items()]
     return facts(rows)
 
 
