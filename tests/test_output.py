@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from steelyard.cli.main import cli
 from steelyard.io.write import write_bytes, write_text
 
 COMMAND = f'"{sys.executable}" -m steelyard'
@@ -194,3 +195,35 @@ def test_a_path_of_5000_characters(here: Path, steelyard, line: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "lacks", "message"),
+    [
+        (["-o", "a.json", "-o", "t.xlsx"], "openpyxl", r"cannot write 't.xlsx': openpyxl is not installed.*\[excel\]"),
+        (["-o", "a.json", "--figures", "f"], "vl_convert", r"figures: vl_convert is not installed.*\[report\]"),
+        (["-o", "a.json", "--html", "./a.json"], "", r"'\./a\.json' is to be written twice"),
+        (["-o", "a.json", "-o", "t.csv/b.json"], "", r"t\.csv/b\.json: cannot be written: '.*t\.csv' is no folder"),
+        (["-o", "a.json", "--units", "t.csv/u.csv"], "", r"'.*t\.csv' is no folder"),
+        (["-o", "a.json", "--tables", "t.csv/u"], "", r"'.*t\.csv' is no folder"),
+        (["-o", "a.json", "-o", "b.doc"], "", r"cannot write 'b\.doc': the ending names no format"),
+    ],
+)
+def test_nothing_is_written_where_one_output_cannot_be(
+    here: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], lacks: str, message: str
+) -> None:
+    monkeypatch.chdir(here)
+    if lacks:
+        monkeypatch.setitem(sys.modules, lacks, None)
+    before = sorted(here.iterdir())
+    with pytest.raises(sy.InputError, match=message):
+        cli(["evaluate", "weights", "t.csv", "a.csv", "--draws", "100", *options], standalone_mode=False)
+    assert sorted(here.iterdir()) == before
+
+
+def test_a_form_that_a_result_has_not_keeps_the_others_away(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(here)
+    (here / "g.json").write_text(sy.gate("r.json", ["mae > 1"]).to_json())
+    with pytest.raises(sy.InputError, match="a gate has no form 'latex'"):
+        cli(["report", "g.json", "-o", "g.md", "-o", "g.tex"], standalone_mode=False)
+    assert not (here / "g.md").exists()

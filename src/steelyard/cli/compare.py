@@ -79,7 +79,7 @@ def compare(
     steelyard compare weights truth.csv old.csv new.csv -m mae --margin mae=2%
     steelyard compare weights truth.csv base=old.csv ours=new.csv small=newer.csv -o table.tex
     """
-    check_outputs(output)
+    check_outputs(output, html=html, figures=figures)
     level = parse_confidence(confidence)
     if level is None:
         raise InputError("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")

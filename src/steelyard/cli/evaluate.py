@@ -123,7 +123,7 @@ def evaluate(
     \b
     steelyard evaluate boxes 'truth/*.parquet' 'pred/*.parquet' --work states
     """
-    check_outputs(output)
+    check_outputs(output, html=html, figures=figures, files=[units], folders=[tables])
     choices: dict[str, Any] = {
         "by": [tuple(name.strip() for name in names.split(",")) for names in by],
         "confidence": parse_confidence(confidence),

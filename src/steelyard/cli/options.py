@@ -15,6 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from steelyard import api
+from steelyard.cli.outputs import check_targets
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
@@ -253,14 +254,19 @@ def parse_margins(pairs: Sequence[str], option: str = "--margin") -> dict[str, s
     return margins
 
 
-def check_outputs(outputs: Sequence[str]) -> None:
-    """Refuse a file whose format is not known before any work is done."""
+def check_outputs(
+    outputs: Sequence[str], *, html: str | None = None, figures: str | None = None, files: Sequence[str | None] = (),
+    folders: Sequence[str | None] = (),
+) -> None:  # fmt: skip
+    """Refuse, before any work is done, what cannot be written; `files` and `folders` are what else a command writes."""
     for output in outputs:
         if Path(output).suffix.lower() not in WRITERS:
             raise InputError(
                 f"cannot write '{output}': the ending names no format",
                 remedy=f"Use one of {', '.join(WRITERS)}.",
             )
+    every = [*outputs, *(file for file in (html, *files) if file)]
+    check_targets(every, [folder for folder in (figures, *folders) if folder], figures=figures is not None)
 
 
 def put_out(

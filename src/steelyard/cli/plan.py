@@ -6,7 +6,7 @@ import json
 
 import click
 
-from steelyard.cli.options import parse_margins
+from steelyard.cli.options import check_outputs, parse_margins
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 
@@ -48,6 +48,7 @@ def plan(
     from steelyard.gating.plan import plan as make_plan
     from steelyard.render.plan import plan_text
 
+    check_outputs((), html=html, figures=figures)
     targets = {}
     for spec, size in parse_margins(target, "--target").items():
         try:

@@ -11,6 +11,7 @@ from steelyard.cli.options import WRITERS, check_outputs, terminal_width
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.results.comparison import Lineup
+from steelyard.results.registry import renderer
 
 
 @click.command()
@@ -32,10 +33,13 @@ def report(result: str, output: tuple[str, ...], figures: str | None, pairs: boo
     steelyard evaluate weights truth.csv pred.csv -o result.json --details
     steelyard report result.json -o report.html
     """
-    check_outputs(output)
+    check_outputs(output, figures=figures)
     if any(name.lower().endswith(".json") for name in output):
         raise InputError("a report is not written as JSON again", remedy="Use .html, .md, .tex, .csv or .xlsx.")
     outcome = api.read(result)
+    for name in output:  # before the first is written
+        form = WRITERS[Path(name).suffix.lower()].removeprefix("to_")
+        renderer(outcome.kind, "sheets" if form == "excel" else form)
     for name in output:
         getattr(outcome, WRITERS[Path(name).suffix.lower()])(name)
     paths = (*output, *(outcome.write_figures(figures) if figures else ()))

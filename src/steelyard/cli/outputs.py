@@ -1,0 +1,50 @@
+"""What a command writes, looked at before any work is done: a file that cannot be written keeps all others away."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from steelyard.core.errors import InputError
+
+# What an ending, or a folder of figures, needs: packages, and the extra that brings them.
+NEEDED = {".xlsx": (("openpyxl",), "excel"), "figures": (("altair", "vl_convert"), "report")}
+
+
+def check_targets(files: Sequence[str], folders: Sequence[str] = (), *, figures: bool = False) -> None:
+    """Refuse what lacks a package, stands twice, or lies where nothing can be written."""
+    seen: set[str] = set()
+    for file in files:
+        _check_packages(Path(file).suffix.lower(), f"cannot write '{file}'")
+        whole = os.path.normcase(os.path.abspath(file))
+        if whole in seen:
+            raise InputError(f"'{file}' is to be written twice", remedy="Give each output a name of its own.")
+        seen.add(whole)
+        if not os.path.exists(file):  # what is there may be a device or a pipe, and is written as it is
+            _check_folder(file, os.path.dirname(whole))
+    for folder in folders:
+        _check_folder(folder, os.path.abspath(folder))
+    if figures:
+        _check_packages("figures", "cannot write figures")
+
+
+def _check_packages(what: str, problem: str) -> None:
+    packages, extra = NEEDED.get(what, ((), ""))
+    lacking = [name for name in packages if find_spec(name) is None]
+    if lacking:
+        raise InputError(
+            f"{problem}: {' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed",
+            remedy=f"Install the extra: pip install 'steelyard[{extra}]'.",
+        )
+
+
+def _check_folder(given: str, folder: str) -> None:
+    """A folder that is not there is made, in the nearest one that is."""
+    while not os.path.lexists(folder) and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        raise InputError(f"cannot be written: '{folder}' is no folder", where=given, remedy="Choose another place.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"cannot be written: '{folder}' may not be written to", where=given)
