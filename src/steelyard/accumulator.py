@@ -23,6 +23,7 @@ from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, Records, factorize
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
+from steelyard.counted import counter_of, report_counts
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, expanded, measure_records, metrics_of
@@ -57,10 +58,15 @@ class Accumulator:
     all that was gathered. A unit that came twice counts once; where its two copies differ, that is an error, unless
     `on_conflict="keep"` says that one of them is kept by its contents (a model that is not deterministic, behind a
     sampler that repeats units to fill its last batch).
+
+    With `device` ("cuda", "cpu") tensors are counted where they are, and nothing waits for the device before `report`;
+    only the counts are kept. `labels` and `segmentation` can be counted.
     """
 
     @takes_settings("explain", "adjust", "margin")
-    def __init__(self, task: str, *, on_conflict: str = "error", **settings: Unpack[Settings]) -> None:
+    def __init__(
+        self, task: str, *, on_conflict: str = "error", device: Any = None, **settings: Unpack[Settings]
+    ) -> None:
         self.task = catalogue.find_task(task)
         if on_conflict not in ON_CONFLICT:
             raise InputError(f"on_conflict='{on_conflict}' is no choice", remedy=nearest(on_conflict, ON_CONFLICT))
@@ -72,9 +78,14 @@ class Accumulator:
         self._unlike: list[Array] = []
         self._read_notes: dict[str, None] = {}
         self.compacted: Compacted | None = None
+        self.counter = None if device is None else counter_of(self.task, self.request, self.options, device)
 
     def update(self, truth: Any, predictions: Any = None) -> None:
         """Take one batch. The data are copied: buffers may be used again."""
+        if self.counter is not None:
+            self.counter.update(truth, predictions, self._seen)
+            self._seen += 1
+            return
         if self.compacted is not None:
             raise InputError(
                 "the accumulator is compacted and takes no more batches",
@@ -98,6 +109,12 @@ class Accumulator:
             raise InputError(
                 "accumulators that were made with other settings cannot be merged", remedy="Make them alike."
             )
+        if (self.counter is None) != (other.counter is None):
+            raise InputError("one accumulator counts on a device and the other does not", remedy="Make them alike.")
+        if self.counter is not None:
+            self.counter.merge(other.counter)
+            self._seen += other._seen
+            return
         self._repeated += other._repeated
         self._unlike += other._unlike
         self._read_notes |= other._read_notes
@@ -108,7 +125,8 @@ class Accumulator:
 
     def empty(self) -> Accumulator:
         """An accumulator with the same settings and nothing in it."""
-        made = Accumulator(self.task.name, on_conflict=self.on_conflict)
+        device = None if self.counter is None else self.counter.device
+        made = Accumulator(self.task.name, on_conflict=self.on_conflict, device=device, options=self.request.options)
         made.request, made.options = self.request, self.options
         return made
 
@@ -118,6 +136,8 @@ class Accumulator:
 
     def gathered(self) -> Gathered:
         """All batches as one, every unit once, in the order of their ids; later calls start from there."""
+        if self.counter is not None:
+            raise InputError("counts on a device have no rows to gather", remedy="Leave device out.")
         if not self.batches:
             raise InputError("nothing was gathered", remedy="Call update() first.")
         gathered = gather(self.batches, self.task.truth.key, self.on_conflict)
@@ -139,6 +159,10 @@ class Accumulator:
         request.check()
         if self.compacted is not None:
             return self._report_sums(request)
+        if self.counter is not None:
+            if not self._seen:
+                raise InputError("nothing was gathered", remedy="Call update() first.")
+            return report_counts(self.task, request, self.options, self.counter)
         gathered = self.gathered()
         truth = replace(gathered.truth, source="gathered truth")
         prediction = replace(gathered.prediction, source="gathered predictions")
@@ -229,7 +253,7 @@ class Accumulator:
         arrays: dict[str, Array] = {}
         if self.compacted is not None:
             facts["sums"], arrays = pack_compacted(self.compacted)
-        if self.batches:
+        if self.batches or self.counter is not None:
             gathered = self.gathered()
             for side, records in zip(SIDES, (gathered.truth, gathered.prediction), strict=True):
                 facts[side], packed = pack_records(replace(records, source=side), side)

@@ -44,7 +44,8 @@ class Task:
     believed. Each is loaded when it is asked for; see `view` and `checks.catalogue`.
 
     `plain(truth, predictions)` makes columns of bare arrays, with notes on how they were taken, or gives None where the
-    sides have names. `spellings` are what other tools call a metric, by spec: {"f1_macro": "macro(f1)"}.
+    sides have names. `device` names a module that counts tensors on their device: see `steelyard.device`.
+    `spellings` are what other tools call a metric, by spec: {"f1_macro": "macro(f1)"}.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Task:
     policy: Policy = Policy()
     views: str = ""
     checks: str = ""
+    device: str = ""
     plain: Callable[[Any, Any], tuple[Any, Any, tuple[str, ...]] | None] | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
 

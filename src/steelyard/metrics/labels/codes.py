@@ -36,6 +36,14 @@ class Counted:
     classes: tuple[str, ...]
     matrix: Array
 
+    def rows(self, side: int) -> dict[str, Array]:
+        """The labels of one side, row by row, by cells of the matrix; in as few bytes as hold them."""
+        numbers = np.array([int(name) for name in self.classes])
+        short = numbers.astype(np.min_scalar_type(-1 - int(numbers.max(initial=0))))
+        cells = np.flatnonzero(self.matrix)
+        place = np.divmod(cells, max(1, len(self.classes)))[side]
+        return {"label": np.repeat(short[place], self.matrix.ravel()[cells])}
+
 
 @frozen
 class Coded:

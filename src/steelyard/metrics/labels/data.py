@@ -99,6 +99,13 @@ class DeclaredRecords(Records):
     classes: tuple[str, ...] = ()
 
 
+@frozen
+class CountedRecords(Records):
+    """Labels of which the pairs were counted where they were made: rows stand in the order of the counts."""
+
+    counted: Counted | None = None
+
+
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
     """Read labels alike on both sides, and give the truth the classes that were declared."""
     truth, prediction = alike(truth, prediction)
@@ -297,6 +304,8 @@ class LabelPairs(Countable):
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> LabelPairs:
     """Join by id, or by position where neither side has one; then check what the labels and scores are."""
+    if isinstance(truth, CountedRecords):
+        return _counted_pairs(truth, prediction, policy)
     truth, prediction = prepare(truth, prediction, options)
     _require_labels(truth, prediction)
     if "id" in truth or "id" in prediction:
@@ -312,14 +321,24 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
                 where=prediction.source,
                 remedy="Give both sides a column 'id'.",
             )
-        pairs = LabelPairs(
-            truth, prediction, None, None, Coverage(len(truth), len(truth), len(truth), 0, 0, policy.missing)
-        )
+        pairs = _by_position(truth, prediction, policy)
     if isinstance(truth, DeclaredRecords):
         pairs = replace(pairs, declared=truth.classes)
     if pairs.grouped:  # the rows of a group stand together
         order = np.argsort(pairs.owned[1], kind="stable")
         pairs = replace(pairs, truth_row=pairs.rows[order], prediction_row=pairs.prediction_rows[order])
+    return pairs
+
+
+def _by_position(truth: Records, prediction: Records, policy: Policy) -> LabelPairs:
+    whole = Coverage(len(truth), len(truth), len(truth), 0, 0, policy.missing)
+    return LabelPairs(truth, prediction, None, None, whole)
+
+
+def _counted_pairs(truth: CountedRecords, prediction: Records, policy: Policy) -> LabelPairs:
+    check_policy(policy)
+    pairs = _by_position(truth, prediction, policy)
+    pairs.__dict__["counted"] = truth.counted
     return pairs
 
 

@@ -49,6 +49,7 @@ TASK = Task(
     options=OPTIONS,
     views="steelyard.metrics.labels.views",
     checks="steelyard.checks.labels",
+    device="steelyard.device.labels",
     plain=plain_sides,
     spellings=SPELLINGS,
 )

@@ -60,6 +60,13 @@ class Scan:
 
 
 @frozen
+class CountedMaps(Records):
+    """Images whose pixels were counted where they were made. The rows stand in the order of the scan's images."""
+
+    scan: Scan | None = None
+
+
+@frozen
 class MapPairs(Pairs):
     """Images with both maps, which are read when they are counted: never more of them at once than threads."""
 
@@ -109,6 +116,12 @@ class MapPairs(Pairs):
     def opened(self, pair: int) -> tuple[Opened, Opened | None]:
         """Both maps of a pair, which are of one size; None where there is no prediction."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
+        if isinstance(self.truth, CountedMaps):
+            raise InputError(
+                "outlines and pictures need the maps, and only their counts were kept",
+                where=self.truth.source,
+                remedy="Leave device out, or ask for metrics of whole classes, such as miou.",
+            )
         truth = self._open(self.truth, row)
         if other < 0:
             return truth, None
@@ -161,9 +174,22 @@ def _size(shape: tuple[int, ...]) -> str:
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> MapPairs:
     """Join the maps by image, and say what their values mean."""
-    return MapPairs(
+    pairs = MapPairs(
         **kept_units(join_rows(truth, prediction, ("image",), policy, "sample_weight")), labelling=labelling_of(options)
     )
+    if isinstance(truth, CountedMaps) and truth.scan is not None:
+        pairs.__dict__["scan"] = _arranged(truth.scan, pairs)
+    return pairs
+
+
+def _arranged(scan: Scan, pairs: MapPairs) -> Scan:
+    """The same counts with images in the order of the pairs' units."""
+    place = np.empty(len(pairs.owner), dtype=np.int64)
+    place[pairs.truth_row] = pairs.owner
+    owner = place[scan.owner]
+    order = np.argsort(owner, kind="stable")
+    truth, predicted, count = (values[order] for values in (scan.truth, scan.predicted, scan.count))
+    return Scan(owner[order], truth, predicted, count, scan.size[pairs.truth_row])
 
 
 def kept_units(pairs: Pairs) -> dict[str, Any]:

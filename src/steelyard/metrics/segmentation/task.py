@@ -31,4 +31,5 @@ TASK = Task(
     reader="maps",
     views="steelyard.metrics.segmentation.views",
     checks="steelyard.checks.segmentation",
+    device="steelyard.device.segmentation",
 )

@@ -1,0 +1,207 @@
+"""Counts on a device: the reports of the rows themselves, to the bit. `gpu/test_counts.py` holds a GPU to the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import steelyard as sy
+from steelyard.core.errors import InputError
+
+OPTIONS = {"classes": 4, "ignore": 255}
+
+
+def labels(rows: int, classes: int = 7, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, classes, rows)
+    return truth, np.where(rng.random(rows) < 0.7, truth, rng.integers(0, classes, rows))
+
+
+def counted(truth: Any, predicted: Any, step: int = 128, **settings: Any) -> sy.Accumulator:
+    made = sy.Accumulator("labels", device="cpu", **settings)
+    for k in range(0, len(truth), step):
+        made.update(torch.as_tensor(truth[k : k + step]), {"label": torch.as_tensor(predicted[k : k + step])})
+    return made
+
+
+@pytest.mark.parametrize("rows", [1, 60, 9_999, 10_000, 12_345])
+def test_labels_are_those_of_the_rows(rows: int) -> None:
+    truth, predicted = labels(rows)
+    report = counted(truth, predicted).report()
+    expected = sy.evaluate("labels", {"label": truth}, {"label": predicted})
+    assert report.scores == expected.scores
+    assert report.notes == expected.notes
+    assert report.coverage == expected.coverage
+
+
+@pytest.mark.parametrize("rows", [300, 11_000])
+@pytest.mark.parametrize("classes", [(5, 2, 9), tuple(range(8))])
+def test_declared_classes_keep_their_order(rows: int, classes: tuple[int, ...]) -> None:
+    truth, predicted = (np.array(classes)[side] for side in labels(rows, len(classes)))
+    options = {"classes": list(classes)}
+    report = counted(truth, predicted, options=options).report()
+    expected = sy.evaluate("labels", {"label": truth}, {"label": predicted}, options=options)
+    assert report.scores == expected.scores
+
+
+def test_counts_by_hand() -> None:
+    gathered = sy.Accumulator("labels", device="cpu")
+    gathered.update(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1], dtype=torch.uint8))
+    gathered.update(torch.tensor([1]), torch.tensor([[0.5, 0.5, -1.0]]))  # the first of equals: 0
+    assert gathered.report("accuracy", confidence=None)["accuracy"].value == 0.5
+    assert len(gathered) == 0
+
+
+@pytest.mark.parametrize("rows", [400, 6_000])
+def test_parts_that_are_merged_are_the_whole(rows: int) -> None:
+    truth, predicted = labels(2 * rows)
+    one, other = counted(truth[:rows], predicted[:rows]), counted(truth[rows:], predicted[rows:])
+    one.merge(other)
+    assert one.report().scores == counted(truth, predicted).report().scores
+    assert one.empty().counter.rows == 0
+
+
+def test_scores_are_labels() -> None:
+    truth, predicted = labels(20_000, 5)
+    scores = torch.nn.functional.one_hot(torch.as_tensor(predicted), 5).float()
+    assert counted(truth, scores).report().scores == counted(truth, predicted).report().scores
+    declared = {"options": {"classes": [8, 1, 3, 4, 2]}}
+    named = np.array([8, 1, 3, 4, 2])
+    assert (
+        counted(named[truth], scores, **declared).report().scores
+        == counted(named[truth], named[predicted], **declared).report().scores
+    )
+
+
+def maps(images: int = 24) -> tuple[list[str], Any, Any]:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 4, (images, 32, 48))
+    scores = rng.normal(size=(images, 4, 32, 48)) + 2 * (
+        truth[:, np.newaxis] == np.arange(4)[:, np.newaxis, np.newaxis]
+    )
+    truth[:, :4] = 255
+    return [f"image{k}" for k in rng.permutation(images)], truth, scores
+
+
+def gathered_maps(options: dict[str, Any], truth: Any, predicted: Any, names: Any, **settings: Any) -> sy.Accumulator:
+    made = sy.Accumulator("segmentation", options=options, **settings)
+    for k in range(0, len(names), 5):
+        part = slice(k, k + 5)
+        made.update(
+            {"image": names[part], "map": torch.as_tensor(truth[part])},
+            {"image": names[part], "map": torch.as_tensor(predicted[part])},
+        )
+    return made
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        OPTIONS,
+        {"classes": 4, "ignore": 255, "prediction.shift": -1, "unknown": "wrong"},
+        {"relabel": ["0=2", "1=0", "2=1", "3=ignore", "255=ignore"], "unknown": "wrong"},
+        {"classes": 3, "reduce_zero": "truth", "ignore": 255, "unknown": "wrong"},
+    ],
+    ids=["plain", "shift", "relabel", "reduce"],
+)
+def test_maps_are_those_of_the_pixels(options: dict[str, Any]) -> None:
+    names, truth, scores = maps()
+    sides = truth, scores, names
+    counts, rows = gathered_maps(options, *sides, device="cpu"), gathered_maps(options, *sides)
+    report = counts.report()
+    assert report.scores == rows.report(list(report.scores)).scores
+    assert "mbiou" not in report.scores
+    asked = ["miou(level=image)", "iou(label=1)"]
+    assert counts.report(asked).scores == rows.report(asked).scores
+
+
+def test_an_image_that_comes_twice_counts_once() -> None:
+    names, truth, scores = maps(7)
+    one = gathered_maps(OPTIONS, truth, scores, names, device="cpu")
+    other = gathered_maps(OPTIONS, truth[:2], scores[:2], names[:2], device="cpu")
+    before = one.report().scores
+    one.merge(other)
+    assert one.report().scores == before
+    one.merge(gathered_maps(OPTIONS, truth[2:3], scores[:1], names[:1], device="cpu"))
+    with pytest.raises(InputError, match=f"image '{names[0]}' came twice with different data"):
+        one.report()
+
+
+GOOD = (torch.tensor([0, 1]), torch.tensor([1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("sides", "settings", "message"),
+    [
+        ((torch.tensor([0, 1024]), GOOD[1]), {}, "gathered truth: 1 labels are no class: 1024"),
+        ((GOOD[0], torch.tensor([-1, -7])), {}, "gathered predictions: 2 labels are no class: -7 to -1"),
+        (GOOD, {"options": {"classes": [1, 2]}}, "gathered truth: 1 labels are no class: 0"),
+        ((GOOD[0], torch.tensor([[0.0, 1.0], [torch.nan, 0.0]])), {}, "1 rows hold a score that is not finite"),
+        ((GOOD[0], torch.tensor([0.5, 1.0])), {}, "batch 0, predictions: is of type float32"),
+        ((torch.tensor([0.0, 1.0]), GOOD[1]), {}, "batch 0, truth: is of type float32"),
+        ((torch.tensor([[0, 1]]), GOOD[1]), {}, "batch 0, truth: has 2 dimensions"),
+        ((GOOD[0], torch.tensor([0])), {}, r"batch 0, predictions: has shape \(1,\), and the truth \(2,\)"),
+        ((["cat", "dog"], GOOD[1]), {}, "batch 0, truth: holds what is no number"),
+        (({"label": GOOD[0], "id": GOOD[0]}, GOOD[1]), {}, "column 'id' is not counted on a device"),
+        (({}, GOOD[1]), {}, "column 'label' is missing"),
+        (("truth.csv", GOOD[1]), {}, "batch 0, truth: str is not counted on a device"),
+        ((GOOD[0], torch.zeros(2, 3)), {"options": {"classes": [0, 1]}}, "has 3 scores per row, and 2 classes"),
+        (GOOD, {"options": {"classes": ["cat"]}}, "class 'cat' is no whole number"),
+        (GOOD, {"options": {"classes": range(5000)}}, "5,000 classes are declared"),
+        (GOOD, {"by": "site"}, "counts on a device know no rows, which 'by' needs"),
+        (GOOD, {"device": "nowhere"}, "device 'nowhere' cannot be used"),
+    ],
+)
+def test_wrong_labels_are_refused(sides: Any, settings: dict[str, Any], message: str) -> None:
+    def reported() -> None:
+        gathered = sy.Accumulator("labels", **({"device": "cpu"} | settings))
+        gathered.update(*sides)
+        gathered.report()
+
+    with pytest.raises(InputError, match=message):
+        reported()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"truth": torch.full((1, 2, 2), 9)}, "gathered truth: 4 pixels are no class: value 9"),
+        ({"map": torch.full((1, 2, 2), 9)}, "gathered predictions: 4 pixels are no class: value 9"),
+        ({"map": torch.full((1, 4, 2, 2), torch.nan)}, "4 pixels have a score that is not finite"),
+        ({"map": torch.zeros(1, 2, 3, dtype=torch.int64)}, "has shape"),
+        ({"names": ["b"]}, "the images are not those of the truth"),
+        ({"names": []}, "batch 0, predictions: names 0 images and has 1 maps"),
+        ({"options": {}}, "the classes are not declared"),
+        ({"metric": "mbiou"}, "outlines and pictures need the maps"),
+    ],
+)
+def test_wrong_maps_are_refused(change: dict[str, Any], message: str) -> None:
+    zero = torch.zeros(1, 2, 2, dtype=torch.int64)
+
+    def reported() -> None:
+        gathered = sy.Accumulator("segmentation", device="cpu", options=change.get("options", OPTIONS))
+        gathered.update(
+            {"image": ["a"], "map": change.get("truth", zero)},
+            {"image": change.get("names", ["a"]), "map": change.get("map", zero)},
+        )
+        gathered.report(change.get("metric"))
+
+    with pytest.raises(InputError, match=message):
+        reported()
+
+
+def test_counts_cannot_do_what_needs_rows() -> None:
+    gathered = sy.Accumulator("labels", device="cpu")
+    with pytest.raises(InputError, match="nothing was gathered"):
+        gathered.report()
+    gathered.update(*GOOD)
+    for call in (gathered.to_bytes, gathered.compact, lambda: gathered.report(save_draws=True)):
+        with pytest.raises(InputError, match="Leave device out"):
+            call()
+    with pytest.raises(InputError, match="counts on a device and the other does not"):
+        gathered.merge(sy.Accumulator("labels"))
+    with pytest.raises(InputError, match="task 'boxes' is not counted on a device"):
+        sy.Accumulator("boxes", device="cpu")
