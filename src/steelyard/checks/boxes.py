@@ -117,6 +117,8 @@ def check_coordinates(side: Side, sizes: Array | None) -> None:
 
 def _fractions(side: Side, sizes: Array | None) -> bool:
     """Whether all boxes lie within the unit square, though images are larger."""
+    if side.shares:
+        return False
     far = side.box[:, :2] + side.box[:, 2:]
     inside = bool((far <= 1.02).all() and (side.box[:, :2] >= -0.02).all())
     large = sizes is None or bool(np.nanmin(sizes, initial=np.inf) > 4)
@@ -212,6 +214,11 @@ def check_truth(side: Side) -> None:
         side.report(
             "crowds", "warning", "Many objects are crowds, which count neither as found nor as missed.",
             np.flatnonzero(crowd), "Is iscrowd set by mistake?",
+        )  # fmt: skip
+    if side.group is not None:
+        side.report(
+            "groups", "note", "Boxes that hold a group: most metrics count each as a single object.",
+            np.flatnonzero(side.group), "Score them with ap(rule=openimages).",
         )  # fmt: skip
     if side.images is not None:
         held = np.unique(places(side.images, side.image))

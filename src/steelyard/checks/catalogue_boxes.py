@@ -47,6 +47,7 @@ CHECKS = _rows(
     class-names | warning | one class under two ids
     same-file | warning | one picture (VOC, CVAT, tables) under two ids
     id-zero | note | pycocotools loses an annotation with id 0
+    groups | note | boxes that hold a group: `ap(rule=openimages)` takes them so, other metrics for one object each
     federated | note | an LVIS truth, which COCO's rules misjudge: `--format lvis`
     empty-images | note | more than half of the images have no object
     """,
@@ -75,6 +76,7 @@ CHECKS = _rows(
     outside-image | note | boxes that reach out of their image by more than 2 %
     over-limit | note | more than 100 detections of a class in an image
     score-ties | note | many equal scores: their order differs between tools
+    unverified-classes | note | OpenImages: classes with neither a box nor a verified label in the image are left out
     classes-without-truth | note | classes that are predicted and have no truth
     """,
 )

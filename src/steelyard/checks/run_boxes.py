@@ -37,8 +37,10 @@ def run_boxes(
     sides = [first]
     second = None
     if predictions is not None:
-        second, _ = _read(task.prediction, predictions, "predictions", columns, readings[1], (first, like))
+        second, results = _read(task.prediction, predictions, "predictions", columns, readings[1], (first, like))
         sides.append(second)
+        if like is not None and results is not None and like.format == "openimages":
+            check_verified(second, like, fit(results, like))
     _look(first, second)
     images = first.images if first.images is not None else np.unique(first.image)
     labels = first.labels if first.labels is not None else np.unique(first.label)
@@ -47,6 +49,18 @@ def run_boxes(
         counts["predictions"] = len(second)
     findings = in_order(_findings(sides))
     return CheckReport(first.source, None if second is None else second.source, counts, findings, task.name)
+
+
+def check_verified(side: Side, truth: Dataset, results: Dataset) -> None:
+    """Detections of classes that nobody looked for in their image."""
+    from steelyard.io.formats.openimages import looked_for
+
+    side.report(
+        "unverified-classes", "note", "Classes with neither a box nor a verified label in the image: OpenImages' rules "
+        "leave these detections out.",
+        np.flatnonzero(~looked_for(truth, results)), "Give the verified labels, -O verified=FILE, if there are more.",
+        shown=side.naming("class", side.label),
+    )  # fmt: skip
 
 
 def look_at_objects(

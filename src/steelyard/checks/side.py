@@ -40,6 +40,7 @@ class Side:
     score: Array | None = None
     area: Array | None = None
     crowd: Array | None = None
+    group: Array | None = None
     id: Array | None = None
     images: Array | None = None
     sizes: Array | None = None
@@ -49,6 +50,7 @@ class Side:
     place: Callable[[int], str] = field(default=lambda row: f"row {row}")
     findings: list[Finding] = field(default_factory=list)
     readable: bool = True
+    shares: bool = False  # whether coordinates are meant as fractions of the image
     readings: tuple[str, ...] | None = None  # other readings of the coordinates that are tried; None: all
 
     def __len__(self) -> int:
@@ -88,7 +90,9 @@ def from_records(records: Records, name: str) -> Side:
     """From records, which hold no fault that a reader would refuse."""
     box = np.stack([records[c] for c in ("x", "y", "w", "h")], axis=1).reshape(-1, 4)
     side = Side(name, records.source, records["image"], records["label"], box, place=records.place)
-    side.score, side.area, side.crowd = (records.columns.get(c) for c in ("score", "area", "crowd"))
+    side.score, side.area, side.crowd, side.group = (
+        records.columns.get(c) for c in ("score", "area", "crowd", "group")
+    )
     if isinstance(records, BoxRecords):
         side.images, side.labels, side.names = records.images, records.labels, records.label_names
     return side
@@ -98,6 +102,7 @@ def from_dataset(data: Dataset, name: str) -> Side:
     """From any format that was read whole."""
     side = from_records(data.records(), name)
     side.area = data.area
+    side.shares = data.format == "openimages" and not any(p.width for p in data.pictures)
     side.sizes = np.array(
         [[math.nan if v is None else v for v in (p.width, p.height)] for p in data.pictures], dtype=np.float64
     ).reshape(-1, 2)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     metavar="FORMAT",
     default="auto",
     show_default=True,
-    help="The format of FROM: coco, lvis, voc, yolo, cvat, csv, dota, yolo-obb, hrsc, or one of another package.",
+    help="The format of FROM: coco, lvis, voc, yolo, cvat, csv, dota, yolo-obb, hrsc, openimages, or one that another "
+    "package brings.",
 )
 @click.option(
     "--to",

@@ -41,8 +41,9 @@ def read_sides(
     if predictions is None:
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     readings = [reading_of(options, side) for side in ("truth", "prediction")]
-    if readings[0].format == "lvis" and not isinstance(truth, str | PathLike):
-        raise InputError("format=lvis is about a file, and the truth is in memory", remedy="Give the file's path.")
+    own = readings[0].format
+    if own in ("lvis", "openimages") and not isinstance(truth, str | PathLike):
+        raise InputError(f"format={own} is about a file, and the truth is in memory", remedy="Give the file's path.")
     if task.reader != "boxes" or all(map(_has_own_ids, (truth, predictions), readings)):
         first = read_boxes(truth, task.truth, columns, "truth", task.reader)
         sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.reader, first)
@@ -62,7 +63,9 @@ def reading_of(options: Options | None, side: str) -> Reading:
     """The options of a side's reader."""
     if options is None or not options.declared:
         return Reading()
-    return Reading(**{name: options.of(name, side) for name in ("format", "images", "names", "pixels")})
+    names = ("format", "images", "names", "pixels", "verified", "hierarchy")
+    known = [option.name for option in options.declared]
+    return Reading(**{name: options.of(name, side) for name in names if name in known})
 
 
 def _has_own_ids(data: Any, reading: Reading) -> bool:
@@ -92,6 +95,10 @@ def _fitted(
         from steelyard.io.formats.federated import by_rules_of_lvis
 
         return by_rules_of_lvis(first, second)
+    if readings[0].format == "openimages":
+        from steelyard.io.formats.openimages import by_rules_of_openimages
+
+        return by_rules_of_openimages(first, second)
     return first.records(), second.records()
 
 

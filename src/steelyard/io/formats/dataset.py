@@ -58,7 +58,8 @@ class Category:
 class Dataset:
     """One side. `picture` and `category` say for every box which it belongs to; `score` is None for truth.
 
-    `area` is nan where the file gives none. `extra` holds the rest of each box. `by_file` is set where the format names
+    `area` is nan where the file gives none. `group` says which boxes hold several objects, as OpenImages has it.
+    `extra` holds the rest of each box. `by_file` is set where the format names
     images by their files, `by_name` where it names classes by their names, and `numbered` where its class ids are only
     places in a list that stands elsewhere.
     """
@@ -74,6 +75,7 @@ class Dataset:
     area: Array | None = None
     crowd: Array | None = None
     difficult: Array | None = None
+    group: Array | None = None
     extra: list[dict[str, Any]] = field(default_factory=list)
     header: dict[str, Any] = field(default_factory=dict)
     place: Callable[[int], str] = field(default=lambda row: f"box {row}")
@@ -106,6 +108,8 @@ class Dataset:
             columns["crowd"] = self.crowd
         if self.difficult is not None and self.difficult.any():
             columns["difficult"] = self.difficult
+        if self.group is not None:
+            columns["group"] = self.group
         names = tuple(c.name for c in self.categories)
         often = tuple(str(c.extra.get("frequency", "")) for c in self.categories)
         return BoxRecords(

@@ -20,6 +20,7 @@ PLACES = {
     "dota": "steelyard.io.formats.dota:FORMAT",
     "yolo-obb": "steelyard.io.formats.obb:FORMAT",
     "hrsc": "steelyard.io.formats.hrsc:FORMAT",
+    "openimages": "steelyard.io.formats.openimages:FORMAT",
 }
 
 

@@ -120,6 +120,8 @@ def _boxes(dataset: Dataset, target: str, manner: Manner) -> Iterator[Loss]:
         yield Loss(
             "lost", "difficult flags", _count(dataset.difficult), f"{target} has none: they become ordinary objects"
         )
+    if target != "csv" and _count(dataset.group):
+        yield Loss("lost", "boxes of groups", _count(dataset.group), f"{target} has none: they become ordinary objects")
     if target in ("coco", "lvis") and _count(dataset.difficult):
         why = "kept under the key 'difficult', which evaluators of COCO ignore"
         yield Loss("changed", "difficult flags", _count(dataset.difficult), why)

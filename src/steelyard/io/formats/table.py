@@ -1,6 +1,6 @@
 """Tables of boxes (CSV, TSV, JSON lines, Parquet): one row per box, with as many columns as there are things to say.
 
-`image`, `label`, `x`, `y`, `w`, `h`, and `score`, `area`, `crowd`, `difficult` are the columns that `evaluate` knows;
+`image`, `label`, `x`, `y`, `w`, `h`, and `score`, `area`, `crowd`, `difficult`, `group` are what `evaluate` knows;
 `id`, `name` (of the class), `file`, `width`, `height` (of the image) and `segmentation` (as JSON) are read and written
 too. A row with an image and no label is an image without objects. Other columns are carried along.
 """
@@ -23,7 +23,7 @@ from steelyard.io.table import Table
 from steelyard.io.write import csv_text
 
 BOX = ("x", "y", "w", "h")
-_KNOWN = {"image", "label", *BOX, "score", "area", "crowd", "difficult", "name", "file", "width", "height"}
+_KNOWN = {"image", "label", *BOX, "score", "area", "crowd", "difficult", "group", "name", "file", "width", "height"}
 _FLAGS = {"": False, "0": False, "1": True, "true": True, "false": False, "yes": True, "no": False}
 
 
@@ -68,6 +68,7 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
         area=_column(table, rows, "area", empty=True) if "area" in table.columns else None,
         crowd=_flags(table, rows, "crowd"),
         difficult=_flags(table, rows, "difficult"),
+        group=_flags(table, rows, "group"),
         extra=_extra(table, rows, others) if others else [],
         place=lambda row: table.place(int(rows[row])),
     )
@@ -203,6 +204,7 @@ def render(dataset: Dataset) -> str:
         "area": dataset.area is not None,
         "crowd": dataset.crowd is not None,
         "difficult": dataset.difficult is not None,
+        "group": dataset.group is not None,
         "id": any("id" in extra for extra in dataset.extra),
         "name": any(c.name and c.name != str(c.id) for c in dataset.categories),
         "file": any(p.file and p.file != str(p.id) for p in dataset.pictures),
@@ -225,7 +227,7 @@ def render(dataset: Dataset) -> str:
             cells["score"] = _number(float(dataset.score[row]))
         if dataset.area is not None and not np.isnan(dataset.area[row]):
             cells["area"] = _number(float(dataset.area[row]))
-        for name, flags in (("crowd", dataset.crowd), ("difficult", dataset.difficult)):
+        for name, flags in (("crowd", dataset.crowd), ("difficult", dataset.difficult), ("group", dataset.group)):
             if flags is not None:
                 cells[name] = "true" if flags[row] else "false"
         rows.append(cells)

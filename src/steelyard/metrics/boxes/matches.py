@@ -15,7 +15,7 @@ from steelyard.core.records import BoxRecords
 from steelyard.core.spec import Range
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs, boxes_of
 
-CROWD, LOST, DIFFICULT, IGNORED = 1, 2, 4, 8  # bits of the column `flags`
+CROWD, LOST, DIFFICULT, IGNORED, GROUP = 1, 2, 4, 8, 16  # bits of the column `flags`
 UNCOUNTED = CROWD | DIFFICULT | IGNORED
 IOUS: tuple[float, ...] = Range(0.5, 0.95).values
 AREAS: dict[str, tuple[float, float]] = {
@@ -86,6 +86,8 @@ def _match_input(pairs: BoxPairs) -> MatchInput:
         flags[:] = truth["crowd"]
     if "difficult" in truth:
         flags |= np.where(truth["difficult"], DIFFICULT, 0).astype(np.uint8)
+    if "group" in truth:
+        flags |= np.where(truth["group"], GROUP, 0).astype(np.uint8)
     if isinstance(truth, BoxRecords) and truth.zero_id >= 0:
         flags[truth.zero_id] |= LOST
     area = np.ascontiguousarray(truth["area"] if "area" in truth else box[:, 2] * box[:, 3], dtype=np.float64)
@@ -110,7 +112,7 @@ def _match_input(pairs: BoxPairs) -> MatchInput:
 
 def native_match(s: MatchInput, ious: Any, areas: Any, most: int, *, voc: bool, pairs: bool, lost: bool = False) -> Any:
     """Match by the similarity of objects; see kernels/boxes/boxes.cpp. `lost` repeats the reference's fate of id 0."""
-    flags = s.flags if lost else s.flags & np.uint8(~LOST & 0xFF)
+    flags = s.flags & np.uint8(0xFF - GROUP - (0 if lost else LOST))
     columns = (
         s.image, s.label, s.box, s.area, flags, s.d_image, s.d_label, s.d_box, s.d_score, s.units, s.classes,
         np.asarray(ious), np.asarray(areas), most, voc, pairs,
@@ -197,6 +199,8 @@ def match_objects(
     lost: bool = False,
 ) -> list[Matches]:
     """The same for columns at hand."""
+    if rule.startswith("openimages"):
+        return match_groups(s, ious, areas, most, counted=rule == "openimages")
     if rule in ("dota", "caltech"):  # more than the threshold, not as much
         ious = tuple(np.nextafter(ious, 2.0).clip(max=1.0).tolist())
     made = native_match(s, ious, areas, most, voc=rule in ("voc", "dota"), pairs=len(ious) == 1, lost=lost)
@@ -212,3 +216,55 @@ def match_objects(
         )
         for a, (low, high) in enumerate(areas)
     ]  # fmt: skip
+
+
+def match_groups(
+    s: MatchInput, ious: tuple[float, ...], areas: tuple[Area, ...], most: int, *, counted: bool
+) -> list[Matches]:
+    """Matches by OpenImages' rules: single objects first, then what is left over with the boxes of groups.
+
+    A detection that lies in a group by the share `iou` of its area belongs to the one that holds most of it. Those of a
+    group are one hit, the best of them, where groups are `counted`; the rest count neither way.
+    """
+    group = (s.flags & GROUP) != 0
+    apart = replace(s, box=np.where(group[:, None], 0.0, s.box))  # no detection overlaps a box without an area
+    made = match_objects(apart, ious, areas, most, "voc")
+    if not group.any():
+        return made
+    classes = max(s.classes, 1)
+    truths = np.flatnonzero(group)
+    truths = truths[np.argsort(s.image[truths].astype(np.int64) * classes + s.label[truths], kind="stable")]
+    cell = s.image[truths].astype(np.int64) * classes + s.label[truths]
+    first = made[0]
+    places = np.flatnonzero(first.places())
+    d_cell = first.image[places].astype(np.int64) * classes + first.label[places]
+    places = places[np.isin(d_cell, cell)]
+    d_cell = first.image[places].astype(np.int64) * classes + first.label[places]
+    order = np.argsort(d_cell, kind="stable")  # of one image and class, by falling score
+    places, d_cell = places[order], d_cell[order]
+    share, owner = np.zeros(len(places)), np.zeros(len(places), dtype=np.int64)
+    for one in np.unique(d_cell).tolist():
+        mine = slice(*np.searchsorted(d_cell, [one, one + 1]).tolist())
+        others = truths[slice(*np.searchsorted(cell, [one, one + 1]).tolist())]
+        held = overlaps(s, first.order[places[mine]], others, crowd=True)
+        share[mine], owner[mine] = held.max(axis=1), others[held.argmax(axis=1)]
+    return [_with_groups(m, s, ends, ious, places, share, owner, counted) for m, ends in zip(made, areas, strict=True)]
+
+
+def _with_groups(
+    m: Matches, s: MatchInput, area: Area, ious: tuple[float, ...], places: Array, share: Array, owner: Array,
+    counted: bool,
+) -> Matches:  # fmt: skip
+    """Matches of one area with what lies in groups: `owner` is the group of each place, `share` how much lies there."""
+    within = (s.area >= area[0]) & (s.area <= area[1]) & counted
+    hit, ignored = m.hit.copy(), m.ignored.copy()
+    for t, iou in enumerate(ious):
+        bit = hit.dtype.type(1 << t)
+        mine = np.flatnonzero(((hit[places] | ignored[places]) & bit == 0) & (share >= iou))
+        best = mine[np.unique(owner[mine], return_index=True)[1]]
+        best = best[within[owner[best]]]
+        ignored[places[mine]] |= bit
+        ignored[places[best]] &= ~bit
+        hit[places[best]] |= bit
+    lost = ((s.flags[m.truth_order] & GROUP) != 0) & ~within[m.truth_order]
+    return replace(m, hit=hit, ignored=ignored, counts=np.where(lost, 0, m.counts).astype(np.uint8))

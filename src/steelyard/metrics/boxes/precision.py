@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from steelyard.metrics.boxes.settings import (
 )
 
 Kind = Literal["coco", "voc", "voc11", "step"]
-Rule = Literal["coco", "voc", "dota"]
+Rule = Literal["coco", "voc", "dota", "openimages", "openimages_v2"]
 Read = tuple[RankingFigure, tuple[int, ...]]  # a curve, and the places of the thresholds that are averaged
 
 
@@ -93,6 +93,8 @@ class AveragePrecision(_Averaged):
     precision made falling), `voc` (the whole area under the falling curve), `voc11` (11 points) and `step` (the plain
     sum of precision times the step in recall, equal scores being one step). `label` asks for one class; `rule=voc`
     lets a detection try only the truth that it overlaps most, and `rule=dota` does so with IoU above `iou`, not at it.
+    `rule=openimages` is as `voc`, and detections that lie by `iou` of their area in a box of a group are one hit
+    together, with the best of their scores; by `rule=openimages_v2` they count neither way.
 
     Undefined when no class has truth.
 
@@ -122,7 +124,7 @@ class AveragePrecision(_Averaged):
     def check(self) -> None:
         """Check every setting."""
         one_of(self, "kind", "coco", "voc", "voc11", "step")
-        one_of(self, "rule", "coco", "voc", "dota")
+        one_of(self, "rule", *get_args(Rule))
         check_ious(self, self.iou)
         check_area(self, self.area)
         check_most(self, "max_dets")

@@ -1,0 +1,218 @@
+"""OpenImages: CSV files of boxes, of labels that were verified for whole images, and a hierarchy of classes.
+
+Boxes are fractions of the image, which no IoU depends on; with the pictures at hand they become pixels. By the
+hierarchy, boxes and labels that hold are copied to all classes above, and labels that do not hold to all below. The
+outermost node is no class. The files are read, not written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.records import Array, BoxRecords
+from steelyard.io.formats.dataset import Category, Dataset, Picture, check_box
+from steelyard.io.formats.format import Format
+from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.sizes import picture_size
+from steelyard.io.formats.yolo import pictures_of
+from steelyard.io.json import parse_json
+from steelyard.io.read import read_table
+from steelyard.io.table import Table
+from steelyard.io.text import open_text
+
+ENDS = ("XMin", "YMin", "XMax", "YMax")
+VERIFIED = "verified"  # the key of a picture: classes that were looked at in the whole image
+
+
+def read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
+    """Boxes of a file; those of the truth with verified labels and by the hierarchy, where these are given."""
+    table = read_table(path, source)
+    scored = "Score" in table.columns if not side else side == "prediction"
+    needed = ("ImageID", "LabelName", *ENDS, *(("Score",) if scored else ()))
+    _check_columns(table, needed, "boxes")
+    if side == "truth" and "Score" in table.columns:
+        raise InputError("a column 'Score' where truth is expected", where=source, remedy="Truth comes first.")
+    if not side and not reading.images:
+        raise InputError(
+            "boxes are fractions, and sizes of the pictures are not known", where=source, remedy="Say --images FOLDER."
+        )
+    ends = np.stack([_numbers(table, name) for name in ENDS], axis=1) if len(table) else np.zeros((0, 4))
+    box = np.concatenate([ends[:, :2], ends[:, 2:] - ends[:, :2]], axis=1)
+    for row in np.flatnonzero((box[:, 2:] < 0).any(axis=1) | (np.abs(ends) > 2).any(axis=1))[:1].tolist():
+        check_box(tuple(box[row].tolist()), table.place(row))
+        raise InputError(
+            f"{ends[row].tolist()} is not a box of fractions", where=table.place(row),
+            remedy="OpenImages writes fractions of width and height, from 0 to 1.",
+        )  # fmt: skip
+    images, labels = (list(map(str.strip, map(str, table.columns[name].tolist()))) for name in ("ImageID", "LabelName"))
+    for name, ids in (("ImageID", images), ("LabelName", labels)):
+        if "" in ids:
+            raise InputError(f"{name} is empty", where=table.place(ids.index("")), remedy="Fill it in.")
+    group = _flags(table, "IsGroupOf") if "IsGroupOf" in table.columns and not scored else None
+    rows = np.arange(len(table))
+    above: Mapping[str, tuple[str, ...]] = {}
+    below: Mapping[str, tuple[str, ...]] = {}
+    if reading.hierarchy and not scored:
+        above, below = _hierarchy(Path(reading.hierarchy))
+        _refuse_unlisted(labels, above, reading.hierarchy, table)
+        copies = [(row, name) for row, label in enumerate(labels) for name in (label, *above[label])]
+        rows = np.array([row for row, _ in copies], dtype=np.int64)
+        labels = [name for _, name in copies]
+    looked = _verified(Path(reading.verified), above, below) if reading.verified and not scored else {}
+    places = {name: i for i, name in enumerate(dict.fromkeys([*images, *looked]))}
+    kinds = sorted({*labels, *above, *(name for names in looked.values() for name in names)})
+    code = {name: i for i, name in enumerate(kinds)}
+    pictures = [Picture(name, extra={VERIFIED: sorted(looked[name])} if name in looked else {}) for name in places]
+    picture = np.array([places[images[row]] for row in rows.tolist()], dtype=np.int64)
+    return Dataset(
+        source, "openimages", pictures, [Category(name) for name in kinds], picture,
+        np.array([code[name] for name in labels], dtype=np.int64), _in_pixels(box[rows], picture, pictures, reading),
+        score=_numbers(table, "Score") if scored else None, group=None if group is None else group[rows],
+        place=lambda row: table.place(int(rows[row])),
+    )  # fmt: skip
+
+
+def _check_columns(table: Table, needed: tuple[str, ...], what: str) -> None:
+    for name in needed:
+        if name not in table.columns:
+            raise InputError(
+                f"column '{name}' is missing; the columns are {', '.join(table.columns)}", where=table.source,
+                remedy=f"A file of {what} has {', '.join(needed)}.",
+            )  # fmt: skip
+
+
+def _numbers(table: Table, name: str) -> Array:
+    values = np.zeros(len(table))
+    for row, text in enumerate(table.columns[name].tolist()):
+        try:
+            values[row] = float(text)
+        except (TypeError, ValueError):
+            values[row] = math.nan
+        if not math.isfinite(values[row]):
+            raise InputError(f"{name} is '{text}'", where=table.place(row), remedy="Give a finite number.")
+    return values
+
+
+def _flags(table: Table, name: str) -> Array:
+    """A flag is 1 where it holds; 0, and -1 for not known, are no group."""
+    values = _numbers(table, name)
+    wrong = np.flatnonzero(~np.isin(values, (-1, 0, 1)))
+    if len(wrong):
+        where = table.place(int(wrong[0]))
+        raise InputError(f"{name} is {values[wrong[0]]:g}", where=where, remedy="It is 0, 1, or -1 for not known.")
+    return np.asarray(values == 1)
+
+
+def _hierarchy(path: Path) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Of every class those above it and those below it, each once."""
+    with open_text(path, str(path)) as file:
+        root = parse_json(file.read(), str(path))
+    above: dict[str, dict[str, None]] = {}
+    below: dict[str, dict[str, None]] = {}
+    waiting: list[tuple[Any, tuple[str, ...], bool]] = [(root, (), True)]
+    while waiting:
+        node, path_to, outermost = waiting.pop()
+        name: Any = node.get("LabelName") if isinstance(node, dict) else None
+        under = node.get("Subcategory", []) if isinstance(node, dict) else None
+        if not isinstance(under, list) or not (isinstance(name, str) or outermost):
+            raise InputError(
+                "a node is no object with 'LabelName' and a list 'Subcategory'", where=str(path),
+                remedy="Give the hierarchy as OpenImages has it.",
+            )  # fmt: skip
+        if not outermost:
+            if name in path_to:
+                raise InputError(f"class '{name}' stands below itself", where=str(path), remedy="Repair the hierarchy.")
+            above.setdefault(name, {}).update(dict.fromkeys(path_to))
+            below.setdefault(name, {})
+            for other in path_to:
+                below[other][name] = None
+            path_to = (name, *path_to)
+        waiting += [(child, path_to, False) for child in under]
+    return {name: tuple(names) for name, names in above.items()}, {name: tuple(names) for name, names in below.items()}
+
+
+def _refuse_unlisted(labels: list[str], known: Mapping[str, Any], hierarchy: str, table: Table) -> None:
+    for row, label in enumerate(labels):
+        if label not in known:
+            raise InputError(
+                f"class '{label}' is not in {hierarchy}", where=table.place(row), remedy="Give the data's hierarchy."
+            )
+
+
+def _verified(
+    path: Path, above: Mapping[str, tuple[str, ...]], below: Mapping[str, tuple[str, ...]]
+) -> dict[str, set[str]]:
+    """Of every image the classes that somebody looked for there, found or not."""
+    table = read_table(path, str(path))
+    _check_columns(table, ("ImageID", "LabelName", "Confidence"), "verified labels")
+    sure = _numbers(table, "Confidence")
+    wrong = np.flatnonzero((sure != 0) & (sure != 1))
+    if len(wrong):
+        raise InputError(
+            f"Confidence is {sure[wrong[0]]:g}", where=table.place(int(wrong[0])),
+            remedy="Verified labels have 0 or 1; labels of a machine are not verified.",
+        )  # fmt: skip
+    labels = list(map(str.strip, map(str, table.columns["LabelName"].tolist())))
+    if above:
+        _refuse_unlisted(labels, above, "the hierarchy", table)
+    looked: dict[str, set[str]] = {}
+    for image, label, held in zip(table.columns["ImageID"].tolist(), labels, sure.tolist(), strict=True):
+        looked.setdefault(str(image).strip(), set()).update((label, *(above if held else below).get(label, ())))
+    return looked
+
+
+def _in_pixels(box: Array, picture: Array, pictures: list[Picture], reading: Reading) -> Array:
+    """Boxes in pixels where the pictures are given, else as they are."""
+    if not reading.images:
+        return box
+    files = pictures_of(Path(reading.images), reading.images)
+    for one in pictures:
+        if str(one.id) not in files:
+            raise InputError(f"there is no picture '{one.id}'", where=reading.images, remedy="Check the folder.")
+        one.width, one.height = picture_size(files[str(one.id)])
+    size = np.array([[p.width, p.height] * 2 for p in pictures], dtype=np.float64).reshape(-1, 4)
+    return np.asarray(box * size[picture])
+
+
+def by_rules_of_openimages(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, BoxRecords]:
+    """Both sides without detections of classes that nobody looked for in their image."""
+    kept = np.flatnonzero(looked_for(truth, prediction))
+    groups = 0 if truth.group is None else int(np.count_nonzero(truth.group))
+    notes = (
+        f"Read by OpenImages' rules: {len(prediction) - len(kept):,} detections are left out, of a class that has "
+        f"neither a box nor a verified label in their image; {groups:,} boxes hold a group, which "
+        "ap(rule=openimages) alone takes for one.",
+    )  # fmt: skip
+    second = prediction.records().take(kept)
+    return replace(truth.records(), notes=notes), BoxRecords(
+        second.source, second.columns, second.other, second.place, second.names
+    )
+
+
+def looked_for(truth: Dataset, prediction: Dataset) -> Array:
+    """A flag for each detection: whether its class has a box or a verified label in its image.
+
+    `prediction` has the images and classes of `truth`. What the truth does not know is kept, and refused later.
+    """
+    width = len(prediction.categories)
+    place = {c.id: i for i, c in enumerate(truth.categories)}
+    looked = np.array(list(_cells(truth, place, width)), dtype=np.int64)
+    cell = prediction.picture * width + prediction.category
+    listed = (prediction.category < len(truth.categories)) & (prediction.picture < len(truth.pictures))
+    return np.isin(cell, np.concatenate([looked, truth.picture * width + truth.category])) | ~listed
+
+
+def _cells(truth: Dataset, place: Mapping[Any, int], width: int) -> Iterator[int]:
+    for i, picture in enumerate(truth.pictures):
+        for label in picture.extra.get(VERIFIED, ()):
+            yield i * width + place[label]
+
+
+FORMAT = Format("openimages", "OpenImages: CSV files of boxes, of verified labels, and a hierarchy", read)
