@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -80,9 +79,9 @@ def test_follow_ups_share_the_picture_too(questions) -> None:
     assert chats
     assert all(q in reason for q, _ in chats)
     again = [Conversation(q.picture, (q.texts[0], r.text, FOLLOW_UP)) for q, r in chats]
-    seen = shared._kept
+    seen = shared._sharing.kept
     replies = shared.generate(again)
-    assert shared._kept is seen  # the picture was not looked at again
+    assert shared._sharing.kept is seen  # the picture was not looked at again
     assert [r.text for r in replies] == [r.text for r in plain.generate(again)]
     assert all(parse_reply(r.text).ok for r in replies)
 
@@ -122,7 +121,7 @@ def test_a_damaged_picture_fails_alone(questions, tmp_path: Path) -> None:
 
 
 def test_fingerprint_follows_every_file(tmp_path: Path) -> None:
-    from steelyard.vlm.hf import fingerprint
+    from steelyard.vlm.hf_load import fingerprint
 
     shutil.copytree(MODEL, tmp_path / "m")
     before = fingerprint(tmp_path / "m")
@@ -176,82 +175,6 @@ def test_import_does_not_bring_the_heavy_ones() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for heavy in ("torch", "transformers", "PIL", "httpx", "tenacity", "huggingface_hub"):
         assert f"'{heavy}'" not in loaded
-
-
-def tiny_text(tokenizer) -> dict[str, object]:
-    return {
-        "vocab_size": len(tokenizer), "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
-        "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 2048,
-        "pad_token_id": tokenizer.pad_token_id, "bos_token_id": 1, "eos_token_id": tokenizer.eos_token_id,
-    }  # fmt: skip
-
-
-def random_llava(place: Path, tokenizer) -> None:
-    vision = {
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 4,
-        "image_size": 28,
-        "patch_size": 14,
-        "projection_dim": 32,
-    }
-    config = transformers.LlavaConfig(
-        vision_config={"model_type": "clip_vision_model", **vision}, text_config={"model_type": "llama", **tiny_text(tokenizer)},
-        image_token_id=tokenizer.convert_tokens_to_ids("<image>"), image_seq_length=4,
-    )  # fmt: skip
-    model = transformers.LlavaForConditionalGeneration(config)
-    images = transformers.CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28})
-    processor = transformers.LlavaProcessor(
-        images, tokenizer, patch_size=14, vision_feature_select_strategy="default", image_token="<image>",
-        num_additional_image_tokens=1, chat_template=(MODEL / "chat_template.jinja").read_text(),
-    )  # fmt: skip
-    save(model, processor, place)
-
-
-def random_qwen(place: Path, tokenizer) -> None:
-    marks = ["<|image_pad|>", "<|vision_start|>", "<|vision_end|>", "<|video_pad|>"]
-    tokenizer.add_special_tokens({"additional_special_tokens": marks})
-    ids = dict(
-        zip(
-            ("image_token_id", "vision_start_token_id", "vision_end_token_id", "video_token_id"),
-            tokenizer.convert_tokens_to_ids(marks),
-            strict=True,
-        )
-    )
-    config = transformers.Qwen2VLConfig(
-        vision_config={"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": 14},
-        text_config={**tiny_text(tokenizer), "rope_parameters": {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 1e4}},
-        **ids,
-    )  # fmt: skip
-    model = transformers.Qwen2VLForConditionalGeneration(config)
-    tokenizer.chat_template = (
-        (MODEL / "chat_template.jinja").read_text().replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>")
-    )
-    images = transformers.Qwen2VLImageProcessorPil(min_pixels=28 * 28, max_pixels=56 * 56)
-    save(model, images, place)
-    tokenizer.save_pretrained(place)
-
-
-def save(model, processor, place: Path) -> None:
-    # Larger weights than the library draws: with its own, every reply would be the same token.
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.3)
-    model.save_pretrained(place)
-    processor.save_pretrained(place)
-
-
-@pytest.mark.parametrize("make", [random_llava, random_qwen])
-def test_other_families(make, questions, tmp_path: Path) -> None:
-    make(tmp_path / "m", transformers.AutoTokenizer.from_pretrained(MODEL))
-    shared, plain = (opened(share, tmp_path / "m", max_tokens=6) for share in (True, False))
-    expected = [plain.generate([q])[0].text for q in questions[:8]]
-    assert len(set(expected)) > 1  # it does depend on what is shown
-    for backend in (shared, plain):
-        assert [r.text for r in backend.generate(questions[:8])] == expected
-    assert json.loads((tmp_path / "m" / "config.json").read_text())["model_type"] in shared.fingerprint
 
 
 def test_without_torch_servers_are_asked_and_local_models_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,10 @@ def _model_options(function: Any) -> Any:
         "batch": (int, "hf: pictures in a batch; their prompts ride along."),
         "device": (str, "hf: auto, cpu, cuda or mps."),
         "dtype": (str, "hf: auto, float32, bfloat16 or float16."),
+        "device-map": (str, "hf: how a large model is spread over devices, as accelerate takes it: auto."),
+        "revision": (str, "hf: the branch, tag or commit of a model of the hub."),
+        "quantize": (str, "hf: 4bit or 8bit, by bitsandbytes."),
+        "attention": (str, "hf: the attention to use: sdpa, eager, flash_attention_2."),
         "concurrency": (int, "openai: questions under way at once."),
         "rate": (float, "openai: most questions a minute; 0 is no limit."),
         "retries": (int, "openai: attempts at a question."),
@@ -76,6 +80,7 @@ def vlm() -> None:
 @click.option("--out", required=True, metavar="DIR", help="The run's folder. A run that stopped goes on there.")
 @click.option("--controls", is_flag=True, help="Also ask about a grey image and about another meal's.")
 @click.option("--share/--no-share", default=True, help="hf: encode a picture once for all its prompts.")
+@click.option("--trust-code", is_flag=True, help="hf: run the code that comes with a model.")
 @click.option("--key-env", default=_DEFAULTS.key_variable, show_default=True, metavar="NAME",
               help="openai: the environment variable that holds the key.")  # fmt: skip
 @click.option("--most", default=MOST_GRAMS, show_default=True, metavar="GRAMS", help="The largest plausible weight.")
@@ -115,6 +120,8 @@ def run(
     if len(problems) > 5:
         say(f"steelyard: {len(problems) - 5} more images cannot be read", err=True)
     backend = open_backend(model, ModelOptions(share=share, key_variable=key_env, **options))
+    for note in getattr(backend, "notes", ()):
+        say(f"steelyard: {note}", err=True)
     try:
         progress = ask(
             shown, backend, chosen, out, model=model, mode=mode or "whole", most=most, controls=controls,

@@ -13,10 +13,19 @@ from steelyard.vlm.images import MAX_SIDE, Picture
 
 @frozen
 class Conversation:
-    """A picture and the texts so far: the user's, the model's, ..., ending with the user's."""
+    """A picture and the texts so far: the user's, the model's, ..., ending with the user's.
+
+    `more` are the pictures that are shown behind the first.
+    """
 
     picture: Picture
     texts: tuple[str, ...]
+    more: tuple[Picture, ...] = ()
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """All pictures, in the order in which they are shown."""
+        return (self.picture, *self.more)
 
 
 @frozen
@@ -67,6 +76,11 @@ class ModelOptions:
     device: str = "auto"
     dtype: str = "auto"
     share: bool = True
+    device_map: str = ""
+    revision: str = ""
+    quantize: str = ""
+    attention: str = ""
+    trust_code: bool = False
     concurrency: int = 8
     rate: float = 0.0
     retries: int = 6
