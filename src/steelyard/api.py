@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.request import Metrics, Request, Settings, takes_settings
+from steelyard.core.request import NOT_OF_READING, Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.engine.margins import margins_of
 from steelyard.engine.names import named_models
@@ -21,6 +21,7 @@ from steelyard.results.report import Report
 
 if TYPE_CHECKING:
     from steelyard.results.gate import Gate
+    from steelyard.results.plan import StudyPlan
     from steelyard.results.vlm import VlmScore
 
 __all__ = ["compare", "compare_all", "evaluate", "metrics", "read", "score", "use_threads"]
@@ -105,27 +106,14 @@ def compare_all(
     return lineup(definition, chosen, request, models, [findings(model, task) for model in models], names)
 
 
-def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison | Lineup | VlmScore | Gate:
+def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison | Lineup | VlmScore | Gate | StudyPlan:
     """Read a result that `to_json` wrote, of any kind: it is equal to the one that was written."""
     from steelyard.results.read import read_result
 
     return read_result(path)
 
 
-@takes_settings(
-    "by",
-    "explain",
-    "confidence",
-    "draws",
-    "seed",
-    "save_draws",
-    "adjust",
-    "margin",
-    "cluster",
-    "strata",
-    "sequence",
-    "tags",
-)
+@takes_settings(*NOT_OF_READING)
 def score(task: str, truth: Any, predictions: Any, metric: str | Metric, **settings: Unpack[Settings]) -> float:
     """One metric as a plain number, without an interval: for loops and early stopping; nan where it is undefined.
 
@@ -138,20 +126,7 @@ def score(task: str, truth: Any, predictions: Any, metric: str | Metric, **setti
     return float(next(iter(scores.values())))
 
 
-@takes_settings(
-    "by",
-    "explain",
-    "confidence",
-    "draws",
-    "seed",
-    "save_draws",
-    "adjust",
-    "margin",
-    "cluster",
-    "strata",
-    "sequence",
-    "tags",
-)
+@takes_settings(*NOT_OF_READING)
 def measure(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, **settings: Unpack[Settings]
 ) -> Measured:

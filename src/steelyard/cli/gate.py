@@ -14,7 +14,9 @@ from steelyard.core.errors import InputError
 
 @click.command()
 @click.argument("result", type=click.Path())
-@click.option("--baseline", metavar="FILE", type=click.Path(), help="The result to hold it against: an earlier one.")
+@click.option("--baseline", metavar="FILE|NAME", type=click.Path(),
+              help="The result to hold it against: an earlier one, or another model of RESULT.")  # fmt: skip
+@click.option("--model", metavar="NAME", help="The model that is held, where RESULT holds several.")
 @click.option(
     "--fail-if", "rules", multiple=True, required=True, metavar="RULE",
     help="When to fail, such as 'mae > 30' or 'map < baseline, p < 0.05'. May be given several times.",
@@ -32,6 +34,7 @@ from steelyard.core.errors import InputError
 def gate(
     result: str,
     baseline: str | None,
+    model: str | None,
     rules: tuple[str, ...],
     junit: str | None,
     other_truth: bool,
@@ -41,17 +44,21 @@ def gate(
 ) -> int:
     """Hold RESULT to rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.
 
-    RESULT is the JSON of 'evaluate', or of 'compare', which holds its own baseline. A rule is undecided where an
+    RESULT is the JSON of 'evaluate', or of 'compare', which holds its own baseline; of several models, or of 'vlm
+    score', --model names one. A rule is undecided where an
     interval lies on both sides of the bound. On GitHub the outcome goes to the job's summary too.
 
     \b
     steelyard gate result.json --fail-if "mae > 30"
     steelyard gate result.json --baseline base.json --fail-if "map < baseline, p < 0.05"
+    steelyard gate board.json --model ours --baseline theirs --fail-if "map < baseline"
     steelyard gate result.json --fail-if "map < 0.35" --ledger looks.json --looks 20
     """
     from steelyard.gating import gate as gating
 
-    outcome = gating.gate(result, rules, baseline=baseline, other_truth=other_truth, ledger=ledger, looks=looks)
+    outcome = gating.gate(
+        result, rules, baseline=baseline, model=model, other_truth=other_truth, ledger=ledger, looks=looks
+    )
     end_with(outcome.exit_code)
     if junit:
         outcome.to_junit(junit)

@@ -24,6 +24,11 @@ Sequenced = Literal["exact", "approximate"]
 SEQUENCES: tuple[Sequenced, ...] = ("exact", "approximate")
 By = Sequence[str | Sequence[str]]
 Metrics = Sequence[str | Metric] | str | Metric | None
+# Settings that do not say how data are read and joined.
+NOT_OF_READING = (
+    "by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata", "sequence",
+    "tags",
+)  # fmt: skip
 TAG, MOST_TAGS, LONGEST_TAG = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}"), 32, 200
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -11,6 +11,7 @@ import math
 
 from steelyard.core.frozen import frozen
 from steelyard.engine.distributions import chi2_quantile, normal, t_quantile
+from steelyard.results.plan import Planned
 
 POWER = 0.8
 CAUTION = 0.2
@@ -26,14 +27,6 @@ class Pilot:
     df: float
     units: int
     measured_in: str = ""
-
-
-@frozen
-class Planned:
-    """How many units show a difference, and how many to plan for, given how little a pilot knows."""
-
-    units: int
-    cautious: int
 
 
 def reach(df: float, confidence: float, power: float) -> float:

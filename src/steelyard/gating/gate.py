@@ -9,21 +9,24 @@ from typing import Any
 from steelyard.core.errors import InputError
 from steelyard.gating.judge import Against, judge_comparison, judge_report, spec_of
 from steelyard.gating.looking import Held, check_looks, counted, subject_of, unknown_looks
+from steelyard.gating.models import alone, chosen, is_baseline, model_names
 from steelyard.gating.rules import parse_rule
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.gate import Gate, Verdict
 from steelyard.results.read import read_result
 from steelyard.results.report import Report
 from steelyard.results.result import Result as Results
+from steelyard.results.vlm import VlmScore
 
 Path = str | PathLike[str]
-Result = Report | Comparison | Lineup | Path | Mapping[str, Any]
+Result = Report | Comparison | Lineup | VlmScore | Path | Mapping[str, Any]
 REFUSED = {
     "lineup": "it holds several models, and a rule is about one",
     "vlm-score": "it holds a report for each prompt, and a rule is about one",
     "gate": "it holds verdicts, and no scores",
+    "plan": "it holds sizes of test sets, and no scores",
 }
-INSTEAD = "Give a result of evaluate, or of compare with two models."
+INSTEAD = "Give a result of evaluate, or of compare."
 
 
 def gate(
@@ -31,6 +34,7 @@ def gate(
     rules: Sequence[str] | str,
     *,
     baseline: Result | None = None,
+    model: str | None = None,
     other_truth: bool = False,
     ledger: Path | None = None,
     looks: int | None = None,
@@ -38,17 +42,18 @@ def gate(
     """Hold a result to rules that say when it fails: `gate("result.json", ["mae > 30"])`.
 
     `result` and `baseline` are reports, their files, or what `to_dict` gives; a comparison is a result that holds its
-    own baseline (A). `other_truth` allows a baseline that was scored on other truth, and compares unpaired. `ledger` is
-    a file that counts the looks at this truth, so that all of them together keep the level; `looks` is how many there
-    will be, and without it there is no end.
+    own baseline (A). Of a lineup or a score of VLMs `model` names the one that is held, and `baseline` may name another
+    of it; without one, a model of a lineup is held against the first. `other_truth` allows a baseline that was scored
+    on other truth, and compares unpaired. `ledger` is a file that counts the looks at this truth, so that all of them
+    together keep the level; `looks` is how many there will be, and without it there is no end.
     """
     wanted = [parse_rule(rule) for rule in ([rules] if isinstance(rules, str) else rules)]
     if not wanted:
         raise InputError("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
     check_looks(ledger, looks)
-    given, name = _read(result, "result")
-    held = _of_comparison(given, name, baseline) if isinstance(given, Comparison) else None
-    held = held or _of_report(given, name, baseline, other_truth)  # type: ignore[arg-type]
+    given, name, baseline, base = _one(*_read(result, "result"), model, baseline)
+    held = _of_comparison(given, name, baseline, base) if isinstance(given, Comparison) else None
+    held = held or _of_report(given, name, baseline, other_truth, base)  # type: ignore[arg-type]
     if ledger is None:
         verdicts = [verdict for rule in wanted for verdict in held.judge(rule)]
         remarks = [] if held.sequence else unknown_looks(wanted)
@@ -65,7 +70,7 @@ def gate(
     )  # fmt: skip
 
 
-def _of_comparison(given: Comparison, name: str, baseline: Result | None) -> Held:
+def _of_comparison(given: Comparison, name: str, baseline: Result | None, base: str) -> Held:
     if baseline is not None:
         raise InputError(
             "a comparison holds its own baseline, A", where=name, remedy="Leave the baseline out, or give results."
@@ -77,13 +82,14 @@ def _of_comparison(given: Comparison, name: str, baseline: Result | None) -> Hel
         lambda rule: judge_comparison(rule, given),
         lambda rule: spec_of(rule, given.task, given.differences, "the comparison"),
         given.b.request.confidence,
-        f"A of {name}",
+        base,
         sequence=given.b.request.sequence is not None,
     )
 
 
-def _of_report(given: Report, name: str, baseline: Result | None, other_truth: bool) -> Held:
+def _of_report(given: Report, name: str, baseline: Result | None, other_truth: bool, called: str) -> Held:
     before, base = _baseline(baseline)
+    base = base and (called or base)
     against, notes = Against(given, before), list[str]()
     if before is not None and base is not None:
         against, notes = _against(given, before, name, base, other_truth)
@@ -99,15 +105,32 @@ def _of_report(given: Report, name: str, baseline: Result | None, other_truth: b
     )
 
 
-def _read(data: Result, side: str) -> tuple[Report | Comparison, str]:
+def _one(
+    given: Results, name: str, model: str | None, baseline: Result | None
+) -> tuple[Report | Comparison, str, Result | None, str]:
+    """The one model that rules are about, its name, what it is held against, and how that is called."""
+    if isinstance(given, Lineup) and len(given) == 1 and model is None:
+        given = given[0]
+    if isinstance(given, Lineup | VlmScore):
+        if baseline is not None and not (isinstance(baseline, str) and is_baseline(given, baseline)):
+            return alone(given, model, name), f"{model} of {name}", baseline, ""
+        found = chosen(given, model, baseline, name)
+        base = f"{baseline or model_names(given)[0]} of {name}"
+        if isinstance(found, Comparison):
+            return found, f"{model} of {name}", None, base
+        return found[0], f"{model} of {name}", found[1], base
+    if model is not None:
+        raise InputError(f"is a {given.kind}, which holds no model by name", where=name, remedy="Leave --model out.")
+    if not isinstance(given, Report | Comparison):
+        raise InputError(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
+    return given, name, baseline, f"A of {name}" if isinstance(given, Comparison) else ""
+
+
+def _read(data: Result, side: str) -> tuple[Results, str]:
     if not isinstance(data, Results | Mapping | str | PathLike):
         raise InputError(f"{data!r} is no result", where=side, remedy="Give a path, or what `to_dict` gave.")
     name = side if isinstance(data, Results | Mapping) else fspath(data)
     given = data if isinstance(data, Results) else read_result(data, side)
-    if isinstance(given, Lineup) and len(given) == 1:
-        return given[0], name
-    if not isinstance(given, Report | Comparison):
-        raise InputError(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
     return given, name
 
 
@@ -119,6 +142,8 @@ def _baseline(data: Result | None) -> tuple[Report | None, str | None]:
         raise InputError(
             "is a comparison, and a baseline is one result", where=name, remedy="Give a result of evaluate."
         )
+    if not isinstance(given, Report):
+        raise InputError(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
     return given, name
 
 

@@ -8,74 +8,36 @@ from os import PathLike
 from typing import Any
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.frozen import frozen
-from steelyard.engine.planning import POWER, Pilot, Planned, smallest_shown, units_for
+from steelyard.engine.planning import POWER, Pilot, smallest_shown, units_for
+from steelyard.gating.models import chosen
 from steelyard.gating.pairing import compare_results
-from steelyard.results.comparison import Comparison
+from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.plan import MetricPlan, StudyPlan
 from steelyard.results.read import read_result
 from steelyard.results.report import Report
+from steelyard.results.result import Result
+from steelyard.results.vlm import VlmScore
 
-Source = Comparison | Report | str | PathLike[str] | Mapping[str, Any]
+Source = Comparison | Lineup | Report | VlmScore | str | PathLike[str] | Mapping[str, Any]
 TIMES = (0.5, 1, 2, 4, 8, 16)  # of the pilot's units, where nothing else is asked for
-
-
-@frozen
-class MetricPlan:
-    """One metric: the smallest difference that so many units show, and the units that a target needs.
-
-    `curve` has a number of units, the difference that they show, and the same if the pilot's error is too small.
-    """
-
-    spec: str
-    measured_in: str
-    curve: tuple[tuple[int, float, float], ...]
-    target: float | None = None
-    needed: Planned | None = None
-
-
-@frozen
-class StudyPlan:
-    """What a pilot says of test sets of other sizes."""
-
-    unit: str
-    units: int
-    power: float
-    confidence: float
-    metrics: tuple[MetricPlan, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain values."""
-        return {
-            "unit": self.unit,
-            "units": self.units,
-            "power": self.power,
-            "confidence": self.confidence,
-            "metrics": [
-                {
-                    "metric": one.spec,
-                    "measured_in": one.measured_in,
-                    "curve": [{"units": n, "shown": plain, "cautious": careful} for n, plain, careful in one.curve],
-                    "target": one.target,
-                    "units": None if one.needed is None else one.needed.units,
-                    "cautious_units": None if one.needed is None else one.needed.cautious,
-                }
-                for one in self.metrics
-            ],
-        }
 
 
 def plan(
     pilot: Source,
     *,
     baseline: Source | None = None,
+    model: str | None = None,
     targets: Mapping[str, float] | None = None,
     units: Sequence[int] = (),
     power: float = POWER,
 ) -> StudyPlan:
-    """Plan from a pilot comparison, or from two results: `plan("pilot.json", targets={"map": 0.02})`."""
+    """Plan from a pilot comparison, or from two results: `plan("pilot.json", targets={"map": 0.02})`.
+
+    Of a lineup or a score of VLMs, `model` names the one to plan for and `baseline` another model of it.
+    """
     if not 0.5 <= power < 1:
         raise InputError(f"a power of {power:g} is not from 0.5 to 1", remedy="For 80 % write 0.8.")
-    comparison = _comparison(pilot, baseline)
+    comparison = _comparison(pilot, baseline, model)
     confidence = comparison.b.request.confidence or 0.95
     pilots = [
         Pilot(d.spec, d.se, d.df if math.isfinite(d.df) else 1e6, d.units, d.measured_in)
@@ -101,15 +63,27 @@ def plan(
         target = wanted.get(one.spec)
         needed = None if target is None else units_for(one, target, confidence, power)
         plans.append(MetricPlan(one.spec, one.measured_in, curve, target, needed))
-    return StudyPlan(comparison.unit, max(one.units for one in pilots), power, confidence, tuple(plans))
+    units_of_pilot = max(one.units for one in pilots)
+    return StudyPlan(comparison.task, comparison.unit, units_of_pilot, power, confidence, tuple(plans), _named(pilot))
 
 
 def _named(source: Source) -> str:
     return str(source) if isinstance(source, str | PathLike) else ""
 
 
-def _comparison(pilot: Source, baseline: Source | None) -> Comparison:
-    first = pilot if isinstance(pilot, Comparison | Report) else read_result(pilot)
+def _comparison(pilot: Source, baseline: Source | None, model: str | None) -> Comparison:
+    first = pilot if isinstance(pilot, Result) else read_result(pilot)
+    if isinstance(first, Lineup) and len(first) == 1 and model is None:
+        first = first[0]
+    if isinstance(first, Lineup | VlmScore):
+        if baseline is not None and not isinstance(baseline, str):
+            raise InputError("a result of several models holds its own baselines", remedy="Name one of its models.")
+        found = chosen(first, model, baseline, _named(pilot))
+        if isinstance(found, Comparison):
+            return found
+        first, baseline = found
+    elif model is not None:
+        raise InputError("holds one model alone", where=_named(pilot), remedy="Leave --model out.")
     if isinstance(first, Comparison):
         if baseline is not None:
             raise InputError("a comparison holds its own baseline, A", remedy="Leave the baseline out.")
@@ -124,7 +98,7 @@ def _comparison(pilot: Source, baseline: Source | None) -> Comparison:
             where=_named(pilot),
             remedy="Give the JSON of 'compare', or name a second result with --baseline.",
         )
-    second = baseline if isinstance(baseline, Report) else read_result(baseline)  # type: ignore[arg-type]
+    second = baseline if isinstance(baseline, Result) else read_result(baseline)
     if not isinstance(second, Report):
         raise InputError("is no result of 'evaluate'", where=_named(baseline), remedy="Give a result.")
     return compare_results(second, first)

@@ -16,12 +16,13 @@ from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.evidence import Details
 from steelyard.results.forms import At, form_of
 from steelyard.results.gate import Gate
+from steelyard.results.plan import StudyPlan
 from steelyard.results.report import Report
 from steelyard.results.result import Result, details_of, with_stored
 from steelyard.results.vlm import VlmScore
 
 FORMAT, VERSION = "steelyard", 2
-KINDS: dict[str, Any] = {one.kind: one for one in (Report, Comparison, Lineup, VlmScore, Gate)}
+KINDS: dict[str, Any] = {one.kind: one for one in (Report, Comparison, Lineup, VlmScore, Gate, StudyPlan)}
 
 
 def encode(result: Result, *, details: bool = False) -> dict[str, Any]:

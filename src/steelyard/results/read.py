@@ -15,10 +15,11 @@ from steelyard.results.codec import decode
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.forms import HOW
 from steelyard.results.gate import Gate
+from steelyard.results.plan import StudyPlan
 from steelyard.results.report import Report
 from steelyard.results.vlm import VlmScore
 
-AnyResult = Report | Comparison | Lineup | VlmScore | Gate
+AnyResult = Report | Comparison | Lineup | VlmScore | Gate | StudyPlan
 
 
 def read_result(data: str | PathLike[str] | Mapping[str, Any], source: str = "result") -> AnyResult:

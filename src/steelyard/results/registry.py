@@ -50,6 +50,10 @@ RENDERERS: Mapping[str, str] = {
     "gate.markdown": "steelyard.render.gate:gate_markdown",
     "gate.html": "steelyard.render.page.gate:gate_page",
     "gate.junit": "steelyard.render.junit:gate_junit",
+    "plan.text": "steelyard.render.plan:plan_text",
+    "plan.markdown": "steelyard.render.plan:plan_markdown",
+    "plan.html": "steelyard.render.page.plan:plan_page",
+    "plan.figures": "steelyard.render.page.plan:plan_figures",
 }
 EVERY = {"json": "steelyard.results.codec:encode_text", "dict": "steelyard.results.codec:encode"}  # of every kind
 SHEETS = "steelyard.render.frames:write_sheets"

@@ -17,6 +17,7 @@ from steelyard.render.svg_parts import Backdrop
 from steelyard.render.text import ARROWS
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.gate import Gate
+from steelyard.results.plan import StudyPlan
 from steelyard.results.report import Report
 from steelyard.results.score import Score
 from steelyard.results.vlm import VlmScore
@@ -107,10 +108,12 @@ def _run_row(site: Site, run: Run, pickable: Sequence[Run]) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _other(result: Comparison | Lineup | VlmScore | Gate) -> tuple[str, str, str, str]:
+def _other(result: Comparison | Lineup | VlmScore | Gate | StudyPlan) -> tuple[str, str, str, str]:
     """Of a result that is no report: its task, how many units, what it is about, what it is."""
     if isinstance(result, Gate):
         return result.task, f"{result.units:,}", result.result, f"a gate: {result.outcome}"
+    if isinstance(result, StudyPlan):
+        return result.task, f"{result.units:,}", result.pilot, "a plan of a test set"
     if isinstance(result, VlmScore):
         models = ", ".join(dict.fromkeys(row.model for row in result.rows))
         return result.task, f"{result.frames:,}", models, "a score of vision-language models"

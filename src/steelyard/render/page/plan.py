@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 import numpy as np
 
@@ -16,11 +15,12 @@ from steelyard.render.page.figures import NO_CHARTS, figure_blocks
 from steelyard.render.page.frame import Section, bullets, document
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.verdicts import size_text
+from steelyard.results.plan import MetricPlan, StudyPlan
 
 POINTS = 40  # along a curve
 
 
-def plan_page(plan: Any) -> str:
+def plan_page(plan: StudyPlan) -> str:
     """The page."""
     sections = [
         Section("targets", "Units that a difference needs", _targets(plan), "Targets"),
@@ -33,12 +33,12 @@ def plan_page(plan: Any) -> str:
     return document("Steelyard: plan", top, sections)
 
 
-def plan_figures(plan: Any) -> list[Figure]:
+def plan_figures(plan: StudyPlan) -> list[Figure]:
     """A curve per metric, with a band up to what holds if the pilot's error is too small."""
     return [_curve(plan, i, one) for i, one in enumerate(plan.metrics) if len({n for n, _, _ in one.curve}) > 1]
 
 
-def _curve(plan: Any, place: int, one: Any) -> Figure:
+def _curve(plan: StudyPlan, place: int, one: MetricPlan) -> Figure:
     ordered = sorted(set(one.curve))
     units = np.geomspace(ordered[0][0], ordered[-1][0], POINTS)
     first, shown, careful = ordered[0]
@@ -68,7 +68,7 @@ def _curve(plan: Any, place: int, one: Any) -> Figure:
     )
 
 
-def _sizes(plan: Any) -> str:
+def _sizes(plan: StudyPlan) -> str:
     sizes = [n for n, _, _ in plan.metrics[0].curve]
     rows = [
         [
@@ -87,16 +87,16 @@ def _size(plain: float, careful: float) -> Cell:
     return Cell(f"{escape(size_text(plain))}<br><small>{escape(size_text(careful))}</small>", plain)
 
 
-def _targets(plan: Any) -> str:
-    wanted = [one for one in plan.metrics if one.needed is not None]
+def _targets(plan: StudyPlan) -> str:
     rows = [
         [
             head_cell(one.spec),
-            number_cell(one.target, f"{one.target:g} {one.measured_in}".strip()),
+            number_cell(one.target or 0.0, f"{one.target:g} {one.measured_in}".strip()),
             number_cell(one.needed.units, f"{one.needed.units:,}"),
             number_cell(one.needed.cautious, f"{one.needed.cautious:,}"),
         ]
-        for one in wanted
+        for one in plan.metrics
+        if one.needed is not None
     ]
     return (
         table("Units that a difference needs", ["metric", "difference", "units, about", "plan for"], rows)
@@ -105,7 +105,7 @@ def _targets(plan: Any) -> str:
     )
 
 
-def _remarks(plan: Any) -> list[str]:
+def _remarks(plan: StudyPlan) -> list[str]:
     remarks = [
         "The standard error shrinks with the square root of the number of units; a pilot knows it only roughly.",
         "Plan from a difference that would matter, never from the pilot's own.",
