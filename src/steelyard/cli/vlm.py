@@ -13,14 +13,17 @@ import click
 
 from steelyard.cli.options import terminal_width
 from steelyard.cli.say import say
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
 from steelyard.io.nutrition5k import write_frames as write_nutrition5k
 from steelyard.io.read import read_table
 from steelyard.io.write import write_bytes
+from steelyard.render.numbers import money_text
 from steelyard.vlm.answers import MODES, MOST_GRAMS
 from steelyard.vlm.backend import ModelOptions
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.models import open_backend
+from steelyard.vlm.prices import read_prices
 from steelyard.vlm.prompts import PROMPTS, choose_prompts
 from steelyard.vlm.questions import check_table
 from steelyard.vlm.readings import NAME, read_run, write_readings
@@ -29,6 +32,7 @@ from steelyard.vlm.run import run as ask
 from steelyard.vlm.score import METRICS
 from steelyard.vlm.score import score as score_run
 
+OUT_OF_BUDGET = 3  # exit code of a run that its budget ended
 _DEFAULTS = ModelOptions()
 _MODE = click.option(
     "--mode", type=click.Choice(list(MODES)), help="Read the whole reply (default), or its last line, as the number."
@@ -84,6 +88,9 @@ def vlm() -> None:
 @click.option("--key-env", default=_DEFAULTS.key_variable, show_default=True, metavar="NAME",
               help="openai: the environment variable that holds the key.")  # fmt: skip
 @click.option("--most", default=MOST_GRAMS, show_default=True, metavar="GRAMS", help="The largest plausible weight.")
+@click.option("--prices", metavar="FILE", type=click.Path(), help="What tokens cost, by model: .yaml, .toml or .json.")
+@click.option("--budget", type=float, metavar="AMOUNT",
+              help="Stop before a question that could bring the cost of the run's folder above AMOUNT.")  # fmt: skip
 @click.option("--give-up", default=50, show_default=True, metavar="N", help="Stop after so many failures in a row.")
 @_MODE
 @_model_options
@@ -99,6 +106,8 @@ def run(
     share: bool,
     key_env: str,
     most: float,
+    prices: str | None,
+    budget: float | None,
     give_up: int,
     mode: str | None,
     **options: Any,
@@ -107,8 +116,11 @@ def run(
 
     FRAMES has the columns sequence, t and image (a path from its own folder), where known food, weight,
     kcal_per_g and valid, and what your own questions name. Replies go to the journal in DIR as they come; the same
-    command goes on where it stopped.
+    command goes on where it stopped. Exit code: 0 all asked, 1 some failed, 2 bad input, 3 the budget ended it.
     """
+    priced = read_prices(prices) if prices else None
+    if budget is not None and priced is None:
+        raise InputError("a budget needs prices", remedy="Give them with --prices FILE.")
     names = [name.strip() for name in (prompts or "").split(",") if name.strip()]
     chosen = choose_prompts(names, prompt_file, answer, questions)
     table = read_table(frames, "frames")
@@ -125,16 +137,25 @@ def run(
     try:
         progress = ask(
             shown, backend, chosen, out, model=model, mode=mode or "whole", most=most, controls=controls,
-            give_up=give_up, watch=_watcher(),
+            give_up=give_up, prices=priced, budget=budget, watch=_watcher(),
         )  # fmt: skip
     finally:
         backend.close()
-    say(_summary(progress, out, "number" if all(prompt.weighs for prompt in chosen) else "answer"), err=True)
+    answer = "number" if all(prompt.weighs for prompt in chosen) else "answer"
+    say(_summary(progress, out, answer, priced.currency if priced else ""), err=True)
+    if progress.out_of_budget:
+        say(
+            f"steelyard: the budget of {budget:g} does not cover another question; "
+            f"{count_text(progress.left, 'reading')} not asked. What was read is kept; "
+            "run the same command with a higher --budget to go on.",
+            err=True,
+        )
+        raise click.exceptions.Exit(OUT_OF_BUDGET)
     if progress.failed or progress.unaskable:
         raise click.exceptions.Exit(1)
 
 
-def _summary(p: Progress, out: str, answer: str = "number") -> str:
+def _summary(p: Progress, out: str, answer: str = "number", currency: str = "") -> str:
     with_one = f"{p.parsed:,} with a{'n' if answer == 'answer' else ''} {answer}"
     parts = [f"{p.wanted:,} readings", f"{p.held:,} held already", f"{p.done:,} asked", with_one]
     if p.followed_up:
@@ -143,6 +164,8 @@ def _summary(p: Progress, out: str, answer: str = "number") -> str:
         parts.append(f"{p.failed:,} failed (the last: {p.last_error})")
     if p.unaskable:
         parts.append(f"{p.unaskable:,} could not be asked")
+    if p.cost is not None:
+        parts.append(f"{money_text(p.cost, currency)} spent")
     return f"{out}: {', '.join(parts)}"
 
 

@@ -64,3 +64,9 @@ def p_text(p: float) -> str:
 def percent_text(share: float) -> str:
     """A share as a percentage without needless digits: 95 %, 99.5 %."""
     return f"{100 * share:.4g} %"
+
+
+def money_text(amount: float, currency: str) -> str:
+    """An amount with its currency: two decimals, or two digits of what is less than 1."""
+    decimals = 2 if amount >= 0.1 or amount <= 0 else min(12, 1 - math.floor(math.log10(amount)))
+    return f"{amount:,.{decimals}f} {currency}".strip()

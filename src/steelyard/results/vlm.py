@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import field
 from typing import ClassVar
@@ -12,6 +13,31 @@ from steelyard.results.evidence import NONE, Evidence
 from steelyard.results.report import Report
 from steelyard.results.result import Holder, Result
 from steelyard.results.same import equal
+
+
+@frozen
+class Effort:
+    """What readings took: tokens as the model counted them, pictures, seconds, and money where prices were given.
+
+    `replies` came back, `uncounted` of them without counts of tokens: these are in no sum. `cached` is a part of
+    `input`, `thought` one of `output`. `median` and `slow`, the 95 % quantile, are seconds of a question with its
+    follow-up; `cost` is None without prices.
+    """
+
+    questions: int = 0
+    replies: int = 0
+    uncounted: int = 0
+    images: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    thought: int = 0
+    median: float = math.nan
+    slow: float = math.nan
+    cost: float | None = None
+    currency: str = ""
+
+    __eq__ = equal
 
 
 @frozen
@@ -34,6 +60,7 @@ class PromptScore(Holder):
     constant: Comparison | None
     guess: float
     controls: Mapping[str, Comparison]
+    effort: Effort = field(default_factory=Effort)
 
     __eq__ = equal
 
@@ -53,11 +80,15 @@ class Pair(Holder):
 
 @frozen
 class RunSource:
-    """A run that was scored: its folder, its models (with a fingerprint) and its prompts."""
+    """A run that was scored: its folder, its models (with a fingerprint) and its prompts.
+
+    `effort` is all that its journal holds: controls, failures that were asked again, and prompts of before, too.
+    """
 
     folder: str
     models: tuple[str, ...]
     prompts: Mapping[str, str]
+    effort: Effort = field(default_factory=Effort)
 
 
 @frozen

@@ -150,6 +150,15 @@ class Journal:
 
 def read_journal(folder: Path, wanted: Sequence[str] | None = None) -> dict[str, Reading]:
     """Readings by key: the last one that is done, else the last that failed. A torn last line is passed over."""
+    readings: dict[str, Reading] = {}
+    for reading in every_reading(folder, wanted):
+        if reading.key not in readings or not reading.error or readings[reading.key].error:
+            readings[reading.key] = reading
+    return readings
+
+
+def every_reading(folder: Path, wanted: Sequence[str] | None = None) -> Iterator[Reading]:
+    """Every reading that was ever written, also what failed and was asked again, or those of the keys `wanted`."""
     path = folder / NAME
     if not path.exists():
         raise InputError("there is no journal", where=str(folder), remedy="Give the folder of 'steelyard vlm run'.")
@@ -157,7 +166,6 @@ def read_journal(folder: Path, wanted: Sequence[str] | None = None) -> dict[str,
         raise InputError("the journal is no ordinary file", where=str(path))
     keep = None if wanted is None else {key.encode() for key in wanted}
     texts: dict[str, str] = {}
-    readings: dict[str, Reading] = {}
     for number, line in _lines(path):
         if line.startswith(_TEXT):
             data = _decode(line, path, number)
@@ -165,10 +173,7 @@ def read_journal(folder: Path, wanted: Sequence[str] | None = None) -> dict[str,
                 raise _damaged(path, number, "it holds no text")
             texts[data["text"]] = data["body"]
         elif keep is None or line[_KEY] in keep:
-            reading = _reading(_decode(line, path, number), texts, path, number)
-            if reading.key not in readings or not reading.error or readings[reading.key].error:
-                readings[reading.key] = reading
-    return readings
+            yield _reading(_decode(line, path, number), texts, path, number)
 
 
 def _reading(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> Reading:

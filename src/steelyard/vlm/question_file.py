@@ -1,4 +1,4 @@
-"""Files of questions as plain values: TOML, JSON, or YAML where PyYAML is there. No key may stand twice.
+"""Files of questions and of prices as plain values: TOML, JSON, or YAML where PyYAML is there. No key may stand twice.
 
 YAML is read by its texts: `yes`, `12:30` and `010` stay what they are. Anchors, aliases and tags are refused.
 """
@@ -18,33 +18,33 @@ DEEPEST = 20  # a file of questions needs four
 ENDINGS = (".yaml", ".yml", ".toml", ".json")
 
 
-def read_file(path: Path) -> dict[str, Any]:
-    """The object that a file holds."""
+def read_file(path: Path, what: str = "questions", begin: str = "Begin it with 'questions:'.") -> dict[str, Any]:
+    """The object that a file holds; `what` names what it is of, and `begin` says how it starts."""
     ending = path.suffix.lower()
     where = str(path)
     if ending not in ENDINGS:
         known = ", ".join(ENDINGS)
-        raise InputError(f"'{path.suffix}' is no format of questions", where=where, remedy=f"Known: {known}.")
-    data = read_ordinary(path, MOST_BYTES, "file of questions")
+        raise InputError(f"'{path.suffix}' is no format of {what}", where=where, remedy=f"Known: {known}.")
+    data = read_ordinary(path, MOST_BYTES, f"file of {what}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError("the questions are not UTF-8 text", where=where, remedy="Save the file as UTF-8.") from None
+        raise InputError(f"the {what} are not UTF-8 text", where=where, remedy="Save the file as UTF-8.") from None
     try:
         if ending == ".toml":
             held: Any = tomllib.loads(text)
         elif ending == ".json":
             held = json.loads(text, object_pairs_hook=_once)
         else:
-            held = _yaml(text)
+            held = _yaml(text, what)
     except (InputError, RecursionError, ValueError) as error:
         if isinstance(error, InputError) and error.where:
             raise
         why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         remedy = "" if isinstance(error, InputError) else "Correct the file; docs/vlm.md shows one."
-        raise InputError(f"the questions are not readable: {why}", where=where, remedy=remedy) from None
+        raise InputError(f"the {what} are not readable: {why}", where=where, remedy=remedy) from None
     if not isinstance(held, dict):
-        raise InputError("holds no questions", where=where, remedy="Begin it with 'questions:'.")
+        raise InputError(f"holds no {what}", where=where, remedy=begin)
     return held
 
 
@@ -57,11 +57,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return held
 
 
-def _yaml(text: str) -> Any:
+def _yaml(text: str, what: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise MissingExtra("a YAML file of questions (.toml and .json do without)", "vlm") from None
+        raise MissingExtra(f"a YAML file of {what} (.toml and .json do without)", "vlm") from None
     depth = 0
     try:
         for token in yaml.scan(text, yaml.BaseLoader):
@@ -88,6 +88,6 @@ def _plain(node: Any) -> Any:
     for key, value in node.value:
         if key.id != "scalar":
             line = key.start_mark.line + 1
-            raise InputError(f"line {line} has a key that is no text", remedy="Give each question a name.")
+            raise InputError(f"line {line} has a key that is no text", remedy="Give each entry a name.")
         pairs.append((key.value, _plain(value)))
     return _once(pairs)

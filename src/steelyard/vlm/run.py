@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -19,10 +18,12 @@ from steelyard.vlm.answers import MOST_GRAMS, check_mode
 from steelyard.vlm.backend import Backend, Conversation, PermanentError, Reply
 from steelyard.vlm.frames import FRAMES as KNOWN
 from steelyard.vlm.frames import Frame, write_frames
-from steelyard.vlm.journal import Journal, Reading, Turn
+from steelyard.vlm.journal import Journal, Reading, Turn, every_reading
 from steelyard.vlm.plan import Plan, Question, merged_plans, questions, save_plans
+from steelyard.vlm.prices import Prices
 from steelyard.vlm.prompts import FOLLOW_UP
 from steelyard.vlm.questions import Prompt
+from steelyard.vlm.spending import Spending, spending
 
 FRAMES = "frames.csv"
 SAME = 3  # so many equal failures before any answer end a run
@@ -41,6 +42,8 @@ class Progress:
     unaskable: int = 0
     started: float = 0.0
     last_error: str = ""
+    cost: float | None = None
+    out_of_budget: bool = False
 
     @property
     def left(self) -> int:
@@ -64,14 +67,19 @@ def run(
     most: float = MOST_GRAMS,
     controls: bool = False,
     give_up: int = 50,
+    prices: Prices | None = None,
+    budget: float | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Progress:
     """Ask everything that the journal in `out` does not hold yet.
 
     `give_up` ends the run after so many readings failed one after the other; three that fail in the same words end it
-    where the model has not answered yet. `watch` is called after each batch.
+    where the model has not answered yet. With `prices` the cost of all that the journal holds is counted, and `budget`
+    ends the run before a question that could go beyond it. `watch` is called after each batch.
     """
     check_mode(mode)
+    if budget is not None and prices is None:
+        raise InputError("a budget needs prices", remedy="Give them with --prices FILE.")
     if not prompts:
         raise InputError("no prompt is asked for")
     _check_prompts(prompts, frames)
@@ -91,11 +99,17 @@ def run(
         environment=dict(backend.environment),
         asks={prompt.name: prompt.spec for prompt in prompts if prompt.spec},
     )
+    spent = None if prices is None else spending(prices, budget, plan)
     with Journal(folder) as journal:
         plans = merged_plans(folder, plan)
-        write_frames(folder / FRAMES, frames, list(dict.fromkeys(name for one in plans for name in one.columns)))
+        own = [*(name for frame in frames for name in frame.columns), *(name for one in plans for name in one.columns)]
+        write_frames(folder / FRAMES, frames, list(dict.fromkeys(own)))
         save_plans(folder, plans)
         progress = Progress(started=time.monotonic())
+        if spent is not None:
+            spent.labels = {one.model: one.label for one in plans}
+            spent.count(every_reading(folder))
+            progress.cost = spent.cost
         todo: list[Question] = []
         planned: set[str] = set()
         for question in questions(plan, frames):
@@ -109,7 +123,7 @@ def run(
                     progress.held += 1
                 else:
                     todo.append(question)
-        _ask_all(backend, plan, todo, journal, progress, give_up, watch or (lambda progress: None))
+        _ask_all(backend, plan, todo, journal, progress, give_up, watch or (lambda progress: None), spent)
     return progress
 
 
@@ -134,6 +148,7 @@ def _ask_all(
     progress: Progress,
     give_up: int,
     watch: Callable[[Progress], None],
+    spent: Spending | None,
 ) -> None:
     batches = _batches(backend, todo)
     failed_in_a_row, words, same = 0, "", 0
@@ -141,7 +156,7 @@ def _ask_all(
     watch(progress)
     pool = ThreadPoolExecutor(backend.workers, thread_name_prefix="ask")
     try:
-        for finished in _in_flight(pool, backend, plan, batches):
+        for finished in _in_flight(pool, backend, plan, batches, spent):
             readings = [reading for batch in finished for reading in batch]
             journal.append(readings)
             for reading in readings:
@@ -149,6 +164,9 @@ def _ask_all(
                 failed_in_a_row = failed_in_a_row + 1 if reading.error else 0
                 same = same + 1 if reading.error == words else 1
                 words = reading.error
+            if spent is not None:
+                spent.count(readings)
+                progress.cost = spent.cost
             watch(progress)
             permanent = same >= SAME and not progress.done and not progress.held
             if failed_in_a_row >= give_up or (words and permanent):
@@ -156,6 +174,7 @@ def _ask_all(
                     f"{failed_in_a_row} readings failed one after the other, the last: {progress.last_error}. "
                     "What was read is kept; run the same command again to go on."
                 )
+        progress.out_of_budget = progress.left > 0
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -175,21 +194,29 @@ def _batches(backend: Backend, todo: Sequence[Question]) -> Iterator[Sequence[Qu
 
 
 def _in_flight(
-    pool: ThreadPoolExecutor, backend: Backend, plan: Plan, batches: Iterator[Sequence[Question]]
+    pool: ThreadPoolExecutor,
+    backend: Backend,
+    plan: Plan,
+    batches: Iterator[Sequence[Question]],
+    spent: Spending | None = None,
 ) -> Iterator[list[list[Reading]]]:
-    """Keep the workers busy without holding every question at once; give what is finished, as it finishes."""
-    waiting: deque[Future[list[Reading]]] = deque()
+    """Keep the workers busy without holding every question at once; give what is finished, as it finishes.
+
+    Where the budget has no room for the next batch, what is under way is waited for; then there may be.
+    """
+    waiting: dict[Future[list[Reading]], int] = {}  # with how many questions each asks
+    batch = next(batches, None)
     while True:
-        while len(waiting) < backend.workers + 2:
-            batch = next(batches, None)
-            if batch is None:
+        while batch is not None and len(waiting) < backend.workers + 2:
+            if spent is not None and not spent.room(len(batch), sum(waiting.values())):
                 break
-            waiting.append(pool.submit(converse, backend, plan, batch))
+            waiting[pool.submit(converse, backend, plan, batch)] = len(batch)
+            batch = next(batches, None)
         if not waiting:
             return
         wait(waiting, return_when=FIRST_COMPLETED)
         finished = [future for future in waiting if future.done()]
-        waiting = deque(future for future in waiting if not future.done())
+        waiting = {future: asked for future, asked in waiting.items() if future not in finished}
         whole, broken = [], None
         for future in finished:
             error = future.exception()
