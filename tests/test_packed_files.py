@@ -137,7 +137,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, kind: str, task: str, suff
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["t.zip", "t.json", "t.csv", "t.xlsx"])
+@pytest.mark.parametrize("name", ["t.zip", "t.json", "t.csv"])
 @pytest.mark.parametrize("task", ["weights", "boxes"])
 def test_an_archive_is_named(tmp_path: Path, name: str, task: str) -> None:
     with zipfile.ZipFile(tmp_path / name, "w") as file:
@@ -160,9 +160,9 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pyte
 
 
 DIALECTS = {
-    "semicolons": ("dish;item;weight\nA;1;3,5\n", "the fields are separated by ';'. Write commas between fields"),
-    "tabs": ("dish\titem\tweight\nA\t1\t3.5\n", "the fields are separated by tabs. Name the file .tsv."),
-    "bars": ("dish|item|weight\nA|1|3.5\n", "the fields are separated by '|'. Write commas"),
+    "semicolons and commas": ("dish;item,weight\nA;1,3.5\n", "the header has both commas and semicolons. Say which"),
+    "tabs": ("dish\titem\tweight\nA\t1\t3.5\n", "the fields are separated by tabs. Name the file .tsv"),
+    "bars": ("dish|item|weight\nA|1|3.5\n", "the fields are separated by '|'. Write --delimiter"),
     "a decimal comma": ("dish,item,weight\nA,1,3,5\n", "Is '3,5' a number with a decimal comma? Write a point: 3.5."),
     "a quoted one": ('dish,item,weight\nA,1,"3,5"\n', "'3,5' is not a number. It has a comma: write a decimal point"),
     "one field too many": ("dish,item,weight\nA,1,x,y\n", "Quote fields that hold the separator."),

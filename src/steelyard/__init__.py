@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from steelyard.core.errors import InputError, SteelyardError
     from steelyard.files import check, convert
     from steelyard.gating.gate import gate
+    from steelyard.io.dialect import use_csv
     from steelyard.pictures import draw
     from steelyard.results.comparison import Comparison
     from steelyard.results.gate import Gate
@@ -43,6 +44,7 @@ __all__ = [
     "metrics",
     "read",
     "score",
+    "use_csv",
     "use_threads",
 ]
 
@@ -65,6 +67,7 @@ _HOMES = {
     "metrics": "api",
     "read": "api",
     "score": "api",
+    "use_csv": "io.dialect",
     "use_threads": "api",
 }
 

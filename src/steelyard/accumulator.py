@@ -29,6 +29,7 @@ from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, expanded, measure_records, metrics_of
 from steelyard.engine.slices import slices
 from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
+from steelyard.io.dialect import reading_notes
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
@@ -91,8 +92,9 @@ class Accumulator:
                 "the accumulator is compacted and takes no more batches",
                 remedy="Gather them in another one, compact it alike, and merge.",
             )
-        sides = read_sides(self.task, truth, predictions, self.request.columns, self.options)
-        self._read_notes |= dict.fromkeys(getattr(sides[0], "notes", ()))
+        with reading_notes() as said:
+            sides = read_sides(self.task, truth, predictions, self.request.columns, self.options)
+        self._read_notes |= dict.fromkeys([*getattr(sides[0], "notes", ()), *said])
         named = (f"batch {self._seen}, truth", f"batch {self._seen}, predictions")
         self.batches.append((_own(sides[0], named[0]), _own(sides[1], named[1])))
         self._seen += 1

@@ -39,7 +39,7 @@ frame("number for the truth", "weights", "t = 7", "truth", "int")
 frame("bytes for the truth", "weights", "t = b'dish'", "truth", "bytes")
 frame("list of dicts for the truth", "weights", "t = [{'dish': 'A'}]", "truth", "list")
 frame("function for the truth", "weights", "t = lambda: 0", "truth", "function")
-frame("empty dict", "weights", "t = {}", "truth", "'dish' is missing")
+frame("empty dict", "weights", "t = {}", "truth", "'dish' and 'weight' are missing")
 frame("columns of two lengths", "weights", "p['weight'].pop()", "predictions", "'weight' has 2 rows")
 frame("text for a column", "weights", "p['weight'] = '123'", "predictions", "'weight' is not an array")
 frame("number for a column", "weights", "p['weight'] = 7", "predictions", "'weight' is not an array")
@@ -104,7 +104,13 @@ frame(
     "predictions, row 1",
     "'weight'",
 )
-frame("pandas with columns of numbers", "weights", PANDAS + "p.columns = [0, 1, 2]", "predictions", "'dish' is missing")
+frame(
+    "pandas with columns of numbers",
+    "weights",
+    PANDAS + "p.columns = [0, 1, 2]",
+    "predictions",
+    "'dish' and 'weight' are missing",
+)
 frame(
     "pandas with two levels of columns",
     "weights",

@@ -17,6 +17,7 @@ from steelyard.cli.options import (
     parse_mapping,
     parse_tags,
     put_out,
+    says_dialect,
     shared_options,
 )
 from steelyard.cli.shards import are_shards, evaluate_shards, progress_bar, shard_options, work_folder
@@ -109,8 +110,8 @@ def evaluate(
 ) -> None:
     """Score PREDICTIONS against TRUTH.
 
-    Files are CSV, TSV, JSON lines, JSON or Parquet; boxes may be COCO, LVIS, VOC, YOLO or CVAT. Without PREDICTIONS,
-    TRUTH holds both, the predicted value in a column 'prediction'. Tasks: see 'steelyard metrics'.
+    Files are CSV, TSV, JSON lines, JSON, Parquet or .xlsx; boxes may be COCO, LVIS, VOC, YOLO or CVAT. Without
+    PREDICTIONS, TRUTH holds both, the predicted value in a column 'prediction'. Tasks: see 'steelyard metrics'.
 
     \b
     steelyard evaluate weights truth.csv pred.csv
@@ -144,6 +145,8 @@ def evaluate(
         if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
             if proxy:
                 raise InputError("--proxy needs all data in one place", remedy="Evaluate one file.")
+            if says_dialect():
+                raise InputError("--delimiter and --decimal are for single files", remedy="Convert the files first.")
             if explain:
                 raise InputError("--explain needs all data in one place", remedy="Evaluate one file.")
             folder = held.enter_context(work_folder(work))  # units, tables and figures are made from what lies there

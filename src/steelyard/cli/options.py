@@ -20,6 +20,7 @@ from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
 from steelyard.core.request import SEQUENCES
+from steelyard.io.dialect import use_csv
 from steelyard.metrics import catalogue
 from steelyard.results.result import Result
 
@@ -48,7 +49,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 _GIVEN, _DECLARED = "steelyard.options.given", "steelyard.options.declared"
-_WEIGHT = "steelyard.weight"
+_WEIGHT, _DIALECT = "steelyard.weight", "steelyard.dialect"
 WEIGHT_NAMES = ("sample_weight", "weight")  # what tasks call the units' own weights, the first that one has
 
 
@@ -121,6 +122,19 @@ def hold_threads(ctx: click.Context, param: click.Parameter, value: int | None) 
     ctx.with_resource(api.use_threads(value))
 
 
+def hold_dialect(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Read text files as the options say until the command ends."""
+    if value is not None:
+        said = ctx.meta.setdefault(_DIALECT, {})
+        said[param.name] = value
+        ctx.with_resource(use_csv(**said))
+
+
+def says_dialect() -> bool:
+    """Whether the command line says how text files are read."""
+    return _DIALECT in click.get_current_context().meta
+
+
 _SHARED: Sequence[Callable[[Any], Any]] = (
     click.option(
         "-m", "--metric", "metrics", multiple=True, metavar="SPEC", shell_complete=complete_metric,
@@ -143,6 +157,10 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="What to do with predictions that have no truth."),
     click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN",
                  help="The file's column for a name, such as weight=grams or truth.weight=grams."),
+    click.option("--delimiter", metavar="CHAR", expose_value=False, callback=hold_dialect,
+                 help="What separates fields in text files, where neither name nor header says it: ';', tab, '|'."),
+    click.option("--decimal", type=click.Choice(["comma", "point"]), expose_value=False, callback=hold_dialect,
+                 help="The mark of decimals in text files, where fields are separated by semicolons or as you say."),
     click.option("--weight", metavar="COLUMN", expose_value=False, callback=keep_weight,
                  help="The truth's column with the units' own weights, where the task takes some."),
     click.option("--option", "-O", multiple=True, metavar="NAME=VALUE", expose_value=False, callback=keep_options,

@@ -44,15 +44,30 @@ class MissingPackage(SteelyardError, ImportError):
         super().__init__(f"{what} needs the package {package}: pip install {package}")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that names the nearest known word, or lists the known ones."""
+def nearest_of(name: str, known: Iterable[str]) -> str:
+    """The known word that a name is likely meant for, or nothing."""
     import difflib  # costs 10 ms, and errors are rare
 
+    words = sorted(known)
+    by_small = {word.casefold(): word for word in reversed(words)}
+    close = difflib.get_close_matches(name.casefold(), by_small, n=1, cutoff=0.5)
+    return by_small[close[0]] if close else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A sentence that names the nearest known word, or lists the known ones."""
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    close = nearest_of(name, known)
     if close:
-        return f"Did you mean '{close[0]}'?"
+        return f"Did you mean '{close}'?"
     return f"Known: {', '.join(known)}." if known else ""
+
+
+def shell_word(text: str) -> str:
+    """A text as a shell takes it for one word."""
+    import shlex
+
+    return shlex.quote(text)
 
 
 def first_few(values: Iterable[object], limit: int = 3) -> str:

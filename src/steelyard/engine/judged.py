@@ -183,6 +183,6 @@ def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> t
         )
     rows = np.flatnonzero(has)
     lines = None if table.lines is None else table.lines[rows]
-    own = Table(table.source, {name: values[rows] for name, values in table.columns.items()}, lines)
+    own = replace(table, columns={name: values[rows] for name, values in table.columns.items()}, lines=lines)
     every = {name: values for name, values in table.columns.items() if name != value}
-    return own, Table(table.source, {**every, value: table.columns[column]}, table.lines), dict(columns)
+    return own, replace(table, columns={**every, value: table.columns[column]}), dict(columns)

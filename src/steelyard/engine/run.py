@@ -20,6 +20,7 @@ from steelyard.core.task import Task
 from steelyard.core.units import Units
 from steelyard.engine.groups import by_unit, grouped
 from steelyard.engine.measure import measured
+from steelyard.io.dialect import reading_notes
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
@@ -46,8 +47,9 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
     if plain is not None:
         truth, predictions, notes = plain
         return replace(measure_sides(task, request, truth, predictions), notes=notes)
-    sides = read_sides(task, truth, predictions, request.columns, options)
-    return measure_records(task, request, options, *sides)
+    with reading_notes() as said:
+        sides = read_sides(task, truth, predictions, request.columns, options)
+    return replace(measure_records(task, request, options, *sides), notes=tuple(said))
 
 
 def measure_records(task: Task, request: Request, options: Options, truth: Records, prediction: Records) -> Measured:

@@ -25,7 +25,7 @@ from steelyard.io.text import ending
 if TYPE_CHECKING:
     from steelyard.io.formats.dataset import Dataset
 
-READERS = (".json", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
+READERS = (".json", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx")
 
 _PER_IMAGE = {"image", "boxes", "labels", "scores", "crowd", "area"}
 _NEEDED = {

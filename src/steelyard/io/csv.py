@@ -1,30 +1,42 @@
-"""Comma- and tab-separated text."""
+"""Comma- and tab-separated text, and such with semicolons and decimal commas where the header says so."""
 
 from __future__ import annotations
 
 import csv
-from itertools import pairwise
+import re
+from collections.abc import Iterator
+from itertools import chain, pairwise
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.records import as_object
+from steelyard.io.dialect import asked, note
 from steelyard.io.table import Table
 from steelyard.io.text import open_text
 
+SHOWN = {"\t": "tabs", ",": "commas", ";": "semicolons"}
+_QUOTED = re.compile(r'"[^"]*"?')
+_EXCEL = re.compile(r'"?sep=(.)"?\s*')  # a first line that Excel writes and reads
+
 
 def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
-    """Read a file with a header line; rows may not be shorter or longer than it."""
+    """Read a file with a header line; rows may not be shorter or longer than it.
+
+    `delimiter` is that of the file's ending; one that was asked for, or that the header says, goes before it.
+    """
     with open_text(path, source) as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        first, delimiter, decimal = _opened(file, source, delimiter)
+        reader = csv.reader(chain(first, file), delimiter=delimiter, strict=True)
         try:
             header = next((row for row in reader if row), None)
             if header is None:
                 raise InputError("the file is empty", where=source, remedy="It needs a header line and rows.")
             names = [name.strip() for name in header]
             _check_separator(names, source, delimiter)
-            _check_header(names, source)
+            check_header(names, f"{source}, line 1")
             rows: list[list[str]] = []
             lines: list[int] = []
             for row in reader:
@@ -34,7 +46,7 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
                     raise InputError(
                         f"the row has {len(row)} fields and the header {len(names)}",
                         where=f"{source}, line {reader.line_num}",
-                        remedy=_remedy(row, len(names)),
+                        remedy=_remedy(row, len(names), delimiter),
                     )
                 rows.append(row)
                 lines.append(reader.line_num)
@@ -45,37 +57,70 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
         source,
         {name: as_object(column) for name, column in zip(names, columns, strict=True)},
         np.array(lines, dtype=np.int64),
+        decimal=decimal,
     )
+
+
+def _opened(file: TextIO, source: str, delimiter: str) -> tuple[Iterator[str], str, str | None]:
+    """The lines up to the header, what separates fields, and what decimals have (None: it is found out)."""
+    dialect = asked()
+    lines = []
+    for line in file:
+        lines.append(line)
+        if line.strip():
+            break
+    head = lines[-1] if lines else ""
+    said = _EXCEL.fullmatch(head)
+    if said:
+        lines[-1] = "\n"
+        head = ""
+    if dialect.delimiter is not None:
+        delimiter = dialect.delimiter
+    elif said:
+        delimiter = said[1]
+    elif delimiter == ",":
+        bare = _QUOTED.sub("", head)
+        if ";" in bare and "," in bare:
+            raise InputError(
+                "the header has both commas and semicolons",
+                where=f"{source}, line {len(lines)}",
+                remedy='Say which separate fields: --delimiter ";" or --delimiter ",".',
+            )
+        if ";" in bare:
+            delimiter = ";"
+            note(f"{source}: fields are separated by semicolons, as the header says.")
+    return iter(lines), delimiter, dialect.decimal or (None if delimiter == ";" else ".")
 
 
 def _check_separator(names: list[str], source: str, delimiter: str) -> None:
     """One column whose name holds another separator: the whole line is taken for it."""
     remedies = {
-        ";": "Write commas between fields, and points in decimals.",
-        "\t": "Name the file .tsv.",
-        ",": "Name the file .csv.",
-        "|": "Write commas between fields.",
+        ";": 'Write --delimiter ";".',
+        "\t": "Name the file .tsv, or write --delimiter tab.",
+        ",": 'Name the file .csv, or write --delimiter ",".',
+        "|": 'Write --delimiter "|".',
     }
     for other, remedy in remedies.items():
         if len(names) == 1 and other != delimiter and other in names[0]:
-            shown = {"\t": "tabs", ",": "commas"}.get(other, f"'{other}'")
+            shown = SHOWN.get(other, f"'{other}'")
             raise InputError(f"the fields are separated by {shown}", where=f"{source}, line 1", remedy=remedy)
 
 
-def _remedy(row: list[str], count: int) -> str:
+def _remedy(row: list[str], count: int, delimiter: str) -> str:
     """What to do about a row that does not fit the header: a decimal comma makes two fields of one."""
-    if len(row) > count:
+    if len(row) > count and delimiter == ",":
         for left, right in reversed(list(pairwise(part.strip() for part in row))):
             if left.lstrip("+-").isdigit() and right.isdigit():
                 return f"Is '{left},{right}' a number with a decimal comma? Write a point: {left}.{right}."
     return "Quote fields that hold the separator."
 
 
-def _check_header(names: list[str], source: str) -> None:
+def check_header(names: list[str], where: str) -> None:
+    """Every column has a name of its own."""
     seen: set[str] = set()
     for i, name in enumerate(names):
         if not name:
-            raise InputError(f"column {i + 1} has no name", where=f"{source}, line 1", remedy="Name every column.")
+            raise InputError(f"column {i + 1} has no name", where=where, remedy="Name every column.")
         if name in seen:
-            raise InputError(f"column '{name}' stands twice", where=f"{source}, line 1", remedy="Rename one of them.")
+            raise InputError(f"column '{name}' stands twice", where=where, remedy="Rename one of them.")
         seen.add(name)

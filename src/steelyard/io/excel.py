@@ -1,22 +1,106 @@
-"""Sheets of a workbook, by openpyxl, which the extra `excel` brings."""
+"""Sheets of a workbook, read and written by openpyxl, which the extra `excel` brings."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+import numpy as np
+
+from steelyard.core.errors import InputError, MissingExtra, nearest
+from steelyard.core.records import as_object
+from steelyard.io.csv import check_header
+from steelyard.io.table import Table
+from steelyard.io.text import check_readable, sheet_path
 from steelyard.io.write import write_bytes
 
 LONGEST = 31  # characters of a sheet's name
 MOST_ROWS = 1_048_576
+MOST_UNPACKED = 2 << 30  # bytes of all members of a workbook that is read
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
 _NOT_IN_CELLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 Sheet = tuple[Sequence[str], Iterable[Sequence[Any]]]  # the head, and the rows
+
+
+def read_sheet(path: Path, source: str) -> Table:
+    """The only sheet of a workbook that holds anything, or the one that `source` names: `book.xlsx#sheet`.
+
+    The first row that is not empty is the header; rows without a value are left out. Formulas have the value that was
+    saved with them.
+    """
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtra(f"{source}: reading a workbook", "excel") from None
+    _check_workbook(path, source)
+    wanted = sheet_path(source)[1]
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        try:
+            if wanted and wanted not in book.sheetnames:
+                raise InputError(
+                    f"there is no sheet '{wanted}'", where=str(path), remedy=nearest(wanted, book.sheetnames)
+                )
+            sheets = {
+                sheet.title: [
+                    (number, row)
+                    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
+                    if any(value is not None and value != "" for value in row)
+                ]
+                for sheet in book.worksheets
+                if not wanted or sheet.title == wanted
+            }
+        finally:
+            book.close()
+    except InputError:
+        raise
+    except Exception as error:  # openpyxl raises what its parsers do
+        raise InputError(f"the workbook cannot be read: {error}", where=source, remedy="Save it again.") from None
+    filled = {name: rows for name, rows in sheets.items() if rows}
+    if not filled:
+        raise InputError("the sheet is empty", where=source, remedy="It needs a header and rows.")
+    if len(filled) > 1:
+        raise InputError(
+            f"the workbook has several sheets: {', '.join(filled)}",
+            where=source,
+            remedy=f"Name one: {path.name}#{next(iter(filled))}.",
+        )
+    return _sheet_table(source, next(iter(filled.values())))
+
+
+def _check_workbook(path: Path, source: str) -> None:
+    check_readable(path, source)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError):
+        raise InputError("is no workbook", where=source, remedy="Is the file whole? .xls is not read.") from None
+    if size > MOST_UNPACKED:
+        raise InputError("the workbook holds too much", where=source, remedy="Export the sheet as CSV.")
+
+
+def _sheet_table(source: str, rows: list[tuple[int, tuple[Any, ...]]]) -> Table:
+    (number, head), *body = rows
+    width = max(max((i + 1 for i, v in enumerate(row) if v is not None and v != ""), default=0) for _, row in rows)
+    names = ["" if value is None else str(value).strip() for value in (*head, *[None] * width)][:width]
+    check_header(names, f"{source}, row {number}")
+    columns = {
+        name: as_object([_read_cell(row[i]) if i < len(row) else None for _, row in body])
+        for i, name in enumerate(names)
+    }
+    return Table(source, columns, np.array([line for line, _ in body], dtype=np.int64), counted="row")
+
+
+def _read_cell(value: Any) -> Any:
+    """A cell as the other readers give it: dates are texts."""
+    return value.isoformat() if isinstance(value, datetime | date | time) else value
 
 
 def write_workbook(path: str | os.PathLike[str], sheets: Mapping[str, Sheet]) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from steelyard.core.errors import InputError
 from steelyard.core.records import as_object
 from steelyard.io.csv import read_csv
+from steelyard.io.excel import read_sheet
 from steelyard.io.json import parse_json, read_json, read_json_lines
 from steelyard.io.table import Table
 from steelyard.io.text import check_readable, ending, open_bytes, read_bytes
@@ -280,7 +281,8 @@ def _vlmevalkit(file: Path, source: str) -> Iterator[Row]:
     """The predictions of VLMEvalKit: a sheet, a table or JSON, with the options in columns A, B, C ..."""
     suffix = ending(file)
     if suffix == ".xlsx":
-        table = _sheet(file, source)
+        _members(file, source)  # which is not too large
+        table = read_sheet(file, source)
     else:
         table = read_json(file, source) if suffix == ".json" else read_csv(file, source, "\t")
     lacking = [name for name in ("index", "answer", "prediction") if name not in table.columns]
@@ -319,26 +321,6 @@ def _number(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) else None
-
-
-def _sheet(file: Path, source: str) -> Table:
-    try:
-        import openpyxl
-    except ImportError:
-        raise InputError(
-            "a sheet needs openpyxl", where=source, remedy='pip install "steelyard[logs]", or write .tsv.'
-        ) from None
-    _members(file, source)  # which is not too large
-    try:
-        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
-        book.close()
-    except Exception as error:  # openpyxl raises what its parsers do
-        raise InputError(f"the sheet cannot be read: {error}", where=source, remedy="Write it as .tsv.") from None
-    if not rows:
-        raise InputError("the sheet is empty", where=source, remedy="Is it a result of VLMEvalKit?")
-    names = [str(name) for name in rows[0]]
-    return Table(source, {name: as_object([row[k] for row in rows[1:]]) for k, name in enumerate(names)})
 
 
 def _vqa(file: Path, source: str) -> Iterator[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def _from_table(table: Table, schema: Schema, mapping: Mapping[str, str], side: 
     names = {name: column_name(table, name, mapping, side) for name in schema.key}
     rest = Schema((), tuple(column for column in schema.columns if column.name not in schema.key))
     columns = {name: table.columns[name] for name in table.columns if name not in names.values()}
-    records = to_records(Table(table.source, columns, table.lines), rest, mapping, side)
+    records = to_records(replace(table, columns=columns), rest, mapping, side)
     query, document = (names[name] for name in schema.key)
     texts, run_row = _runs(table, query, frame)
     number = next(column.name for column in rest.columns if column.required)

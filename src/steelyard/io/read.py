@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InputError, nearest, nearest_of, shell_word
 from steelyard.core.records import Array, Column, ColumnType, Records, Schema, as_object
 from steelyard.io.csv import read_csv
+from steelyard.io.dialect import with_points
+from steelyard.io.excel import read_sheet
 from steelyard.io.frames import from_memory
 from steelyard.io.json import read_json, read_json_lines
 from steelyard.io.parquet import read_parquet
 from steelyard.io.points import points_column
 from steelyard.io.shapes import mask_column, numbers_column
 from steelyard.io.table import Table
-from steelyard.io.text import ending, first_bytes, refuse_foreign
+from steelyard.io.text import ending, first_bytes, refuse_foreign, sheet_path
 
 MOST_WHOLE = 2.0**53  # beyond it a double does not tell a whole number from the next
 
@@ -33,6 +35,7 @@ READERS: dict[str, Callable[[Path, str], Table]] = {
     ".json": read_json,
     ".parquet": read_parquet,
     ".pq": read_parquet,
+    ".xlsx": read_sheet,
 }
 
 
@@ -42,7 +45,7 @@ def read_table(data: Any, side: str) -> Table:
         return data
     if not isinstance(data, str | PathLike):
         return from_memory(data, side)
-    path = Path(data)
+    path = Path(sheet_path(str(data))[0])
     reader = READERS.get(ending(path))
     if reader is None:
         known = ", ".join(READERS)
@@ -73,6 +76,7 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
     """Convert a table's columns as the schema says; the rest is kept as it is, for slices."""
     columns: dict[str, Array] = {}
     names: dict[str, str] = {}
+    lacking: list[str] = []
     for column in schema.columns:
         if column.many:
             _class_columns(table, column, mapping, side, columns, names)
@@ -82,9 +86,13 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
         if not column.required and name not in table.columns:
             continue
         if name not in table.columns:
-            raise _missing(table, name)
+            lacking.append(name)
         names[column.name] = name
-        columns[column.name] = _convert(table, name, column, column.type)
+    if lacking:
+        raise _missing(table, *lacking)
+    for column in schema.columns:
+        if column.name in names:
+            columns[column.name] = _convert(table, names[column.name], column, column.type)
     used = set(names.values())
     other = {name: values for name, values in table.columns.items() if name not in used}
     return Records(table.source, columns, other, table.place, names)
@@ -125,15 +133,23 @@ def _name_of(table: Table, name: str, mapping: Mapping[str, str], side: str) -> 
     return given if given in table.columns else name
 
 
-def _missing(table: Table, name: str) -> InputError:
-    if f"{name}:0" in table.columns:
-        return InputError(f"column '{name}' has 2 dimensions", where=table.source, remedy="Give one value per row.")
+def _missing(table: Table, *names: str) -> InputError:
+    """All columns that are not there, each with the nearest of those that are."""
+    wide = next((name for name in names if f"{name}:0" in table.columns), None)
+    if wide is not None:
+        return InputError(f"column '{wide}' has 2 dimensions", where=table.source, remedy="Give one value per row.")
     has = ", ".join(f"'{c}'" for c in table.columns) or "none"
-    return InputError(
-        f"column '{name}' is missing; the columns are {has}",
-        where=table.source,
-        remedy=f"Rename the column, or map it: --map {name}=YOUR_COLUMN.",
-    )
+    free = [name for name in table.columns if name not in names]
+    near = {name: nearest_of(name, free) for name in names}
+    likely = [f"'{other}'" for other in near.values() if other]
+    guess = f"Did you mean {' and '.join(likely)}? " if likely else ""
+    mapped = " ".join(f"--map {name}={shell_word(other or 'YOUR_COLUMN')}" for name, other in near.items())
+    if len(names) == 1:
+        what, verb = f"column '{names[0]}' is missing", "Rename the column, or map it"
+    else:
+        listed = ", ".join(f"'{name}'" for name in names[:-1])
+        what, verb = f"columns {listed} and '{names[-1]}' are missing", "Rename the columns, or map them"
+    return InputError(f"{what}; the columns are {has}", where=table.source, remedy=f"{guess}{verb}: {mapped}.")
 
 
 def _convert(table: Table, name: str, column: Column, type_: ColumnType) -> Array:
@@ -311,6 +327,11 @@ _COMMA = re.compile(r"[+-]?[0-9][0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
 def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Array:
     raw = values.tolist() if values.dtype.kind not in "Mm" else values.astype(str).tolist()
     kinds = set(map(type, raw))
+    if table.decimal != "." and kinds == {str}:
+        raw, (row, why) = with_points(raw, table.decimal, table.source, name)
+        if why:
+            remedy = "Say --decimal comma or --decimal point, and write nothing between thousands."
+            raise _problem(table, name, row, why, remedy)
     plain = kinds <= {int, float} or (kinds == {str} and _are_ascii(raw))
     try:
         if plain:

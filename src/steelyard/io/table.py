@@ -14,11 +14,16 @@ Array = NDArray[Any]
 
 @frozen
 class Table:
-    """Columns of equal length and where their rows stand: `lines` for a text file, else rows counted from 0."""
+    """Columns of equal length and where their rows stand: `lines` for a text file, else rows counted from 0.
+
+    `counted` is what a file calls its lines. `decimal` is the mark of decimals in texts; None is found out by column.
+    """
 
     source: str
     columns: Mapping[str, Array]
     lines: Array | None = None
+    counted: str = "line"
+    decimal: str | None = "."
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -27,4 +32,4 @@ class Table:
         """Where a row stands, for a message."""
         if self.lines is None:
             return f"{self.source}, row {row}"
-        return f"{self.source}, line {self.lines[row]}"
+        return f"{self.source}, {self.counted} {self.lines[row]}"

@@ -20,7 +20,7 @@ LITTLE, MOST_TIMES, MOST_UNPACKED = 256 << 20, 200, 16 << 30  # bytes without a 
 _FOREIGN = (
     (b"\xff\xfe", "is UTF-16 text", "Save the file as UTF-8."),
     (b"\xfe\xff", "is UTF-16 text", "Save the file as UTF-8."),
-    (b"PK\x03\x04", "is a ZIP archive", "Unpack it, and give the file inside; a workbook is exported as CSV."),
+    (b"PK\x03\x04", "is a ZIP archive", "Unpack it, and give the file inside; a workbook is named .xlsx."),
     (b"BZh", "is packed with bzip2", "Unpack it, or pack it with gzip."),
     (b"\xfd7zXZ\0", "is packed with xz", "Unpack it, or pack it with gzip."),
     (b"\x28\xb5\x2f\xfd", "is packed with zstd", "Unpack it, or pack it with gzip."),
@@ -32,9 +32,15 @@ _FOREIGN = (
 
 def ending(path: str | os.PathLike[str]) -> str:
     """The ending that says a file's format, in small letters; `.gz` behind it only says that it is packed."""
-    given = Path(path)
+    given = Path(sheet_path(os.fspath(path))[0])
     packed = given.suffix.lower() == ".gz" and given.with_suffix("").suffix
     return (given.with_suffix("") if packed else given).suffix.lower()
+
+
+def sheet_path(path: str) -> tuple[str, str]:
+    """The path of a workbook and the sheet that `book.xlsx#sheet` names; nothing where none is named."""
+    place = path.lower().rfind(".xlsx#")
+    return (path, "") if place < 0 else (path[: place + 5], path[place + 6 :])
 
 
 @contextmanager
