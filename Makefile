@@ -11,7 +11,8 @@
 # make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
 # make mutants  change the core and the engine one small thing at a time; at least 90 % must be noticed by their tests (30 minutes)
-# make docs   the documentation, into site/
+# make docs   the documentation, into site/; every page is opened in a browser
+# make docs-publish VERSION=v0.2.0  put it beside the other versions, on the branch gh-pages
 # make wheel  the source archive and a wheel built from it alone, into dist/, checked and tried in an empty environment
 # make oldest  the laws, the command line and the results with the oldest packages that are allowed
 # make audit  holes that are known in the packages that a user's install may bring
@@ -30,7 +31,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills partitions simulate gpu-test lint bench bench-check ctest fuzz mutants docs wheel oldest audit workflows clean
+.PHONY: demo test kills partitions simulate gpu-test lint bench bench-check ctest fuzz mutants docs docs-publish wheel oldest audit workflows clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -97,6 +98,9 @@ mutants: $(VENV)/installed
 
 docs: $(VENV)/docs
 	$(PY) tools/build_docs.py
+
+docs-publish: $(VENV)/docs
+	$(PY) tools/publish_docs.py "$(VERSION)"
 
 wheel: $(VENV)/wheel
 	$(PY) tools/build_wheel.py dist

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import mkdocs_nav  # noqa: E402
 import run_docs  # noqa: E402
 
+import steelyard  # noqa: E402
 from steelyard.metrics import catalogue  # noqa: E402
 
 
@@ -39,12 +40,20 @@ def test_every_page_is_in_the_navigation() -> None:
     """A task's page is found by the task's name; every other one is named."""
     listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
-    assert pages - {f"{name}.md" for name in catalogue.MODULES} == listed
+    of_tasks = {f"{folder}{name}.md" for name in catalogue.MODULES for folder in ("", "catalogue/")}
+    assert pages - of_tasks == listed
+
+
+def test_the_reference_holds_every_public_name() -> None:
+    named = re.findall(r"^::: steelyard\.(\w+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(named) == sorted(set(steelyard.__all__) - {"__version__"})
 
 
 def test_pages_of_tasks_come_into_the_navigation() -> None:
-    config = {"nav": [{"Start": "index.md"}, {"Tasks": [{"Formats of boxes": "formats.md"}]}]}
-    tasks = mkdocs_nav.on_config(config)["nav"][1]["Tasks"]
+    config = {"nav": [{"Start": "index.md"}, {"Tasks": [{"Formats of boxes": "formats.md"}]}, {"Every metric": []}]}
+    nav = mkdocs_nav.on_config(config)["nav"]
+    assert {"labels": "catalogue/labels.md"} in nav[2]["Every metric"]
+    tasks = nav[1]["Tasks"]
     assert {"Labels": "labels.md"} in tasks
     assert {"Formats of boxes": "formats.md"} in tasks
     assert len(tasks) == 1 + sum((ROOT / "docs" / f"{name}.md").exists() for name in catalogue.MODULES)

@@ -74,18 +74,26 @@ def test_citation_is_of_this_version() -> None:
 
 def test_requirements_of_make_are_there() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert [name for name in re.findall(r"requirements/\w+\.txt|tools/\w+\.\w+", text) if not (ROOT / name).exists()] == []
+    assert [
+        name for name in re.findall(r"requirements/\w+\.txt|tools/\w+\.\w+", text) if not (ROOT / name).exists()
+    ] == []
 
 
 def test_hooks_are_programs_of_lint() -> None:
     """What is checked before a commit is what `make lint` and `make test` check."""
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
     assert {hook["entry"].split()[0] for hook in hooks} == {".venv/bin/ruff", ".venv/bin/mypy", ".venv/bin/python"}
-    assert [path for hook in hooks for path in re.findall(r"tests/\w+\.py", hook["entry"]) if not (ROOT / path).exists()] == []
+    assert [
+        path for hook in hooks for path in re.findall(r"tests/\w+\.py", hook["entry"]) if not (ROOT / path).exists()
+    ] == []
 
 
 def test_no_host_of_a_registry_is_named() -> None:
     """Packages are asked for by name; where from is the machine's matter."""
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     hosts = re.compile(rb"pythonhosted\.org|registry\.npmjs\.org|deb\.debian\.org|//pypi\.org/simple")
-    assert [n for n in tracked if n != "tests/test_release.py" and (ROOT / n).is_file() and hosts.search((ROOT / n).read_bytes())] == []
+    assert [
+        n
+        for n in tracked
+        if n != "tests/test_release.py" and (ROOT / n).is_file() and hosts.search((ROOT / n).read_bytes())
+    ] == []

@@ -1,6 +1,6 @@
-"""Ask for known holes in what a user's install may bring: the package's own needs, with every extra. Run by `make audit`.
+"""Ask for known holes in what a user's install may bring: the package's own needs, with every extra.
 
-The needs are read from pyproject.toml, so that tools of the tests are not counted.
+Run by `make audit`. The needs are read from pyproject.toml, so that tools of the tests are not counted.
 """
 
 from __future__ import annotations

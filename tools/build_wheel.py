@@ -2,8 +2,9 @@
 
     python tools/build_wheel.py [FOLDER]
 
-The wheel is built in isolation out of the source archive, so that what the archive lacks is noticed. On Linux auditwheel
-gives it the tag of the oldest C library that it runs on. `check_wheel.py` then installs it where nothing else is.
+The wheel is built in isolation out of the source archive, so that what the archive lacks is noticed. On Linux,
+auditwheel gives it the tag of the oldest C library that it runs on. `check_wheel.py` then installs it where nothing
+else is.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python tools/check_wheel.py WHEEL [PYTHON]
 
-An empty environment of that Python (this one, unless named) gets the wheel and what it asks for, ready-made only. It then
-runs `steelyard demo` and the laws of every metric on the installed package: the tests are copied to an empty folder, from
-which the sources cannot be imported. It needs no package itself, so that any Python can run it.
+An empty environment of that Python (this one, unless named) gets the wheel and what it asks for, ready-made only. It
+then runs `steelyard demo` and the laws of every metric on the installed package: the tests are copied to an empty
+folder, from which the sources cannot be imported. It needs no package itself, so that any Python can run it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 # No compiler is to be found, by whatever name a build would look for one.
 WITHOUT_COMPILER = {"CC": "/no/compiler", "CXX": "/no/compiler", "CMAKE_GENERATOR": "none"}
-WHERE = "import steelyard, sys; print(f'steelyard {steelyard.__version__} on Python', sys.version.split()[0]); print(steelyard.__file__)"
+WHERE = """
+import steelyard, sys
+print(f"steelyard {steelyard.__version__} on Python {sys.version.split()[0]}")
+print(steelyard.__file__)
+"""
 
 
 def main(wheel: Path, python: str) -> None:

@@ -1,7 +1,7 @@
 """Try the package with the oldest versions of what it allows. Run by `make oldest`.
 
-uv finds the lowest versions of the package's direct needs that have a wheel for this Python, with the extras that need no
-large download, and installs them beside a wheel of the package. The tests named here then run on that: laws of every
+uv finds the lowest versions of the package's direct needs that have a wheel for this Python, with the extras that need
+no large download, and installs them beside a wheel of the package. The tests named here then run on that: laws of every
 metric, the command line, results, pages, reading of files.
 """
 
@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 EXTRAS = "parquet,losses,remote,report,view,logs,excel,vlm"
 TESTS = (
-    "test_laws.py", "test_cli.py", "test_results.py", "test_formats.py", "test_bad_input.py", "test_view.py", "test_output.py",
-    "test_taken_away.py", "test_vlm_openai.py",
+    "test_laws.py", "test_cli.py", "test_results.py", "test_formats.py", "test_bad_input.py", "test_view.py",
+    "test_output.py", "test_taken_away.py", "test_vlm_openai.py",
 )  # fmt: skip
 RUNNER = ("pytest", "pytest-xdist", "hypothesis", "jsonschema", "junitparser", "psutil", "websockets")
 

@@ -1,0 +1,80 @@
+"""Keep what a released version writes and promises, so that every later one can be held to it.
+
+    python tools/keep_release.py
+
+Writes tests/released/VERSION: a report and a state of every task's sample, one result of each other kind, and
+public.json with the names, parameters, metrics and fields that are public. Run once when a version is released, and
+never again for that version: the files are what that version wrote. tests/test_promises.py reads them all.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import steelyard as sy
+from steelyard.cli.demo import _copy
+from steelyard.metrics import catalogue
+from steelyard.results import codec
+
+ROOT = Path(__file__).parent.parent
+RELEASED = ROOT / "tests" / "released"
+DRAWS = 100
+
+
+def parameters(value: Any) -> list[str]:
+    """Names of parameters, or of public attributes and methods of a class."""
+    if inspect.isclass(value):
+        return sorted({name for name in dir(value) if not name.startswith("_")} | set(fields(value)))
+    return list(inspect.signature(value).parameters) if callable(value) else []
+
+
+def fields(value: Any) -> list[str]:
+    return [name for name in getattr(value, "__annotations__", {}) if not name.startswith("_")]
+
+
+def public() -> dict[str, Any]:
+    """What is promised by name."""
+    return {
+        "names": {name: parameters(getattr(sy, name)) for name in sy.__all__},
+        "metrics": {task: [str(metric) for metric in catalogue.metrics(task)] for task in catalogue.built_in()},
+        "schema": codec.schema(),
+    }
+
+
+def keep(folder: Path) -> None:
+    """Write everything of this version."""
+    with tempfile.TemporaryDirectory() as raw:
+        for task, sample in catalogue.samples().items():
+            place = Path(raw) / task
+            place.mkdir()
+            _copy(sample, place)
+            os.chdir(place)  # a result names its files as they were given
+            truth, a, b, options = sample.truth, sample.a, sample.b, dict(sample.options)
+            report = sy.evaluate(task, truth, a, options=options, draws=DRAWS)
+            report.to_json(folder / f"{task}.report.json")
+            accumulator = sy.Accumulator(task, options=options)
+            accumulator.update(truth, a)
+            accumulator.save(folder / f"{task}.state")
+            if task == "weights":
+                comparison = sy.compare(task, truth, a, b, draws=DRAWS)
+                comparison.to_json(folder / "comparison.json")
+                sy.compare_all(task, truth, {"a": a, "b": b, "c": a}, draws=DRAWS).to_json(folder / "lineup.json")
+                sy.gate(report, ["mae < 30"]).to_json(folder / "gate.json")
+            os.chdir(ROOT)
+    text = json.dumps(public(), indent=1, sort_keys=True)
+    (folder / "public.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    target = RELEASED / sy.__version__
+    if target.exists():
+        sys.exit(f"{target} is there: what a version wrote is not written again")
+    target.mkdir(parents=True)
+    keep(target)
+    print(f"{target}: {sum(path.stat().st_size for path in target.iterdir()):,} bytes")
