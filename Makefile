@@ -5,12 +5,14 @@
 # make simulate  hold intervals, p-values and plans to what they promise, by simulation (minutes)
 # make gpu-test  the losses on a GPU, held to the CPU's in float64; needs CUDA, and a PyTorch with Triton in the environment
 # make lint   ruff and mypy --strict
+# make types  pyright over a user's program, as an editor sees the package; needs node
 # make bench  benchmarks against the peers: CPU seconds, memory and ratios in one table, out/bench/table.md and .json
 # make bench QUICK=1  the same with small data, in minutes: does everything run?
 # make bench-check  compare that table with the last one in benchmarks/results/, and name what got worse by more than 10 %
 # make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
 # make mutants  change the core and the engine one small thing at a time; at least 90 % must be noticed by their tests (30 minutes)
+# make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test`)
 # make docs   the documentation, into site/; every page is opened in a browser
 # make docs-publish VERSION=v0.2.0  put it beside the other versions, on the branch gh-pages
 # make wheel  the source archive and a wheel built from it alone, into dist/, checked and tried in an empty environment
@@ -31,7 +33,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills partitions simulate gpu-test lint bench bench-check ctest fuzz mutants docs docs-publish wheel oldest audit workflows clean
+.PHONY: demo test kills partitions simulate gpu-test lint types bench bench-check ctest fuzz mutants coverage docs docs-publish wheel oldest audit workflows clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -56,6 +58,10 @@ lint: $(VENV)/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+types: $(VENV)/installed
+	npm install --silent --no-save --prefix build/pyright pyright
+	node build/pyright/node_modules/pyright/index.js --pythonpath $(PY) examples/typed_user.py
 
 bench: $(VENV)/bench
 	$(PY) benchmarks/run.py $(if $(QUICK),--quick )--out $(OUT)/bench
@@ -95,6 +101,10 @@ fuzz: $(VENV)/test
 
 mutants: $(VENV)/installed
 	$(PY) tools/mutants.py
+
+coverage: $(VENV)/test
+	$(PIP) install --requirement requirements/coverage.txt
+	$(PY) tools/measure_coverage.py
 
 docs: $(VENV)/docs
 	$(PY) tools/build_docs.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import math
 import pickle
 from typing import Any, ClassVar
@@ -178,3 +179,25 @@ def test_what_a_class_says_itself_is_kept() -> None:
         value: int
 
     assert Silent.__doc__ is None
+
+
+@pytest.mark.parametrize(("ours", "plain"), [(Base, PlainBase), (Derived, PlainDerived)])
+def test_signature_is_that_of_a_dataclass(ours: type, plain: type) -> None:
+    """Before and after the first instance is made: names, order, defaults, annotations."""
+    for _ in range(2):
+        shown, wanted = inspect.signature(ours), inspect.signature(plain)
+        assert list(shown.parameters) == list(wanted.parameters)
+        for name, parameter in shown.parameters.items():
+            other = wanted.parameters[name]
+            assert (parameter.kind, parameter.annotation) == (other.kind, other.annotation)
+            if name != "hidden":
+                assert parameter.default == other.default
+        ours(1)
+
+
+def test_signature_of_what_is_made_for_each_instance() -> None:
+    assert str(inspect.signature(Base)) == "(first: 'int', second: 'float' = 2.0, hidden: 'list[int]' = list()) -> None"
+
+
+def test_an_instance_has_no_signature() -> None:
+    assert not hasattr(Base(1), "__signature__")

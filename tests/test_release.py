@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,15 @@ def test_citation_is_of_this_version() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["version"] == __version__
     assert cited["license"] == "Apache-2.0"
+
+
+def test_the_typed_program_runs() -> None:
+    """What type checkers are shown is what happens."""
+    done = subprocess.run([sys.executable, ROOT / "examples" / "typed_user.py"], capture_output=True, text=True, check=True)
+    value, verdict, _, message = done.stdout.splitlines()
+    assert value.startswith("23.78")  # as the README shows it
+    assert verdict == "better"
+    assert "there is no such file" in message
 
 
 def test_requirements_of_make_are_there() -> None:

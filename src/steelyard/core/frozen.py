@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 C = TypeVar("C", bound=type)
 
@@ -22,6 +25,7 @@ def frozen(cls: C) -> C:
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(cls)
     made.__doc__ = text  # dataclasses write a signature where there is none
     made.__init__ = _first_init(made)
+    made.__signature__ = _SIGNATURE
     made.__compared__ = tuple(field.name for field in dataclasses.fields(made) if field.compare)
     made.__setattr__ = _refuse_change
     made.__delattr__ = _refuse_change
@@ -43,6 +47,40 @@ def _first_init(cls: type) -> Callable[..., None]:
         made(self, *values, **named)
 
     return __init__
+
+
+class _FieldsAsSignature:
+    """What `inspect.signature` and `help` show of a class: its fields. Made when somebody asks, which few programs do."""
+
+    def __get__(self, instance: Any, cls: Any) -> Signature:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        from inspect import Parameter, Signature
+
+        parameters = []
+        for field in dataclasses.fields(cls):
+            default: Any = Parameter.empty
+            if field.default is not dataclasses.MISSING:
+                default = field.default
+            elif field.default_factory is not dataclasses.MISSING:
+                default = _MadeBy(field.default_factory)
+            parameters.append(
+                Parameter(field.name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=field.type)
+            )
+        return Signature(parameters, return_annotation=None)
+
+
+class _MadeBy:
+    """A default that is made for each instance, as it is shown."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.text = f"{make.__name__}()" if hasattr(make, "__name__") else "..."
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+_SIGNATURE = _FieldsAsSignature()
 
 
 def _compiled_init(cls: Any) -> Callable[..., None]:
