@@ -75,7 +75,9 @@ def test_citation_is_of_this_version() -> None:
 
 def test_the_typed_program_runs() -> None:
     """What type checkers are shown is what happens."""
-    done = subprocess.run([sys.executable, ROOT / "examples" / "typed_user.py"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "typed_user.py"], capture_output=True, text=True, check=True
+    )
     value, verdict, _, message = done.stdout.splitlines()
     assert value.startswith("23.78")  # as the README shows it
     assert verdict == "better"

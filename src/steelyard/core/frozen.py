@@ -50,7 +50,7 @@ def _first_init(cls: type) -> Callable[..., None]:
 
 
 class _FieldsAsSignature:
-    """What `inspect.signature` and `help` show of a class: its fields. Made when somebody asks, which few programs do."""
+    """What `inspect.signature` and `help` show of a class: its fields. Made when asked for, which few programs do."""
 
     def __get__(self, instance: Any, cls: Any) -> Signature:
         if instance is not None:
