@@ -156,9 +156,9 @@ def test_a_workbook(tmp_path: Path, pred: Path) -> None:
 def test_boxes_in_a_workbook(tmp_path: Path) -> None:
     rows = [["image", "label", "x", "y", "w", "h"], [1, "cat", 0, 0, 10, 10], [2, "dog", 5, 5, 10, 10]]
     path = book(tmp_path / "t.xlsx", boxes=rows)
-    found = {"image": [1, 2], "label": ["cat", "dog"], "x": [0, 5], "y": [0, 5], "w": [10, 10], "h": [10, 10],
+    predictions = {"image": [1, 2], "label": ["cat", "dog"], "x": [0, 5], "y": [0, 5], "w": [10, 10], "h": [10, 10],
              "score": [0.9, 0.8]}  # fmt: skip
-    assert sy.score("boxes", path, found, "map") == pytest.approx(1.0, abs=1e-12)
+    assert sy.score("boxes", path, predictions, "map") == pytest.approx(1.0, abs=1e-12)
 
 
 BROKEN = {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
     from steelyard.api import compare, compare_all, evaluate, metrics, read, score, use_threads
     from steelyard.core.errors import InputError, SteelyardError
+    from steelyard.core.progress import use_progress
     from steelyard.files import check, convert
     from steelyard.gating.gate import gate
     from steelyard.io.dialect import use_csv
@@ -45,6 +46,7 @@ __all__ = [
     "read",
     "score",
     "use_csv",
+    "use_progress",
     "use_threads",
 ]
 
@@ -68,6 +70,7 @@ _HOMES = {
     "read": "api",
     "score": "api",
     "use_csv": "io.dialect",
+    "use_progress": "core.progress",
     "use_threads": "api",
 }
 

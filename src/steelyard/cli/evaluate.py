@@ -20,8 +20,9 @@ from steelyard.cli.options import (
     says_dialect,
     shared_options,
 )
-from steelyard.cli.shards import are_shards, evaluate_shards, progress_bar, shard_options, work_folder
+from steelyard.cli.shards import are_shards, evaluate_shards, shard_options, work_folder
 from steelyard.core.errors import InputError
+from steelyard.core.progress import advance
 from steelyard.core.request import CORRECTIONS
 
 
@@ -150,12 +151,11 @@ def evaluate(
             if explain:
                 raise InputError("--explain needs all data in one place", remedy="Evaluate one file.")
             folder = held.enter_context(work_folder(work))  # units, tables and figures are made from what lies there
-            with progress_bar() as progress:
-                report = evaluate_shards(
-                    task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,
-                    work=folder, join=join, approximate=approximate, skip_bad_shards=skip_bad_shards, progress=progress,
-                    **choices,
-                )  # fmt: skip
+            report = evaluate_shards(
+                task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,
+                work=folder, join=join, approximate=approximate, skip_bad_shards=skip_bad_shards, progress=advance,
+                **choices,
+            )  # fmt: skip
         else:
             report = api.evaluate(
                 task, truth, predictions, named, proxy=proxy, judge_correction=judge_correction,

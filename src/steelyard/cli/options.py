@@ -16,9 +16,11 @@ from click.shell_completion import CompletionItem
 
 from steelyard import api
 from steelyard.cli.outputs import check_targets
+from steelyard.cli.progress import listener
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
+from steelyard.core.progress import steps, use_progress
 from steelyard.core.request import SEQUENCES
 from steelyard.io.dialect import use_csv
 from steelyard.metrics import catalogue
@@ -49,7 +51,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 _GIVEN, _DECLARED = "steelyard.options.given", "steelyard.options.declared"
-_WEIGHT, _DIALECT = "steelyard.weight", "steelyard.dialect"
+_WEIGHT, _DIALECT, _QUIET = "steelyard.weight", "steelyard.dialect", "steelyard.quiet"
 WEIGHT_NAMES = ("sample_weight", "weight")  # what tasks call the units' own weights, the first that one has
 
 
@@ -122,6 +124,12 @@ def hold_threads(ctx: click.Context, param: click.Parameter, value: int | None) 
     ctx.with_resource(api.use_threads(value))
 
 
+def hold_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Show how far the work is until the command ends, unless nobody wants to know."""
+    ctx.meta[_QUIET] = value
+    ctx.with_resource(use_progress(None if value else listener()))
+
+
 def hold_dialect(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     """Read text files as the options say until the command ends."""
     if value is not None:
@@ -169,6 +177,8 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="Threads of the native core; all of the machine's where not given. No result depends on it."),
     click.option("--tag", "tags", multiple=True, metavar="NAME=VALUE",
                  help="Keep a tag in the result, such as model=small or date=now; 'view' finds runs by it."),
+    click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=hold_quiet,
+                 help="Show no progress, and do not say what was written."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
                  help="Also write the result to FILE: .json, .md, .html, .tex, .csv or .xlsx."),
@@ -303,14 +313,15 @@ def put_out(
     `more` names files that were written already, `shown` are settings of the text.
     """
     json_text = partial(result.to_json, details=details)
-    for output in outputs:
+    for output in steps("writing", outputs):
         writer = WRITERS[Path(output).suffix.lower()]
         (json_text if writer == "to_json" else getattr(result, writer))(output)
     if html:
         result.to_html(html)
     drawn = result.write_figures(figures) if figures else ()
-    for output in (*outputs, *([html] if html else []), *drawn, *more):
-        say(f"wrote {output}", err=True)
+    if not click.get_current_context().meta.get(_QUIET):
+        for output in (*outputs, *([html] if html else []), *drawn, *more):
+            say(f"wrote {output}", err=True)
     say(json_text() if as_json else result.to_text(terminal_width(), **shown), nl=not as_json)
 
 

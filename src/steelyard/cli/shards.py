@@ -5,17 +5,13 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from steelyard.io.parts import scratch
 from steelyard.results.report import Report
-
-Progress = Callable[[str, int, int], None]
-WIDTH = 30
 
 _OPTIONS = (
     click.option("--engine", type=click.Choice(["local", "dask", "ray"]),
@@ -62,22 +58,3 @@ def work_folder(given: str | None) -> Iterator[str]:
         return
     with scratch() as folder:
         yield str(folder)
-
-
-@contextlib.contextmanager
-def progress_bar() -> Iterator[Progress | None]:
-    """A line on stderr that says how far a run is, where somebody looks at it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-
-    def show(stage: str, done: int, all_: int) -> None:
-        filled = WIDTH * done // max(1, all_)
-        sys.stderr.write(f"\r\x1b[K{stage:<6} {'━' * filled}{'┈' * (WIDTH - filled)} {done:,} of {all_:,}")
-        sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()

@@ -7,6 +7,7 @@ from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
+from steelyard.core.progress import steps
 from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
@@ -50,7 +51,7 @@ def lineup(
     digests = [model.sources.predictions.digest for model in models]
     compared = [
         compare(scored[0], side, chosen, request, same=digest == digests[0])
-        for side, digest in zip(scored[1:], digests[1:], strict=True)
+        for side, digest in steps("comparing", list(zip(scored[1:], digests[1:], strict=True)))
     ]
     whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence, request.adjust)
     sliced = {slice_key(names): _in_slices(chosen, request, names, sides) for names in request.by}

@@ -9,10 +9,12 @@ from functools import cache
 from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Coverage
+from steelyard.core.progress import portion
 from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
+from steelyard.core.totals import Totals
 from steelyard.engine.evidence import Live
 from steelyard.engine.groups import plan_notes, weight_notes
 from steelyard.engine.intervals import FEW_UNITS
@@ -25,6 +27,7 @@ from steelyard.engine.together import together_notes
 from steelyard.io.digest import digest
 from steelyard.results.origin import Side, Sources, TaskFacts
 from steelyard.results.report import Report
+from steelyard.results.score import Score
 
 Listed = Callable[[], tuple[State, Mapping[Slice, Mapping[Slice, State]]]]
 
@@ -68,13 +71,19 @@ def state_report(
         return None if listed is None else lambda: listed()[1][name][value]
 
     every = [part for by_value in parts.values() for part in by_value.values()]
+    turns = iter(range(1 + len(every)))
+
+    def scored(part: State, listed: Callable[[], State] | None, left_out: Totals | None = None) -> dict[str, Score]:
+        with portion(next(turns), 1 + len(every)):
+            return score(part, chosen, request, listed=listed, left_out=left_out)
+
     left_out = None if request.confidence is None or state.units.drawn < 2 else left_out_totals(state)
     return Report(
         request=request,
         task_facts=task_facts(task),
-        scores=score(state, chosen, request, listed=None if listed is None else lambda: listed()[0], left_out=left_out),
+        scores=scored(state, None if listed is None else lambda: listed()[0], left_out),
         slices={
-            name: {value: score(part, chosen, request, listed=each(name, value)) for value, part in by_value.items()}
+            name: {value: scored(part, each(name, value)) for value, part in by_value.items()}
             for name, by_value in parts.items()
         },
         coverage=coverage,

@@ -13,6 +13,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
+from steelyard.core.progress import advance
 from steelyard.core.records import Records
 from steelyard.core.request import Request
 from steelyard.core.state import State
@@ -47,6 +48,7 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
     if plain is not None:
         truth, predictions, notes = plain
         return replace(measure_sides(task, request, truth, predictions), notes=notes)
+    advance("reading", 0, 1)
     with reading_notes() as said:
         sides = read_sides(task, truth, predictions, request.columns, options)
     return replace(measure_records(task, request, options, *sides), notes=tuple(said))
@@ -54,10 +56,12 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
 
 def measure_records(task: Task, request: Request, options: Options, truth: Records, prediction: Records) -> Measured:
     """Join and measure what was read."""
+    advance("matching", 0, 1)
     pairs = by_unit(request, task.join(truth, prediction, request.policy(task), options))
     wanted, by_default = metrics_of(task, request.metrics), request.metrics is None
     chosen = expanded(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), pairs.facts, {}))
     state = grouped(task, request, pairs, measured(pairs, chosen))
+    advance("matching", 1, 1)
     return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen))
 
 

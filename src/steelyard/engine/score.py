@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.core.by_group import AnsweredBlock
 from steelyard.core.metric import Metric
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS
+from steelyard.core.progress import steps
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
@@ -110,7 +111,7 @@ def _intervals(
     drawn = Totals(state, request.plan.bind(state.units)) if shared is None else shared
     left_out, sample = left_out or left_out_totals(state), sample_of(state.units)
     intervals: list[_Drawn] = []
-    for metric, value in zip(metrics, values, strict=True):
+    for metric, value in steps("draws", list(zip(metrics, values, strict=True))):
         if np.isnan(value):
             intervals.append((NOTHING, None))
             continue
