@@ -73,7 +73,7 @@ def test_intervals_and_slices(tmp_path: Path) -> None:
 
 def test_groups_in_a_table() -> None:
     """Two detections inside a group are one hit; by COCO's rules they are two false positives."""
-    truth = {"image": ["a"], "label": ["x"], "x": [0], "y": [0], "w": [100], "h": [100], "group": [True]}
+    truth = {"image": ["a"], "label": ["x"], "x": [0], "y": [0], "w": [100], "h": [100], "group_of": [True]}
     found = {"image": ["a", "a"], "label": ["x", "x"], "x": [0, 50], "y": [0, 50], "w": [10, 10], "h": [10, 10],
              "score": [0.9, 0.8]}  # fmt: skip
     specs = ["ap(kind=voc, rule=openimages)", "ap(kind=voc)", "ap(kind=voc, rule=openimages_v2)"]
@@ -107,7 +107,7 @@ def test_convert(tmp_path: Path) -> None:
     (pictures / "a.png").write_bytes(head)
     sy.convert(tmp_path / "boxes.csv", tmp_path / "t.csv", from_format="openimages", images=pictures)
     text = (tmp_path / "t.csv").read_text(encoding="utf-8").splitlines()
-    assert text == ["image,label,x,y,w,h,group,width,height", "a,cat,100,20,100,20,true,400,200"]
+    assert text == ["image,label,x,y,w,h,group_of,width,height", "a,cat,100,20,100,20,true,400,200"]
     done = sy.convert(tmp_path / "boxes.csv", tmp_path / "t.json", from_format="openimages", images=pictures)
     assert "boxes of groups" in [loss.what for loss in done.losses]
 

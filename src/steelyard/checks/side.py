@@ -91,7 +91,7 @@ def from_records(records: Records, name: str) -> Side:
     box = np.stack([records[c] for c in ("x", "y", "w", "h")], axis=1).reshape(-1, 4)
     side = Side(name, records.source, records["image"], records["label"], box, place=records.place)
     side.score, side.area, side.crowd, side.group = (
-        records.columns.get(c) for c in ("score", "area", "crowd", "group")
+        records.columns.get(c) for c in ("score", "area", "crowd", "group_of")
     )
     if isinstance(records, BoxRecords):
         side.images, side.labels, side.names = records.images, records.labels, records.label_names

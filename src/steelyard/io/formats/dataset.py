@@ -109,7 +109,7 @@ class Dataset:
         if self.difficult is not None and self.difficult.any():
             columns["difficult"] = self.difficult
         if self.group is not None:
-            columns["group"] = self.group
+            columns["group_of"] = self.group
         names = tuple(c.name for c in self.categories)
         often = tuple(str(c.extra.get("frequency", "")) for c in self.categories)
         return BoxRecords(

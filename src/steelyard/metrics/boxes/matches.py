@@ -86,8 +86,8 @@ def _match_input(pairs: BoxPairs) -> MatchInput:
         flags[:] = truth["crowd"]
     if "difficult" in truth:
         flags |= np.where(truth["difficult"], DIFFICULT, 0).astype(np.uint8)
-    if "group" in truth:
-        flags |= np.where(truth["group"], GROUP, 0).astype(np.uint8)
+    if "group_of" in truth:
+        flags |= np.where(truth["group_of"], GROUP, 0).astype(np.uint8)
     if isinstance(truth, BoxRecords) and truth.zero_id >= 0:
         flags[truth.zero_id] |= LOST
     area = np.ascontiguousarray(truth["area"] if "area" in truth else box[:, 2] * box[:, 3], dtype=np.float64)

@@ -38,7 +38,7 @@ TRUTH = Schema(
             required=False,
             meaning="true where an object need not be found: a hit counts neither way",
         ),
-        Column("group", "flag", required=False, meaning="true where the box holds a group, for rule=openimages"),
+        Column("group_of", "flag", required=False, meaning="true where the box holds a group, for rule=openimages"),
     ),
 )
 PREDICTION = Schema(
