@@ -13,6 +13,8 @@ from steelyard.io.formats import convert as converting
 from steelyard.io.formats.convert import Conversion
 from steelyard.io.formats.manner import Manner
 from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.solid import FORMATS as SOLID
+from steelyard.io.formats.solid import convert_solid
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
 
@@ -57,9 +59,13 @@ def convert(
 
     `images` is the folder of the pictures, `names` a list of class names, `like` another data set whose ids the target
     gets, `pixels` how VOC counts ("inclusive" or "edges"), `whole` rounds VOC's coordinates, `polygons` writes YOLO's
-    polygons. With `strict` nothing is written where something would be lost; `force` writes over what exists.
+    polygons. Boxes in space are converted where one of the formats is "kitti" or "nuscenes". With `strict` nothing is
+    written where something would be lost; `force` writes over what exists.
     """
     if pixels not in ("inclusive", "edges"):
         raise InputError(f"pixels cannot be '{pixels}'", remedy="Choose 'inclusive' or 'edges'.")
+    if from_format in SOLID or to_format in SOLID:
+        task = catalogue.find_task("boxes3d")
+        return convert_solid(task, source, target, from_format, to_format, like=like, strict=strict, force=force)
     reading, manner = Reading(from_format, images, names, pixels), Manner(pixels, whole, polygons)
     return converting.convert(source, target, reading, to_format, manner, like=like, strict=strict, force=force)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     metavar="FORMAT",
     default="auto",
     show_default=True,
-    help="The format of FROM: coco, lvis, voc, yolo, cvat, csv, dota, yolo-obb, hrsc, openimages, or one that another "
-    "package brings.",
+    help="The format of FROM: coco, lvis, voc, yolo, cvat, csv, dota, yolo-obb, hrsc, openimages, kitti, nuscenes, or "
+    "one that another package brings.",
 )
 @click.option(
     "--to",
@@ -70,6 +70,7 @@ def convert(
     steelyard convert instances.json labels/ --to yolo
     steelyard convert VOC2007/Annotations truth.json
     steelyard convert runs/labels predictions.json --like truth.json
+    steelyard convert label_2 truth.csv --from kitti
     """
     from steelyard import files  # other commands need none of it
 
@@ -89,7 +90,7 @@ def account(done: Conversion) -> str:
     kind = "predictions" if done.predictions else "objects"
     lines = [
         f"{done.source} ({done.source_format}) → {done.target} ({done.target_format}): "
-        f"{done.images:,} images, {done.boxes:,} {kind}, {done.classes:,} classes"
+        f"{done.images:,} {done.unit}, {done.boxes:,} {kind}, {done.classes:,} classes"
     ]
     lines += [f"  {loss.text()}" for loss in done.losses]
     lines += [f"  note: {note}" for note in done.notes]

@@ -33,11 +33,13 @@ class SolidRecords(Records):
     """One side with what its files are: "kitti", "nuscenes" or "table"; `ego` is where the car stands, by frame.
 
     `codes` has columns of texts as their distinct values and each row's place among them, where the reader knows them.
+    `tilted` counts boxes that are turned about another axis than the vertical one too.
     """
 
     form: str = "table"
     ego: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     codes: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
+    tilted: int = 0
 
 
 def read_sides(
@@ -67,6 +69,12 @@ def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> R
     form = _form(data, "auto")
     table = read_table(data, "truth" if side == "truth" else "predictions") if form == "table" else None
     return _records(task, data, table, columns, side, form)
+
+
+def read_as(task: Task, path: Path, side: str, form: str) -> SolidRecords:
+    """One side of a path in a named format: "kitti", "nuscenes" or "csv"."""
+    table = read_table(path, side) if form == "csv" else None
+    return _records(task, path, table, {}, side, "table" if form == "csv" else form)
 
 
 def _form(data: Any, asked: str) -> str:
@@ -229,7 +237,7 @@ def _nuscenes(path: Path, source: str, side: str) -> SolidRecords:
     other = _scenes(got, samples, lengths, source)
     return SolidRecords(
         source, columns, other, lambda row: _box_place(source, samples, starts, row), {name: name for name in columns},
-        form="nuscenes", ego=ego, codes=coded,
+        form="nuscenes", ego=ego, codes=coded, tilted=int((np.abs(got["rotation"][:, 1:3]).max(axis=1) > 1e-6).sum()),
     )  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from steelyard.io.formats.dataset import Category, Dataset
 from steelyard.io.formats.detect import TABLES, detect
 from steelyard.io.formats.fit import fit
 from steelyard.io.formats.folder import recover, write_folder
-from steelyard.io.formats.format import Format
 from steelyard.io.formats.known import ending_of, find_format
 from steelyard.io.formats.losses import losses
 from steelyard.io.formats.manner import Loss, Manner
@@ -27,7 +26,10 @@ AS_IT_IS, PLAIN = Reading(), Manner()
 
 @frozen
 class Conversion:
-    """What was read and written: formats, counts, and what was lost or changed on the way."""
+    """What was read and written: formats, counts, and what was lost or changed on the way.
+
+    `unit` is what `images` counts: frames, of boxes in space.
+    """
 
     source: str
     source_format: str
@@ -39,6 +41,7 @@ class Conversion:
     predictions: bool
     losses: tuple[Loss, ...]
     notes: tuple[str, ...]
+    unit: str = "images"
 
     @property
     def lossless(self) -> bool:
@@ -117,7 +120,7 @@ def convert(
         raise InputError(f"the format '{form.name}' is read only", where=os.fspath(target), remedy="Choose another.")
     if form.folder:
         recover(goal)
-    _check_target(goal, form, os.fspath(target), force)
+    check_target(goal, form.folder, os.fspath(target), force)
     model = None if like is None else read_dataset(like)
     dataset = read_dataset(source, reading, like=model)
     read_as, notes = dataset.format, tuple(dataset.notes)
@@ -137,8 +140,9 @@ def convert(
     )  # fmt: skip
 
 
-def _check_target(goal: Path, form: Format, target: str, force: bool) -> None:
-    if form.folder:
+def check_target(goal: Path, folder: bool, target: str, force: bool) -> None:
+    """Refuse a target that is of another kind, or that holds something already."""
+    if folder:
         if goal.is_file():
             raise InputError("is a file, and the format needs a folder", where=target, remedy="Name a folder.")
         if goal.is_dir() and next(goal.iterdir(), None) is not None and not force:
@@ -153,7 +157,12 @@ def _write(rendered: str | Iterable[tuple[str, str]], goal: Path, source: str) -
     if isinstance(rendered, str):
         write_text(goal, rendered)
     else:
-        write_folder(_checked(rendered, source), goal)
+        write_files(rendered, goal, source)
+
+
+def write_files(files: Iterable[tuple[str, str]], goal: Path, source: str) -> None:
+    """Write names and texts as the files of a folder, all or none."""
+    write_folder(_checked(files, source), goal)
 
 
 def _checked(files: Iterable[tuple[str, str]], source: str) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,9 @@
 """Tables of boxes (CSV, TSV, JSON lines, Parquet): one row per box, with as many columns as there are things to say.
 
-`image`, `label`, `x`, `y`, `w`, `h`, and `score`, `area`, `crowd`, `difficult`, `group` are what `evaluate` knows;
-`id`, `name` (of the class), `file`, `width`, `height` (of the image) and `segmentation` (as JSON) are read and written
-too. A row with an image and no label is an image without objects. Other columns are carried along.
+`image`, `label`, `x`, `y`, `w`, `h`, and `score`, `area`, `crowd`, `difficult`, `group_of` are what `evaluate` knows;
+rotated ones have `cx`, `cy`, `w`, `h`, `angle` or `x1`, `y1` to `x4`, `y4`. `id`, `name` (of the class), `file`,
+`width`, `height` (of the image) and `segmentation` (as JSON) are read and written too. A row with an image and no label
+is an image without objects. Other columns are carried along.
 """
 
 from __future__ import annotations
@@ -17,20 +18,21 @@ from steelyard.core.errors import InputError
 from steelyard.core.records import Array
 from steelyard.io.formats.dataset import Category, Dataset, Id, Picture, check_box, ids_of
 from steelyard.io.formats.format import Format
+from steelyard.io.formats.quad_table import BOX, shape_columns, shapes_of, upright
 from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.read import as_ids, read_table
 from steelyard.io.table import Table
 from steelyard.io.write import csv_text
 
-BOX = ("x", "y", "w", "h")
-_KNOWN = {"image", "label", *BOX, "score", "area", "crowd", "difficult", "group", "name", "file", "width", "height"}
+_KNOWN = {"image", "label", *BOX, "score", "area", "crowd", "difficult", "group_of", "name", "file", "width", "height"}
 _FLAGS = {"": False, "0": False, "1": True, "true": True, "false": False, "yes": True, "no": False}
 
 
 def read(path: Path, source: str, side: str = "") -> Dataset:
     """All rows of a table."""
     table = read_table(path, source)
-    for name in ("image", "label", *BOX):
+    shape = shape_columns(table.columns)
+    for name in ("image", "label", *shape):
         if name not in table.columns:
             has = ", ".join(f"'{c}'" for c in table.columns)
             raise InputError(
@@ -47,7 +49,10 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
     categories = _categories(table, rows, labels)
     place = {p.id: i for i, p in enumerate(pictures)}
     kind = {c.id: i for i, c in enumerate(categories)}
-    box = np.stack([_column(table, rows, name) for name in BOX], axis=1) if len(rows) else np.zeros((0, 4))
+    numbers = (
+        np.stack([_column(table, rows, name) for name in shape], axis=1) if len(rows) else np.zeros((0, len(shape)))
+    )
+    box, shapes = upright(numbers, shape, lambda row: table.place(int(rows[row])))
     for i, values in enumerate(box.tolist()):
         check_box(tuple(values), table.place(int(rows[i])))
     scored = "score" in table.columns if not side else side == "prediction"
@@ -55,7 +60,10 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
         raise InputError("column 'score' is missing", where=source, remedy="Predictions need one.")
     if side == "truth" and "score" in table.columns:
         raise InputError("a column 'score' where truth is expected", where=source, remedy="Truth comes first.")
-    others = [name for name in table.columns if name not in _KNOWN]
+    others = [name for name in table.columns if name not in _KNOWN and name not in shape]
+    extra = _extra(table, rows, others) if others else []
+    if shapes:
+        extra = [{**own, **more} for own, more in zip(shapes, extra or [{}] * len(shapes), strict=True)]
     return Dataset(
         source,
         "csv",
@@ -68,8 +76,8 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
         area=_column(table, rows, "area", empty=True) if "area" in table.columns else None,
         crowd=_flags(table, rows, "crowd"),
         difficult=_flags(table, rows, "difficult"),
-        group=_flags(table, rows, "group"),
-        extra=_extra(table, rows, others) if others else [],
+        group=_flags(table, rows, "group_of"),
+        extra=extra,
         place=lambda row: table.place(int(rows[row])),
     )
 
@@ -198,36 +206,38 @@ def _parsed(text: str, name: str) -> Any:
 
 def render(dataset: Dataset) -> str:
     """The table as CSV."""
-    names = sorted({name for extra in dataset.extra for name in extra} - {"id", "segmentation"} - _KNOWN)
+    shape, numbers = shapes_of(dataset)
+    own = {"id", "segmentation"} if shape == BOX else {"id", "segmentation", "obb", "rbox", "poly"}
+    names = sorted({name for extra in dataset.extra for name in extra} - own - _KNOWN)
     optional: dict[str, bool] = {
         "score": dataset.score is not None,
         "area": dataset.area is not None,
         "crowd": dataset.crowd is not None,
         "difficult": dataset.difficult is not None,
-        "group": dataset.group is not None,
+        "group_of": dataset.group is not None,
         "id": any("id" in extra for extra in dataset.extra),
         "name": any(c.name and c.name != str(c.id) for c in dataset.categories),
         "file": any(p.file and p.file != str(p.id) for p in dataset.pictures),
         "width": any(p.width is not None for p in dataset.pictures),
         "height": any(p.height is not None for p in dataset.pictures),
-        "segmentation": any("segmentation" in extra for extra in dataset.extra),
+        "segmentation": shape == BOX and any("segmentation" in extra for extra in dataset.extra),
     }
-    header = ["image", "label", *BOX, *(name for name, there in optional.items() if there), *names]
+    header = ["image", "label", *shape, *(name for name, there in optional.items() if there), *names]
     images, labels = ids_of(p.id for p in dataset.pictures).tolist(), ids_of(c.id for c in dataset.categories).tolist()
     rows: list[dict[str, Any]] = []
     seen = set(dataset.picture.tolist())
-    for row, box in enumerate(dataset.box.tolist()):
+    for row, box in enumerate(numbers.tolist()):
         picture, category = int(dataset.picture[row]), int(dataset.category[row])
         extra = dataset.extra_of(row)
         cells: dict[str, Any] = {name: _cell(value) for name, value in extra.items()}
         cells.update(_picture_cells(dataset.pictures[picture]))
-        cells.update(zip(BOX, map(_number, box), strict=True))
+        cells.update(zip(shape, map(_number, box), strict=True))
         cells.update(image=images[picture], label=labels[category], name=dataset.categories[category].name)
         if dataset.score is not None:
             cells["score"] = _number(float(dataset.score[row]))
         if dataset.area is not None and not np.isnan(dataset.area[row]):
             cells["area"] = _number(float(dataset.area[row]))
-        for name, flags in (("crowd", dataset.crowd), ("difficult", dataset.difficult), ("group", dataset.group)):
+        for name, flags in (("crowd", dataset.crowd), ("difficult", dataset.difficult), ("group_of", dataset.group)):
             if flags is not None:
                 cells[name] = "true" if flags[row] else "false"
         rows.append(cells)
