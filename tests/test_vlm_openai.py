@@ -11,10 +11,10 @@ from vlm_help import completion, frames_csv, sent_grey, serving
 
 from steelyard.core.errors import InputError
 from steelyard.vlm.backend import ModelOptions, PermanentError
-from steelyard.vlm.completions import retry_after
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import NAME, read_journal
 from steelyard.vlm.models import open_backend
+from steelyard.vlm.pace import retry_after
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
 from steelyard.vlm.run import run
 
@@ -71,7 +71,11 @@ def test_what_is_sent(frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_every_picture_gets_its_own_answer(frames, tmp_path: Path) -> None:
-    with serving(good) as server:
+    def slow(handler, number, body) -> None:
+        time.sleep(0.05)
+        good(handler, number, body)
+
+    with serving(slow) as server:
         progress = ask(server.url, frames, tmp_path / "run", tuple(PROMPTS.values()), concurrency=6)
     assert progress.done == 24
     assert 1 < server.most_active <= 6

@@ -21,7 +21,7 @@ CPU_SECONDS = 30
 # What most rows load: once, before the forks. Neither polars nor torch, whose threads do not live through one.
 LOADED = (
     "pandas", "pyarrow.parquet", "httpx", "tenacity", "PIL.Image", "steelyard.cli.main", "steelyard.files",
-    "steelyard.scale", "steelyard.accumulator", "steelyard.checks.quick", "steelyard.gating.gate", "steelyard.vlm.openai",
+    "steelyard.scale", "steelyard.accumulator", "steelyard.checks.quick", "steelyard.gating.gate", "steelyard.vlm.server",
     "steelyard.io.formats.convert", "steelyard.render.page.report", "steelyard.results.read",
 )  # fmt: skip
 

@@ -100,7 +100,7 @@ SERVERS: list[Row] = [
     asked("sends an error that is a list", sends(reply({"error": [1]}, "500 Oops")), "2 failed"),
     asked("sends us elsewhere", sends(reply(b"", "302 Found", "Location: http://127.0.0.1:9/\r\n")), "says 302", "Check the URL", code=2),
     asked("sends us round in circles", sends(reply(b"", "307 Again", "Location: /v1/chat/completions\r\n")), "says 307", "Check the URL", code=2),
-    asked("wants us to wait a year", sends(reply(b"", "429 Slow", "Retry-After: 31536000\r\n")), "2 failed"),
+    asked("wants us to wait a year", sends(reply(b"", "429 Slow", "Retry-After: 31536000\r\n")), "says 429, and to come back in 525,600 minutes", code=2),
     asked("wants us to wait for nan", sends(reply(b"", "429 Slow", "Retry-After: nan\r\n")), "2 failed"),
     asked("answers 999", sends(reply(b"{}", "999 What")), "2 failed"),
     asked("answers without a number", sends(reply(completion("I cannot help with that."))), "0 with a number", code=0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -51,10 +52,13 @@ def _model_options(function: Any) -> Any:
         "revision": (str, "hf: the branch, tag or commit of a model of the hub."),
         "quantize": (str, "hf: 4bit or 8bit, by bitsandbytes."),
         "attention": (str, "hf: the attention to use: sdpa, eager, flash_attention_2."),
-        "concurrency": (int, "openai: questions under way at once."),
-        "rate": (float, "openai: most questions a minute; 0 is no limit."),
-        "retries": (int, "openai: attempts at a question."),
-        "timeout": (float, "openai: seconds for an attempt, all in all."),
+        "concurrency": (int, "server: questions under way at once."),
+        "rate": (float, "server: most questions per minute; 0 is no limit."),
+        "token-rate": (float, "server: most tokens per minute; 0 is no limit."),
+        "image": (str, "server: pictures are sent as png, without loss, or as jpeg."),
+        "limit-field": (str, "server: auto, max_tokens or max_completion_tokens."),
+        "retries": (int, "server: attempts at a question."),
+        "timeout": (float, "server: seconds for an attempt, all in all."),
     }
     for name, (kind, text) in reversed(kinds.items()):
         default = getattr(_DEFAULTS, name.replace("-", "_"))
@@ -74,7 +78,8 @@ def vlm() -> None:
 
 @vlm.command()
 @click.argument("frames", type=click.Path())
-@click.option("--model", required=True, metavar="SPEC", help="hf:FOLDER_OR_ID or openai:MODEL@URL.")
+@click.option("--model", required=True, metavar="SPEC",
+              help="hf:FOLDER_OR_ID, openai:MODEL@URL, anthropic:MODEL or gemini:MODEL.")  # fmt: skip
 @click.option("--prompts", metavar="NAMES", help=f"Names joined by commas; by default {','.join(PROMPTS)}.")
 @click.option("--prompt-file", metavar="FILE", type=click.Path(), help="Own prompts: JSON of name and text, or a text.")
 @click.option(
@@ -85,8 +90,20 @@ def vlm() -> None:
 @click.option("--controls", is_flag=True, help="Also ask about a grey image and about another meal's.")
 @click.option("--share/--no-share", default=True, help="hf: encode a picture once for all its prompts.")
 @click.option("--trust-code", is_flag=True, help="hf: run the code that comes with a model.")
-@click.option("--key-env", default=_DEFAULTS.key_variable, show_default=True, metavar="NAME",
-              help="openai: the environment variable that holds the key.")  # fmt: skip
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="server: send a field beside the question; its value is JSON or a text, 'none' leaves it out.",
+)
+@click.option(
+    "--key-env",
+    default="",
+    metavar="NAME",
+    help="server: the environment variable that holds the key, not OPENAI_API_KEY (ANTHROPIC_, GEMINI_).",
+)
+@click.option("--insecure", is_flag=True, help="server: send the key over http:// to other networks, too.")
 @click.option("--most", default=MOST_GRAMS, show_default=True, metavar="GRAMS", help="The largest plausible weight.")
 @click.option("--prices", metavar="FILE", type=click.Path(), help="What tokens cost, by model: .yaml, .toml or .json.")
 @click.option("--budget", type=float, metavar="AMOUNT",
@@ -104,6 +121,7 @@ def run(
     out: str,
     controls: bool,
     share: bool,
+    params: tuple[str, ...],
     key_env: str,
     most: float,
     prices: str | None,
@@ -131,7 +149,9 @@ def run(
         say(f"steelyard: {problem}", err=True)
     if len(problems) > 5:
         say(f"steelyard: {len(problems) - 5} more images cannot be read", err=True)
-    backend = open_backend(model, ModelOptions(share=share, key_variable=key_env, **options))
+    backend = open_backend(
+        model, ModelOptions(share=share, key_variable=key_env, params=tuple(map(_param, params)), **options)
+    )
     for note in getattr(backend, "notes", ()):
         say(f"steelyard: {note}", err=True)
     try:
@@ -153,6 +173,19 @@ def run(
         raise click.exceptions.Exit(OUT_OF_BUDGET)
     if progress.failed or progress.unaskable:
         raise click.exceptions.Exit(1)
+
+
+def _param(text: str) -> tuple[str, Any]:
+    """A field and its value: JSON, a text, or None."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"--param '{text[:60]}' is no field", remedy="Write --param name=value.")
+    if value.strip().lower() == "none":
+        return name.strip(), None
+    try:
+        return name.strip(), json.loads(value, parse_constant=lambda text: text)
+    except (ValueError, RecursionError):
+        return name.strip(), value
 
 
 def _summary(p: Progress, out: str, answer: str = "number", currency: str = "") -> str:

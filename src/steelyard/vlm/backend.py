@@ -1,4 +1,4 @@
-"""What a model must answer to be run: conversations in, replies out. Two stand behind it: `hf:` and `openai:`."""
+"""What a model must answer to be run: conversations in, replies out. Behind it stand `hf:` and servers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class Conversation:
 
 @frozen
 class Reply:
-    """What came back: `finish` is "stop", "length" (cut off) or "content_filter"; `error` says why nothing came."""
+    """What came back: `finish` is "stop", "length" (cut off) or "content_filter"; `error` says why nothing came.
+
+    `refused` says that the server will not answer such a question, however often it is asked.
+    """
 
     text: str
     finish: str = "stop"
@@ -38,22 +41,26 @@ class Reply:
     latency: float = 0.0
     attempts: int = 1
     error: str = ""
+    refused: bool = False
 
 
 class Backend(Protocol):
     """A model. `fingerprint` and `settings` are everything that its replies depend on beside what it is shown.
 
-    `environment` is recorded and does not matter to them. A batch holds `batch` questions, or those about `pictures`
-    pictures where that is not 0; `workers` batches are asked at once.
+    A batch holds `batch` questions, or those about `pictures` pictures where that is not 0; `workers` batches are asked
+    at once.
     """
 
     label: str
     fingerprint: str
     settings: Mapping[str, Any]
-    environment: Mapping[str, Any]
     batch: int
     pictures: int
     workers: int
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """What is recorded of the run, and does not matter to the replies."""
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """One reply for each conversation. What fails for one is its reply's `error`; PermanentError ends the run."""
@@ -83,15 +90,20 @@ class ModelOptions:
     trust_code: bool = False
     concurrency: int = 8
     rate: float = 0.0
+    token_rate: float = 0.0
+    image: str = "png"
+    limit_field: str = "auto"
+    params: tuple[tuple[str, Any], ...] = ()
+    insecure: bool = False
     retries: int = 6
     timeout: float = 120.0
-    key_variable: str = "OPENAI_API_KEY"
+    key_variable: str = ""
 
     def check(self) -> None:
         """Raise InputError where an option is out of its range."""
         limits = {
             "max_tokens": (1, 100_000), "max_side": (16, 20_000), "batch": (1, 4096), "concurrency": (1, 1024),
-            "rate": (0, 1e9), "retries": (1, 100), "timeout": (0.01, 86_400),
+            "rate": (0, 1e9), "token_rate": (0, 1e12), "retries": (1, 100), "timeout": (0.01, 86_400),
         }  # fmt: skip
         for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:

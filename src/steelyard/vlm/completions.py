@@ -1,10 +1,8 @@
-"""What a server of the OpenAI chat interface says: a completion, an error, how long to wait. Any of it may be wrong."""
+"""What a server says: a completion of one of three interfaces, or an error. Any of it may be wrong."""
 
 from __future__ import annotations
 
-import email.utils
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +13,12 @@ from steelyard.vlm.usage import LONGEST_NAME, read_usage
 LONGEST_DETAIL = 200  # characters of a server's words
 
 
-def read_completion(body: bytes, max_tokens: int, scrub: Callable[[str], str]) -> Reply:
-    """The reply inside a completion. ValueError says what is wrong with it, in words of ours alone."""
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
-        raise ValueError("the server's answer is not valid JSON; it may be cut off") from None
+Scrub = Callable[[str], str]
+
+
+def read_completion(body: bytes, max_tokens: int, scrub: Scrub) -> Reply:
+    """The reply inside a completion of OpenAI's chat. ValueError says what is wrong with it, in words of ours alone."""
+    data = _object(body)
     try:
         choice = data["choices"][0]
         text = _text(choice["message"].get("content"))
@@ -30,6 +28,48 @@ def read_completion(body: bytes, max_tokens: int, scrub: Callable[[str], str]) -
     usage = read_usage(data.get("usage"), scrub)
     if finish is None:  # some servers leave it out; a full budget says the same
         finish = "length" if usage.get("completion_tokens", 0) >= max_tokens else "stop"
+    return _reply(text, finish, usage, scrub)
+
+
+def read_message(body: bytes, max_tokens: int, scrub: Scrub) -> Reply:
+    """The reply inside a message of Anthropic's. Thoughts are left out."""
+    data = _object(body)
+    try:
+        text = _text([part for part in data["content"] if part["type"] == "text"])
+        why = data.get("stop_reason")
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("the server's answer holds no content") from None
+    ends = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter"}
+    finish = "stop" if why is None else ends.get(why, "stop") if isinstance(why, str) else why
+    return _reply(text, finish, read_usage(data.get("usage"), scrub), scrub)
+
+
+def read_candidate(body: bytes, max_tokens: int, scrub: Scrub) -> Reply:
+    """The reply inside the first candidate of Gemini's. Thoughts are left out; a question that is blocked has none."""
+    data = _object(body)
+    usage = read_usage(data.get("usageMetadata"), scrub)
+    try:
+        if not data.get("candidates") and data["promptFeedback"]["blockReason"]:
+            return _reply("", "content_filter", usage, scrub)
+        candidate = data["candidates"][0]
+        parts = candidate.get("content", {}).get("parts", [])
+        text = _text([{"text": part["text"]} for part in parts if not part.get("thought") and "text" in part])
+        why = candidate.get("finishReason", "STOP")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise ValueError("the server's answer holds no candidate") from None
+    finish = {"STOP": "stop", "MAX_TOKENS": "length"}.get(why, "content_filter") if isinstance(why, str) else why
+    return _reply(text, finish, usage, scrub)
+
+
+def _object(body: bytes) -> Any:
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ValueError("the server's answer is not valid JSON; it may be cut off") from None
+    return data if isinstance(data, dict) else {}
+
+
+def _reply(text: str, finish: Any, usage: dict[str, int], scrub: Scrub) -> Reply:
     if not isinstance(finish, str):
         raise ValueError("the server's answer holds a finish_reason that is no text")
     return Reply(scrub(_whole(text)), visible(scrub(finish))[:LONGEST_NAME], usage)
@@ -52,7 +92,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def error_detail(body: bytes, scrub: Callable[[str], str]) -> str:
+def error_detail(body: bytes, scrub: Scrub) -> str:
     """The message inside an error's body: without the key, on one line, not too long, fit to be shown."""
     text = body.decode("utf-8", "replace")
     try:
@@ -64,17 +104,3 @@ def error_detail(body: bytes, scrub: Callable[[str], str]) -> str:
         pass
     text = visible(" ".join(scrub(_whole(text)).split()))
     return text if len(text) <= LONGEST_DETAIL else text[: LONGEST_DETAIL - 3] + "..."
-
-
-def retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from a number or a date."""
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError, OverflowError, OSError):
-        return None

@@ -93,22 +93,22 @@ def load_model(folder: Path, name: str, options: ModelOptions, device: Any, dtyp
     """The model, on its device, ready to answer."""
     import transformers
 
-    how: dict[str, Any] = {"dtype": dtype}
+    settings: dict[str, Any] = {"dtype": dtype}
     if options.quantize and options.quantize not in QUANTIZED:
         remedy = f"Choose one of: {', '.join(QUANTIZED)}."
         raise InputError(f"--quantize {options.quantize} is not known", remedy=remedy)
     if options.attention:
-        how["attn_implementation"] = options.attention
+        settings["attn_implementation"] = options.attention
     if options.device_map:
-        how["device_map"] = options.device_map
+        settings["device_map"] = options.device_map
     try:
         if options.quantize:
-            how["quantization_config"] = transformers.BitsAndBytesConfig(**{f"load_in_{options.quantize}": True})
-            how.setdefault("device_map", {"": device})
+            settings["quantization_config"] = transformers.BitsAndBytesConfig(**{f"load_in_{options.quantize}": True})
+            settings.setdefault("device_map", {"": device})
         if options.trust_code:
-            how["trust_remote_code"] = True
-        model = transformers.AutoModelForImageTextToText.from_pretrained(folder, **how)
-        return (model if "device_map" in how else model.to(device)).eval()
+            settings["trust_remote_code"] = True
+        model = transformers.AutoModelForImageTextToText.from_pretrained(folder, **settings)
+        return (model if "device_map" in settings else model.to(device)).eval()
     except Exception as error:  # each part of the library has errors of its own
         raise InputError(f"the model cannot be loaded: {first_line(error)}", where=name) from None
 

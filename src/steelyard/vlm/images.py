@@ -29,6 +29,7 @@ MOST_BYTES = 256 * 2**20
 PIXELS_AT_ONCE = 100_000_000
 FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "BMP", "GIF", "TIFF", "HEIF", "AVIF")  # those that run no other program
 GREY = (128, 128, 128)
+_ORIENTATION = 274  # EXIF
 
 
 @frozen
@@ -50,9 +51,7 @@ class Picture:
         if self.path is None:
             image = pil.new("RGB", (self.width, self.height), GREY)
         else:
-            data = _read(self.path)
-            if hashlib.sha256(data).hexdigest() != self.digest:
-                raise InputError("the image changed while the run was under way", where=str(self.path))
+            data = _checked(self.path, self.digest)
             image = _upright(data, str(self.path))
             del data
         if max(image.size) > max_side:
@@ -63,6 +62,19 @@ class Picture:
         """The same as a PNG file: what is sent is what was measured, without loss."""
         buffer = io.BytesIO()
         self.load(max_side).save(buffer, format="PNG", compress_level=3)
+        return buffer.getvalue()
+
+    def jpeg(self, max_side: int = MAX_SIDE) -> bytes:
+        """The same as a JPEG file: its own bytes where it is one that can be shown as it is, else one of quality 95."""
+        if self.path is not None and max(self.width, self.height) <= max_side:
+            data = _checked(self.path, self.digest)
+            image = _open(data, str(self.path))
+            if image.format == "JPEG" and image.mode in ("RGB", "L") and image.getexif().get(_ORIENTATION, 1) == 1:
+                image.close()
+                self.load(max_side)  # a damaged one is named here, not by the server
+                return data
+        buffer = io.BytesIO()
+        self.load(max_side).save(buffer, format="JPEG", quality=95, subsampling=0)
         return buffer.getvalue()
 
 
@@ -113,6 +125,14 @@ def _pillow() -> Any:
 
 def _read(path: Path) -> bytes:
     return read_ordinary(path, MOST_BYTES, "image")
+
+
+def _checked(path: Path, digest: str) -> bytes:
+    """The bytes of a file that must be those of the digest."""
+    data = _read(path)
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise InputError("the image changed while the run was under way", where=str(path))
+    return data
 
 
 def _open(data: bytes, where: str) -> Any:

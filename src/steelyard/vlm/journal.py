@@ -49,7 +49,10 @@ def reading_key(fingerprint: str, prompt: str, follow_up: str, settings: Mapping
 
 @frozen
 class Turn:
-    """One question and its reply. `error` says why there is none."""
+    """One question and its reply. `error` says why there is none.
+
+    `refused` is not written down: it says that the server will not answer such a question.
+    """
 
     ask: str
     reply: str
@@ -58,6 +61,7 @@ class Turn:
     latency: float = 0.0
     attempts: int = 1
     error: str = ""
+    refused: bool = False
 
 
 @frozen

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.core.errors import InputError
@@ -27,6 +27,7 @@ from steelyard.vlm.spending import Spending, spending
 
 FRAMES = "frames.csv"
 SAME = 3  # so many equal failures before any answer end a run
+REFUSED = 10  # so many pictures on end that are refused in the same words end one that has answers
 
 
 @dataclass
@@ -74,8 +75,9 @@ def run(
     """Ask everything that the journal in `out` does not hold yet.
 
     `give_up` ends the run after so many readings failed one after the other; three that fail in the same words end it
-    where the model has not answered yet. With `prices` the cost of all that the journal holds is counted, and `budget`
-    ends the run before a question that could go beyond it. `watch` is called after each batch.
+    where the model has not answered yet, and ten pictures on end that are refused in the same words where it has.
+    With `prices` the cost of all that the journal holds is counted, and `budget` ends the run before a question that
+    could go beyond it. `watch` is called after each batch.
     """
     check_mode(mode)
     if budget is not None and prices is None:
@@ -123,7 +125,11 @@ def run(
                     progress.held += 1
                 else:
                     todo.append(question)
-        _ask_all(backend, plan, todo, journal, progress, give_up, watch or (lambda progress: None), spent)
+        try:
+            _ask_all(backend, plan, todo, journal, progress, give_up, watch or (lambda progress: None), spent)
+        finally:
+            if dict(backend.environment) != plan.environment:  # what the first question found out
+                save_plans(folder, [*plans[:-1], replace(plan, environment=dict(backend.environment))])
     return progress
 
 
@@ -151,7 +157,7 @@ def _ask_all(
     spent: Spending | None,
 ) -> None:
     batches = _batches(backend, todo)
-    failed_in_a_row, words, same = 0, "", 0
+    row = _FailedRow(give_up)
     asked = plan.asked()
     watch(progress)
     pool = ThreadPoolExecutor(backend.workers, thread_name_prefix="ask")
@@ -161,22 +167,43 @@ def _ask_all(
             journal.append(readings)
             for reading in readings:
                 _count(progress, reading, plan, asked[reading.prompt])
-                failed_in_a_row = failed_in_a_row + 1 if reading.error else 0
-                same = same + 1 if reading.error == words else 1
-                words = reading.error
+                row.add(reading)
             if spent is not None:
                 spent.count(readings)
                 progress.cost = spent.cost
             watch(progress)
-            permanent = same >= SAME and not progress.done and not progress.held
-            if failed_in_a_row >= give_up or (words and permanent):
-                raise PermanentError(
-                    f"{failed_in_a_row} readings failed one after the other, the last: {progress.last_error}. "
-                    "What was read is kept; run the same command again to go on."
-                )
+            row.check(progress)
         progress.out_of_budget = progress.left > 0
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _FailedRow:
+    """Readings that failed one after the other, and whether they show that no further question can succeed."""
+
+    def __init__(self, give_up: int) -> None:
+        self._give_up = give_up
+        self._failed = self._same = 0
+        self._words = ""
+        self._refused: set[str] = set()  # pictures that were refused in those words
+
+    def add(self, reading: Reading) -> None:
+        """Take the next reading into account."""
+        if reading.error != self._words:
+            self._words, self._same, self._refused = reading.error, 0, set()
+        self._same += 1
+        self._failed = self._failed + 1 if reading.error else 0
+        if reading.turns and reading.turns[-1].refused:
+            self._refused.add(reading.image)
+
+    def check(self, progress: Progress) -> None:
+        """End the run where that is shown."""
+        first = self._words and self._same >= SAME and not progress.done and not progress.held
+        if self._failed >= self._give_up or first or len(self._refused) >= REFUSED:
+            raise PermanentError(
+                f"{self._failed} readings failed one after the other, the last: {progress.last_error}. "
+                "What was read is kept; run the same command again to go on."
+            )
 
 
 def _batches(backend: Backend, todo: Sequence[Question]) -> Iterator[Sequence[Question]]:
@@ -255,7 +282,7 @@ def converse(backend: Backend, plan: Plan, batch: Sequence[Question]) -> list[Re
 
 
 def _turn(ask: str, reply: Reply) -> Turn:
-    return Turn(ask, reply.text, reply.finish, reply.usage, reply.latency, reply.attempts, reply.error)
+    return Turn(ask, reply.text, reply.finish, reply.usage, reply.latency, reply.attempts, reply.error, reply.refused)
 
 
 def _count(progress: Progress, reading: Reading, plan: Plan, asked: Prompt) -> None:
