@@ -315,23 +315,12 @@ def test_equal_refusals_end_a_run_that_has_answers(tmp_path: Path) -> None:
     ):
         ask(f"openai:m@{server.url}", frames, tmp_path / "run", concurrency=1)
     assert len(server.requests) <= 2 + 10 + 3
-    line = [
-        "vlm",
-        "run",
-        str(tmp_path / "frames.csv"),
-        "--out",
-        str(tmp_path / "new"),
-        "--prompts",
-        "direct",
-        "--concurrency",
-        "1",
-    ]
-    with serving(lambda h, n, b: h.send({"error": {"message": "Unsupported value: 'temperature'"}}, 400)) as server:
-        from steelyard.cli.main import main
-
-        with pytest.raises(SystemExit) as left:
-            main([*line, "--model", f"openai:m@{server.url}"])
-    assert left.value.code == 2
+    refusal = {"error": {"message": "Unsupported value: 'temperature'"}}
+    with (
+        serving(lambda h, n, b: h.send(refusal, 400)) as server,
+        pytest.raises(PermanentError, match=r"Unsupported value: 'temperature'. Try --param temperature=none"),
+    ):
+        ask(f"openai:m@{server.url}", frames, tmp_path / "new", concurrency=1)
     assert len(server.requests) <= 3 + 3
 
 
