@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "gating": {"core", "io", "metrics", "engine", "results"},
     "loggers": {"core", "results", "render"},
     "view": {"core", "io", "metrics", "engine", "results", "render", "gating", "api"},
-    "vlm": {"core", "io", "language", "results", "render", "api", "version"},
+    "vlm": {"core", "io", "language", "metrics", "results", "render", "api", "version"},
     "compat": {"core", "_native"},
     "extend": {"core", "align", "checks", "io", "metrics"},
     "testing": {"core", "io", "engine", "metrics", "results", "api", "accumulator", "files"},

@@ -7,7 +7,7 @@ A `console` block holds commands behind `$` and their output; a `python` block r
 page's folder. `--update` writes the real output into the page; without it, a difference is an error.
 
 A number with more digits than machines agree on (sums, exp and logarithms differ in the last ones) is shown
-with ten.
+with ten. Seconds that replies of a model took differ each time: they are shown as 0.0 s.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ BLOCK = re.compile(
 
 
 LONG = re.compile(r"(?<![\w.])\d+\.\d{11,}(?![\w.])")
+TIMES = re.compile(r"^ +time, .*$", re.M)
+SECONDS = re.compile(r"[\d.]+ s *")
 
 
 def pages() -> list[Path]:
@@ -62,7 +64,7 @@ def _block(match: re.Match[str], namespace: dict[str, Any]) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(match["code"], "<example>", "exec"), namespace)
-    text = _ten_digits(printed.getvalue())
+    text = _steady(printed.getvalue())
     return match["fence"] + (f"\n```text\n{text}```\n" if text else "")
 
 
@@ -73,11 +75,13 @@ def _console(code: str) -> str:
         if arguments[0] == "steelyard":
             arguments[:1] = [sys.executable, "-m", "steelyard"]
         result = subprocess.run(arguments, capture_output=True, text=True, encoding="utf-8", check=False)
-        lines.append(f"$ {command}\n{_ten_digits(result.stdout + result.stderr)}")
+        lines.append(f"$ {command}\n{_steady(result.stdout + result.stderr)}")
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def _ten_digits(text: str) -> str:
+def _steady(text: str) -> str:
+    """The text that comes out on every machine, each time."""
+    text = TIMES.sub(lambda line: SECONDS.sub(lambda one: "0.0 s".ljust(len(one[0])), line[0]).rstrip(), text)
     return LONG.sub(lambda match: f"{float(match[0]):.10g}", text)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -26,9 +27,9 @@ from steelyard.core.request import ADJUSTMENTS
 
 @click.command(cls=TaskCommand)
 @click.argument("task", shell_complete=complete_task)
-@click.argument("truth", type=click.Path())
-@click.argument("a", type=click.Path())
-@click.argument("b", type=click.Path(), nargs=-1, required=True)
+@click.argument("truth", type=click.Path(), required=False, metavar="TRUTH")
+@click.argument("a", type=click.Path(), required=False, metavar="A")
+@click.argument("b", type=click.Path(), nargs=-1, metavar="B...")
 @click.option(
     "--by", multiple=True, metavar="COLUMN",
     help="Compare in slices too, by a column; several joined by commas are crossed. May be given several times.",
@@ -41,16 +42,22 @@ from steelyard.core.request import ADJUSTMENTS
     "--margin", multiple=True, metavar="SPEC=SIZE",
     help="How much a metric may lose, such as map=0.005 or mae=2%: is B at least not worse? May be repeated.",
 )  # fmt: skip
+@click.option(
+    "--model", metavar="NAME", help="Of a stored result that holds several models or prompts: which one is B."
+)
+@click.option("--baseline", metavar="NAME", help="Likewise, which one is A.")
 @click.option("--pairs", is_flag=True, help="With three models or more, print each one's differences from A too.")
 @shared_options
 def compare(
     task: str,
-    truth: str,
-    a: str,
+    truth: str | None,
+    a: str | None,
     b: tuple[str, ...],
     by: tuple[str, ...],
     adjust: str,
     margin: tuple[str, ...],
+    model: str | None,
+    baseline: str | None,
     pairs: bool,
     metrics: tuple[str, ...],
     confidence: str,
@@ -78,8 +85,26 @@ def compare(
     steelyard compare weights truth.csv old.csv new.csv newer.csv --by food --html compared.html
     steelyard compare weights truth.csv old.csv new.csv -m mae --margin mae=2%
     steelyard compare weights truth.csv base=old.csv ours=new.csv small=newer.csv -o table.tex
+
+    Results that are stored are compared without their data, by their draws where both were made with --save-draws on
+    the same truth: the JSON of 'evaluate' or of 'vlm score'.
+
+    \b
+    steelyard compare old.json new.json
+    steelyard compare score.json --model direct+name --baseline direct
     """
     check_outputs(output, html=html, figures=figures)
+    if Path(task).suffix.lower() == ".json":
+        from steelyard.gating.stored import compare_stored
+
+        stored = compare_stored([file for file in (task, truth, a, *b) if file is not None], model, baseline)
+        put_out(stored, as_json, output, html=html, figures=figures)
+        return
+    if model or baseline:
+        raise InputError("--model and --baseline are for stored results", remedy="Name models by NAME=FILE.")
+    if truth is None or a is None or not b:
+        lacking = next(name for name, given in (("TRUTH", truth), ("A", a), ("B...", b)) if not given)
+        raise click.UsageError(f"Missing argument '{lacking}'.")
     level = parse_confidence(confidence)
     if level is None:
         raise InputError("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")

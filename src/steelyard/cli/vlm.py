@@ -22,6 +22,7 @@ from steelyard.io.write import write_bytes
 from steelyard.render.numbers import money_text
 from steelyard.vlm.answers import MODES, MOST_GRAMS
 from steelyard.vlm.backend import ModelOptions
+from steelyard.vlm.export import write_sides
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prices import read_prices
@@ -227,10 +228,13 @@ def _watcher() -> Callable[[Progress], None]:
 
 @vlm.command()
 @click.argument("folder", type=click.Path(file_okay=False))
+@click.option("--to", metavar="DIR", type=click.Path(file_okay=False),
+              help="Also write what 'evaluate' and 'compare' take: the truth, and MODEL--PROMPT.csv.")  # fmt: skip
 @_MODE
-def parse(folder: str, mode: str | None) -> None:
+def parse(folder: str, to: str | None, mode: str | None) -> None:
     """Parse the replies of a run again, without asking; write them to readings.csv."""
-    taken = read_run(folder, mode).taken
+    held = read_run(folder, mode)
+    taken = held.taken
     path = Path(folder) / NAME
     write_readings(path, taken)
     counts: dict[str, int] = {}
@@ -238,7 +242,8 @@ def parse(folder: str, mode: str | None) -> None:
         counts[reading.answer.outcome] = counts.get(reading.answer.outcome, 0) + 1
     for outcome, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         say(f"{outcome:<20} {count:>8,}")
-    say(f"wrote {path}", err=True)
+    for written in [path, *(write_sides(held, Path(to)) if to else ())]:
+        say(f"wrote {written}", err=True)
 
 
 @vlm.command()
@@ -248,8 +253,27 @@ def parse(folder: str, mode: str | None) -> None:
 @click.option(
     "--ci", "confidence", default=0.95, show_default=True, metavar="LEVEL", help="Confidence of the intervals."
 )
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="SPEC",
+    help="A metric of the task or of 'answers'; each question takes those that its task has. May be repeated.",
+)
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN",
+    help="Slice by a column of the frames; several joined by commas are crossed. May be given several times.",
+)
+@click.option("--cluster", metavar="COLUMN", help="Draw sequences of one value together, such as those of a person.")
+@click.option("--strata", metavar="COLUMN", help="Keep the share of each value in every draw.")
+@click.option("--weight", metavar="COLUMN", help="The column of the frames with the sequences' own weights.")
 @click.option("--draws", default=1000, show_default=True, metavar="N", help="Bootstrap draws of sequences.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws.")
+@click.option("--save-draws", is_flag=True, help="Keep every score under its draws, so that 'gate' compares pairwise.")
+@click.option("--prices", metavar="FILE", type=click.Path(), help="What tokens cost, by model: .yaml, .toml or .json.")
 @_MODE
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
@@ -260,19 +284,24 @@ def score(
     folders: tuple[str, ...],
     task: str,
     confidence: float,
-    draws: int,
-    seed: int,
-    mode: str | None,
+    metrics: tuple[str, ...],
+    by: tuple[str, ...],
     as_json: bool,
     output: tuple[str, ...],
     thumbnails: str | None,
+    **settings: Any,
 ) -> None:
-    """Score the readings of runs: errors with intervals, what the name and reasoning change, and can it be trusted."""
+    """Score the readings of runs: errors with intervals, what the name and reasoning change, and can it be trusted.
+
+    Also shown are tokens and time, and with --prices the cost. 'gate', 'compare', 'plan', 'report' and 'view' take the
+    JSON.
+    """
     writers = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
     for name in output:
         if Path(name).suffix.lower() not in writers:
             raise InputError(f"cannot write '{name}': the ending names no format", remedy="Use .json, .md or .html.")
-    result = score_run(folders, task=task, confidence=confidence, draws=draws, seed=seed, mode=mode)
+    crossed = [tuple(name.strip() for name in names.split(",")) for names in by]
+    result = score_run(folders, metrics or None, task=task, confidence=confidence, by=crossed, **settings)
     for name in output:
         ending = Path(name).suffix.lower()
         getattr(result, writers[ending])(name, **({"images": thumbnails} if ending == ".html" else {}))

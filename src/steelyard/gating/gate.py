@@ -53,7 +53,7 @@ def gate(
     check_looks(ledger, looks)
     given, name, baseline, base = _one(*_read(result, "result"), model, baseline)
     held = _of_comparison(given, name, baseline, base) if isinstance(given, Comparison) else None
-    held = held or _of_report(given, name, baseline, other_truth, base)  # type: ignore[arg-type]
+    held = held or _of_report(given, name, baseline, other_truth, base, model)  # type: ignore[arg-type]
     if ledger is None:
         verdicts = [verdict for rule in wanted for verdict in held.judge(rule)]
         remarks = [] if held.sequence else unknown_looks(wanted)
@@ -87,8 +87,10 @@ def _of_comparison(given: Comparison, name: str, baseline: Result | None, base: 
     )
 
 
-def _of_report(given: Report, name: str, baseline: Result | None, other_truth: bool, called: str) -> Held:
-    before, base = _baseline(baseline)
+def _of_report(
+    given: Report, name: str, baseline: Result | None, other_truth: bool, called: str, model: str | None
+) -> Held:
+    before, base = _baseline(baseline, model)
     base = base and (called or base)
     against, notes = Against(given, before), list[str]()
     if before is not None and base is not None:
@@ -134,10 +136,13 @@ def _read(data: Result, side: str) -> tuple[Results, str]:
     return given, name
 
 
-def _baseline(data: Result | None) -> tuple[Report | None, str | None]:
+def _baseline(data: Result | None, model: str | None) -> tuple[Report | None, str | None]:
+    """The baseline and its name; of one that holds several, the model that is held."""
     if data is None:
         return None, None
     given, name = _read(data, "baseline")
+    if isinstance(given, Lineup | VlmScore) and model is not None:
+        return alone(given, model, name), f"{model} of {name}"
     if isinstance(given, Comparison):
         raise InputError(
             "is a comparison, and a baseline is one result", where=name, remedy="Give a result of evaluate."

@@ -22,8 +22,7 @@ def model_names(result: Several) -> tuple[str, ...]:
     """What the models of a result are called."""
     if isinstance(result, Lineup):
         return tuple(name or letter for name, letter in zip(result.names, _letters(result), strict=True))
-    several = len({row.model for row in result.rows}) > 1
-    return tuple(f"{row.model}: {row.prompt}" if several else row.prompt for row in result.rows if row.report)
+    return tuple(result.name(row) for row in result.rows if row.report)
 
 
 def is_baseline(result: Several, name: str) -> bool:
@@ -54,6 +53,10 @@ def alone(result: Several, model: str | None, source: str) -> Report:
 
 def _asked(result: Several, model: str | None, source: str) -> int:
     names = model_names(result)
+    if not names:
+        raise InputError("holds no score: no reading gave an answer", where=source)
+    if model is None and len(names) == 1:
+        return 0
     if model is None:
         raise InputError(
             f"holds several models: {', '.join(names)}", where=source, remedy="Name one with --model NAME."

@@ -77,7 +77,7 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
         why=first.why or second.why,
         se=estimate.se,
         df=least_df(first, second),
-        p_method="draws" if paired else "",
+        p_method="draws" if paired else "intervals",
         better=second.better,
         measured_in=second.measured_in,
     )

@@ -10,6 +10,10 @@ from steelyard.render.numbers import p_text
 from steelyard.results.comparison import Comparison
 from steelyard.results.score import Difference
 
+_STORED = {
+    "draws": "the paired bootstrap draws of both results",
+    "intervals": "the intervals of both results, as if independent",
+}
 _METHODS = {"max-t": "max-T", "holm": "Holm", "fdr": "false discovery rate"}
 _MOST_SHOWN = 12
 
@@ -25,7 +29,11 @@ def correction_text(differences: Iterable[Difference]) -> str:
 
 
 def swapped_text(comparison: Comparison) -> str:
-    """What p-values come from: a coin for each unit, or for each cluster of them."""
+    """What p-values come from: a coin for each unit, or for each cluster of them; or two stored results."""
+    methods = {d.p_method for d in comparison.differences.values()}
+    for method, words in _STORED.items():
+        if method in methods:
+            return f"{words}, {correction_text(comparison.differences.values())}."
     cluster = comparison.b.request.cluster
     drawn = "units" if cluster is None else f"clusters by '{cluster}'"
     return f"paired randomisation over {drawn}, {correction_text(comparison.differences.values())}."

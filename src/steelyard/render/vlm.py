@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, grid, legend
+from steelyard.render.vlm_parts import effort_remarks, effort_rows, slice_tables
 from steelyard.results.comparison import Comparison
 from steelyard.results.report import Report
 from steelyard.results.score import Difference
@@ -26,6 +27,10 @@ def score_text(score: VlmScore, width: int = 80) -> str:
         parts.append("\n\n".join([f"{model}: {_heading(score, rows)}", *tables]))
     shown = {d.better for d in _first_report(score)} if score.rows else set()
     parts[-1:] = [f"{parts[-1]}\n{legend(shown)}"]
+    for alike in groups(score.rows):
+        parts += [
+            _table_text(title, head, "l" * len(head), rows, width) for title, head, rows in slice_tables(score, alike)
+        ]
     parts += [_table_text(*table, width) for table in _tables(score)]
     parts.append("\n".join(_bullet(remark, width) for remark in remarks(score)))
     return "\n\n".join(parts)
@@ -89,10 +94,10 @@ def _counts(rows: Sequence[PromptScore]) -> list[tuple[str, list[str]]]:
         ("parsed", [percent_text(row.parsed / row.readings) if row.readings else "–" for row in rows]),
         ("followed up", [percent_text(row.followed_up / row.readings) if row.readings else "–" for row in rows]),
     ]
-    if all(map(own_question, rows)):
-        return counted
-    guessed = [f"{value_text(d.a.value, d.a.interval)} {d.measured_in}" if d else "–" for d in constant]
-    return [*counted, ("constant guess", guessed)]
+    if not all(map(own_question, rows)):
+        guessed = [f"{value_text(d.a.value, d.a.interval)} {d.measured_in}" if d else "–" for d in constant]
+        counted.append(("constant guess", guessed))
+    return [*counted, *effort_rows(rows)]
 
 
 def own_question(row: PromptScore) -> bool:
@@ -111,7 +116,7 @@ def _tables(score: VlmScore) -> Iterable[tuple[str, list[str], str, list[list[st
         yield f"{question[0].upper()}{question[1:]} ({spec}, on the frames that both have)", header, "llrrrlrl", rows
     checks: dict[str, list[list[str]]] = {}
     for row in score.rows:
-        name = row.prompt if len({r.model for r in score.rows}) == 1 else f"{row.model}: {row.prompt}"
+        name = score.name(row)
         against = {"constant": row.constant} if row.constant else {}
         against |= {CONTROLS[variant]: comparison for variant, comparison in row.controls.items()}
         for other, comparison in against.items():
@@ -157,6 +162,7 @@ def remarks(score: VlmScore) -> list[str]:
         if row.report:
             lines += [f"{s.spec} is undefined: {s.why}." for s in row.report.scores.values() if not s.defined]
             lines += row.report.notes
+    lines += effort_remarks(score)
     if not score.rows or not all(map(own_question, score.rows)):
         lines.append(
             "The constant guess is the median of the true weights, chosen with the truth in hand: a model that does "
@@ -178,6 +184,8 @@ def score_markdown(score: VlmScore) -> str:
         rows = [row for row in score.rows if row.model == model]
         tables = [_model_markdown(alike) for alike in groups(rows)]
         parts.append("\n\n".join([f"### {model}: {_heading(score, rows)}", *tables]))
+    for alike in groups(score.rows):
+        parts += [f"#### {title}\n\n{_markdown(head, rows)}" for title, head, rows in slice_tables(score, alike)]
     parts += [f"#### {title}\n\n{_markdown(header, rows)}" for title, header, _, rows in _tables(score)]
     parts.append("\n".join(f"- {remark}" for remark in remarks(score)))
     return "\n\n".join(parts) + "\n"

@@ -106,3 +106,7 @@ class VlmScore(Result):
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
+
+    def name(self, row: PromptScore) -> str:
+        """What a row is called: its prompt, with its model where there are several."""
+        return f"{row.model}: {row.prompt}" if len({one.model for one in self.rows}) > 1 else row.prompt

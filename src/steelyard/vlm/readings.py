@@ -6,7 +6,7 @@ Parsing is repeated each time, so that a better parser needs no asking again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from steelyard.core.frozen import frozen
@@ -27,7 +27,10 @@ _COLUMNS = (
 
 @frozen
 class Taken:
-    """A question and what was read: `turn` is the reply that gave the answer, of `turns`; 0 where there is none."""
+    """A question and what was read: `turn` is the reply that gave the answer, of `turns`; 0 where there is none.
+
+    `spec` is what `--model` was given, `key` the reading's in the journal.
+    """
 
     model: str
     prompt: str
@@ -40,6 +43,8 @@ class Taken:
     reply: str = ""
     problem: str = ""
     conversation: tuple[Turn, ...] = field(default=(), repr=False)
+    key: str = field(default="", repr=False)
+    spec: str = ""
 
 
 @frozen
@@ -69,9 +74,10 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
         reading = held.get(question.key) if question.key else None
         if reading is None:
             problem = question.problem or "it was not asked yet"
-            taken.append(Taken(*what, Answer("failed"), problem=problem))
+            taken.append(Taken(*what, Answer("failed"), problem=problem, spec=plan.model))
         else:
-            taken.append(_parsed(what, reading, mode or plan.mode, plan.most))
+            parsed = _parsed(what, reading, mode or plan.mode, plan.most)
+            taken.append(replace(parsed, key=question.key, spec=plan.model))
     return Run(place, frames, tuple(plans), tuple(taken))
 
 

@@ -12,19 +12,23 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from steelyard import api
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.request import By, Request
 from steelyard.results.comparison import Comparison
-from steelyard.results.vlm import Pair, PromptScore, RunSource, VlmScore
+from steelyard.results.vlm import Effort, Pair, PromptScore, RunSource, VlmScore
 from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
 from steelyard.vlm.examples import LiveRuns
+from steelyard.vlm.frames import Frame
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
+from steelyard.vlm.prices import Prices, read_prices
 from steelyard.vlm.readings import Run, Taken, read_run
 from steelyard.vlm.score_answers import Replies, replies
 from steelyard.vlm.score_answers import pairs as own_pairs
 from steelyard.vlm.score_answers import row as own_row
+from steelyard.vlm.sides import Asked, Key, check_columns, metrics_by_task, weight_sides
+from steelyard.vlm.spending import Tally, run_effort
 
 METRICS: dict[str, tuple[str, ...]] = {
     "sequences": (
@@ -41,72 +45,104 @@ PAIRS = (
     ("direct", "reason", REASON_HELPS),
     ("direct+name", "reason+name", REASON_HELPS),
 )
-Key = tuple[str, int]
 
 
 def score(
     folders: Sequence[str | Path] | str | Path,
+    metrics: Sequence[str] | str | None = None,
     *,
     task: str = "sequences",
+    by: By = (),
     confidence: float = 0.95,
     draws: int = 1000,
     seed: int = 0,
+    save_draws: bool = False,
+    cluster: str | None = None,
+    strata: str | None = None,
+    weight: str | None = None,
+    prices: Prices | str | Path | None = None,
     mode: str | None = None,
 ) -> VlmScore:
-    """Score runs: errors with intervals, differences between prompts, checks of the instrument."""
+    """Score runs: errors with intervals, differences between prompts, checks of the instrument, what it took.
+
+    `metrics` are those of the task and of `answers`; each question takes those that its task has. `by`, `cluster`,
+    `strata` and `weight` name columns of the frames, as in `evaluate`. `prices` say what tokens cost.
+    """
     if task not in METRICS:
         raise InputError(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
-    if not 0 < confidence < 1:  # said here too: a run without readings never comes to its intervals
-        raise InputError(f"a confidence of {confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95.")
-    places = [folders] if isinstance(folders, str | Path) else list(folders)
-    settings = {"confidence": confidence, "draws": draws, "seed": seed}
+    design = {"cluster": cluster, "strata": strata}
+    comparison = {"confidence": confidence, "draws": draws, "seed": seed, **design}
+    report = {**comparison, "by": by, "save_draws": save_draws}
+    request = Request.of(task, metrics, report)  # type: ignore[arg-type]
+    if request.confidence is None:
+        raise InputError("a score of prompts against each other needs a confidence level", remedy="Write --ci 0.95.")
+    named = [*(name for names in request.by for name in names), *filter(None, design.values())]
+    priced = read_prices(prices) if isinstance(prices, str | Path) else prices
+    runs = [read_run(place, mode) for place in ([folders] if isinstance(folders, str | Path) else folders)]
+    for run in runs:
+        check_columns(run, [*named, *filter(None, [weight])])
+    tasks = list(dict.fromkeys(task if taken.asked.weighs else "answers" for run in runs for taken in run.taken))
+    specs = [str(spec) for spec in request.metrics or ()]
+    asked = Asked(metrics_by_task(specs, tasks), tuple(dict.fromkeys(named)), weight, report, comparison)
+    return _scored(runs, task, asked, priced)
+
+
+def _scored(runs: Sequence[Run], task: str, asked: Asked, prices: Prices | None) -> VlmScore:
     rows: list[PromptScore] = []
-    pairs: list[Pair] = []
     predictions: dict[tuple[str, str], dict[Key, float]] = {}
-    truths: dict[Key, tuple[float, float]] = {}
+    truths: dict[Key, Frame] = {}
     own: list[Replies] = []
     shown: set[Key] = set()
     taken_names: set[tuple[str, str]] = set()
-    runs = []
-    for place in places:
-        run = read_run(place, mode)
-        runs.append(run)
+    for run in runs:
+        labels = {plan.model: plan.label for plan in run.plans}
         truth = _truth(run) if any(taken.asked.weighs for taken in run.taken) else {}
         truths |= truth
         groups: dict[tuple[str, str], dict[str, list[Taken]]] = {}
         for taken in run.taken:
             groups.setdefault((taken.model, taken.prompt), {}).setdefault(taken.variant, []).append(taken)
         for (model, prompt), variants in groups.items():
-            label = model if (model, prompt) not in taken_names else f"{model} ({place})"
+            label = model if (model, prompt) not in taken_names else f"{model} ({run.folder})"
             taken_names.add((label, prompt))
+            effort = _effort(variants[REAL], prices, labels)
             if not variants[REAL][0].asked.weighs:
-                own.append(replies(label, variants[REAL], str(place)))
+                own.append(replies(label, variants[REAL], str(run.folder)))
                 shown |= set(own[-1].truth)
-                rows.append(own_row(own[-1], variants, settings, str(place)))
+                rows.append(own_row(own[-1], variants, asked, str(run.folder), effort))
                 continue
             values = _values(variants[REAL], truth)
             predictions[label, prompt] = values
-            rows.append(_row(label, prompt, variants, values, truth, task, settings))
-    pairs = [*_pairs(predictions, truths, task, settings), *own_pairs(own, settings)]
+            rows.append(_row(label, prompt, variants, values, truth, task, asked, effort))
     return VlmScore(
         task=task if predictions or not own else "answers",
         rows=tuple(rows),
-        pairs=tuple(pairs),
+        pairs=(*_pairs(predictions, truths, task, asked), *own_pairs(own, asked)),
         frames=len(shown | set(truths)),
-        confidence=confidence,
+        confidence=asked.comparison["confidence"],
         parser=PARSER_VERSION,
-        runs=tuple(map(_source, runs)),
+        runs=tuple(_source(run, prices) for run in runs),
         evidence=LiveRuns(tuple(runs)),
     )
 
 
-def _source(run: Run) -> RunSource:
+def _source(run: Run, prices: Prices | None) -> RunSource:
     models = tuple(f"{plan.model} ({plan.fingerprint[:16]})" for plan in run.plans)
-    return RunSource(str(run.folder), models, {name: text for plan in run.plans for name, text in plan.prompts.items()})
+    prompts = {name: text for plan in run.plans for name, text in plan.prompts.items()}
+    return RunSource(str(run.folder), models, prompts, run_effort(run.folder, run.plans, prices))
 
 
-def _truth(run: Run) -> dict[Key, tuple[float, float]]:
-    known = {(f.sequence, f.t): (f.weight, f.kcal_per_g) for f in run.frames if f.valid and not math.isnan(f.weight)}
+def _effort(taken: Sequence[Taken], prices: Prices | None, labels: Mapping[str, str]) -> Effort:
+    """What the questions of one prompt took; one that two frames share was asked once."""
+    tally = Tally()
+    for one in {r.key: r for r in taken if r.conversation}.values():
+        tally.add(one.conversation)
+    if prices is None:
+        return tally.effort()
+    return tally.effort(prices.of(taken[0].spec, labels[taken[0].spec]), prices.currency)
+
+
+def _truth(run: Run) -> dict[Key, Frame]:
+    known = {(f.sequence, f.t): f for f in run.frames if f.valid and not math.isnan(f.weight)}
     if not known:
         raise InputError(
             "no frame has a true weight",
@@ -116,7 +152,7 @@ def _truth(run: Run) -> dict[Key, tuple[float, float]]:
     return known
 
 
-def _values(taken: Sequence[Taken], truth: Mapping[Key, Any]) -> dict[Key, float]:
+def _values(taken: Sequence[Taken], truth: Mapping[Key, Frame]) -> dict[Key, float]:
     """The strict readings of the frames whose truth is known."""
     return {
         (r.frame.sequence, r.frame.t): r.answer.grams
@@ -125,39 +161,31 @@ def _values(taken: Sequence[Taken], truth: Mapping[Key, Any]) -> dict[Key, float
     }
 
 
-def _sides(truth: Mapping[Key, tuple[float, float]], values: Mapping[Key, float], task: str) -> tuple[Any, Any]:
-    """Truth and predictions as `evaluate` takes them."""
-    unit, item = ("dish", "item") if task == "weights" else ("sequence", "t")
-    sides = []
-    for keys, weights in ((list(truth), [w for w, _ in truth.values()]), (list(values), list(values.values()))):
-        sides.append({unit: [s for s, _ in keys], item: [t for _, t in keys], "weight": weights})
-    if task == "sequences" and any(not math.isnan(d) for _, d in truth.values()):
-        sides[0]["kcal_per_g"] = [d for _, d in truth.values()]
-    return sides[0], sides[1]
-
-
 def _row(
     model: str,
     prompt: str,
     variants: Mapping[str, Sequence[Taken]],
     values: Mapping[Key, float],
-    truth: Mapping[Key, tuple[float, float]],
+    truth: Mapping[Key, Frame],
     task: str,
-    settings: Mapping[str, Any],
+    asked: Asked,
+    effort: Effort,
 ) -> PromptScore:
     real = variants[REAL]
     outcomes = dict(Counter(r.answer.outcome for r in real))
     report = constant = None
     guess = math.nan
+    metrics = asked.of(task, METRICS[task])
     if values:
-        report = api.evaluate(task, *_sides(truth, values, task), METRICS[task], missing="skip", **settings)
-        guess = statistics.median(truth[key][0] for key in values)
-        constant = _compare(truth, dict.fromkeys(values, guess), values, task, METRICS[task][:1], settings)
+        sides = weight_sides(truth, values, task, asked)
+        report = api.evaluate(task, *sides, metrics, missing="skip", **asked.report)
+        guess = statistics.median(truth[key].weight for key in values)
+        constant = _compare(truth, dict.fromkeys(values, guess), values, task, metrics[:1], asked)
     controls = {}
     for variant in (BLANK, SWAPPED):
         other = _values(variants.get(variant, ()), truth)
         if set(other) & set(values):
-            controls[variant] = _compare(truth, other, values, task, METRICS[task][:1], settings)
+            controls[variant] = _compare(truth, other, values, task, metrics[:1], asked)
     return PromptScore(
         model=model,
         prompt=prompt,
@@ -171,29 +199,27 @@ def _row(
         constant=constant,
         guess=guess,
         controls=controls,
+        effort=effort,
     )
 
 
 def _compare(
-    truth: Mapping[Key, tuple[float, float]],
+    truth: Mapping[Key, Frame],
     a: Mapping[Key, float],
     b: Mapping[Key, float],
     task: str,
     metrics: Sequence[str],
-    settings: Mapping[str, Any],
+    asked: Asked,
 ) -> Comparison:
     """B against A on the frames that both have."""
-    common = {key: value for key, value in truth.items() if key in a and key in b}
-    side, first = _sides(common, {key: a[key] for key in common}, task)
-    _, second = _sides(common, {key: b[key] for key in common}, task)
-    return api.compare(task, side, first, second, metrics, **settings)
+    common = {key: frame for key, frame in truth.items() if key in a and key in b}
+    side, first = weight_sides(common, {key: a[key] for key in common}, task, asked)
+    _, second = weight_sides(common, {key: b[key] for key in common}, task, asked)
+    return api.compare(task, side, first, second, metrics, **asked.comparison)
 
 
 def _pairs(
-    predictions: Mapping[tuple[str, str], Mapping[Key, float]],
-    truth: Mapping[Key, tuple[float, float]],
-    task: str,
-    settings: Mapping[str, Any],
+    predictions: Mapping[tuple[str, str], Mapping[Key, float]], truth: Mapping[Key, Frame], task: str, asked: Asked
 ) -> list[Pair]:
     models = list(dict.fromkeys(model for model, _ in predictions))
     wanted = []
@@ -212,6 +238,7 @@ def _pairs(
         common = set(predictions[a]) & set(predictions[b])
         if common:
             names = [f"{model}: {prompt}" if several else prompt for model, prompt in (a, b)]
-            comparison = _compare(truth, predictions[a], predictions[b], task, METRICS[task], settings)
+            metrics = asked.of(task, METRICS[task])
+            comparison = _compare(truth, predictions[a], predictions[b], task, metrics, asked)
             compared.append(Pair(names[0], names[1], why, len(common), comparison))
     return compared

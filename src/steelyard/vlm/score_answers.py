@@ -6,24 +6,22 @@ frames that both have one for.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from steelyard import api
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.results.comparison import Comparison
-from steelyard.results.vlm import Pair, PromptScore
+from steelyard.results.vlm import Effort, Pair, PromptScore
 from steelyard.vlm.answers import Answer
+from steelyard.vlm.frames import Frame
 from steelyard.vlm.kinds import MEANINGS
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.questions import Prompt
 from steelyard.vlm.readings import Taken
-
-Key = tuple[str, int]
+from steelyard.vlm.sides import Asked, Key, Side, answer_sides
 
 
 @frozen
@@ -34,6 +32,11 @@ class Replies:
     asked: Prompt
     truth: Mapping[Key, str]
     answers: Mapping[Key, Answer]
+    frames: Mapping[Key, Frame]
+
+    def sides(self, truth: Mapping[Key, str], asked: Asked) -> tuple[Side, Side]:
+        """True answers and replies to them, as `answers` takes them."""
+        return answer_sides(self.asked, truth, self.frames, self.answers, asked)
 
 
 def replies(model: str, taken: Sequence[Taken], where: str) -> Replies:
@@ -51,20 +54,20 @@ def replies(model: str, taken: Sequence[Taken], where: str) -> Replies:
             where=where,
             remedy="Add the true answers to the frames and run again.",
         )
-    return Replies(model, asked, truth, answers)
+    return Replies(model, asked, truth, answers, {(r.frame.sequence, r.frame.t): r.frame for r in taken})
 
 
-def row(own: Replies, variants: Mapping[str, Sequence[Taken]], settings: Mapping[str, Any], where: str) -> PromptScore:
+def row(own: Replies, variants: Mapping[str, Sequence[Taken]], asked: Asked, where: str, effort: Effort) -> PromptScore:
     """The score of one question, and of its controls."""
+    metrics = asked.of("answers", own.asked.kind.metrics)
     real = variants[REAL]
     outcomes = dict(Counter(r.answer.outcome for r in real))
     controls: dict[str, Comparison] = {}
     for variant in (BLANK, SWAPPED):
         if variant in variants:
-            against = _compare(replies(own.model, variants[variant], where), own, own.asked.kind.metrics[:1], settings)
+            against = _compare(replies(own.model, variants[variant], where), own, metrics[:1], asked)
             controls |= {variant: against} if against else {}
-    truth, given = _truth(own.asked, own.truth), _given(own, own.truth)
-    report = api.evaluate("answers", truth, given, own.asked.kind.metrics, **settings)
+    report = api.evaluate("answers", *own.sides(own.truth, asked), metrics, **asked.report)
     return PromptScore(
         model=own.model,
         prompt=own.asked.name,
@@ -78,10 +81,11 @@ def row(own: Replies, variants: Mapping[str, Sequence[Taken]], settings: Mapping
         constant=None,
         guess=math.nan,
         controls=controls,
+        effort=effort,
     )
 
 
-def pairs(every: Sequence[Replies], settings: Mapping[str, Any]) -> list[Pair]:
+def pairs(every: Sequence[Replies], asked: Asked) -> list[Pair]:
     """Prompts of one model for the same answer, and models with the same question."""
     models = list(dict.fromkeys(own.model for own in every))
     wanted = []
@@ -96,7 +100,7 @@ def pairs(every: Sequence[Replies], settings: Mapping[str, Any]) -> list[Pair]:
                 wanted.append((a, b, "is it the better model?"))
     compared = []
     for a, b, why in wanted:
-        comparison = _compare(a, b, b.asked.kind.metrics, settings)
+        comparison = _compare(a, b, asked.of("answers", b.asked.kind.metrics), asked)
         if comparison is not None:
             names = [f"{x.model}: {x.asked.name}" if len(models) > 1 else x.asked.name for x in (a, b)]
             compared.append(Pair(names[0], names[1], why, len(_common(a, b)), comparison))
@@ -111,28 +115,9 @@ def _common(a: Replies, b: Replies) -> dict[Key, str]:
     return common
 
 
-def _compare(a: Replies, b: Replies, metrics: Sequence[str], settings: Mapping[str, Any]) -> Comparison | None:
+def _compare(a: Replies, b: Replies, metrics: Sequence[str], asked: Asked) -> Comparison | None:
     common = _common(a, b)
     if not common:
         return None
-    return api.compare("answers", _truth(b.asked, common), _given(a, common), _given(b, common), metrics, **settings)
-
-
-def _truth(asked: Prompt, truth: Mapping[Key, str]) -> dict[str, list[Any]]:
-    side: dict[str, list[Any]] = {
-        "question": [f"{sequence}/{t}" for sequence, t in truth],
-        "group": [sequence for sequence, _ in truth],
-        "answer": list(truth.values()),
-    }
-    if asked.kind.options:
-        side["choices"] = [json.dumps(dict(asked.kind.options))] * len(truth)
-    return side
-
-
-def _given(own: Replies, truth: Mapping[Key, str]) -> dict[str, list[Any]]:
-    answers = [own.answers[key] for key in truth]
-    return {
-        "question": [f"{sequence}/{t}" for sequence, t in truth],
-        "answer": [answer.said if answer.ok else "" for answer in answers],
-        "outcome": [answer.outcome for answer in answers],
-    }
+    truth, second = b.sides(common, asked)
+    return api.compare("answers", truth, a.sides(common, asked)[1], second, metrics, **asked.comparison)

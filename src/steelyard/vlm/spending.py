@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from steelyard.core.errors import InputError
 from steelyard.results.vlm import Effort
-from steelyard.vlm.journal import Reading, Turn
+from steelyard.vlm.journal import Reading, Turn, every_reading
 from steelyard.vlm.plan import Plan
 from steelyard.vlm.prices import Price, Prices
 from steelyard.vlm.usage import tokens_of
@@ -135,3 +136,18 @@ def spending(prices: Prices, budget: float | None, plan: Plan) -> Spending:
     made = Spending(prices, plan.model, price, longest, budget, follow_up=max(len(text.encode()) for text in again))
     made.rates[plan.model] = price
     return made
+
+
+def run_effort(folder: Path, plans: Sequence[Plan], prices: Prices | None) -> Effort:
+    """What all that the journal of a run holds took, of all its models."""
+    tallies: dict[str, Tally] = {}
+    every = Tally()
+    for reading in every_reading(folder):
+        tallies.setdefault(reading.model, Tally()).add(reading.turns)
+        every.add(reading.turns)
+    effort = every.effort()
+    if prices is None:
+        return effort
+    labels = {plan.model: plan.label for plan in plans}
+    cost = math.fsum(tally.cost(prices.of(model, labels.get(model, ""))) for model, tally in tallies.items())
+    return replace(effort, cost=cost, currency=prices.currency)

@@ -12,13 +12,14 @@ from typing import Any
 from steelyard.core.counts import count_text
 from steelyard.core.figure import Figure
 from steelyard.render.about import definitions_of
-from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, money_text, p_text, percent_text, signed, value_text
 from steelyard.render.page.figures import figure_blocks, interval_figure
 from steelyard.render.page.frame import Section, bullets, document, facts
 from steelyard.render.page.scores import definitions, term
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
 from steelyard.render.vlm import CONTROLS, groups, headline, own_question, remarks
+from steelyard.render.vlm_parts import effort_rows, slice_tables, tokens_text
 from steelyard.results.details import settled
 from steelyard.results.evidence import Example
 from steelyard.results.score import Difference
@@ -38,6 +39,7 @@ def score_page(score: VlmScore, images: str | PathLike[str] | None = None) -> st
     examples = _examples(score, images)
     sections = [
         Section("prompts", "Prompts against each other", _every_prompt(score, scored, about), "Prompts"),
+        Section("slices", "By slice", _slices(score, scored), "Slices"),
         Section("pairs", "What helps", _pairs(score)),
         Section("trust", "Does it look at the image?", _controls(score), "Controls"),
         Section("pictures", "Predicted against true", figure_blocks(_agreement(scored)), "Pictures"),
@@ -59,11 +61,6 @@ def score_page(score: VlmScore, images: str | PathLike[str] | None = None) -> st
     return document("Steelyard: vlm", top, sections, pictures="<img " in examples)
 
 
-def _name(score: VlmScore, row: PromptScore) -> str:
-    several = len({r.model for r in score.rows}) > 1
-    return f"{row.model}: {row.prompt}" if several else row.prompt
-
-
 def _every_prompt(score: VlmScore, scored: Sequence[PromptScore], about: Any) -> str:
     if not scored:
         return "<p>No reading gave a number.</p>"
@@ -75,7 +72,7 @@ def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any, mark: s
     specs = list(scored[0].report.scores) if scored[0].report else []
     figures = []
     for spec in specs[:2]:
-        scores = [(_name(score, row), row.report.scores[spec]) for row in scored if row.report]
+        scores = [(score.name(row), row.report.scores[spec]) for row in scored if row.report]
         defined = [(name, s) for name, s in scores if s.defined]
         if defined:
             figures.append(interval_figure(f"{mark}_{spec}", defined[0][1].label, defined, None))
@@ -102,8 +99,9 @@ def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any, mark: s
             share = count / row.readings if row.readings else math.nan
             cells.append(number_cell(share, f"{percent_text(share)} ({count:,})"))
     rows += [answered, followed]
+    rows += [[Cell(name, head=True), *(Cell(escape(cell)) for cell in cells)] for name, cells in effort_rows(scored)]
     meaning = legend(s.better for s in (scored[0].report.scores.values() if scored[0].report else ()))
-    heads = ["metric", *(_name(score, row) for row in scored)]
+    heads = ["metric", *(score.name(row) for row in scored)]
     return (
         figure_blocks(figures) + table("Scores by prompt", heads, rows) + (f'<p class="legend">{escape(meaning)}.</p>')
     )
@@ -119,6 +117,14 @@ def _difference_rows(d: Difference) -> list[Cell]:
         number_cell(d.p_adjusted, p_text(d.p_adjusted)),
         Cell(verdict),
     ]
+
+
+def _slices(score: VlmScore, scored: Sequence[PromptScore]) -> str:
+    return "".join(
+        table(title, heads, [[head_cell(first), *(Cell(escape(cell)) for cell in cells)] for first, *cells in rows])
+        for alike in groups(scored)
+        for title, heads, rows in slice_tables(score, alike)
+    )
 
 
 def _pairs(score: VlmScore) -> str:
@@ -162,7 +168,7 @@ def _controls(score: VlmScore) -> str:
         against |= {CONTROLS.get(name, name): comparison for name, comparison in row.controls.items()}
         for name, comparison in against.items():
             d = next(iter(comparison.differences.values()))
-            rows.append([head_cell(_name(score, row)), Cell(escape(name)), *_difference_rows(d)])
+            rows.append([head_cell(score.name(row)), Cell(escape(name)), *_difference_rows(d)])
     if not rows:
         return ""
     heads = ["prompt", "against", "there", "with the image", "difference", "interval", "p, corrected", "it is"]
@@ -223,6 +229,11 @@ def _source(score: VlmScore) -> str:
         rows += [("model", model) for model in run.models]
         rows += [(f"prompt {name}", text) for name, text in run.prompts.items()]
         rows.append(("run", run.folder))
+        e = run.effort
+        if e.replies > e.uncounted:
+            spent = "" if e.cost is None else f", {money_text(e.cost, e.currency)}"
+            took = f"{count_text(e.replies, 'reply')}, {tokens_text(e.input)} tokens in, {tokens_text(e.output)} out"
+            rows.append(("all that the journal holds", f"{took}{spent}"))
     if score.confidence is not None:
         rows.append(("intervals", f"{percent_text(score.confidence)}, bootstrap over sequences"))
     return facts(dict.fromkeys(rows))

@@ -1,0 +1,69 @@
+"""Results that are stored, compared without their data: two files, or two models of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+
+from steelyard.core.errors import InputError
+from steelyard.gating.models import alone, chosen
+from steelyard.gating.pairing import compare_results
+from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.read import read_result
+from steelyard.results.report import Report
+from steelyard.results.vlm import VlmScore
+
+Path = str | PathLike[str]
+
+
+def compare_stored(files: Sequence[Path], model: str | None = None, baseline: str | None = None) -> Comparison:
+    """The second of two results against the first, or model against baseline of one result that holds several.
+
+    Of a lineup or a score of VLMs, `model` names what is compared, and of the first of two files `baseline` does where
+    it is another one.
+    """
+    if len(files) > 2:
+        raise InputError(f"{len(files)} results cannot be compared", remedy="Give two, the one to beat first.")
+    if len(files) == 1:
+        return _named(_within(files[0], model, baseline), baseline or "", model or "")
+    asked = (baseline or model, model)
+    a, b = (_report(file, one) for file, one in zip(files, asked, strict=True))
+    names = [f"{one} of {fspath(file)}" if one else fspath(file) for file, one in zip(files, asked, strict=True)]
+    return _named(compare_results(a, b), *names)
+
+
+def _named(comparison: Comparison, a: str, b: str) -> Comparison:
+    sides = (replace(comparison.a, name=a or comparison.a.name), replace(comparison.b, name=b or comparison.b.name))
+    return replace(comparison, a=sides[0], b=sides[1])
+
+
+def _within(file: Path, model: str | None, baseline: str | None) -> Comparison:
+    held = read_result(file)
+    if not isinstance(held, Lineup | VlmScore):
+        raise InputError(
+            "one result alone cannot be compared", where=fspath(file), remedy="Give two, the one to beat first."
+        )
+    if isinstance(held, VlmScore) and baseline is None:
+        raise InputError(
+            "holds a report for each prompt", where=fspath(file), remedy="Name two with --model and --baseline."
+        )
+    found = chosen(held, model, baseline, fspath(file))
+    if isinstance(found, Comparison):
+        return found
+    if found[1] is None:
+        raise InputError("the first model has none to beat", where=fspath(file), remedy="Name it with --baseline.")
+    return compare_results(found[1], found[0])
+
+
+def _report(file: Path, model: str | None) -> Report:
+    held = read_result(file)
+    if isinstance(held, Lineup | VlmScore):
+        return alone(held, model, fspath(file))
+    if not isinstance(held, Report):
+        raise InputError(
+            f"is a {held.kind}, and two results of evaluate or vlm score are compared",
+            where=fspath(file),
+            remedy="Give a result.",
+        )
+    return held

@@ -1,0 +1,47 @@
+"""Readings as the files that `evaluate` and `compare` take: the truth, and predictions by model and prompt."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from steelyard.core.errors import InputError
+from steelyard.io.write import csv_text, write_text
+from steelyard.vlm.plan import REAL
+from steelyard.vlm.readings import Run, Taken
+from steelyard.vlm.score_answers import replies
+from steelyard.vlm.sides import Asked, Side, answer_sides, known_columns, weight_sides
+
+
+def write_sides(run: Run, folder: Path) -> list[str]:
+    """Write the files; gives their paths. Weights are as `sequences` takes them, own questions as `answers` does."""
+    groups: dict[tuple[str, str], list[Taken]] = {}
+    for taken in run.taken:
+        if taken.variant == REAL:
+            groups.setdefault((taken.model, taken.prompt), []).append(taken)
+    own = tuple(name for name in known_columns(run) if name not in ("answer", "choices", "group", "question"))
+    asked = Asked({}, own, None, {}, {})
+    files: dict[str, Side] = {}
+    for (model, prompt), taken_here in groups.items():
+        if taken_here[0].asked.weighs:
+            known = {(f.sequence, f.t): f for f in run.frames if f.valid and f.weight == f.weight}
+            values = {(r.frame.sequence, r.frame.t): r.answer.grams for r in taken_here if r.answer.ok}
+            truth, given = weight_sides(known, values, "sequences", asked)
+            name = "truth.csv"
+        else:
+            said = replies(model, taken_here, str(run.folder))
+            truth, given = answer_sides(said.asked, said.truth, said.frames, said.answers, asked)
+            name = f"{_safe(prompt)}-truth.csv"
+        files[name] = truth
+        place = f"{_safe(model)}--{_safe(prompt)}.csv"
+        if place in files:
+            raise InputError(f"two prompts would be written to {place}", remedy="Rename one of them.")
+        files[place] = given
+    for name, side in files.items():
+        write_text(folder / name, csv_text(list(side), zip(*side.values(), strict=True)))
+    return [str(folder / name) for name in files]
+
+
+def _safe(name: str) -> str:
+    """A name that every file system takes."""
+    return re.sub(r"[^A-Za-z0-9.+_-]+", "_", name).strip(".") or "_"

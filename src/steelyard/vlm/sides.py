@@ -1,0 +1,130 @@
+"""Frames and readings as the two sides that `evaluate` and `compare` take, with the columns that settings name."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.frozen import frozen
+from steelyard.metrics import catalogue
+from steelyard.vlm.answers import Answer
+from steelyard.vlm.frames import FRAMES, Frame
+from steelyard.vlm.questions import Prompt
+from steelyard.vlm.readings import Run
+
+Key = tuple[str, int]
+Side = dict[str, list[Any]]
+WEIGHT = "sample_weight"
+
+
+@frozen
+class Asked:
+    """What is asked for of every report: metrics by task, columns of the frames that come along, and settings."""
+
+    metrics: Mapping[str, tuple[str, ...] | None]
+    columns: tuple[str, ...]
+    weight: str | None
+    report: Mapping[str, Any]
+    comparison: Mapping[str, Any]
+
+    def of(self, task: str, defaults: Sequence[str]) -> Sequence[str]:
+        """The metrics of a task: those that were asked for, as far as it has them, else its defaults."""
+        return self.metrics.get(task) or defaults
+
+
+def metrics_by_task(metrics: Sequence[str], tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Which of the metrics each task has. One that none has, or that is set wrongly, is an error."""
+    taken: dict[str, tuple[str, ...]] = dict.fromkeys(tasks, ())
+    for spec in metrics:
+        errors = []
+        for task in tasks:
+            try:
+                made = catalogue.parse(spec, task)
+            except InputError as error:
+                errors.append(error)
+            else:
+                taken[task] = (*taken[task], str(made))
+        if len(errors) == len(tasks) and errors:
+            raise errors[0]
+    return taken
+
+
+def known_columns(run: Run) -> list[str]:
+    """The columns that the frames of a run have."""
+    return [*FRAMES.names, *dict.fromkeys(name for frame in run.frames for name in frame.columns)]
+
+
+def check_columns(run: Run, columns: Sequence[str]) -> None:
+    """Refuse a column that the frames of a run have not."""
+    known = known_columns(run)
+    for name in columns:
+        if name not in known:
+            remedy = f"{nearest(name, known)} A run keeps the columns of its frames: run the same command again."
+            raise InputError(f"the frames of this run have no column '{name}'", where=str(run.folder), remedy=remedy)
+
+
+def weight_sides(
+    frames: Mapping[Key, Frame], values: Mapping[Key, float], task: str, asked: Asked
+) -> tuple[Side, Side]:
+    """Truth and predictions of weights, for `weights` or `sequences`."""
+    unit, item = ("dish", "item") if task == "weights" else ("sequence", "t")
+    truth: Side = {unit: [s for s, _ in frames], item: [t for _, t in frames]}
+    given: Side = {unit: [s for s, _ in values], item: [t for _, t in values]}
+    truth["weight"] = [frame.weight for frame in frames.values()]
+    given["weight"] = list(values.values())
+    if task == "sequences" and any(not math.isnan(frame.kcal_per_g) for frame in frames.values()):
+        truth["kcal_per_g"] = [frame.kcal_per_g for frame in frames.values()]
+    return _with_columns(truth, list(frames.values()), asked, ("weight", "kcal_per_g", "sequence", "t")), given
+
+
+def answer_sides(
+    asked_for: Prompt,
+    truth: Mapping[Key, str],
+    frames: Mapping[Key, Frame],
+    answers: Mapping[Key, Answer],
+    asked: Asked,
+) -> tuple[Side, Side]:
+    """True answers and replies, for `answers`."""
+    names = [f"{sequence}/{t}" for sequence, t in truth]
+    side: Side = {"question": names, "group": [sequence for sequence, _ in truth], "answer": list(truth.values())}
+    if asked_for.kind.options:
+        side["choices"] = [json.dumps(dict(asked_for.kind.options))] * len(truth)
+    replies = [answers[key] for key in truth]
+    given: Side = {
+        "question": names,
+        "answer": [answer.said if answer.ok else "" for answer in replies],
+        "outcome": [answer.outcome for answer in replies],
+    }
+    return _with_columns(side, [frames[key] for key in truth], asked, ()), given
+
+
+def _with_columns(side: Side, frames: Sequence[Frame], asked: Asked, same: Sequence[str]) -> Side:
+    """The truth with the frames' columns that settings name; `same` are those that it has by the same name."""
+    for name in asked.columns:
+        if name in side and name not in same:
+            raise InputError(
+                f"the column '{name}' of the frames has a name that the task needs",
+                remedy="Give it another name in the frames, and run the same command again.",
+            )
+        side.setdefault(name, [frame.text(name) for frame in frames])
+    if asked.weight is not None:
+        side[WEIGHT] = [_weight(frame, asked.weight) for frame in frames]
+    return side
+
+
+def _weight(frame: Frame, column: str) -> float:
+    text = frame.text(column)
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise InputError(
+            f"the weight '{text}' in the column '{column}' is no number from 0 up",
+            where=f"frame {frame.t} of sequence '{frame.sequence}'",
+            remedy="Correct the frames, and run the same command again.",
+        )
+    return weight
