@@ -116,11 +116,11 @@ def _one(
     if isinstance(given, Lineup | VlmScore):
         if baseline is not None and not (isinstance(baseline, str) and is_baseline(given, baseline)):
             return alone(given, model, name), f"{model} of {name}", baseline, ""
-        found = chosen(given, model, baseline, name)
+        picked = chosen(given, model, baseline, name)
         base = f"{baseline or model_names(given)[0]} of {name}"
-        if isinstance(found, Comparison):
-            return found, f"{model} of {name}", None, base
-        return found[0], f"{model} of {name}", found[1], base
+        if isinstance(picked, Comparison):
+            return picked, f"{model} of {name}", None, base
+        return picked[0], f"{model} of {name}", picked[1], base
     if model is not None:
         raise InputError(f"is a {given.kind}, which holds no model by name", where=name, remedy="Leave --model out.")
     if not isinstance(given, Report | Comparison):

@@ -78,10 +78,10 @@ def _comparison(pilot: Source, baseline: Source | None, model: str | None) -> Co
     if isinstance(first, Lineup | VlmScore):
         if baseline is not None and not isinstance(baseline, str):
             raise InputError("a result of several models holds its own baselines", remedy="Name one of its models.")
-        found = chosen(first, model, baseline, _named(pilot))
-        if isinstance(found, Comparison):
-            return found
-        first, baseline = found
+        picked = chosen(first, model, baseline, _named(pilot))
+        if isinstance(picked, Comparison):
+            return picked
+        first, baseline = picked
     elif model is not None:
         raise InputError("holds one model alone", where=_named(pilot), remedy="Leave --model out.")
     if isinstance(first, Comparison):

@@ -48,12 +48,12 @@ def _within(file: Path, model: str | None, baseline: str | None) -> Comparison:
         raise InputError(
             "holds a report for each prompt", where=fspath(file), remedy="Name two with --model and --baseline."
         )
-    found = chosen(held, model, baseline, fspath(file))
-    if isinstance(found, Comparison):
-        return found
-    if found[1] is None:
+    picked = chosen(held, model, baseline, fspath(file))
+    if isinstance(picked, Comparison):
+        return picked
+    if picked[1] is None:
         raise InputError("the first model has none to beat", where=fspath(file), remedy="Name it with --baseline.")
-    return compare_results(found[1], found[0])
+    return compare_results(picked[1], picked[0])
 
 
 def _report(file: Path, model: str | None) -> Report:
