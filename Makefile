@@ -152,7 +152,7 @@ $(VENV)/bench: $(VENV)/installed requirements/bench.txt
 	$(PIP) install --requirement requirements/bench.txt
 	@touch $@
 
-$(VENV)/docs: $(VENV)/installed requirements/docs.txt
+$(VENV)/docs: $(VENV)/test requirements/docs.txt
 	$(PIP) install --requirement requirements/docs.txt
 	@touch $@
 
