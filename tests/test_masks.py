@@ -275,3 +275,23 @@ def test_slices_intervals_and_tables() -> None:
 def counted(data: dict[str, Any], task: str) -> int:
     anns = [a for a in data["annotations"] if not a["iscrowd"]]
     return len([a for a in anns if task == "masks" or a["num_keypoints"]])
+
+
+def test_points_at_working_points_by_hand() -> None:
+    """Two persons, one found exactly with score 0.9; a detection of score 0.6 is nowhere."""
+    points = [10.0, 10.0, 2, 60.0, 10.0, 2, 60.0, 90.0, 2]
+    away = [900.0 + value if i % 3 < 2 else value for i, value in enumerate(points)]
+    other = [300.0 + value if i % 3 < 2 else value for i, value in enumerate(points)]
+    truth = {"image": ["a", "a"], "label": ["person"] * 2, "keypoints": [points, other]}
+    found = {"image": ["a", "a"], "label": ["person"] * 2, "keypoints": [points, away], "score": [0.9, 0.6]}
+    expected = {
+        "fbeta(beta=2)": 0.5,  # one of two is right, one of two is found
+        "dece": 0.5 * abs(1 - 0.9) + 0.5 * 0.6,
+        "olrp": 0.5,  # at score 0.9: no error of place, none wrong, one of two missed
+        "olrp(part=fn)": 0.5,
+        "precision_at(recall=0.5)": 1.0,
+        "recall_at(precision=1)": 0.5,
+    }
+    report = sy.evaluate("keypoints", truth, found, list(expected), confidence=None, options={"sigmas": 0.05})
+    for spec, value in expected.items():
+        assert report[spec].value == pytest.approx(value, abs=1e-12), spec

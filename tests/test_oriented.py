@@ -92,7 +92,9 @@ def test_upright_boxes_have_the_numbers_of_boxes_to_the_bit_of_the_matches() -> 
         {**{k: v for k, v in side.items() if k not in ("cx", "cy", "angle")},
          "x": side["cx"] - side["w"] / 2, "y": side["cy"] - side["h"] / 2} for side in (truth, predictions)
     ]  # fmt: skip
-    specs = ["map", "map50", "ap(kind=voc11)", "ap(kind=step)", "precision", "recall", "f1", "dap(error=loc)"]
+    specs = ["map", "map50", "ap(kind=voc11)", "ap(kind=step)", "precision", "recall", "f1", "dap(error=loc)",
+             "precision_at(recall=0.4)", "recall_at(precision=0.8)", "dece", "laece", "olrp", "olrp(part=loc)", "cpm",
+             "sensitivity@1", "fbeta(beta=2)"]  # fmt: skip
     ours = sy.evaluate("oriented", truth, predictions, specs, confidence=None)
     theirs = sy.evaluate("boxes", *upright, specs, confidence=None)
     for a, b in zip(ours.scores.values(), theirs.scores.values(), strict=True):

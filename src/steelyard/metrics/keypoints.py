@@ -24,9 +24,11 @@ from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
+from steelyard.metrics.boxes.calibration import DetectionCalibrationError
 from steelyard.metrics.boxes.counts import (
     F1,
     BestF1,
+    FBeta,
     LogAverageMissRate,
     MeanIou,
     Precision,
@@ -38,6 +40,7 @@ from steelyard.metrics.boxes.false_positives import (
     FalsePositiveRateImage,
     FalsePositivesPerImage,
 )
+from steelyard.metrics.boxes.lrp import OptimalLrp
 from steelyard.metrics.boxes.pairs import LARGEST, BoxPairs, pair
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
 from steelyard.metrics.boxes.precision import (
@@ -48,6 +51,7 @@ from steelyard.metrics.boxes.precision import (
     MeanAveragePrecision75,
 )
 from steelyard.metrics.boxes.task import TASK as BOX_TASK
+from steelyard.metrics.boxes.working import PrecisionAt, RecallAt
 
 # How exactly people place the 17 points of COCO's body, from nose to right ankle.
 BODY = tuple(v / 1000 for v in (26, 25, 25, 35, 35, 79, 79, 72, 72, 62, 62, 107, 107, 87, 87, 89, 89))
@@ -257,6 +261,36 @@ class _LogAverageMissRate(_OfPoints, LogAverageMissRate):
     max_dets: int = 20
 
 
+@frozen
+class _FBeta(_OfPoints, FBeta):
+    __doc__ = FBeta.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _PrecisionAt(_OfPoints, PrecisionAt):
+    __doc__ = PrecisionAt.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _RecallAt(_OfPoints, RecallAt):
+    __doc__ = RecallAt.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _Calibration(_OfPoints, DetectionCalibrationError):
+    __doc__ = DetectionCalibrationError.__doc__
+    max_dets: int = 20
+
+
+@frozen
+class _OptimalLrp(_OfPoints, OptimalLrp):
+    __doc__ = OptimalLrp.__doc__
+    max_dets: int = 20
+
+
 TASK = replace(
     BOX_TASK,
     name="keypoints",
@@ -265,8 +299,9 @@ TASK = replace(
     prediction=PREDICTION,
     join=join,
     metrics=(
-        _Map, _Map50, _Map75, _AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _BestF1,
-        FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanOks, _LogAverageMissRate,
+        _Map, _Map50, _Map75, _AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _FBeta, _BestF1,
+        _PrecisionAt, _RecallAt, _Calibration, _OptimalLrp, FalsePositiveRateImage,
+        _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanOks, _LogAverageMissRate,
         ErrorCost,
     ),
     defaults=(

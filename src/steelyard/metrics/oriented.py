@@ -37,7 +37,7 @@ from steelyard.core.quads import (
 )
 from steelyard.core.records import BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
-from steelyard.metrics.boxes.calibration import DetectionCalibrationError
+from steelyard.metrics.boxes.calibration import DetectionCalibrationError, LocalisationCalibrationError
 from steelyard.metrics.boxes.counts import F1, BestF1, FBeta, LogAverageMissRate, MeanIou, Precision, Recall
 from steelyard.metrics.boxes.errors import ErrorCost
 from steelyard.metrics.boxes.false_positives import (
@@ -45,6 +45,8 @@ from steelyard.metrics.boxes.false_positives import (
     FalsePositiveRateImage,
     FalsePositivesPerImage,
 )
+from steelyard.metrics.boxes.froc import CompetitionMetric, Sensitivity
+from steelyard.metrics.boxes.lrp import OptimalLrp
 from steelyard.metrics.boxes.pairs import LARGEST, BoxPairs, pair
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
 from steelyard.metrics.boxes.precision import (
@@ -55,6 +57,7 @@ from steelyard.metrics.boxes.precision import (
     MeanAveragePrecision75,
 )
 from steelyard.metrics.boxes.task import TASK as BOX_TASK
+from steelyard.metrics.boxes.working import PrecisionAt, RecallAt
 
 MOST = 65535  # detections of a class in an image: what the kernel can count
 _SHAPE = (
@@ -279,6 +282,42 @@ class _LogAverageMissRate(LogAverageMissRate):
     max_dets: int = MOST
 
 
+@frozen
+class _PrecisionAt(PrecisionAt):
+    __doc__ = PrecisionAt.__doc__
+    max_dets: int = MOST
+
+
+@frozen
+class _RecallAt(RecallAt):
+    __doc__ = RecallAt.__doc__
+    max_dets: int = MOST
+
+
+@frozen
+class _LocalisationCalibration(LocalisationCalibrationError):
+    __doc__ = LocalisationCalibrationError.__doc__
+    max_dets: int = MOST
+
+
+@frozen
+class _OptimalLrp(OptimalLrp):
+    __doc__ = OptimalLrp.__doc__
+    max_dets: int = MOST
+
+
+@frozen
+class _Sensitivity(Sensitivity):
+    __doc__ = Sensitivity.__doc__
+    max_dets: int = MOST
+
+
+@frozen
+class _CompetitionMetric(CompetitionMetric):
+    __doc__ = CompetitionMetric.__doc__
+    max_dets: int = MOST
+
+
 TASK = replace(
     BOX_TASK,
     name="oriented",
@@ -287,7 +326,8 @@ TASK = replace(
     prediction=PREDICTION,
     join=join,
     metrics=(
-        _Map, _Map50, _Map75, AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _FBeta, _BestF1, _Calibration,
+        _Map, _Map50, _Map75, AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _FBeta, _BestF1, _PrecisionAt,
+        _RecallAt, _Calibration, _LocalisationCalibration, _OptimalLrp, _Sensitivity, _CompetitionMetric,
         FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanIou, _LogAverageMissRate,
         ErrorCost,
     ),
