@@ -85,8 +85,10 @@ def _fitted(
     from steelyard.io.formats.fit import fit, from_records
 
     def side(data: Any, reading: Reading, name: str, schema: Schema, like: Dataset | None) -> Dataset:
-        if isinstance(data, str | PathLike) and not (ending(data) in READERS[1:] and columns):
-            return read_dataset(data, reading, name, like)
+        if isinstance(data, str | PathLike):
+            results = name == "prediction" and ending(data) == ".json" and not (reading.names or reading.images)
+            if not results and not (ending(data) in READERS[1:] and columns):
+                return read_dataset(data, reading, name, like)
         return from_records(read_boxes(data, schema, columns, name))
 
     first = side(truth, readings[0], "truth", task.truth, None)

@@ -18,6 +18,7 @@ from steelyard.core.records import Array, BoxRecords
 from steelyard.io.formats.dataset import Dataset
 
 MOST = 300
+LARGEST_TABLE = 1 << 26
 EVERYWHERE = [-1e11, -1e11, 2e11, 2e11]
 
 
@@ -33,9 +34,9 @@ def by_rules_of_lvis(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, B
     here = (truth.picture * width + truth.category)[rows]
     cell = prediction.picture * width + prediction.category
     listed = prediction.category < len(truth.categories)  # what the truth does not know is refused later
-    known = np.isin(cell, np.concatenate([looked, here])) | ~listed | (prediction.picture >= len(truth.pictures))
+    known = _among(cell, looked, here) | ~listed | (prediction.picture >= len(truth.pictures))
     sized = prediction.box[:, 2] * prediction.box[:, 3] > 0
-    kept = np.flatnonzero(known & sized & (_rank(prediction.picture, prediction.score) < MOST))
+    kept = np.flatnonzero(known & sized & _best(prediction.picture, prediction.score))
     rest = np.intersect1d(unsure, cell[kept])
     columns = {name: column[rows] for name, column in first.columns.items()}
     crowd = np.zeros(len(rows), dtype=bool)  # LVIS has none
@@ -84,9 +85,23 @@ def _pairs(truth: Dataset, key: str, width: int) -> Array:
     return np.array(cells, dtype=np.int64)
 
 
-def _rank(picture: Array, score: Array) -> Array:
+def _among(cell: Array, *known: Array) -> Array:
+    """Which numbers are among the known ones, by a table where that is small."""
+    size = 1 + max((int(some.max()) for some in (cell, *known) if len(some)), default=0)
+    if size > LARGEST_TABLE:
+        return np.isin(cell, np.concatenate(known))
+    flags = np.zeros(size, dtype=bool)
+    for some in known:
+        flags[some] = True
+    return np.asarray(flags[cell])
+
+
+def _best(picture: Array, score: Array) -> Array:
+    """Which detections are among the best of their image."""
+    if not len(picture) or np.bincount(picture).max() <= MOST:
+        return np.ones(len(picture), dtype=bool)
     order = np.lexsort((-score, picture))
     starts = np.flatnonzero(np.diff(picture[order], prepend=-1))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    return rank
+    return rank < MOST

@@ -88,25 +88,35 @@ def _categories(dataset: Dataset, like: Dataset) -> tuple[list[Category], Array]
     return categories, np.array(places, dtype=np.int64)
 
 
+def _coded(listed: Array | None, column: Array) -> tuple[list[Any], Array]:
+    """Distinct ids, the listed ones first, and each row's place among them."""
+    if column.dtype.kind == "i" and (listed is None or listed.dtype.kind == "i"):
+        first = np.zeros(0, np.int64) if listed is None else listed
+        values = np.concatenate([first, np.setdiff1d(column, first)])
+        order = np.argsort(values, kind="stable")
+        return values.tolist(), order[np.searchsorted(values[order], column)]
+    ids = list(dict.fromkeys([*([] if listed is None else listed.tolist()), *column.tolist()]))
+    place = {v: i for i, v in enumerate(ids)}
+    return ids, np.array([place[v] for v in column.tolist()], dtype=np.int64)
+
+
 def from_records(records: Records, format: str = "csv") -> Dataset:
     """Records that were read another way, as a data set."""
     truth = "score" not in records
     listed = records.images if isinstance(records, BoxRecords) and records.images is not None else None
     kinds = records.labels if isinstance(records, BoxRecords) and records.labels is not None else None
-    images = list(dict.fromkeys([*([] if listed is None else listed.tolist()), *records["image"].tolist()]))
-    labels = list(dict.fromkeys([*([] if kinds is None else kinds.tolist()), *records["label"].tolist()]))
+    images, picture = _coded(listed, records["image"])
+    labels, category = _coded(kinds, records["label"])
     names: dict[Any, str] = {}
     if isinstance(records, BoxRecords) and records.labels is not None and records.label_names:
         names = dict(zip(records.labels.tolist(), records.label_names, strict=True))
-    place = {v: i for i, v in enumerate(images)}
-    kind = {v: i for i, v in enumerate(labels)}
     return Dataset(
         records.source,
         format,
         [Picture(v) for v in images],
         [Category(v, names.get(v, "")) for v in labels],
-        np.array([place[v] for v in records["image"].tolist()], dtype=np.int64),
-        np.array([kind[v] for v in records["label"].tolist()], dtype=np.int64),
+        picture,
+        category,
         np.stack([records[name] for name in ("x", "y", "w", "h")], axis=1).reshape(-1, 4),
         score=None if truth else records["score"],
         area=records.columns.get("area"),
