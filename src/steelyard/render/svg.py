@@ -40,8 +40,8 @@ def scene_svg(scene: Scene, backdrop: Backdrop | None = None) -> str:
     body += [_ellipse(shape, *place(shape.x, shape.y), scale) for shape in ellipses]
     body += [_line(line, *place(line.x1, line.y1), *place(line.x2, line.y2)) for line in lines]
     body += [_label(shape, *place(shape.x, shape.y), scale) for shape in ellipses if shape.label]
-    body += [_name(shape, *place(shape.x, shape.y), scale) for shape in boxes if shape.label]
-    body += [_outline_name(shape, points) for shape, points in outlines if shape.label]
+    body += [_name(shape, *place(shape.x, shape.y), scale, wide) for shape in boxes if shape.label]
+    body += [_outline_name(shape, points, wide) for shape, points in outlines if shape.label]
     total = high + 84
     return "\n".join(
         [
@@ -97,11 +97,16 @@ def _box(shape: BoxShape, x: float, y: float, scale: float) -> str:
     )
 
 
-def _name(shape: BoxShape, x: float, y: float, scale: float) -> str:
+def _name(shape: BoxShape, x: float, y: float, scale: float, wide: float) -> str:
     """A name at the box: a truth's above its upper edge, a detection's above its lower one."""
     truth = shape.role == "truth"
     at = max(y - 4, 13.0) if truth else y + shape.h * scale - 5
-    return _text(x + 3, at, shape.label, TRUTH if truth else PREDICTION)
+    return _text(_fitting(x + 3, shape.label, wide), at, shape.label, TRUTH if truth else PREDICTION)
+
+
+def _fitting(x: float, label: str, wide: float) -> float:
+    """Where a label begins so that it ends inside the picture: a letter is about 8 wide."""
+    return max(min(x, wide - 8.0 * len(label)), 3.0)
 
 
 def _corners(shape: PolygonShape) -> list[tuple[float, float]]:
@@ -127,11 +132,12 @@ def _outline(shape: PolygonShape, points: list[tuple[float, float]]) -> str:
     )
 
 
-def _outline_name(shape: PolygonShape, points: list[tuple[float, float]]) -> str:
+def _outline_name(shape: PolygonShape, points: list[tuple[float, float]], wide: float) -> str:
     """A name at the highest corner of a truth, at the lowest of a detection."""
     truth = shape.role == "truth"
     x, y = (min if truth else max)(points, key=lambda p: p[1])
-    return _text(x + 3, max(y - 4, 13.0) if truth else y - 5, shape.label, TRUTH if truth else PREDICTION)
+    at = max(y - 4, 13.0) if truth else y - 5
+    return _text(_fitting(x + 3, shape.label, wide), at, shape.label, TRUTH if truth else PREDICTION)
 
 
 def _ellipse(shape: EllipseShape, x: float, y: float, scale: float) -> str:

@@ -214,7 +214,8 @@ def listing(pairs: BoxPairs, state: State) -> Listing:
             "image": Texts(joined(m.image[places], s.image[missed]), [str(u) for u in pairs.units.tolist()]),
             "class": Texts(joined(label, s.label[missed]), names),
             "outcome": Texts(
-                joined(outcome, np.full(len(missed), 3)), ["hit", "false positive", "on a crowd", "missed object"]
+                joined(outcome, np.full(len(missed), 3)),
+                ["hit", "false positive", "counts neither way", "missed object"],
             ),
             "score": joined(m.score[places], nothing),
             "IoU": joined(np.where(hit, m.overlap[places], np.nan), nothing),

@@ -141,7 +141,8 @@ class KittiMetric(Metric):
                 best = (many - 1) / 40 if self.positions == 40 else ((many - 1) // 4 + 1) / 11
                 notes.append(
                     f"KITTI's sampling cannot reach 100 with {many} {'truth' if many == 1 else 'truths'} of "
-                    f"{shown[code]}: a perfect result would be {100 * best:.1f}."
+                    f"{shown[code]}{'' if self.level == 'all' else f', {self.level}'}: a perfect result would be "
+                    f"{100 * best:.1f}."
                 )
         return tuple(notes)
 

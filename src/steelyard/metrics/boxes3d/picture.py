@@ -37,7 +37,7 @@ def scene(pairs: SolidPairs, unit: int, metric: Metric) -> Scene:
         if other >= 0:
             facts += f", {errors[row, 0]:.2f} m and {np.degrees(errors[row, 2]):.0f}° off"
             shapes.append(LineShape("pair", *_centre(truth, other), *_centre(predicted, row)))
-        shapes.append(PolygonShape("prediction", _outline(predicted, row), f"{score:.2f}", other >= 0, facts))
+        shapes.append(PolygonShape("prediction", _outline(predicted, row), f"{label} {score:.2f}", other >= 0, facts))
     matched = int((partner[theirs] >= 0).sum())
     return Scene(
         title=f"Frame {pairs.units[unit]}, from above",
