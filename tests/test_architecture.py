@@ -75,6 +75,7 @@ OUTSIDE: dict[str, set[str]] = {
     "scale": {"distributed", "fsspec", "ray"},
     "torch": {"torch"},
     "device": {"torch"},
+    "match": {"torch", "triton"},
     "loggers": {"mlflow", "wandb"},
     "view": {"starlette", "uvicorn"},
     "vlm": {"PIL", "pillow_heif", "httpx", "httpcore", "tenacity", "torch", "transformers", "huggingface_hub", "yaml"},

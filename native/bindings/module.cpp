@@ -9,6 +9,7 @@ void bind_box_figures(nanobind::module_& m);
 void bind_boxes(nanobind::module_& m);
 void bind_coco(nanobind::module_& m);
 void bind_coco_eval(nanobind::module_& m);
+void bind_count_above(nanobind::module_& m);
 void bind_draws(nanobind::module_& m);
 void bind_edits(nanobind::module_& m);
 void bind_ellipses(nanobind::module_& m);
@@ -43,6 +44,7 @@ NB_MODULE(_native, m) {
   steelyard::bind_boxes(m);
   steelyard::bind_coco(m);
   steelyard::bind_coco_eval(m);
+  steelyard::bind_count_above(m);
   steelyard::bind_draws(m);
   steelyard::bind_edits(m);
   steelyard::bind_ellipses(m);

@@ -55,6 +55,11 @@ def cell_box_ious(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], 
 def reference_curves(order: NDArray[numpy.int64], score: NDArray[numpy.float64], hit: NDArray[numpy.uint8], ignored: NDArray[numpy.uint8], positives: float, recalls: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
     """Precision, last recall and scores as pycocotools accumulates them."""
 
+def count_above(scores: NDArray[numpy.float32], starts: NDArray[numpy.int64], high: NDArray[numpy.float32], low: NDArray[numpy.float32]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    How many scores of each row lie above the high end of its thresholds; and those between a threshold's ends: its number, and the column.
+    """
+
 def set_threads(count: int) -> int:
     """
     Threads for calls that do not ask for a number, 0 for the machine's; gives what was set before.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.embeddings import Embeddings
+from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
@@ -27,7 +28,9 @@ def is_embeddings(data: Any) -> bool:
     """Whether a mapping holds vectors, or labels of them, rather than rows of a list."""
     if not isinstance(data, Mapping):
         return False
-    return "query_label" in data or ("query" in data and np.ndim(to_numpy(data["query"])) == 2)
+    if "query_label" in data:
+        return True
+    return "query" in data and (data["query"].ndim if hasattr(data["query"], "ndim") else np.ndim(data["query"])) == 2
 
 
 def read_npz(path: Path, source: str) -> Embeddings:
@@ -49,16 +52,20 @@ def read_npz(path: Path, source: str) -> Embeddings:
 
 
 def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
-    """Check names, shapes and values. Vectors become double precision; labels and ids stay whole numbers or text."""
+    """Check names, shapes and values. Vectors become double precision; labels and ids stay whole numbers or text.
+
+    Matrices of a GPU stay there as they are, where Triton can search them.
+    """
     columns: dict[str, Array] = {}
     for name in map(str, data):
         if name not in VECTORS + TEXTS:
             raise InputError(
                 f"there is no array '{name}' in embeddings", where=source, remedy=nearest(name, VECTORS + TEXTS)
             )
+    stay = _stay([data[name] for name in VECTORS if name in data])
     for name in VECTORS:
         if name in data:
-            columns[name] = _matrix(np.asarray(to_numpy(data[name])), name, source)
+            columns[name] = _tensor(data[name], name, source) if stay else _matrix(data[name], name, source)
     for name in TEXTS:
         if name in data:
             values = to_numpy(data[name])
@@ -78,29 +85,57 @@ def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
         if len(set(lengths.values())) > 1:
             said = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
             raise InputError(f"arrays of one part differ in length: {said}", where=source)
-    return Embeddings(source, columns)
+    return (DeviceEmbeddings if stay else Embeddings)(source, columns)
 
 
-def _matrix(array: Array, name: str, source: str) -> Array:
+def _stay(matrices: list[Any]) -> bool:
+    """Whether all matrices are tensors of one GPU that can be searched there."""
+    devices = {str(matrix.device) if getattr(matrix, "is_cuda", False) else "" for matrix in matrices}
+    return len(devices) == 1 and "" not in devices and find_spec("triton") is not None
+
+
+def _tensor(values: Any, name: str, source: str) -> Any:
+    """A tensor of a GPU, checked there."""
+    values = values.detach()
+    if values.ndim != 2 or values.shape[1] == 0 or values.is_complex() or "bool" in str(values.dtype):
+        _refuse_shape(name, tuple(values.shape), values.dtype, source)
+    if not values.is_floating_point():
+        values = values.double()
+    _refuse_wrong(values.isfinite().all(1).cpu().numpy(), (values.abs().amax(1) <= LARGEST).cpu().numpy(), name, source)
+    return values
+
+
+def _refuse_shape(name: str, shape: tuple[int, ...], dtype: Any, source: str) -> None:
+    raise InputError(
+        f"array '{name}' has shape {shape} and type {dtype}",
+        where=source,
+        remedy="Vectors are a matrix of numbers, one per row.",
+    )
+
+
+def _matrix(values: Any, name: str, source: str) -> Array:
+    array = np.asarray(to_numpy(values))
     if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
-        raise InputError(
-            f"array '{name}' has shape {array.shape} and type {array.dtype}",
-            where=source,
-            remedy="Vectors are a matrix of numbers, one per row.",
-        )
+        _refuse_shape(name, array.shape, array.dtype, source)
     matrix = np.ascontiguousarray(array, dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    finite, near = np.isfinite(matrix), abs(matrix) <= LARGEST
+    _refuse_wrong(np.asarray(finite.all(axis=1)), np.asarray(near.all(axis=1)), name, source)
+    return matrix
+
+
+def _refuse_wrong(finite: Array, near: Array, name: str, source: str) -> None:
+    """Raise where a vector is not finite, or too large."""
+    wrong = np.flatnonzero(~finite)
     if len(wrong):
         raise InputError(
             f"a vector holds a number that is not finite ({len(wrong)} vectors do)",
             where=f"{source}, array '{name}', row {wrong[0]}",
             remedy="Every number must be finite.",
         )
-    far = np.flatnonzero((abs(matrix) > LARGEST).any(axis=1))
+    far = np.flatnonzero(~near)
     if len(far):
         raise InputError(
             f"a vector holds a number beyond {LARGEST:g} ({len(far)} vectors do)",
             where=f"{source}, array '{name}', row {far[0]}",
             remedy="Its square must be a number too.",
         )
-    return matrix

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.embeddings import Embeddings
+from steelyard.align.join import check_policy
+from steelyard.align.rankings import RankedPairs
+from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option, Options
-from steelyard.core.pairs import Array
-from steelyard.core.rankings import Ids, Rankings
+from steelyard.core.pairs import Array, Coverage
+from steelyard.core.plain import to_numpy
+from steelyard.core.rankings import Content, Ids, Rankings
 from steelyard.core.records import Records, as_object, factorize
+from steelyard.core.task import Policy
 from steelyard.match.neighbours import nearest_neighbours
+from steelyard.match.ranks import Ranks, Wanted, exact_ranks
 
 OPTIONS = (
     Option("distance", "choice", "How embeddings are compared.", "cosine", ("cosine", "l2"), sides=False),
@@ -39,6 +45,65 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     if isinstance(prediction, Embeddings):
         prediction = _near(prediction, parts, int(options.of("depth")), options.of("distance"))
     return truth, prediction
+
+
+def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, options: Options) -> RankedPairs:
+    """The ranks of the vectors with a query's label, without lists of the others."""
+    check_policy(policy)
+    _need(truth, "query_label", "The truth of embeddings is labels.")
+    _need(prediction, "query", "The predictions are vectors.")
+    parts = _Parts([truth, prediction])
+    owner, row = _alike_rows(truth, parts)
+    judged = _rankings(truth.source, parts, owner, row, np.ones(len(row)))
+    sums = _native.ranking_sums(judged.documents.key, judged.values, judged.starts)
+    judged.content.append(Content(np.diff(judged.starts), sums))
+    query, gallery = _vectors(prediction, parts)
+    depth = max(1, int(options.of("depth")))
+    wanted = Wanted(judged.starts, row, parts.itself, _tie(parts), depth)
+    ranks = _search(prediction)(query, gallery, wanted, options.of("distance"), prediction.source)
+    unit = _text_order(parts.query)
+    place = np.empty(len(unit), dtype=np.int64)
+    place[unit] = np.arange(len(unit))
+    order = np.lexsort((np.where(ranks.rank > 0, ranks.rank, len(gallery) + 1), place[owner]))
+    rank, many = ranks.rank[order], len(parts.query)
+    return RankedPairs(
+        truth=judged,
+        units=judged.queries[unit],
+        owner=place[owner][order],
+        row=order,
+        rank=rank,
+        rank_input=rank,
+        rank_single=ranks.single[order],
+        relevance=np.ones(len(order)),
+        retrieved=np.minimum(depth, len(gallery) - (parts.itself >= 0))[unit].astype(np.float64),
+        missing=np.zeros(many),
+        tied=ranks.tied[unit],
+        coverage=Coverage(many, many, many, 0, 0, policy.missing),
+    )
+
+
+def _search(prediction: Embeddings) -> Callable[..., Ranks]:
+    """What searches the vectors, where they are."""
+    if not isinstance(prediction, DeviceEmbeddings):
+        return exact_ranks
+    from steelyard.match.ranks_gpu import ranks_on_gpu  # imports Triton
+
+    return ranks_on_gpu
+
+
+def _text_order(ids: Array) -> Array:
+    """The order of ids as texts. Whole numbers are sorted by their leading digits, without the texts."""
+    if ids.dtype == object or (len(ids) and (ids.min() < 0 or ids.max() >= 10**17)):
+        return np.argsort(_names(ids), kind="stable")
+    digits = np.searchsorted(10 ** np.arange(1, 18), ids, side="right")
+    return np.lexsort((digits, ids * 10 ** (17 - digits)))
+
+
+def _tie(parts: _Parts) -> Array:
+    """The rank of each id as text: what orders equal scores, here as in every list."""
+    tie = np.empty(len(parts.gallery), dtype=np.int64)
+    tie[_text_order(parts.gallery)] = np.arange(len(parts.gallery))
+    return tie
 
 
 class _Parts:
@@ -98,6 +163,12 @@ def _names(ids: Array) -> Array:
 
 def _alike(truth: Embeddings, parts: _Parts) -> Rankings:
     """Judgements: what has the query's label is relevant, but not the query itself."""
+    owner, row = _alike_rows(truth, parts)
+    return _rankings(truth.source, parts, owner, row, np.ones(len(row)))
+
+
+def _alike_rows(truth: Embeddings, parts: _Parts) -> tuple[Array, Array]:
+    """Queries, and places in the gallery that have their label, query by query; without the query itself."""
     if not parts.alone:
         _need(truth, "gallery_label", "The gallery needs labels too.")
     labels = truth["query_label"]
@@ -114,22 +185,23 @@ def _alike(truth: Embeddings, parts: _Parts) -> Rankings:
     owner = np.repeat(np.arange(len(query)), count)
     row = by_label[np.arange(len(owner)) - np.repeat(np.cumsum(count) - count - first, count)]
     kept = row != parts.itself[owner]
-    owner, row = owner[kept], row[kept]
-    return _rankings(truth.source, parts, owner, row, np.ones(len(row)))
+    return owner[kept], row[kept]
 
 
 def _near(prediction: Embeddings, parts: _Parts, depth: int, distance: str) -> Rankings:
     """A run: the nearest of the gallery, without the query itself."""
-    query = prediction["query"]
-    if not parts.alone:
-        _need(prediction, "gallery", "The labels have a gallery.")
-    gallery = query if parts.alone else prediction["gallery"]
-    # The rank of each id as text: what orders equal scores, here as in every list.
-    tie = np.empty(len(gallery), dtype=np.int64)
-    tie[np.argsort(_names(parts.gallery), kind="stable")] = np.arange(len(gallery))
-    places, scores = nearest_neighbours(query, gallery, max(1, depth), distance, parts.itself, tie, prediction.source)
+    query, gallery = (np.asarray(to_numpy(side), dtype=np.float64) for side in _vectors(prediction, parts))
+    places, scores = nearest_neighbours(
+        query, gallery, max(1, depth), distance, parts.itself, _tie(parts), prediction.source
+    )
     owner, column = np.nonzero(places >= 0)
     return _rankings(prediction.source, parts, owner, places[owner, column], scores[owner, column])
+
+
+def _vectors(prediction: Embeddings, parts: _Parts) -> tuple[Any, Any]:
+    if not parts.alone:
+        _need(prediction, "gallery", "The labels have a gallery.")
+    return prediction["query"], prediction["query" if parts.alone else "gallery"]
 
 
 def _rankings(source: str, parts: _Parts, owner: Array, row: Array, values: Array) -> Rankings:

@@ -14,6 +14,7 @@ Metrics
 from __future__ import annotations
 
 from steelyard.align.rankings import RankedPairs, join_rankings
+from steelyard.core.embeddings import Embeddings
 from steelyard.core.options import Options
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy, Task
@@ -48,6 +49,8 @@ PREDICTION = Schema(
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> RankedPairs:
     """Find the rank of every judged document."""
+    if isinstance(truth, Embeddings) and isinstance(prediction, Embeddings):
+        return embeddings.ranked_pairs(truth, prediction, policy, options)
     truth, prediction = embeddings.prepare(truth, prediction, options)
     return join_rankings(truth, prediction, KEY, policy, weight="sample_weight")
 
