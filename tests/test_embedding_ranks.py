@@ -44,7 +44,7 @@ def plain(query: Any, gallery: Any, wanted: Wanted, distance: str) -> Ranks:
     """Every score of every query, sorted."""
     if distance == "cosine":
         query, gallery = (side / np.sqrt(tree_sum(side**2))[:, None] for side in (query.copy(), gallery.copy()))
-    found: list[tuple[int, int]] = []
+    each: list[tuple[int, int]] = []
     tied = []
     for i, vector in enumerate(query):
         if distance == "cosine":
@@ -57,9 +57,9 @@ def plain(query: Any, gallery: Any, wanted: Wanted, distance: str) -> Ranks:
         mine = [row for row in wanted.row[wanted.starts[i] : wanted.starts[i + 1]] if row in listed]
         for row in wanted.row[wanted.starts[i] : wanted.starts[i + 1]]:
             rank, single = (int(np.flatnonzero(order == row)[0]) + 1 for order in orders)
-            found.append((rank, min(single, wanted.depth)) if rank <= wanted.depth else (0, 0))
+            each.append((rank, min(single, wanted.depth)) if rank <= wanted.depth else (0, 0))
         tied.append(any((score[listed] == score[row]).sum() > 1 for row in mine))
-    both = np.array(found, dtype=np.int64).reshape(-1, 2)
+    both = np.array(each, dtype=np.int64).reshape(-1, 2)
     return Ranks(both[:, 0], both[:, 1], np.array(tied))
 
 

@@ -123,12 +123,12 @@ def above(starts: Any = (0, 1, 2), high: Any = (0.5, 0.5), low: Any = (0.4, 0.4)
 
 
 REFUSED: list[tuple[str, Callable[[], Any], str]] = [
-    ("thresholds of another row", lambda: above(starts=(0, 2))),
-    ("thresholds that do not exist", lambda: above(starts=(0, 1, 3))),
-    ("thresholds that fall", lambda: above(starts=(0, 3, 2))),
-    ("thresholds with one end", lambda: above(low=(0.4,))),
-    ("ends of thresholds that cross", lambda: above(low=(0.6, 0.4))),
-    ("an end that is not a number", lambda: above(high=(NAN, 0.5))),
+    ("count_above, thresholds of another row", lambda: above(starts=(0, 2)), "each row of scores has its thresholds"),
+    ("count_above, thresholds that do not exist", lambda: above(starts=(0, 1, 3)), "cover the thresholds"),
+    ("count_above, thresholds that fall", lambda: above(starts=(0, 3, 2)), "cover the thresholds"),
+    ("count_above, thresholds with one end", lambda: above(low=(0.4,)), "a threshold has two ends"),
+    ("count_above, ends of thresholds that cross", lambda: above(low=(0.6, 0.4)), "not in order"),
+    ("count_above, an end that is not a number", lambda: above(high=(NAN, 0.5)), "not in order"),
     ("box_figures, negative weight", lambda: figures(-np.ones((2, 3))), "a weight is negative or not finite"),
     ("box_figures, nan weight", lambda: figures(np.full((2, 3), NAN)), "a weight is negative or not finite"),
     ("box_figures, infinite weight", lambda: figures(np.full((2, 3), INF)), "a weight is negative or not finite"),

@@ -117,13 +117,14 @@ def decide(
         else:
             total += (a - b) * (a - b) * factor * factor
     score = tl.load(score_at + threshold, there, 0.0)
-    found = tl.sum(total, 1)
+    total_score = tl.sum(total, 1)
     if COSINE:
-        gap = found / (tl.load(query_length + row, there, 1.0) * tl.load(gallery_length + place, there, 1.0)) - score
+        lengths = tl.load(query_length + row, there, 1.0) * tl.load(gallery_length + place, there, 1.0)
+        gap = total_score / lengths - score
         equal = tl.abs(score) * 2.38e-7 + 1e-10
     else:
-        gap = score * score - found
-        equal = (score * score + found) * 4.77e-7
+        gap = score * score - total_score
+        equal = (score * score + total_score) * 4.77e-7
     tl.atomic_add(above_at + threshold, tl.where(gap > equal, 1, 0), there & (gap > equal))
     close = there & (tl.abs(gap) <= equal)
     at = tl.atomic_add(close_many + tl.zeros((PAIRS,), tl.int32), 1, close)

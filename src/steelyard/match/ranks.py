@@ -27,7 +27,7 @@ class Wanted:
     """The vectors whose ranks are wanted: those of query i are `row[starts[i]:starts[i + 1]]`, places in the gallery.
 
     `exclude` is a place that a query does not find (itself), or -1. Where scores are equal, the larger `tie` goes
-    first. Ranks beyond `depth` are not told apart. The arrays may be tensors.
+    first. Ranks beyond `depth` are not distinguished. The arrays may be tensors.
     """
 
     starts: Any
@@ -186,11 +186,10 @@ class Counts:
         wanted = self.wanted
         excluded = wanted.exclude[self.owner]
         which = np.flatnonzero(excluded >= 0)
-        found, before = self.above.copy(), (self.single.copy(), self.equal.copy())
+        counted = [values.copy() for values in (self.above, self.single, self.equal)]
         self.above[:], self.single[:] = 0, 0
         self.decide(which, excluded[which])
-        above, single = found - self.above, before[0] - self.single
-        return ranks_of(wanted, self.owner, above, single, before[1])
+        return ranks_of(wanted, self.owner, counted[0] - self.above, counted[1] - self.single, counted[2])
 
 
 def ranks_of(wanted: Wanted, owner: Array, above: Array, single: Array, equal: Array) -> Ranks:
