@@ -116,6 +116,61 @@ def harness(folder: Path, task: str = "pope", doc: bool = False) -> Path:
     return lines(folder / f"20260101_samples_{task}.jsonl", rows)
 
 
+# How likely lm-eval found each of three options: number 2 most of all, then 0. `acc` is its own score.
+LIKELY = [["-4.5", "False"], ["-9.0", "False"], ["-1.25", "True"]]
+
+
+def options(target: str, acc: float, pairs: list[list[str]] = LIKELY, contexts: str = "???") -> dict[str, Any]:
+    words = ["cat", "dog", "bird"] * 2
+    asked = {
+        f"gen_args_{i}": {"arg_0": "" if context == "-" else "Which?", "arg_1": f" {words[i]}"}
+        for i, context in enumerate(contexts)
+    }
+    return {
+        "doc_id": int(acc), "doc": {}, "target": target, "arguments": asked, "resps": [[one] for one in pairs],
+        "filtered_resps": pairs, "filter": "none", "metrics": ["acc"], "acc": acc,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        options("2", 1.0),
+        options("bird", 1.0),  # targets may be texts
+        options("2", 1.0, [*LIKELY, ["-8.0", "False"], ["-0.5", "False"], ["-9.0", "False"]], "???---"),
+    ],
+)
+def test_the_most_likely_option_is_the_reply(tmp_path: Path, row: dict[str, Any]) -> None:
+    """Multiple choice of lm-eval, by numbers and by texts, and with the options asked without their question, too."""
+    wrong = options("dog" if row["target"] == "bird" else "1", 0.0)
+    path = lines(tmp_path / "samples_x_2026.jsonl", [row, wrong])
+    report = sy.evaluate(
+        "answers", path, metrics=["exact", logged("acc")], options={"format": "lm-eval"}, confidence=None
+    )
+    assert report["exact"].value == report[logged("acc")].value == 0.5
+
+
+@pytest.mark.parametrize("pair", [["-3.5", "False"], [["-3.5", "False"]]])
+def test_a_likelihood_is_no_reply(tmp_path: Path, pair: list[Any]) -> None:
+    """One continuation whose likelihood was asked: there is the logged score, and no text to score."""
+    rows = [{"doc_id": i, "target": "-3.5", "filtered_resps": pair, "acc": 1.0} for i in range(2)]
+    path = lines(tmp_path / "samples_x_2026.jsonl", rows)
+    report = sy.evaluate(
+        "answers", path, metrics=["exact", "answered", logged("acc")], options={"format": "lmms-eval"}, confidence=None
+    )
+    assert (report["exact"].value, report["answered"].value, report[logged("acc")].value) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("replies", [["4", "5", "4"], [["4", "5", "4"]], [["4"], ["5"], ["4"]]])
+def test_a_question_that_was_asked_several_times(tmp_path: Path, replies: list[Any]) -> None:
+    """Repeats of either harness: every reply counts, and they are one unit."""
+    rows = [{"doc_id": i, "target": "4", "filtered_resps": replies, "exact_match": 1.0} for i in range(2)]
+    path = lines(tmp_path / "2026_samples_x.jsonl", rows)
+    report = sy.evaluate("answers", path, metrics="exact", options={"format": "lmms-eval"}, confidence=None)
+    assert report["exact"].value == pytest.approx(2 / 3)
+    assert len(report.units().units) == 2
+
+
 @pytest.mark.parametrize("form", ["lmms-eval", "lm-eval"])
 def test_harnesses(form: str, tmp_path: Path) -> None:
     path = harness(tmp_path, doc=form == "lm-eval")

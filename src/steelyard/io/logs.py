@@ -23,6 +23,7 @@ from steelyard.core.records import as_object
 from steelyard.io.csv import read_csv
 from steelyard.io.excel import read_sheet
 from steelyard.io.json import parse_json, read_json, read_json_lines
+from steelyard.io.log_replies import replies_of
 from steelyard.io.table import Table
 from steelyard.io.text import check_readable, ending, open_bytes, read_bytes
 
@@ -130,12 +131,9 @@ def _harness(file: Path, source: str) -> Iterator[Row]:
         )
     for i in range(len(table)):
         row = {name: column[i] for name, column in table.columns.items()}
-        reply = row["filtered_resps"]
-        while isinstance(reply, list) and reply:
-            reply = reply[0]
         known = row.get("metrics")
         scored = known if isinstance(known, list) else [name for name in names if name not in HARNESS]
-        made = {"question": row["doc_id"], "answers": _listed(row.get("target")), "prediction": _text(reply)}
+        made = {"question": row["doc_id"], "answers": _listed(row.get("target"))}
         doc = row.get("doc")
         if isinstance(doc, Mapping):
             made |= {
@@ -143,7 +141,20 @@ def _harness(file: Path, source: str) -> Iterator[Row]:
             }
             if "image_id" in made:
                 made["group"] = made.pop("image_id")
-        yield made | _scores({name: row.get(name) for name in scored})
+        made |= _scores({name: row.get(name) for name in scored})
+        yield from _each_reply(made, replies_of(row["filtered_resps"], row.get("target"), row.get("arguments")))
+
+
+def _each_reply(row: Row, replies: list[str]) -> Iterator[Row]:
+    """A row per reply; several to one question are questions of one unit, as epochs are."""
+    if not replies:
+        yield row | {"prediction": "", "outcome": "no text was asked for"}
+    elif len(replies) == 1:
+        yield row | {"prediction": replies[0]}
+    else:
+        for number, reply in enumerate(replies, 1):
+            apart = {"question": f"{row['question']}, reply {number}", "group": row.get("group", row["question"])}
+            yield row | apart | {"prediction": reply}
 
 
 def _text(value: Any) -> str:
