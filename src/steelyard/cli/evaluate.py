@@ -51,7 +51,8 @@ from steelyard.core.request import CORRECTIONS
     metavar="TOOLS",
     help="Say what other tools print for these data and which setting moves it: pycocotools, torchmetrics, ultralytics "
     "for boxes, py-motmetrics for tracking, mmseg, torchmetrics for segmentation, panopticapi for panoptic, monai, "
-    "surface-distance, medpy for volumes; several joined by commas.",
+    "surface-distance, medpy for volumes, lmms-eval, vlmevalkit, inspect, lm-eval, vqa for answers; several joined by "
+    "commas.",
 )
 @click.option(
     "--details",

@@ -40,18 +40,20 @@ def plain(text: str) -> str:
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 
-def vqa(text: str) -> str:
-    """VQA's rule for marks, numbers, articles and contractions."""
-    text = plain(text)
+def unmarked(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
+    """VQA's rule for marks: some are blanks, some vanish; `stops` are the full stops that go."""
     made = text
     if _HAS_MARK.search(text):
         drop = _DIGIT_COMMA.search(text) is not None
         for mark in _MARKS:
             if mark in text:
                 made = made.replace(mark, "" if drop or f"{mark} " in text or f" {mark}" in text else " ")
-    if "." in made:
-        made = _FULL_STOP.sub("", made, count=_FULL_STOPS)
-    words = [_NUMBERS.get(word, word) for word in made.lower().split()]
+    return stops.sub("", made, count=_FULL_STOPS) if "." in made else made
+
+
+def vqa(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
+    """VQA's rule for marks, numbers, articles and contractions."""
+    words = [_NUMBERS.get(word, word) for word in unmarked(plain(text), stops).lower().split()]
     return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
 
 

@@ -70,7 +70,7 @@ class YesNoCounts(QuestionSum):
     def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
         """Six columns: TP, FP, TN, FN, other for yes, other for no."""
         texts = said(pairs, work)
-        true, given = _truth_of_yes_no(texts), texts.each(YES_NO[self.reader])
+        true, given = truth_of_yes_no(texts), texts.each(YES_NO[self.reader])
         says = np.array([{"yes": 1, "no": 0}.get(one, -1) for one in given], dtype=np.int64)[texts.reply]
         if self.reader != "pope":  # whose script has no other
             says = np.where(texts.answered, says, -1)
@@ -78,7 +78,7 @@ class YesNoCounts(QuestionSum):
         return np.stack([(true == t) & (says == s) for t, s in cells], axis=1)
 
 
-def _truth_of_yes_no(texts: Said) -> Array:
+def truth_of_yes_no(texts: Said) -> Array:
     """1 for yes, 0 for no, -1 where a question is none of yes and no."""
     values = np.array([{"yes": 1, "no": 0}.get(t.strip().lower(), -1) for t in texts.distinct], dtype=np.int64)
     first = values[texts.accepted[texts.begin[:-1]]]

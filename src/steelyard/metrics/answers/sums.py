@@ -141,13 +141,13 @@ class AnlsSum(QuestionSum):
     def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
         """The best over the accepted answers."""
         texts = said(pairs, work)
-        far = work.once(("anls", self.length), lambda: _far(texts, self.length))
+        far = work.once(("anls", self.length), lambda: shares_apart(texts, self.length))
         value = 1 - far
         low = value < self.threshold if self.edge == "script" else far >= self.threshold
         return texts.best(np.where(low, 0.0, value))
 
 
-def _far(texts: Said, length: str) -> Array:
+def shares_apart(texts: Said, length: str) -> Array:
     """Edit distance of each accepted answer to the reply, as a share of the longer one's length."""
     folded = texts.each(alike.spaced)
     count = len(folded)

@@ -17,6 +17,7 @@ from steelyard.language import edits
 from steelyard.metrics.agreement import agreement, other_texts
 from steelyard.metrics.answers.choices import YesNoCounts
 from steelyard.metrics.answers.data import AnswerPairs
+from steelyard.metrics.answers.explain import explain
 from steelyard.metrics.answers.sums import AnlsSum, EditSums, ExactSum, numbers_of
 from steelyard.metrics.answers.texts import said
 
@@ -162,3 +163,6 @@ def listing(pairs: AnswerPairs, state: State) -> Listing | None:
         columns["exact"] = ExactSum().of_questions(pairs, work)
     columns |= other_texts(pairs, pairs.truth_row)
     return Listing("questions", "Questions", columns, x="similarity" if "similarity" in columns else "")
+
+
+__all__ = ["explain", "figures", "listing", "tables"]
