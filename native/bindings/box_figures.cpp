@@ -53,8 +53,8 @@ Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t>
   const std::size_t groups = weights.shape(0);
   const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
                                   view(truth_begin), view(truth_image), view(counts)}, weights.shape(1), thresholds, most);
-  require(weights.shape(2) == kCountedLanes, "counts come 32 rows side by side");
-  require(rows <= groups * kCountedLanes && groups == rows / kCountedLanes + (rows % kCountedLanes != 0),
+  require(weights.shape(2) == kCountedRows, "counts come 32 rows side by side");
+  require(rows <= groups * kCountedRows && groups == rows / kCountedRows + (rows % kCountedRows != 0),
           "the groups do not hold so many rows");
   const BoxFigure figure = check_box_figure(code, view(grid));
   require(on_grid(figure) || figure == BoxFigure::step || figure == BoxFigure::recall, "this figure cannot be counted");

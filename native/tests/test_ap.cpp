@@ -41,9 +41,9 @@ double figure(const Five& five, const std::vector<double>& weights, BoxFigure as
 }
 
 double drawn(const Five& five, const std::vector<std::uint8_t>& weights, BoxFigure asked, bool wide = false) {
-  std::vector<std::uint8_t> table(5 * kCountedLanes, 0);
-  for (std::size_t u = 0; u < 5; ++u) table[u * kCountedLanes] = weights[u];
-  std::vector<double> value(kCountedLanes), recall(kCountedLanes);
+  std::vector<std::uint8_t> table(5 * kCountedRows, 0);
+  for (std::size_t u = 0; u < 5; ++u) table[u * kCountedRows] = weights[u];
+  std::vector<double> value(kCountedRows), recall(kCountedRows);
   box_draws(five.ranked(), table.data(), 1, asked, hundred_one(), wide, 1, value.data(), recall.data());
   return value[0];
 }

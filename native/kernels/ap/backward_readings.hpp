@@ -4,6 +4,9 @@
 // share is made once for a class: how much of the ranking each event closes, and its weights. From the last hit back, what is
 // found falls from its total, the running maximum of precision is at hand, and nothing has to be kept for a second pass.
 //
+// Hits with no miss between them are one step. Precision rises along such a run whatever the hits weigh, so that the maximum
+// is read at its end; and one maximum serves all points of the grid that the run reaches.
+//
 // Sums are whole numbers below 2^24, which floats hold exactly; a class that is larger is left to counted_readings.hpp.
 #pragma once
 
@@ -17,47 +20,63 @@ namespace steelyard::STEELYARD_TARGET {
 namespace {
 
 constexpr std::int32_t kMostTruths = 10'000;  // of a class: further on the points of the grid lie closer than floats tell
-constexpr std::size_t kTallied = 256;         // as many bytes fit into 16 bits
+constexpr std::size_t H = C / 2;
+constexpr float kUnit = 1 / kOne;
 
 using Floats = Lanes<float, C>;
+using Bytes = Lanes<std::uint8_t, C>;
 
-// A sum of rows of bytes, in 16 bits for as long as it fits.
+// A sum of rows of L bytes, in bytes for as long as it fits.
+template <std::size_t L>
 class Tally {
  public:
+  explicit Tally(std::size_t heaviest) : room_(255 / heaviest) {}
+
   // Adds row(i) for each i from `first` to `last`. Four at a time: the sum is then not waited for at each of them.
   template <typename Row>
   void add_rows(std::size_t first, std::size_t last, Row row) {
     while (first < last) {
-      const std::size_t room = kTallied - rows_, end = last - first > room ? first + room : last;
+      if (rows_ == room_) flush();
+      const std::size_t free = room_ - rows_, end = last - first > free ? first + free : last;
       rows_ += end - first;
       for (; first + 4 <= end; first += 4) four(row(first), row(first + 1), row(first + 2), row(first + 3), part_.v);
       for (; first < end; ++first) one(row(first), part_.v);
-      if (rows_ == kTallied) flush();
     }
   }
-  const Lanes<std::int32_t, C>& total() {
-    if (rows_) flush();
+  const Lanes<std::int32_t, L>& total() {
+    flush();
     return sum_;
   }
+  // The sum, at least 1, in multiples of 2^-24.
+  void into(float* to) const { put(sum_.v, part_.v, to); }
+  // The same of what is left of `all`.
+  void rest_into(std::int32_t all, float* to) const { put_rest(sum_.v, part_.v, all, to); }
 
  private:
-  using Bytes = const std::uint8_t* STEELYARD_RESTRICT;
+  using Row = const std::uint8_t* STEELYARD_RESTRICT;
 
-  STEELYARD_NOINLINE static void four(Bytes a, Bytes b, Bytes c, Bytes d, std::uint16_t* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(to[l] + ((a[l] + b[l]) + (c[l] + d[l])));
+  STEELYARD_NOINLINE static void four(Row a, Row b, Row c, Row d, std::uint8_t* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<std::uint8_t>(to[l] + ((a[l] + b[l]) + (c[l] + d[l])));
   }
-  STEELYARD_NOINLINE static void one(Bytes row, std::uint16_t* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(to[l] + row[l]);
+  STEELYARD_NOINLINE static void one(Row row, std::uint8_t* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<std::uint8_t>(to[l] + row[l]);
+  }
+  STEELYARD_NOINLINE static void put(const std::int32_t* STEELYARD_RESTRICT sum, Row part, float* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<float>(larger(sum[l] + part[l], 1)) * kUnit;
+  }
+  STEELYARD_NOINLINE static void put_rest(const std::int32_t* STEELYARD_RESTRICT sum, Row part, std::int32_t all,
+                                          float* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<float>(larger(all - (sum[l] + part[l]), 1)) * kUnit;
   }
   void flush() {
-    for (std::size_t l = 0; l < C; ++l) sum_[l] += part_[l];
+    for (std::size_t l = 0; l < L; ++l) sum_[l] += part_[l];
     part_ = {};
     rows_ = 0;
   }
 
-  Lanes<std::uint16_t, C> part_{};
-  Lanes<std::int32_t, C> sum_{};
-  std::size_t rows_ = 0;
+  Lanes<std::uint8_t, L> part_{};
+  Lanes<std::int32_t, L> sum_{};
+  std::size_t room_, rows_ = 0;
 };
 
 std::int32_t largest(const Lanes<std::int32_t, C>& of) {
@@ -66,33 +85,50 @@ std::int32_t largest(const Lanes<std::int32_t, C>& of) {
   return most;
 }
 
-// What the thresholds of a class share, by event: the weight of all detections down to it (at least 1), and its own in
-// multiples of 2^-24.
+// What the thresholds of a class share, by event: its weights, and the weight of all detections down to it (at least 1, in
+// multiples of 2^-24) where a run ends with it.
 struct EventRows {
-  Floats *down_to, *weight;
+  Floats* down_to;
+  Bytes* weight;
 
-  // Whether floats hold the sums.
-  bool note(const ClassJob& job) const {
+  void take(const ClassJob& job) const {
     const Events& in = job.events;
-    Tally tally;
-    std::size_t next = 0;
-    auto row = [&](std::size_t i) { return job.counts + static_cast<std::size_t>(in.stream[i] & ~kEvent) * C; };
     for (std::size_t e = 0; e < in.count; ++e) {
-      const std::size_t at = job.marks.place[e];
-      tally.add_rows(next, at + 1, row);
-      next = at + 1;
-      put(tally.total().v, row(at), down_to[e].v, weight[e].v);
+      std::memcpy(weight[e].v, job.counts + static_cast<std::size_t>(in.unit[e]) * C, C);
     }
-    tally.add_rows(next, in.entries, row);
-    return largest(tally.total()) < (1 << 24);
+  }
+  // Adds up what is above each event. Whether floats hold the sums.
+  bool add_up(const ClassJob& job) const {
+    if (!job.halves) {
+      Tally<C> tally(job.heaviest);
+      each_end(job, job.counts, tally, [&](std::size_t e, std::size_t) { tally.into(down_to[e].v); });
+      return largest(tally.total()) < kMostExact;  // nothing is asked of what is below
+    }
+    if (job.events.entries >= kMostExact) return false;
+    Tally<H> tally(job.heaviest);
+    each_end(job, job.halves, tally, [&](std::size_t e, std::size_t entries) {
+      tally.into(down_to[e].v);
+      tally.rest_into(static_cast<std::int32_t>(entries), down_to[e].v + H);
+    });
+    return true;
   }
 
  private:
-  STEELYARD_NOINLINE static void put(const std::int32_t* STEELYARD_RESTRICT sum,
-                                     const std::uint8_t* STEELYARD_RESTRICT counts,
-                                     float* STEELYARD_RESTRICT down_to, float* STEELYARD_RESTRICT weight) {
-    for (std::size_t l = 0; l < C; ++l) down_to[l] = static_cast<float>(larger(sum[l], 1));
-    for (std::size_t l = 0; l < C; ++l) weight[l] = static_cast<float>(std::int32_t{counts[l]}) * kOne;
+  static constexpr std::int32_t kMostExact = 1 << 24;
+
+  // Adds up the entries down to the last run, and calls put(event, entries down to it) at the end of each.
+  template <std::size_t L, typename Put>
+  static void each_end(const ClassJob& job, const std::uint8_t* table, Tally<L>& tally, Put put) {
+    const Events& in = job.events;
+    auto row = [&](std::size_t i) { return table + static_cast<std::size_t>(in.stream[i] & ~kEvent) * L; };
+    std::size_t next = 0;
+    for (std::size_t e = 0; e < in.count; ++e) {
+      if (!job.marks.ends[e]) continue;
+      const std::size_t end = std::size_t{job.marks.place[e]} + 1;
+      tally.add_rows(next, end, row);
+      next = end;
+      put(e, end);
+    }
   }
 };
 
@@ -108,7 +144,7 @@ class BackwardGrid {
   BackwardGrid(const ClassJob& job, const Lanes<std::int32_t, C>& positives, const bool* counts)
       : nudge(384.0f + 0.5f / static_cast<float>(largest(positives))) {
     const auto last = static_cast<std::int32_t>(job.points - 1);
-    for (std::size_t l = 0; l < C; ++l) scale[l] = static_cast<float>(last) / (static_cast<float>(positives[l]) * kOne);
+    for (std::size_t l = 0; l < C; ++l) scale[l] = static_cast<float>(last) / static_cast<float>(positives[l]);
     for (std::int32_t r = 1; r <= last; ++r) {
       if (job.missed[r]) note(r, positives, counts, last);
     }
@@ -136,7 +172,7 @@ class BackwardGrid {
   void note(std::int32_t r, const Lanes<std::int32_t, C>& positives, const bool* counts, std::int32_t last) {
     for (std::size_t l = 0; l < C; ++l) {
       const std::int32_t product = r * positives[l];
-      if (counts[l] && product % last == 0) exact_[l][points_[l]++] = static_cast<float>(product / last) * kOne;
+      if (counts[l] && product % last == 0) exact_[l][points_[l]++] = static_cast<float>(product / last);
     }
   }
 
@@ -150,17 +186,12 @@ Floats scaled(const Lanes<std::int32_t, C>& counts, float by) {
   return out;
 }
 
-// Takes weights in multiples of 2^-24 away.
-STEELYARD_NOINLINE void take(const float* STEELYARD_RESTRICT weight, float* STEELYARD_RESTRICT from) {
-  for (std::size_t l = 0; l < C; ++l) from[l] -= weight[l] * (1 / kOne);
-}
-
 // One threshold, from the last hit back. `found` begins with all that is found, and falls; `ignored` is what is ignored
-// down to the hit that is next.
+// down to the run that is next, in multiples of 2^-24.
 class BackwardEnvelope {
  public:
   BackwardEnvelope(const BackwardGrid& grid, const Lanes<std::int32_t, C>& found, const Lanes<std::int32_t, C>& ignored)
-      : grid_(grid), found_(scaled(found, kOne)), ignored_(scaled(ignored, 1.0f)) {
+      : grid_(grid), found_(scaled(found, 1.0f)), ignored_(scaled(ignored, kUnit)) {
     for (std::size_t l = 0; l < C; ++l) {
       reached_[l] = BackwardGrid::reached(found_[l] * grid_.scale[l] + grid_.nudge);
       exact_[l] = grid_.next(l, found_[l]);
@@ -168,32 +199,50 @@ class BackwardEnvelope {
     correct();
   }
 
-  // A hit that closes `down_to`. Without<true>: some are ignored down to it.
+  // A run of `hits`, whose weights are weight[event], and whose last hit closes `down_to`. Without<true>: some are ignored
+  // down to it.
   template <bool Without>
-  void hit(const float* down_to, const float* weight) {
-    step<Without>(down_to, ignored_.v, weight, grid_.scale.v, grid_.nudge, found_.v, best_.v, sum_.v, reached_.v);
+  void run(const float* down_to, const std::uint32_t* hits, std::size_t size, const Bytes* weight) {
+    if (size == 1) {
+      step<Without>(down_to, ignored_.v, weight[*hits].v, grid_.scale.v, grid_.nudge, found_.v, best_.v, sum_.v, reached_.v);
+    } else {
+      Lanes<std::uint16_t, C> all;
+      two(weight[hits[0]].v, weight[hits[1]].v, all.v);
+      for (std::size_t i = 2; i < size; ++i) more(weight[hits[i]].v, all.v);
+      step<Without>(down_to, ignored_.v, all.v, grid_.scale.v, grid_.nudge, found_.v, best_.v, sum_.v, reached_.v);
+    }
     if (doubtful_ && passes(found_.v, exact_.v)) correct();
   }
-  void ignore(const float* weight) { take(weight, ignored_.v); }
+  void ignore(const Bytes& weight) { take(weight.v, ignored_.v); }
   // The first point too.
   double figure(std::size_t l) const { return static_cast<double>(sum_[l] + best_[l]); }
 
  private:
-  template <bool Without>
+  template <bool Without, typename W>
   STEELYARD_NOINLINE static void step(const float* STEELYARD_RESTRICT down_to, const float* STEELYARD_RESTRICT ignored,
-                                      const float* STEELYARD_RESTRICT weight, const float* STEELYARD_RESTRICT scale,
+                                      const W* STEELYARD_RESTRICT weight, const float* STEELYARD_RESTRICT scale,
                                       float nudge, float* STEELYARD_RESTRICT found, std::int32_t* STEELYARD_RESTRICT best,
                                       std::int32_t* STEELYARD_RESTRICT sum, std::int32_t* STEELYARD_RESTRICT reached) {
     for (std::size_t l = 0; l < C; ++l) {
-      const float all = Without ? larger(down_to[l] - ignored[l], 1.0f) : down_to[l];
+      const float all = Without ? larger(down_to[l] - ignored[l], kUnit) : down_to[l];
       const std::int32_t b = larger(best[l], static_cast<std::int32_t>(found[l] / all));
-      const float left = found[l] - weight[l];
+      const float left = found[l] - static_cast<float>(std::int32_t{weight[l]});
       const std::int32_t now = BackwardGrid::reached(left * scale[l] + nudge);
       best[l] = b;
       found[l] = left;
       sum[l] += b * (reached[l] - now);
       reached[l] = now;
     }
+  }
+  STEELYARD_NOINLINE static void two(const std::uint8_t* STEELYARD_RESTRICT a, const std::uint8_t* STEELYARD_RESTRICT b,
+                                     std::uint16_t* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(a[l] + b[l]);
+  }
+  STEELYARD_NOINLINE static void more(const std::uint8_t* STEELYARD_RESTRICT a, std::uint16_t* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(to[l] + a[l]);
+  }
+  STEELYARD_NOINLINE static void take(const std::uint8_t* STEELYARD_RESTRICT weight, float* STEELYARD_RESTRICT from) {
+    for (std::size_t l = 0; l < C; ++l) from[l] -= static_cast<float>(std::int32_t{weight[l]}) * kUnit;
   }
   // Whether something found has come down to an exact point.
   STEELYARD_NOINLINE static bool passes(const float* STEELYARD_RESTRICT found, const float* STEELYARD_RESTRICT exact) {

@@ -27,26 +27,91 @@ std::vector<EventStream> all_events(const Ranked& in, BoxFigure figure, std::siz
 // Marks with their memory.
 class ClassMarks {
  public:
-  ClassMarks(const EventStream& of, std::size_t thresholds) : hits_begin_(thresholds + 1), ignored_begin_(thresholds + 1) {
+  ClassMarks(const EventStream& of, std::size_t thresholds)
+      : ends_(of.hit.size()), hits_begin_(thresholds + 1), ignored_begin_(thresholds + 1), runs_begin_(thresholds + 1) {
     for (std::size_t i = 0; i < of.stream.size(); ++i) {
       if (of.stream[i] & kEvent) place_.push_back(static_cast<std::uint32_t>(i));
     }
     for (std::size_t t = 0; t < thresholds; ++t) {
-      for (std::size_t e = 0; e < of.hit.size(); ++e) {
-        if ((of.hit[e] >> t) & 1) hits_.push_back(static_cast<std::uint32_t>(e));
-        else if ((of.ignored[e] >> t) & 1) ignored_.push_back(static_cast<std::uint32_t>(e));
-      }
+      mark(of, t);
       hits_begin_[t + 1] = hits_.size();
       ignored_begin_[t + 1] = ignored_.size();
+      runs_begin_[t + 1] = starts_.size();
     }
+    starts_.push_back(static_cast<std::uint32_t>(hits_.size()));
+    for (std::size_t r = 1; r < starts_.size(); ++r) ends_[hits_[starts_[r] - 1]] = 1;
   }
   Marks marks() const {
-    return {place_.data(), {hits_.data(), hits_begin_.data()}, {ignored_.data(), ignored_begin_.data()}};
+    return {place_.data(), ends_.data(), {hits_.data(), hits_begin_.data()}, {ignored_.data(), ignored_begin_.data()},
+            {starts_.data(), runs_begin_.data()}};
   }
 
  private:
-  std::vector<std::uint32_t> place_, hits_, ignored_;
-  std::vector<std::size_t> hits_begin_, ignored_begin_;
+  void mark(const EventStream& of, std::size_t t) {
+    std::size_t next = 0, run = 0;  // the entry that would not end the run; its hits
+    for (std::size_t e = 0; e < of.hit.size(); ++e) {
+      const bool hit = (of.hit[e] >> t) & 1, ignored = !hit && ((of.ignored[e] >> t) & 1);
+      if (place_[e] != next || !(hit || ignored) || run == kLongestRun) run = 0;
+      next = place_[e] + 1;
+      if (ignored) ignored_.push_back(static_cast<std::uint32_t>(e));
+      if (!hit) continue;
+      if (run++ == 0) starts_.push_back(static_cast<std::uint32_t>(hits_.size()));
+      hits_.push_back(static_cast<std::uint32_t>(e));
+    }
+  }
+
+  std::vector<std::uint32_t> place_, hits_, ignored_, starts_;
+  std::vector<std::uint8_t> ends_;
+  std::vector<std::size_t> hits_begin_, ignored_begin_, runs_begin_;
+};
+
+// One or two groups of rows of counts as they are walked: the first half of each, then the second half of each. Swaps have
+// the two sides of a world in these halves. Behind a group that is alone it stands once more.
+class CountedRows {
+ public:
+  CountedRows(const std::uint8_t* counts, std::size_t units, std::size_t groups) : table_(units * kCountedLanes) {
+    for (std::size_t g = 0; g < 2; ++g) {
+      const std::uint8_t* rows = counts + (groups > 1 ? g : 0) * units * kCountedRows;
+      for (std::size_t u = 0; u < units; ++u) {
+        std::uint8_t* to = table_.data() + u * kCountedLanes + g * kHalf;
+        std::copy_n(rows + u * kCountedRows, kHalf, to);
+        std::copy_n(rows + u * kCountedRows + kHalf, kHalf, to + kCountedRows);
+      }
+    }
+    std::uint8_t most = 1;
+    for (std::uint8_t count : table_) most = std::max(most, count);
+    heaviest_ = most;
+    if (most > 1 || !opposed(units)) return;
+    halves_.resize(units * kCountedRows);
+    for (std::size_t u = 0; u < units; ++u) {
+      std::copy_n(table_.data() + u * kCountedLanes, kCountedRows, halves_.data() + u * kCountedRows);
+    }
+  }
+
+  static std::size_t lane(std::size_t row) {
+    return row % kCountedRows / kHalf * kCountedRows + row / kCountedRows * kHalf + row % kHalf;
+  }
+  void into(ClassJob& job) const {
+    job.counts = table_.data();
+    job.halves = halves_.empty() ? nullptr : halves_.data();
+    job.heaviest = heaviest_;
+  }
+
+ private:
+  static constexpr std::size_t kHalf = kCountedRows / 2;
+
+  // Whether each half takes what the other leaves out.
+  bool opposed(std::size_t units) const {
+    std::uint8_t apart = 1;
+    for (std::size_t u = 0; u < units; ++u) {
+      const std::uint8_t* row = table_.data() + u * kCountedLanes;
+      for (std::size_t l = 0; l < kCountedRows; ++l) apart &= static_cast<std::uint8_t>(row[l] ^ row[kCountedRows + l]);
+    }
+    return apart != 0;
+  }
+
+  std::vector<std::uint8_t> table_, halves_;
+  std::size_t heaviest_;
 };
 
 // What all groups of rows share.
@@ -66,22 +131,24 @@ class Figures {
   std::size_t entries() const { return entries_; }
 
   // Runs all classes for `lanes` rows; `rows` of them are asked for, and go to `value` and `recall`.
-  void run(void (*walk)(const ClassJob&), std::size_t lanes, const double* weights, const std::uint8_t* counts,
+  void run(void (*walk)(const ClassJob&), std::size_t lanes, const double* weights, const CountedRows* counts,
            const double* images, std::size_t rows, double* value, double* recall) const {
     const Scratch scratch(job_scratch(events_));
     std::vector<double> values(thresholds_ * lanes, 0.0), recalls(thresholds_ * lanes, 0.0), classes(lanes, 0.0);
-    ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), reached_.data(), missed_.data(), weights, counts, {}, images,
-                 scratch.data(), values.data(), recalls.data(), classes.data()};
+    ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), reached_.data(), missed_.data(), weights, nullptr, nullptr,
+                 1, {}, images, scratch.data(), values.data(), recalls.data(), classes.data()};
+    if (counts) counts->into(job);
     for (std::size_t k = 0; k < streams_.size(); ++k) {
       job.events = streams_[k].events();
       if (!marks_.empty()) job.marks = marks_[k].marks();
       walk(job);
     }
-    for (std::size_t l = 0; l < rows; ++l) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t l = counts ? CountedRows::lane(row) : row;
       const double n = classes[l];
       for (std::size_t t = 0; t < thresholds_; ++t) {
-        value[l * thresholds_ + t] = n > 0 ? values[t * lanes + l] / n : kUndefined;
-        recall[l * thresholds_ + t] = n > 0 ? recalls[t * lanes + l] / n : kUndefined;
+        value[row * thresholds_ + t] = n > 0 ? values[t * lanes + l] / n : kUndefined;
+        recall[row * thresholds_ + t] = n > 0 ? recalls[t * lanes + l] / n : kUndefined;
       }
     }
   }
@@ -140,10 +207,11 @@ void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, B
   const Figures figures(in, figure, grid, true, workers);
   const WideKernels& kernels = wide_kernels();
   wide |= figures.entries() > std::size_t{0x7FFFFFFF} / 255;
-  parallel_for((rows + kCountedLanes - 1) / kCountedLanes, workers, [&](std::size_t group) {
-    const std::size_t first = group * kCountedLanes, lanes = std::min(kCountedLanes, rows - first);
-    figures.run(wide ? kernels.count_class_wide : kernels.count_class, kCountedLanes, nullptr, counts + first * in.units, nullptr,
-                lanes, value + first * T, recall + first * T);
+  parallel_for((rows + kCountedLanes - 1) / kCountedLanes, workers, [&](std::size_t part) {
+    const std::size_t first = part * kCountedLanes, here = std::min(kCountedLanes, rows - first);
+    const CountedRows counted(counts + first * in.units, in.units, here > kCountedRows ? 2 : 1);
+    figures.run(wide ? kernels.count_class_wide : kernels.count_class, kCountedLanes, nullptr, &counted, nullptr, here,
+                value + first * T, recall + first * T);
   });
 }
 

@@ -17,7 +17,8 @@ constexpr bool on_grid(BoxFigure figure) { return figure <= BoxFigure::grid; }
 enum class RowFigure : int { ap = 0, auc = 1, best_f1 = 2, best_rank = 3, tpr = 4 };
 
 constexpr std::size_t kRealLanes = 20;    // more than compilers unroll whole, which would keep them from vector code
-constexpr std::size_t kCountedLanes = 32;
+constexpr std::size_t kCountedRows = 32;  // of counts that come side by side
+constexpr std::size_t kCountedLanes = 2 * kCountedRows;
 constexpr std::size_t kRowLanes = 8;
 constexpr std::size_t kMostPoints = 127;  // of a grid that is counted on: their sum must stay below 2^31
 
@@ -26,9 +27,18 @@ struct MarkedEvents {
   const std::uint32_t* event;
   const std::size_t* begin;
 };
+// Hits with nothing but what is ignored between them are a run, which goes on for kLongestRun hits at most. Run r has the
+// hits from start[r] to start[r + 1]; the runs of threshold t go from begin[t] to begin[t + 1].
+struct Runs {
+  const std::uint32_t* start;
+  const std::size_t* begin;
+};
+constexpr std::size_t kLongestRun = 16;  // as many bytes fit into 16 bits
 struct Marks {
   const std::uint32_t* place;  // by event: its entry
+  const std::uint8_t* ends;    // by event: the last of a run at some threshold
   MarkedEvents hits, ignored;
+  Runs runs;
 };
 
 // One class under kRealLanes rows of real weights, or kCountedLanes rows of counts.
@@ -42,6 +52,9 @@ struct ClassJob {
   const std::uint8_t* missed;  // the opposite, as bytes
   const double* weights;       // [units][kRealLanes], or
   const std::uint8_t* counts;  // [units][kCountedLanes]
+  const std::uint8_t* halves;  // [units][kCountedLanes / 2]: the first half of the counts, where the second takes every unit
+                               // that the first leaves out, and leaves out every one that it takes; else null
+  std::size_t heaviest;        // the largest of the counts, at least 1
   Marks marks;                 // where there are counts
   const double* images;        // [lanes], the sum of the weights
   void* scratch;               // job_scratch bytes, on a multiple of 64

@@ -59,39 +59,41 @@ void count_as(const ClassJob& job) {
 }
 
 // What is marked at a threshold, in the end.
-Lanes<std::int32_t, C> marked_at(const ClassJob& job, const MarkedEvents& marked, std::size_t t) {
-  Tally tally;
-  tally.add_rows(marked.begin[t], marked.begin[t + 1], [&](std::size_t i) {
-    return job.counts + static_cast<std::size_t>(job.events.unit[marked.event[i]]) * C;
-  });
+Lanes<std::int32_t, C> marked_at(const ClassJob& job, const EventRows& rows, const MarkedEvents& marked, std::size_t t) {
+  Tally<C> tally(job.heaviest);
+  tally.add_rows(marked.begin[t], marked.begin[t + 1], [&](std::size_t i) { return rows.weight[marked.event[i]].v; });
   return tally.total();
 }
 
-// One threshold, from the last hit back.
+// One threshold, from the last run back.
 void fall(const ClassJob& job, const EventRows& rows, std::size_t t, BackwardEnvelope& reading) {
-  const auto& [hits, hits_begin] = job.marks.hits;
+  const std::uint32_t* hits = job.marks.hits.event;
+  const auto& [start, begin] = job.marks.runs;
   const auto& [ignored, ignored_begin] = job.marks.ignored;
   std::size_t next = ignored_begin[t + 1];
-  for (std::size_t i = hits_begin[t + 1]; i-- > hits_begin[t];) {
-    const std::size_t e = hits[i];
-    for (; next > ignored_begin[t] && ignored[next - 1] > e; --next) reading.ignore(rows.weight[ignored[next - 1]].v);
-    if (next > ignored_begin[t]) reading.hit<true>(rows.down_to[e].v, rows.weight[e].v);
-    else reading.hit<false>(rows.down_to[e].v, rows.weight[e].v);
+  for (std::size_t r = begin[t + 1]; r-- > begin[t];) {
+    const std::size_t size = start[r + 1] - start[r], last = hits[start[r + 1] - 1];
+    for (; next > ignored_begin[t] && ignored[next - 1] > last; --next) reading.ignore(rows.weight[ignored[next - 1]]);
+    if (next > ignored_begin[t]) reading.run<true>(rows.down_to[last].v, hits + start[r], size, rows.weight);
+    else reading.run<false>(rows.down_to[last].v, hits + start[r], size, rows.weight);
   }
 }
 
 // Whether the figure or the recall could be had so: the class must not be too large, and no more be found than there is.
 bool read_backward(const ClassJob& job) {
   const Events& in = job.events;
-  Tally tally;
+  Tally<C> tally(job.heaviest);
   tally.add_rows(0, in.truths, [&](std::size_t i) { return job.counts + static_cast<std::size_t>(in.truth_unit[i]) * C; });
   Lanes<std::int32_t, C> positives = tally.total(), found[kMostThresholds];
   const std::int32_t most = largest(positives);
   const bool grid = on_grid(job.figure);
   if (most > (grid ? kMostTruths : 0x7FFFFFFF / 255)) return false;
+  auto* scratch = static_cast<Floats*>(job.scratch);
+  const EventRows rows{scratch, reinterpret_cast<Bytes*>(scratch + in.count)};
+  rows.take(job);
   std::int32_t beyond = 0;
   for (std::size_t t = 0; t < job.thresholds; ++t) {
-    found[t] = marked_at(job, job.marks.hits, t);
+    found[t] = marked_at(job, rows, job.marks.hits, t);
     for (std::size_t l = 0; l < C; ++l) beyond |= found[t][l] > positives[l] ? 1 : 0;
   }
   if (beyond) return false;
@@ -101,14 +103,12 @@ bool read_backward(const ClassJob& job) {
     counts[l] = positives[l] > 0;
     positives[l] = counts[l] ? positives[l] : 1;
   }
-  auto* scratch = static_cast<Floats*>(job.scratch);
-  const EventRows rows{scratch, scratch + in.count};
   const BackwardGrid points(job, positives, counts);
-  if (grid && !rows.note(job)) return false;
+  if (grid && !rows.add_up(job)) return false;
   for (std::size_t l = 0; l < C; ++l) job.classes[l] += counts[l] ? 1.0 : 0.0;
   const double whole = static_cast<double>(job.points) * static_cast<double>(kOne);
   for (std::size_t t = 0; t < job.thresholds; ++t) {
-    BackwardEnvelope reading(points, found[t], marked_at(job, job.marks.ignored, t));
+    BackwardEnvelope reading(points, found[t], marked_at(job, rows, job.marks.ignored, t));
     if (grid) fall(job, rows, t, reading);
     put<C>(job, t, counts, [&](std::size_t l) { return grid ? reading.figure(l) / whole : 0.0; },
            [&](std::size_t l) { return static_cast<double>(found[t][l]) / static_cast<double>(positives[l]); });
