@@ -131,25 +131,30 @@ def test_counting_agrees_with_adding_real_weights(kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("truths", [1, 7, 20, 50, 100, 140, 400, 1000, 9_990, 10_010])
 def test_one_pass_back_counts_as_two_do(truths: int) -> None:
-    """To the bit: on points of the grid that a recall does not reach by their rounding, with ignored detections, and
-    where floats no longer tell the points of the grid apart."""
+    """To the bit: on points of the grid that a recall does not reach by their rounding, with ignored detections, with
+    runs of hits short and long, under rows of which one half takes what the other leaves out, in a part that is not
+    full, and where floats no longer tell the points of the grid apart."""
     rng = np.random.default_rng(truths)
     n, bits = 2 * truths, 0b111
     image = rng.permutation(np.arange(n) % truths).astype(np.int32)
     first = np.zeros(n, bool)
     first[np.unique(image, return_index=True)[1]] = True
     hit = np.where(first & (rng.random(n) < 0.9), rng.integers(1, 8, n), 0).astype(np.uint32)
+    hit[: n // 4] |= np.where(first[: n // 4], 4, 0).astype(np.uint32)
     ignored = np.where(rng.random(n) < 0.1, rng.integers(1, 8, n) & ~hit & bits, 0).astype(np.uint32)
     score = np.sort(rng.random(n))[::-1].copy()
     columns = (
         np.array([0]), np.array([n]), image, score, np.zeros(n, np.uint16), hit, ignored,
         np.array([0, truths]), np.arange(truths, dtype=np.int32), np.ones(truths, np.uint8), 3, 100,
     )  # fmt: skip
-    counts = np.ones((2, truths, 32), np.uint8)  # every truth once, whose number is then that of all lanes
+    counts = np.ones((5, truths, 32), np.uint8)  # every truth once, whose number is then that of all lanes
     counts[1] = rng.poisson(1.0, (truths, 32))
     counts[0, :, 7] = 0  # a row without truth
+    coins = rng.integers(0, 2, (2, truths, 16))
+    counts[2:4] = np.concatenate([coins, 1 - coins], axis=2)
+    counts[4] = np.where(rng.random((truths, 32)) < 0.01, 255, 1)  # heavy ones
     for code, points in ((0, 101), (1, 11), (6, 2)):
-        given = (*columns, counts, 64, code, np.linspace(0, 1, points))
+        given = (*columns, counts, 150, code, np.linspace(0, 1, points))
         for one, other in zip(_native.box_draws(*given), _native.box_draws(*given, wide=True), strict=True):
             assert np.array_equal(one, other, equal_nan=True)
 

@@ -85,16 +85,32 @@ std::int32_t largest(const Lanes<std::int32_t, C>& of) {
   return most;
 }
 
-// What the thresholds of a class share, by event: its weights, and the weight of all detections down to it (at least 1, in
-// multiples of 2^-24) where a run ends with it.
+// What the thresholds of a class share. By event: its weights, and the weight of all detections down to it (at least 1, in
+// multiples of 2^-24) where a run ends with it. By row of the runs: what its hits weigh.
 struct EventRows {
-  Floats* down_to;
+  Floats *down_to, *run;
   Bytes* weight;
 
   void take(const ClassJob& job) const {
     const Events& in = job.events;
     for (std::size_t e = 0; e < in.count; ++e) {
-      std::memcpy(weight[e].v, job.counts + static_cast<std::size_t>(in.unit[e]) * C, C);
+      const auto unit = static_cast<std::size_t>(in.unit[e]);
+      if (job.halves) put_both(job.halves + unit * H, weight[e].v, weight[e].v + H);
+      else std::memcpy(weight[e].v, job.counts + unit * C, C);
+    }
+  }
+  void add_runs(const ClassJob& job) const {
+    const Runs& runs = job.marks.runs;
+    for (std::size_t r = 0; r < runs.rows; ++r) {
+      const std::uint32_t* hits = job.marks.hits.event + runs.start[r];
+      if (runs.size[r] == 1) {
+        put_float(weight[*hits].v, run[r].v);
+        continue;
+      }
+      Lanes<std::uint16_t, C> all;
+      two(weight[hits[0]].v, weight[hits[1]].v, all.v);
+      for (std::size_t i = 2; i < runs.size[r]; ++i) more(weight[hits[i]].v, all.v);
+      put_float(all.v, run[r].v);
     }
   }
   // Adds up what is above each event. Whether floats hold the sums.
@@ -115,6 +131,23 @@ struct EventRows {
 
  private:
   static constexpr std::int32_t kMostExact = 1 << 24;
+
+  template <typename W>
+  STEELYARD_NOINLINE static void put_float(const W* STEELYARD_RESTRICT weight, float* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<float>(std::int32_t{weight[l]});
+  }
+  STEELYARD_NOINLINE static void two(const std::uint8_t* STEELYARD_RESTRICT a, const std::uint8_t* STEELYARD_RESTRICT b,
+                                     std::uint16_t* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(a[l] + b[l]);
+  }
+  STEELYARD_NOINLINE static void more(const std::uint8_t* STEELYARD_RESTRICT a, std::uint16_t* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(to[l] + a[l]);
+  }
+  static void put_both(const std::uint8_t* STEELYARD_RESTRICT half, std::uint8_t* STEELYARD_RESTRICT to,
+                       std::uint8_t* STEELYARD_RESTRICT other) {
+    for (std::size_t l = 0; l < H; ++l) to[l] = half[l];
+    for (std::size_t l = 0; l < H; ++l) other[l] = static_cast<std::uint8_t>(1 - half[l]);
+  }
 
   // Adds up the entries down to the last run, and calls put(event, entries down to it) at the end of each.
   template <std::size_t L, typename Put>
@@ -145,8 +178,8 @@ class BackwardGrid {
       : nudge(384.0f + 0.5f / static_cast<float>(largest(positives))) {
     const auto last = static_cast<std::int32_t>(job.points - 1);
     for (std::size_t l = 0; l < C; ++l) scale[l] = static_cast<float>(last) / static_cast<float>(positives[l]);
-    for (std::int32_t r = 1; r <= last; ++r) {
-      if (job.missed[r]) note(r, positives, counts, last);
+    for (std::size_t l = 0; l < C; ++l) {
+      if (counts[l] && job.inexact[positives[l] % last]) note(job, l, positives[l], last);
     }
   }
 
@@ -168,11 +201,11 @@ class BackwardGrid {
   Floats scale;
 
  private:
-  // Notes the lanes whose recall may lie on point r.
-  void note(std::int32_t r, const Lanes<std::int32_t, C>& positives, const bool* counts, std::int32_t last) {
-    for (std::size_t l = 0; l < C; ++l) {
-      const std::int32_t product = r * positives[l];
-      if (counts[l] && product % last == 0) exact_[l][points_[l]++] = static_cast<float>(product / last);
+  // Notes the points that a recall in a lane lies on and does not reach.
+  void note(const ClassJob& job, std::size_t l, std::int32_t positives, std::int32_t last) {
+    for (std::int32_t r = 1; r <= last; ++r) {
+      const std::int32_t product = r * positives;
+      if (job.missed[r] && product % last == 0) exact_[l][points_[l]++] = static_cast<float>(product / last);
     }
   }
 
@@ -184,6 +217,16 @@ Floats scaled(const Lanes<std::int32_t, C>& counts, float by) {
   Floats out;
   for (std::size_t l = 0; l < C; ++l) out[l] = static_cast<float>(counts[l]) * by;
   return out;
+}
+
+// A count of 0 or more in multiples of 2^-24, or 1. The bits of such floats are in their order.
+inline float at_least_one(float count) {
+  std::int32_t bits, least;
+  std::memcpy(&bits, &count, sizeof bits);
+  std::memcpy(&least, &kUnit, sizeof least);
+  bits = larger(bits, least);
+  std::memcpy(&count, &bits, sizeof count);
+  return count;
 }
 
 // One threshold, from the last hit back. `found` begins with all that is found, and falls; `ignored` is what is ignored
@@ -199,18 +242,10 @@ class BackwardEnvelope {
     correct();
   }
 
-  // A run of `hits`, whose weights are weight[event], and whose last hit closes `down_to`. Without<true>: some are ignored
-  // down to it.
+  // A run that weighs `weight` and closes `down_to`. Without<true>: some are ignored down to it.
   template <bool Without>
-  void run(const float* down_to, const std::uint32_t* hits, std::size_t size, const Bytes* weight) {
-    if (size == 1) {
-      step<Without>(down_to, ignored_.v, weight[*hits].v, grid_.scale.v, grid_.nudge, found_.v, best_.v, sum_.v, reached_.v);
-    } else {
-      Lanes<std::uint16_t, C> all;
-      two(weight[hits[0]].v, weight[hits[1]].v, all.v);
-      for (std::size_t i = 2; i < size; ++i) more(weight[hits[i]].v, all.v);
-      step<Without>(down_to, ignored_.v, all.v, grid_.scale.v, grid_.nudge, found_.v, best_.v, sum_.v, reached_.v);
-    }
+  void run(const Floats& down_to, const Floats& weight) {
+    step<Without>(down_to.v, ignored_.v, weight.v, grid_.scale.v, grid_.nudge, found_.v, best_.v, sum_.v, reached_.v);
     if (doubtful_ && passes(found_.v, exact_.v)) correct();
   }
   void ignore(const Bytes& weight) { take(weight.v, ignored_.v); }
@@ -218,28 +253,21 @@ class BackwardEnvelope {
   double figure(std::size_t l) const { return static_cast<double>(sum_[l] + best_[l]); }
 
  private:
-  template <bool Without, typename W>
+  template <bool Without>
   STEELYARD_NOINLINE static void step(const float* STEELYARD_RESTRICT down_to, const float* STEELYARD_RESTRICT ignored,
-                                      const W* STEELYARD_RESTRICT weight, const float* STEELYARD_RESTRICT scale,
+                                      const float* STEELYARD_RESTRICT weight, const float* STEELYARD_RESTRICT scale,
                                       float nudge, float* STEELYARD_RESTRICT found, std::int32_t* STEELYARD_RESTRICT best,
                                       std::int32_t* STEELYARD_RESTRICT sum, std::int32_t* STEELYARD_RESTRICT reached) {
     for (std::size_t l = 0; l < C; ++l) {
-      const float all = Without ? larger(down_to[l] - ignored[l], kUnit) : down_to[l];
+      const float all = Without ? at_least_one(down_to[l] - ignored[l]) : down_to[l];
       const std::int32_t b = larger(best[l], static_cast<std::int32_t>(found[l] / all));
-      const float left = found[l] - static_cast<float>(std::int32_t{weight[l]});
+      const float left = found[l] - weight[l];
       const std::int32_t now = BackwardGrid::reached(left * scale[l] + nudge);
       best[l] = b;
       found[l] = left;
       sum[l] += b * (reached[l] - now);
       reached[l] = now;
     }
-  }
-  STEELYARD_NOINLINE static void two(const std::uint8_t* STEELYARD_RESTRICT a, const std::uint8_t* STEELYARD_RESTRICT b,
-                                     std::uint16_t* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(a[l] + b[l]);
-  }
-  STEELYARD_NOINLINE static void more(const std::uint8_t* STEELYARD_RESTRICT a, std::uint16_t* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(to[l] + a[l]);
   }
   STEELYARD_NOINLINE static void take(const std::uint8_t* STEELYARD_RESTRICT weight, float* STEELYARD_RESTRICT from) {
     for (std::size_t l = 0; l < C; ++l) from[l] -= static_cast<float>(std::int32_t{weight[l]}) * kUnit;

@@ -28,7 +28,8 @@ std::vector<EventStream> all_events(const Ranked& in, BoxFigure figure, std::siz
 class ClassMarks {
  public:
   ClassMarks(const EventStream& of, std::size_t thresholds)
-      : ends_(of.hit.size()), hits_begin_(thresholds + 1), ignored_begin_(thresholds + 1), runs_begin_(thresholds + 1) {
+      : ends_(of.hit.size()), hits_begin_(thresholds + 1), ignored_begin_(thresholds + 1), first_begin_(thresholds + 1),
+        others_begin_(thresholds + 1), runs_begin_(thresholds + 1) {
     for (std::size_t i = 0; i < of.stream.size(); ++i) {
       if (of.stream[i] & kEvent) place_.push_back(static_cast<std::uint32_t>(i));
     }
@@ -36,33 +37,51 @@ class ClassMarks {
       mark(of, t);
       hits_begin_[t + 1] = hits_.size();
       ignored_begin_[t + 1] = ignored_.size();
-      runs_begin_[t + 1] = starts_.size();
+      first_begin_[t + 1] = first_.size();
+      others_begin_[t + 1] = others_.size();
+      runs_begin_[t + 1] = row_.size();
     }
-    starts_.push_back(static_cast<std::uint32_t>(hits_.size()));
-    for (std::size_t r = 1; r < starts_.size(); ++r) ends_[hits_[starts_[r] - 1]] = 1;
   }
   Marks marks() const {
     return {place_.data(), ends_.data(), {hits_.data(), hits_begin_.data()}, {ignored_.data(), ignored_begin_.data()},
-            {starts_.data(), runs_begin_.data()}};
+            {first_.data(), first_begin_.data()}, {others_.data(), others_begin_.data()},
+            {row_.data(), start_.data(), size_.data(), runs_begin_.data(), start_.size()}};
   }
+  std::size_t runs() const { return start_.size(); }
 
  private:
   void mark(const EventStream& of, std::size_t t) {
     std::size_t next = 0, run = 0;  // the entry that would not end the run; its hits
     for (std::size_t e = 0; e < of.hit.size(); ++e) {
       const bool hit = (of.hit[e] >> t) & 1, ignored = !hit && ((of.ignored[e] >> t) & 1);
-      if (place_[e] != next || !(hit || ignored) || run == kLongestRun) run = 0;
+      if (place_[e] != next || !(hit || ignored) || run == kLongestRun) end_run(run);
       next = place_[e] + 1;
       if (ignored) ignored_.push_back(static_cast<std::uint32_t>(e));
       if (!hit) continue;
-      if (run++ == 0) starts_.push_back(static_cast<std::uint32_t>(hits_.size()));
+      const bool nested = (of.hit[e] & (of.hit[e] + 1)) == 0;
+      if (!nested) others_.push_back(static_cast<std::uint32_t>(e));
+      else if (of.hit[e] == all_bits(t + 1)) first_.push_back(static_cast<std::uint32_t>(e));
       hits_.push_back(static_cast<std::uint32_t>(e));
+      ++run;
     }
+    end_run(run);
+  }
+  // The last `run` hits become a run; a row that has the same hits is taken once more.
+  void end_run(std::size_t& run) {
+    if (run == 0) return;
+    const auto mine = hits_.end() - static_cast<std::ptrdiff_t>(run);
+    std::uint32_t& row = ends_[hits_.back()];  // the last one that ends there, from 1 on
+    if (row == 0 || size_[row - 1] != run || !std::equal(mine, hits_.end(), hits_.begin() + start_[row - 1])) {
+      start_.push_back(static_cast<std::uint32_t>(hits_.size() - run));
+      size_.push_back(static_cast<std::uint32_t>(run));
+      row = static_cast<std::uint32_t>(start_.size());
+    }
+    row_.push_back(row - 1);
+    run = 0;
   }
 
-  std::vector<std::uint32_t> place_, hits_, ignored_, starts_;
-  std::vector<std::uint8_t> ends_;
-  std::vector<std::size_t> hits_begin_, ignored_begin_, runs_begin_;
+  std::vector<std::uint32_t> place_, ends_, hits_, ignored_, first_, others_, row_, start_, size_;
+  std::vector<std::size_t> hits_begin_, ignored_begin_, first_begin_, others_begin_, runs_begin_;
 };
 
 // One or two groups of rows of counts as they are walked: the first half of each, then the second half of each. Swaps have
@@ -70,26 +89,26 @@ class ClassMarks {
 class CountedRows {
  public:
   CountedRows(const std::uint8_t* counts, std::size_t units, std::size_t groups) : table_(units * kCountedLanes) {
-    for (std::size_t g = 0; g < 2; ++g) {
-      const std::uint8_t* rows = counts + (groups > 1 ? g : 0) * units * kCountedRows;
+    for (std::size_t g = 0; g < kCountedLanes / kCountedRows; ++g) {
+      const std::uint8_t* rows = counts + (groups > g ? g : 0) * units * kCountedRows;
       for (std::size_t u = 0; u < units; ++u) {
         std::uint8_t* to = table_.data() + u * kCountedLanes + g * kHalf;
         std::copy_n(rows + u * kCountedRows, kHalf, to);
-        std::copy_n(rows + u * kCountedRows + kHalf, kHalf, to + kCountedRows);
+        std::copy_n(rows + u * kCountedRows + kHalf, kHalf, to + kLaneHalf);
       }
     }
     std::uint8_t most = 1;
     for (std::uint8_t count : table_) most = std::max(most, count);
     heaviest_ = most;
     if (most > 1 || !opposed(units)) return;
-    halves_.resize(units * kCountedRows);
+    halves_.resize(units * kLaneHalf);
     for (std::size_t u = 0; u < units; ++u) {
-      std::copy_n(table_.data() + u * kCountedLanes, kCountedRows, halves_.data() + u * kCountedRows);
+      std::copy_n(table_.data() + u * kCountedLanes, kLaneHalf, halves_.data() + u * kLaneHalf);
     }
   }
 
   static std::size_t lane(std::size_t row) {
-    return row % kCountedRows / kHalf * kCountedRows + row / kCountedRows * kHalf + row % kHalf;
+    return row % kCountedRows / kHalf * kLaneHalf + row / kCountedRows * kHalf + row % kHalf;
   }
   void into(ClassJob& job) const {
     job.counts = table_.data();
@@ -98,14 +117,14 @@ class CountedRows {
   }
 
  private:
-  static constexpr std::size_t kHalf = kCountedRows / 2;
+  static constexpr std::size_t kHalf = kCountedRows / 2, kLaneHalf = kCountedLanes / 2;
 
   // Whether each half takes what the other leaves out.
   bool opposed(std::size_t units) const {
     std::uint8_t apart = 1;
     for (std::size_t u = 0; u < units; ++u) {
       const std::uint8_t* row = table_.data() + u * kCountedLanes;
-      for (std::size_t l = 0; l < kCountedRows; ++l) apart &= static_cast<std::uint8_t>(row[l] ^ row[kCountedRows + l]);
+      for (std::size_t l = 0; l < kLaneHalf; ++l) apart &= static_cast<std::uint8_t>(row[l] ^ row[kLaneHalf + l]);
     }
     return apart != 0;
   }
@@ -121,10 +140,15 @@ class Figures {
       : streams_(all_events(in, figure, workers)), figure_(figure), thresholds_(in.thresholds), grid_(grid),
         reached_(on_grid(figure) ? reached_points(grid) : std::vector<double>(grid.size(), 1.0)) {
     for (double reached : reached_) missed_.push_back(reached == 0.0);
+    const std::size_t last = grid.size() - 1;
+    inexact_.resize(last);
+    for (std::size_t truths = 0; truths < last; ++truths) {
+      for (std::size_t r = 1; r <= last; ++r) inexact_[truths] |= missed_[r] && r * truths % last == 0;
+    }
     for (const EventStream& one : streams_) {
       events_ = std::max(events_, one.hit.size());
       entries_ = std::max({entries_, one.stream.size(), one.truth_unit.size()});
-      if (counted) marks_.emplace_back(one, thresholds_);
+      if (counted) runs_ = std::max(runs_, marks_.emplace_back(one, thresholds_).runs());
     }
   }
 
@@ -133,10 +157,10 @@ class Figures {
   // Runs all classes for `lanes` rows; `rows` of them are asked for, and go to `value` and `recall`.
   void run(void (*walk)(const ClassJob&), std::size_t lanes, const double* weights, const CountedRows* counts,
            const double* images, std::size_t rows, double* value, double* recall) const {
-    const Scratch scratch(job_scratch(events_));
+    const Scratch scratch(job_scratch(events_, runs_));
     std::vector<double> values(thresholds_ * lanes, 0.0), recalls(thresholds_ * lanes, 0.0), classes(lanes, 0.0);
-    ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), reached_.data(), missed_.data(), weights, nullptr, nullptr,
-                 1, {}, images, scratch.data(), values.data(), recalls.data(), classes.data()};
+    ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), reached_.data(), missed_.data(), inexact_.data(),
+                 weights, nullptr, nullptr, 1, {}, images, scratch.data(), values.data(), recalls.data(), classes.data()};
     if (counts) counts->into(job);
     for (std::size_t k = 0; k < streams_.size(); ++k) {
       job.events = streams_[k].events();
@@ -157,10 +181,10 @@ class Figures {
   std::vector<EventStream> streams_;
   std::vector<ClassMarks> marks_;
   BoxFigure figure_;
-  std::size_t thresholds_, events_ = 0, entries_ = 0;
+  std::size_t thresholds_, events_ = 0, entries_ = 0, runs_ = 0;
   View<double> grid_;
   std::vector<double> reached_;
-  std::vector<std::uint8_t> missed_;
+  std::vector<std::uint8_t> missed_, inexact_;
 };
 
 }  // namespace
@@ -209,7 +233,7 @@ void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, B
   wide |= figures.entries() > std::size_t{0x7FFFFFFF} / 255;
   parallel_for((rows + kCountedLanes - 1) / kCountedLanes, workers, [&](std::size_t part) {
     const std::size_t first = part * kCountedLanes, here = std::min(kCountedLanes, rows - first);
-    const CountedRows counted(counts + first * in.units, in.units, here > kCountedRows ? 2 : 1);
+    const CountedRows counted(counts + first * in.units, in.units, (here + kCountedRows - 1) / kCountedRows);
     figures.run(wide ? kernels.count_class_wide : kernels.count_class, kCountedLanes, nullptr, &counted, nullptr, here,
                 value + first * T, recall + first * T);
   });

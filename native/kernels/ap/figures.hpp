@@ -27,17 +27,20 @@ struct MarkedEvents {
   const std::uint32_t* event;
   const std::size_t* begin;
 };
-// Hits with nothing but what is ignored between them are a run, which goes on for kLongestRun hits at most. Run r has the
-// hits from start[r] to start[r + 1]; the runs of threshold t go from begin[t] to begin[t + 1].
+// Hits with nothing but what is ignored between them are a run, which goes on for kLongestRun hits at most. The runs of
+// threshold t go from begin[t] to begin[t + 1]. Most thresholds share theirs: run r has the hits of row[r], which are
+// those from start[row] on, size[row] of them.
 struct Runs {
-  const std::uint32_t* start;
+  const std::uint32_t *row, *start, *size;
   const std::size_t* begin;
+  std::size_t rows;
 };
 constexpr std::size_t kLongestRun = 16;  // as many bytes fit into 16 bits
 struct Marks {
   const std::uint32_t* place;  // by event: its entry
-  const std::uint8_t* ends;    // by event: the last of a run at some threshold
+  const std::uint32_t* ends;   // by event: not 0 where it is the last of a run at some threshold
   MarkedEvents hits, ignored;
+  MarkedEvents first, others;  // hits at the first t + 1 thresholds and at no other; hits at threshold t of other events
   Runs runs;
 };
 
@@ -50,6 +53,7 @@ struct ClassJob {
   std::size_t points;
   const double* reached;       // by point of the grid: 1.0 where a recall of r / last reaches it
   const std::uint8_t* missed;  // the opposite, as bytes
+  const std::uint8_t* inexact; // by a number of truths modulo the last point: some recall lies on a point that it misses
   const double* weights;       // [units][kRealLanes], or
   const std::uint8_t* counts;  // [units][kCountedLanes]
   const std::uint8_t* halves;  // [units][kCountedLanes / 2]: the first half of the counts, where the second takes every unit
@@ -61,7 +65,10 @@ struct ClassJob {
   double *value, *recall;      // [thresholds][lanes], added to
   double* classes;             // [lanes], added to: 1 where the class has truth
 };
-constexpr std::size_t job_scratch(std::size_t events) { return (events + 1) * 3 * kCountedLanes * sizeof(std::int64_t); }
+// `runs`: their rows.
+constexpr std::size_t job_scratch(std::size_t events, std::size_t runs) {
+  return ((events + 1) * 3 * sizeof(std::int64_t) + runs * sizeof(float)) * kCountedLanes;
+}
 
 // Rows of one class under kRowLanes rows of weights.
 struct RowJob {

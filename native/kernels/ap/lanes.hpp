@@ -43,6 +43,16 @@ STEELYARD_NOINLINE void add_apart(Lanes<T, L>& to, const W* weights) {
   add(to, weights);
 }
 
+// Asks for lanes that are needed soon, where the compiler can say so.
+template <typename T, std::size_t L>
+void prefetch(const Lanes<T, L>* lanes) {
+#if defined(__GNUC__)
+  for (std::size_t i = 0; i < sizeof *lanes; i += 64) __builtin_prefetch(reinterpret_cast<const char*>(lanes) + i);
+#else
+  (void)lanes;
+#endif
+}
+
 template <typename T>
 T larger(T a, T b) {
   return a > b ? a : b;

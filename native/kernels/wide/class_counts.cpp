@@ -65,35 +65,56 @@ Lanes<std::int32_t, C> marked_at(const ClassJob& job, const EventRows& rows, con
   return tally.total();
 }
 
+Lanes<std::int32_t, C> all_truths(const ClassJob& job) {
+  const Events& in = job.events;
+  auto unit = [&](std::size_t i) { return static_cast<std::size_t>(in.truth_unit[i]); };
+  if (!job.halves) {
+    Tally<C> tally(job.heaviest);
+    tally.add_rows(0, in.truths, [&](std::size_t i) { return job.counts + unit(i) * C; });
+    return tally.total();
+  }
+  Tally<H> tally(job.heaviest);
+  tally.add_rows(0, in.truths, [&](std::size_t i) { return job.halves + unit(i) * H; });
+  const Lanes<std::int32_t, H>& half = tally.total();
+  Lanes<std::int32_t, C> both;
+  for (std::size_t l = 0; l < H; ++l) both[l] = half[l], both[H + l] = static_cast<std::int32_t>(in.truths) - half[l];
+  return both;
+}
+
 // One threshold, from the last run back.
 void fall(const ClassJob& job, const EventRows& rows, std::size_t t, BackwardEnvelope& reading) {
-  const std::uint32_t* hits = job.marks.hits.event;
-  const auto& [start, begin] = job.marks.runs;
+  const Runs& runs = job.marks.runs;
   const auto& [ignored, ignored_begin] = job.marks.ignored;
+  auto last = [&](std::size_t r) { return job.marks.hits.event[runs.start[runs.row[r]] + runs.size[runs.row[r]] - 1]; };
   std::size_t next = ignored_begin[t + 1];
-  for (std::size_t r = begin[t + 1]; r-- > begin[t];) {
-    const std::size_t size = start[r + 1] - start[r], last = hits[start[r + 1] - 1];
-    for (; next > ignored_begin[t] && ignored[next - 1] > last; --next) reading.ignore(rows.weight[ignored[next - 1]]);
-    if (next > ignored_begin[t]) reading.run<true>(rows.down_to[last].v, hits + start[r], size, rows.weight);
-    else reading.run<false>(rows.down_to[last].v, hits + start[r], size, rows.weight);
+  for (std::size_t r = runs.begin[t + 1]; r-- > runs.begin[t];) {
+    const std::size_t e = last(r);
+    if (r > runs.begin[t]) {
+      prefetch(rows.down_to + last(r - 1));
+      prefetch(rows.run + runs.row[r - 1]);
+    }
+    for (; next > ignored_begin[t] && ignored[next - 1] > e; --next) reading.ignore(rows.weight[ignored[next - 1]]);
+    if (next > ignored_begin[t]) reading.run<true>(rows.down_to[e], rows.run[runs.row[r]]);
+    else reading.run<false>(rows.down_to[e], rows.run[runs.row[r]]);
   }
 }
 
 // Whether the figure or the recall could be had so: the class must not be too large, and no more be found than there is.
 bool read_backward(const ClassJob& job) {
   const Events& in = job.events;
-  Tally<C> tally(job.heaviest);
-  tally.add_rows(0, in.truths, [&](std::size_t i) { return job.counts + static_cast<std::size_t>(in.truth_unit[i]) * C; });
-  Lanes<std::int32_t, C> positives = tally.total(), found[kMostThresholds];
+  Lanes<std::int32_t, C> positives = all_truths(job), found[kMostThresholds];
   const std::int32_t most = largest(positives);
   const bool grid = on_grid(job.figure);
   if (most > (grid ? kMostTruths : 0x7FFFFFFF / 255)) return false;
   auto* scratch = static_cast<Floats*>(job.scratch);
-  const EventRows rows{scratch, reinterpret_cast<Bytes*>(scratch + in.count)};
+  const EventRows rows{scratch, scratch + in.count, reinterpret_cast<Bytes*>(scratch + in.count + job.marks.runs.rows)};
   rows.take(job);
   std::int32_t beyond = 0;
-  for (std::size_t t = 0; t < job.thresholds; ++t) {
-    found[t] = marked_at(job, rows, job.marks.hits, t);
+  Lanes<std::int32_t, C> first{};
+  for (std::size_t t = job.thresholds; t-- > 0;) {
+    add(first, marked_at(job, rows, job.marks.first, t).v);
+    found[t] = marked_at(job, rows, job.marks.others, t);
+    add(found[t], first.v);
     for (std::size_t l = 0; l < C; ++l) beyond |= found[t][l] > positives[l] ? 1 : 0;
   }
   if (beyond) return false;
@@ -105,6 +126,7 @@ bool read_backward(const ClassJob& job) {
   }
   const BackwardGrid points(job, positives, counts);
   if (grid && !rows.add_up(job)) return false;
+  if (grid) rows.add_runs(job);
   for (std::size_t l = 0; l < C; ++l) job.classes[l] += counts[l] ? 1.0 : 0.0;
   const double whole = static_cast<double>(job.points) * static_cast<double>(kOne);
   for (std::size_t t = 0; t < job.thresholds; ++t) {

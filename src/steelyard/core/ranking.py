@@ -87,11 +87,11 @@ def _merged(first: Grouped, second: Grouped, units: int, by_score: bool) -> Grou
     place = np.arange(len(second)) + first.begin[group] + before
     others = np.ones(len(first) + len(second), dtype=bool)
     others[place] = False
+    order = np.where(others, np.cumsum(others) - 1, 0)  # in the first's rows and then the second's
+    order[place] = np.arange(len(second)) + len(first)
 
     def joined(one: Array, other: Array) -> Array:
-        column = np.empty((len(others), *one.shape[1:]), dtype=np.result_type(one, other))
-        column[others], column[place] = one, other
-        return column
+        return np.concatenate([one, other]).take(order, axis=0)
 
     columns = {name: joined(column, second.columns[name]) for name, column in first.columns.items()}
     return Grouped(first.begin + second.begin, joined(first.unit, second.unit + np.int32(units)), columns)

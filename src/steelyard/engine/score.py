@@ -34,14 +34,15 @@ def score(
     shared: Totals | None = None,
     listed: Callable[[], State] | None = None,
     left_out: Totals | None = None,
+    plain: Totals | None = None,
 ) -> dict[str, Score]:
     """Score every metric; all share the draws, and one pass over them. `shared`: totals of draws that others
     need as well.
 
     `listed` gives the same state with every unit a row of its own, where units are counted; `left_out` is the
-    jackknife, where it was made.
+    jackknife and `plain` the totals of the plain weights, where they were made.
     """
-    point = state.totals(POINT)
+    point = state.totals(POINT) if plain is None else plain
     values = [float(point.of(metric)[0]) for metric in metrics]
     units = state.units
     nothing: list[_Drawn] = [(nothing_drawn(units, request), None)] * len(metrics)

@@ -73,9 +73,9 @@ def sides_of(states: Sequence[State], metrics: Sequence[Metric], request: Reques
     worlds = cast(SwapWorlds, swaps.bind(units))
     sides = []
     for state in states:
-        drawn, left_out = Totals(state, weights), left_out_totals(state)
-        scores = score(state, metrics, request, drawn, left_out=left_out)
+        plain, drawn, left_out = state.totals(POINT), Totals(state, weights), left_out_totals(state)
+        scores = score(state, metrics, request, drawn, left_out=left_out, plain=plain)
         kept = metrics if units.drawn > 1 else ()
         left = None if left_out is None else KeptTotals(left_out, kept)
-        sides.append(Side(state, scores, state.totals(POINT), KeptTotals(drawn, kept), left, worlds))
+        sides.append(Side(state, scores, plain, KeptTotals(drawn, kept), left, worlds))
     return sides
