@@ -38,7 +38,8 @@ ALLOWED: dict[str, set[str]] = {
     "pictures": {"core", "metrics", "engine", "render"},
     "files": {"core", "io", "metrics", "checks", "results"},
     "gating": {"core", "io", "metrics", "engine", "results"},
-    "loggers": {"core", "results", "render"},
+    "loggers": {"core", "results", "render", "version"},
+    "integrations": {"core", "io", "metrics", "engine", "results", "loggers", "api", "accumulator", "torch"},
     "view": {"core", "io", "metrics", "engine", "results", "render", "gating", "api"},
     "vlm": {"core", "io", "language", "metrics", "results", "render", "api", "version"},
     "compat": {"core", "_native"},
@@ -77,6 +78,7 @@ OUTSIDE: dict[str, set[str]] = {
     "device": {"torch"},
     "match": {"torch", "triton"},
     "loggers": {"mlflow", "wandb"},
+    "integrations": {"torch", "torchmetrics", "lightning", "pytorch_lightning", "keras", "evaluate", "datasets"},
     "view": {"starlette", "uvicorn"},
     "vlm": {"PIL", "pillow_heif", "httpx", "httpcore", "tenacity", "torch", "transformers", "huggingface_hub", "yaml"},
 }

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import steelyard as sy
-from steelyard.loggers import flat, huggingface, mlflow, tensorboard, wandb
+from steelyard.loggers import flat, huggingface, mlflow, opentelemetry, tensorboard, wandb
 
 WEIGHTS = Path(sy.__file__).parent / "samples" / "weights"
 HOSTILE = "a: \"b\" # - {c}\n'é'"
@@ -40,12 +40,64 @@ def test_undefined_is_left_out() -> None:
     assert flat.flat(empty) == {"mae": 3.0}
 
 
-def test_comparisons_are_refused(tmp_path: Path) -> None:
-    sy.compare("weights", WEIGHTS / "truth.csv", WEIGHTS / "model_a.csv", WEIGHTS / "model_b.csv", "mae").to_json(
-        tmp_path / "c.json"
+@pytest.fixture(scope="module")
+def lineup() -> sy.results.comparison.Lineup:  # type: ignore[name-defined]
+    models = {"base": WEIGHTS / "model_a.csv", "ours": WEIGHTS / "model_b.csv", "oracle": WEIGHTS / "truth.csv"}
+    return sy.compare_all("weights", WEIGHTS / "truth.csv", models, ["mae"], by=["cuisine"], draws=100)
+
+
+def test_comparisons_and_lineups(lineup: Any, tmp_path: Path) -> None:
+    values = flat.flat(lineup, "t/")
+    first = lineup.comparisons[0]
+    d = first["mae"]
+    assert (values["t/base/mae"], values["t/ours/mae"], values["t/oracle/mae"]) == (d.a.value, d.b.value, 0.0)
+    assert (values["t/base/mae_low"], values["t/base/mae_high"]) == d.a.interval
+    assert values["t/ours-base/mae"] == d.difference
+    assert (values["t/ours-base/mae_low"], values["t/ours-base/mae_high"]) == d.interval
+    assert values["t/ours-base/mae_p"] == d.p_adjusted
+    home = first.slices["cuisine"]["home"]["mae"]
+    assert values["t/ours-base/cuisine=home/mae"] == home.difference
+    ranks = lineup.standings["mae"].ranks
+    assert [
+        (values[f"t/{name}/mae_rank_first"], values[f"t/{name}/mae_rank_last"]) for name in ("base", "ours", "oracle")
+    ] == list(ranks)
+    first.to_json(tmp_path / "c.json")
+    alone = flat.flat(tmp_path / "c.json", intervals=False, slices=False)
+    assert alone == {
+        "base/mae": d.a.value,
+        "ours/mae": d.b.value,
+        "ours-base/mae": d.difference,
+        "ours-base/mae_p": d.p_adjusted,
+    }
+    origin = flat.facts(lineup)
+    assert origin["steelyard.predictions.ours"] == first.b.sources.predictions.digest
+    assert "steelyard.predictions" not in origin
+    with pytest.raises(sy.InputError, match="is a comparison, not a report"):
+        huggingface.eval_results(tmp_path / "c.json", "d", {"mae": "t"})
+    (tmp_path / "g.json").write_text(sy.gate(tmp_path / "c.json", ["mae < 100"]).to_json())
+    with pytest.raises(sy.InputError, match="is a gate, which has no scores to log"):
+        flat.flat(tmp_path / "g.json")
+
+
+def test_opentelemetry(report: sy.Report, lineup: Any) -> None:
+    from google.protobuf import json_format
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+
+    text = opentelemetry.metrics_json(report, time=1.5, attributes={"run": HOSTILE})
+    (one,) = json_format.Parse(text, ExportMetricsServiceRequest()).resource_metrics  # the schema of a collector
+    own = {item.key: item.value.string_value for item in one.resource.attributes}
+    assert (own["service.name"], own["run"], own["steelyard.truth"]) == (
+        "steelyard",
+        HOSTILE,
+        report.sources.truth.digest,
     )
-    with pytest.raises(sy.InputError, match="is a comparison"):
-        flat.flat(tmp_path / "c.json")
+    points = {metric.name: metric.gauge.data_points[0] for metric in one.scope_metrics[0].metrics}
+    assert {name: point.as_double for name, point in points.items()} == flat.flat(report, "steelyard/")
+    assert {point.time_unix_nano for point in points.values()} == {1_500_000_000}
+    assert "ours-base/mae_p" in opentelemetry.metrics_json(lineup, prefix="")
+    nothing = sy.evaluate("weights", {"dish": ["a"], "weight": [0]}, {"dish": ["a"], "weight": [3]}, ["mape"])
+    with pytest.raises(sy.InputError, match="no score of the result is defined"):
+        opentelemetry.metrics_json(nothing)
 
 
 def test_names_stay_apart() -> None:
@@ -53,7 +105,7 @@ def test_names_stay_apart() -> None:
     assert clean == {"a_b_1": 1.0, "a_b_1-2": 2.0, "a_b_1_low": 3.0, "score": 4.0}
 
 
-def test_mlflow(report: sy.Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mlflow(report: sy.Report, lineup: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("DO_NOT_TRACK", "true")
@@ -70,11 +122,15 @@ def test_mlflow(report: sy.Report, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (point.value, point.step) == (report["mae"].value, 3)
     (artifact,) = (tmp_path / "mlruns").rglob("result.json")
     assert json.loads(artifact.read_text()) == report.to_dict()
+    mlflow.log(lineup, run_id=run.info.run_id, prefix="all/")
+    compared = real.get_run(run.info.run_id)
+    assert compared.data.metrics["all/ours-base/mae_p"] == lineup.comparisons[0]["mae"].p_adjusted
+    assert compared.data.tags["steelyard.predictions.ours"] == lineup.comparisons[0].b.sources.predictions.digest
     mlflow.log(report, run_id=run.info.run_id, prefix="again/", step=4)
     assert real.get_run(run.info.run_id).data.metrics["again/mae"] == report["mae"].value
 
 
-def test_wandb(report: sy.Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wandb(report: sy.Report, lineup: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"WANDB_SILENT": "true", "WANDB_DIR": str(tmp_path), "WANDB_ERROR_REPORTING": "false"}.items():
         monkeypatch.setenv(name, value)
     real = pytest.importorskip("wandb")
@@ -84,19 +140,21 @@ def test_wandb(report: sy.Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     try:
         logged = wandb.log(report, step=5)
         assert dict(run.config)["steelyard.truth"] == report.sources.truth.digest
-        run.log({}, step=6)  # ends step 5
+        assert wandb.log(lineup, run, step=6)["ours-base/mae"] == lineup.comparisons[0]["mae"].difference
+        run.log({}, step=7)  # ends step 6
         assert {name: run.summary[name] for name in logged} == logged  # as its own process has it
     finally:
         run.finish()
     assert len(list(tmp_path.rglob("*.wandb"))) == 1
 
 
-def test_tensorboard(report: sy.Report, tmp_path: Path) -> None:
+def test_tensorboard(report: sy.Report, lineup: Any, tmp_path: Path) -> None:
     real = pytest.importorskip("tensorboardX")
     from tensorboardX.proto.event_pb2 import Event
 
     with real.SummaryWriter(str(tmp_path)) as writer:
         logged = tensorboard.log(report, writer, 7, prefix="test/")
+        logged |= tensorboard.log(lineup, writer, 7, prefix="all/")
     (file,) = tmp_path.glob("events*")
     data, at, seen, texts = file.read_bytes(), 0, {}, []
     while at < len(data):  # length, its checksum, the event, its checksum
@@ -111,7 +169,8 @@ def test_tensorboard(report: sy.Report, tmp_path: Path) -> None:
                 texts.append(value.tag)
     assert len(seen) == len(logged)
     assert seen["test/mae"] == pytest.approx(report["mae"].value, rel=1e-6)
-    assert texts == ["test/report/text_summary"]
+    assert seen["all/ours-base/mae_low"] == pytest.approx(logged["all/ours-base/mae_low"], rel=1e-6)
+    assert texts == ["test/report/text_summary", "all/report/text_summary"]
 
 
 def test_hugging_face_eval_results(report: sy.Report) -> None:

@@ -1,4 +1,4 @@
-"""A report as one flat dict of numbers: what every logger takes, and what to hand to one that is not here."""
+"""A result as one flat dict of numbers: what every logger takes, and what to hand to one that is not here."""
 
 from __future__ import annotations
 
@@ -8,35 +8,82 @@ from collections.abc import Mapping
 from os import PathLike
 
 from steelyard.core.errors import InputError
+from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_parts
+from steelyard.render.names import names_of
+from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.origin import Sources
 from steelyard.results.read import read_result
 from steelyard.results.report import Report
-from steelyard.results.score import Score
+from steelyard.results.score import Difference, Score
 
-Result = Report | str | PathLike[str]
+Scored = Report | Comparison | Lineup
+Result = Scored | str | PathLike[str]
+
+
+def result_of(result: Result) -> Scored:
+    """A result as it is, or read from its JSON file."""
+    given = result if isinstance(result, Report | Comparison | Lineup) else read_result(result)
+    if not isinstance(given, Report | Comparison | Lineup):
+        raise InputError(
+            f"is a {given.kind}, which has no scores to log", where=str(result),
+            remedy="Give the JSON of 'evaluate' or 'compare'.",
+        )  # fmt: skip
+    return given
 
 
 def report_of(result: Result) -> Report:
     """A report as it is, or read from its JSON file."""
-    if isinstance(result, Report):
-        return result
-    given = read_result(result)
+    given = result_of(result)
     if not isinstance(given, Report):
-        raise InputError(f"is a {given.kind}, not a report", where=str(result), remedy="Give the JSON of 'evaluate'.")
+        where = "the result" if isinstance(result, Comparison | Lineup) else str(result)
+        raise InputError(f"is a {given.kind}, not a report", where=where, remedy="Give the JSON of 'evaluate'.")
     return given
 
 
 def flat(result: Result, prefix: str = "", *, intervals: bool = True, slices: bool = True) -> dict[str, float]:
     """Every score by name: `mae`, its interval `mae_low` and `mae_high`, slices `cuisine=home/mae`.
 
-    What is undefined is left out: no logger has a number for it.
+    Of a comparison, or of several models, each model's scores stand behind its name, `ours/mae`, and differences behind
+    both, `ours-base/mae`, with `_low`, `_high` and `_p`; ranks are `ours/mae_rank_first` and `_rank_last`. What is
+    undefined is left out: no logger has a number for it.
     """
-    report = report_of(result)
-    values = _scores(report.scores, prefix, intervals)
+    given = result_of(result)
+    if not isinstance(given, Report):
+        return _compared(given, prefix, intervals, slices)
+    values = _scores(given.scores, prefix, intervals)
     if slices:
-        for by, parts in report.slices.items():
+        for by, parts in given.slices.items():
             for value, scores in parts.items():
                 values |= _scores(scores, f"{prefix}{_slice(by, value)}/", intervals)
+    return values
+
+
+def _compared(result: Comparison | Lineup, prefix: str, intervals: bool, slices: bool) -> dict[str, float]:
+    comparisons = [result] if isinstance(result, Comparison) else list(result.comparisons)
+    first, *others = names_of(comparisons)
+    values = _scores({spec: d.a for spec, d in comparisons[0].differences.items()}, f"{prefix}{first}/", intervals)
+    for name, one in zip(others, comparisons, strict=True):
+        values |= _scores({spec: d.b for spec, d in one.differences.items()}, f"{prefix}{name}/", intervals)
+        values |= _differences(one.differences, f"{prefix}{name}-{first}/", intervals)
+        for by, parts in one.slices.items() if slices else ():
+            for value, differences in parts.items():
+                values |= _differences(differences, f"{prefix}{name}-{first}/{_slice(by, value)}/", intervals)
+    for spec, standing in result.standings.items() if isinstance(result, Lineup) else ():
+        for name, (best, worst) in zip((first, *others), standing.ranks, strict=True):
+            if best:
+                values |= {f"{prefix}{name}/{spec}_rank_first": float(best)}
+                values |= {f"{prefix}{name}/{spec}_rank_last": float(worst)}
+    return values
+
+
+def _differences(differences: Mapping[str, Difference], prefix: str, intervals: bool) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for spec, one in differences.items():
+        numbers = {"": one.difference, "_p": one.p_adjusted if math.isfinite(one.p_adjusted) else one.p}
+        if intervals and one.interval is not None:
+            numbers |= {"_low": one.interval[0], "_high": one.interval[1]}
+        values |= {f"{prefix}{spec}{end}": float(v) for end, v in numbers.items() if math.isfinite(v)}
     return values
 
 
@@ -67,11 +114,21 @@ def renamed(values: Mapping[str, float], forbidden: str) -> dict[str, float]:
     return clean_values
 
 
-def facts(report: Report) -> dict[str, str]:
+def facts(result: Scored) -> dict[str, str]:
     """Where the numbers come from, as texts."""
-    asked, read = report.request, report.sources
+    if isinstance(result, Report):
+        return _origin(result.request, result.sources)
+    comparisons = [result] if isinstance(result, Comparison) else list(result.comparisons)
+    models = [comparisons[0].a, *(one.b for one in comparisons)]
+    shared = _origin(models[0].request, models[0].sources)
+    del shared["steelyard.predictions"]
+    each = zip(names_of(comparisons), models, strict=True)
+    return shared | {f"steelyard.predictions.{name}": model.sources.predictions.digest for name, model in each}
+
+
+def _origin(asked: Request, read: Sources) -> dict[str, str]:
     return {
-        "steelyard.task": report.task,
+        "steelyard.task": asked.task,
         "steelyard.truth": read.truth.digest,
         "steelyard.predictions": read.predictions.digest,
         "steelyard.missing": str(asked.missing),

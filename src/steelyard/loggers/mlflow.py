@@ -1,9 +1,9 @@
-"""Log a report to MLflow: metrics, where they come from as tags, and the result itself as an artifact."""
+"""Log a result to MLflow: metrics, where they come from as tags, and the result itself as an artifact."""
 
 from __future__ import annotations
 
 from steelyard.core.errors import MissingPackage
-from steelyard.loggers.flat import Result, facts, flat, renamed, report_of
+from steelyard.loggers.flat import Result, facts, flat, renamed, result_of
 
 FORBIDDEN = r"[^\w\-. /]+"  # what the name of a metric may not hold
 
@@ -17,13 +17,13 @@ def log(result: Result, *, run_id: str | None = None, prefix: str = "", step: in
         import mlflow
     except ImportError:
         raise MissingPackage("logging to MLflow", "mlflow") from None
-    report = report_of(result)
-    values = renamed(flat(report, prefix), FORBIDDEN)
+    given = result_of(result)
+    values = renamed(flat(given, prefix), FORBIDDEN)
     mlflow.log_metrics(values, step=step, run_id=run_id)
     if run_id is None:
-        mlflow.set_tags(facts(report))
+        mlflow.set_tags(facts(given))
     else:
-        for name, text in facts(report).items():
+        for name, text in facts(given).items():
             mlflow.MlflowClient().set_tag(run_id, name, text)
-    mlflow.log_dict(report.to_dict(), "result.json", run_id)
+    mlflow.log_dict(given.to_dict(), "result.json", run_id)
     return values

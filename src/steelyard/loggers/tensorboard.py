@@ -1,18 +1,18 @@
-"""Log a report to TensorBoard, through any writer that has `add_scalar`: PyTorch's, tensorboardX's, Lightning's."""
+"""Log a result to TensorBoard, through any writer that has `add_scalar`: PyTorch's, tensorboardX's, Lightning's."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from steelyard.loggers.flat import Result, flat, report_of
+from steelyard.loggers.flat import Result, flat, result_of
 
 
 def log(result: Result, writer: Any, step: int | None = None, *, prefix: str = "") -> dict[str, float]:
     """Write every score as a scalar, and the table of scores as text; gives the scalars."""
-    report = report_of(result)
-    values = flat(report, prefix)
+    given = result_of(result)
+    values = flat(given, prefix)
     for name, value in values.items():
         writer.add_scalar(name, value, step)
     if hasattr(writer, "add_text"):
-        writer.add_text(f"{prefix}report", report.to_markdown(), step)
+        writer.add_text(f"{prefix}report", given.to_markdown(), step)
     return values

@@ -1,11 +1,11 @@
-"""Log a report to Weights & Biases: scores as metrics, where they come from in the run's configuration."""
+"""Log a result to Weights & Biases: scores as metrics, where they come from in the run's configuration."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingPackage
-from steelyard.loggers.flat import Result, facts, flat, report_of
+from steelyard.loggers.flat import Result, facts, flat, result_of
 
 
 def log(result: Result, run: Any = None, *, prefix: str = "", step: int | None = None) -> dict[str, float]:
@@ -18,8 +18,8 @@ def log(result: Result, run: Any = None, *, prefix: str = "", step: int | None =
         run = wandb.run
     if run is None:
         raise InputError("there is no active run of Weights & Biases", remedy="Call wandb.init() first, or give a run.")
-    report = report_of(result)
-    values = flat(report, prefix)
-    run.config.update(facts(report), allow_val_change=True)
+    given = result_of(result)
+    values = flat(given, prefix)
+    run.config.update(facts(given), allow_val_change=True)
     run.log(values, step=step)
     return values
