@@ -47,10 +47,12 @@ def test_read_and_report(kind: str, folder: Path, steelyard: Any, tmp_path: Path
     result = sy.read(folder / f"{kind}.json")
     assert result.kind == kind
     assert sy.read(result.to_dict()) == result
-    assert result.to_html().startswith("<!doctype html>")
+    if kind in ("gate", "plan"):  # the pages of the others are looked at in test_pages
+        assert result.to_html().startswith("<!doctype html>")
     assert result.to_markdown()
-    done = steelyard("report", str(folder / f"{kind}.json"), "-o", str(tmp_path / "r.md"))
-    assert (done.returncode, (tmp_path / "r.md").read_text(encoding="utf-8")) == (0, result.to_markdown())
+    if kind == "plan":
+        done = steelyard("report", str(folder / f"{kind}.json"), "-o", str(tmp_path / "r.md"))
+        assert (done.returncode, (tmp_path / "r.md").read_text(encoding="utf-8")) == (0, result.to_markdown())
 
 
 TAKEN = {

@@ -183,7 +183,10 @@ def test_the_list_of_runs(server: Server) -> None:
         assert f'{run_id(name)}">{name}</a>' in shown
     assert "23.78 g" in shown
     assert "'body.request' is missing".replace("'", "&#x27;") in shown  # the broken one says why
-    for name in ("other.json", ".hidden", "link.json", "linked", "inside.json", "pipe.json", SECRET):
+    listed, _, foreign = shown.partition(" other JSON files</summary>")
+    assert "<code>other.json</code> <small>It is no result of Steelyard.</small>" in foreign
+    assert "other.json" not in listed
+    for name in (".hidden", "link.json", "linked", "inside.json", "pipe.json", SECRET):
         assert name not in shown
 
 
@@ -688,8 +691,8 @@ PAYLOADS = [
 ]  # fmt: skip
 ATTRIBUTES = {
     "href", "src", "alt", "class", "id", "lang", "charset", "name", "content", "scope", "type", "value", "checked", "loading", "rel", "action", "method",
-    "tabindex", "role", "for", "hidden", "open", "title", "http-equiv", "colspan", "rowspan", "xmlns", "viewbox", "width", "height", "font-family", "x", "y", "x1", "x2", "y1", "y2",
-    "cx", "cy", "r", "rx", "ry", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "transform", "font-size", "text-anchor", "paint-order", "preserveaspectratio", "d",
+    "selected", "list", "formaction", "accesskey", "tabindex", "role", "for", "hidden", "open", "title", "http-equiv", "colspan", "rowspan", "xmlns", "viewbox", "width", "height", "font-family", "x", "y", "x1", "x2", "y1", "y2",
+    "cx", "cy", "r", "rx", "ry", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "transform", "font-size", "text-anchor", "paint-order", "preserveaspectratio", "d", "points",
 }  # fmt: skip
 
 
@@ -704,7 +707,7 @@ class Looked(HTMLParser):
         assert tag in self.ours, tag
         for name, value in attrs:
             assert name in ATTRIBUTES or name.startswith(("aria-", "data-")), name
-            if name in ("href", "src", "action"):
+            if name in ("href", "src", "action", "formaction"):
                 assert (value or "").startswith((f"/{TOKEN}/", "#")), value
 
 
@@ -740,7 +743,7 @@ def test_payloads_in_every_text(tmp_path: Path) -> None:
     server = Server(tmp_path)
     ours = {
         "html", "head", "meta", "title", "style", "body", "a", "nav", "ul", "li", "header", "div", "p", "h1", "h2", "main", "form", "table", "caption", "thead", "tbody", "tr", "th", "td",
-        "input", "small", "strong", "span", "button", "br", "wbr", "code", "img", "svg", "desc", "rect", "line", "text", "ellipse", "circle", "image", "section",
+        "label", "select", "option", "datalist", "details", "summary", "figure", "figcaption", "input", "small", "strong", "span", "button", "br", "wbr", "code", "img", "svg", "desc", "rect", "line", "text", "ellipse", "circle", "image", "section",
     }  # fmt: skip
     try:
         a, hostile, b, c = (run_id(name) for name in ("a.json", "<svg onload=alert(1)>.json", "b.json", "c.json"))

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from test_view import SAMPLES, SECRET, Server, evaluate, run_id
 
-from steelyard.view import connections, pages, runs
+from steelyard.view import connections, index
+from steelyard.view.chart import moment
 
 BOXES = (SAMPLES / "boxes" / "truth.json").read_text(encoding="utf-8")
 PRED = (SAMPLES / "boxes" / "model_a.json").read_text(encoding="utf-8")
@@ -81,7 +82,7 @@ def test_one_file_blinds_no_other(place: Path, server: Server, kind: str) -> Non
 
 
 def test_a_file_that_is_too_large_is_listed(place: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(index, "MOST_BYTES", 1 << 20)
     (place / "large.json").write_text(json.dumps(good(place)) + " " * (1 << 20))
     page = server.get("/")
     assert page.status == 200
@@ -90,8 +91,8 @@ def test_a_file_that_is_too_large_is_listed(place: Path, server: Server, monkeyp
 
 
 def test_a_time_that_no_calendar_has() -> None:
-    assert pages._when(1e15) == "at an unknown time"
-    assert pages._when(0) == "1970-01-01 00:00 UTC"
+    assert moment(1e15) == "at an unknown time"
+    assert moment(0) == "1970-01-01 00:00 UTC"
 
 
 def test_a_text_is_no_path(place: Path, server: Server) -> None:

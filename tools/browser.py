@@ -107,6 +107,12 @@ class Page:
         ready = "document.documentElement.dataset.ready || document.documentElement.dataset.failed || ''"
         self.wait(lambda: bool(self.run(ready)), seconds)
 
+    def visit(self, address: str, *, seconds: float = 120) -> None:
+        """Open a page that has no script, and wait until it is loaded."""
+        self.loaded = False
+        self.call("Page.navigate", url=address)
+        self.wait(lambda: self.loaded, seconds)
+
     def wait(self, done: Callable[[], bool], seconds: float = 120) -> None:
         """Wait until something holds."""
         end = time.monotonic() + seconds

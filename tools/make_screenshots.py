@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import run_docs
 from browser import Browser, Page
 from PIL import Image
 
 import steelyard as sy
-from steelyard.cli.demo import SAMPLES
+from steelyard.io.write import write_bytes
+from steelyard.metrics import catalogue
+from steelyard.view.index import run_id
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "src" / "steelyard" / "samples"
@@ -30,23 +34,27 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
         place = Path(folder)
         os.chdir(place)
-        for task, sample in SAMPLES.items():
+        for task, sample in catalogue.samples().items():
             if wanted and task not in wanted:
                 continue
-            for file in (SAMPLE / task).iterdir():
-                (place / file.name).write_bytes(file.read_bytes())
-            truth, a, b = (sample[side] for side in ("truth", "a", "b"))  # a page shows how its files were named
-            sy.evaluate(task, truth, a, by=[sample["by"]]).to_html(place / "report.html")
+            for name, file in sample.files:
+                write_bytes(place / name, file.read_bytes())
+            truth, a, b, by = sample.truth, sample.a, sample.b, [sample.by] if sample.by else []
+            sy.evaluate(task, truth, a, by=by, options=sample.options).to_html(place / "report.html")
             _shoot(browser, place / "report.html", task)
             if task == "weights":
                 _shoot(browser, place / "report.html", "weights_dark", dark=True)
                 _shoot(browser, place / "report.html", "weights_phone", width=390, phone=True)
-                sy.compare(task, truth, a, b, by=[sample["by"]]).to_html(place / "compared.html")
+                sy.compare(task, truth, a, b, by=by).to_html(place / "compared.html")
                 _shoot(browser, place / "compared.html", "compared")
             if task == "boxes":
                 page = browser.open(place / "report.html", width=WIDTH, height=760)
                 page.run("document.getElementById('explorer').scrollIntoView()")
                 _save(page, "explorer", whole=False)
+        if not wanted or "week" in wanted:
+            for file in (SAMPLE / "weights").iterdir():
+                (place / file.name).write_bytes(file.read_bytes())
+            _week(browser, place)
         if not wanted or "vlm" in wanted:
             _vlm(place)
             _shoot(browser, place / "vlm.html", "vlm")
@@ -66,6 +74,28 @@ def _vlm(place: Path) -> None:
     runner.run(frames, backend, tuple(PROMPTS.values()), "run", model="hf:model", controls=True)
     backend.close()
     score("run").to_html(place / "vlm.html", images=SAMPLE / "vlm")
+
+
+def _week(browser: Browser, place: Path) -> None:
+    """What docs/week.md looks at: its own blocks make the runs."""
+    blocks = [match["code"] for match in run_docs.BLOCK.finditer((ROOT / "docs" / "week.md").read_text("utf-8"))]
+    made: dict[str, object] = {}
+    for code in [code for code in blocks if code and code.startswith(("import csv", "import steelyard"))]:
+        exec(compile(code, "week.md", "exec"), made)
+    viewer = subprocess.Popen([sys.executable, "-m", "steelyard", "view", "runs"], stdout=subprocess.PIPE, text=True)
+    assert viewer.stdout is not None
+    address = viewer.stdout.readline().strip()
+    names = [f"{model}_2026-03-{day}.json" for day in ("02", "06") for model in ("small", "large")]
+    picked = "&".join(f"run={run_id(name)}" for name in names)
+    try:
+        for name, query in (("week", "?metric=mae&group=model"), ("week_compared", f"compare?{picked}")):
+            page = browser.page(width=WIDTH, height=1000)
+            page.visit(address + query)
+            page.errors.clear()  # a browser asks for an icon, without the token
+            _save(page, name, whole=False)
+    finally:
+        viewer.terminate()
+        viewer.wait()
 
 
 def _shoot(browser: Browser, path: Path, name: str, width: int = WIDTH, **options: object) -> None:

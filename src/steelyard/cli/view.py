@@ -37,6 +37,7 @@ def view(folder: str, port: int, open_it: bool) -> None:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
+        listening.listen()  # whoever reads the address may ask at once, and waits until the server is there
     except OSError as error:
         raise InputError(f"port {port} cannot be had: {error.strerror}", remedy="Leave --port out.") from None
     address = listening.getsockname()[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from steelyard.engine.differences import DifferenceEstimate, by_draws, by_interv
 from steelyard.engine.families import UnjudgedDifference, judged
 from steelyard.engine.intervals import Estimate, of_distances
 from steelyard.gating.judge import Against
-from steelyard.results.comparison import Comparison
+from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.origin import Model
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
@@ -23,6 +24,33 @@ _BEST = {"zero": 0.0, "one": 1.0}
 
 def compare_results(a: Report, b: Report) -> Comparison:
     """B against A in the scores that both hold; the notes say how. Differences are B minus A."""
+    return compare_many([a, b]).comparisons[0]
+
+
+def compare_many(reports: Sequence[Report], names: Sequence[str] = ()) -> Lineup:
+    """Each against the first, in the scores that both hold; p is corrected for all of them together."""
+    first, *others = reports
+    called = names or [""] * len(reports)
+    unjudged = [_unjudged(first, other) for other in others]
+    flat = [UnjudgedDifference(d) for differences, _, _ in unjudged for d in differences]
+    confidence = max(level for _, _, level in unjudged)
+    whole = iter(judged(flat, 1 - confidence, "holm"))
+    comparisons = []
+    for (differences, notes, _), other, name in zip(unjudged, others, called[1:], strict=True):
+        comparisons.append(
+            Comparison(
+                task_facts=other.task_facts,
+                a=Model(first.request, first.sources, first.coverage, called[0]),
+                b=Model(other.request, other.sources, other.coverage, name),
+                differences={d.spec: d for d in (next(whole) for _ in differences)},
+                notes=notes,
+            )
+        )
+    return Lineup(tuple(comparisons))
+
+
+def _unjudged(a: Report, b: Report) -> tuple[list[Difference], tuple[str, ...], float]:
+    """The differences of two results, how they were had, and the level of their intervals."""
     if a.task != b.task:
         raise InputError(
             f"one result is of task '{a.task}', the other of '{b.task}'", remedy="Choose two of the same task."
@@ -41,16 +69,7 @@ def compare_results(a: Report, b: Report) -> Comparison:
         else "Made from the paired bootstrap draws of the two results."
     )
     left = [spec for spec in (*a.scores, *b.scores) if (spec in a.scores) != (spec in b.scores)]
-    notes = [note, *([f"In one of the two only: {', '.join(left)}."] if left else [])]
-    return Comparison(
-        task_facts=b.task_facts,
-        a=Model(a.request, a.sources, a.coverage),
-        b=Model(b.request, b.sources, b.coverage),
-        differences={
-            d.spec: d for d in judged([UnjudgedDifference(one) for one in differences], 1 - confidence, "holm")
-        },
-        notes=tuple(notes),
-    )
+    return differences, (note, *([f"In one of the two only: {', '.join(left)}."] if left else [])), confidence
 
 
 def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: bool) -> Difference:

@@ -279,7 +279,10 @@ class _Own(Form):
 
 
 class _Data(Form):
-    """A dataclass: an object with its fields, and what `WRITTEN` says beside them."""
+    """A dataclass: an object with its fields, and what `WRITTEN` says beside them.
+
+    Slices, which may be long, stand last: a list of many files reads the heads alone.
+    """
 
     def __init__(self, made: type) -> None:
         self.made = made
@@ -293,7 +296,7 @@ class _Data(Form):
         data = {name: getattr(value, name) for name in hints}
         return {
             name: form_of(hints[name]).encode(one)
-            for name, one in data.items()
+            for name, one in sorted(data.items(), key=lambda item: isinstance(form_of(hints[item[0]]), _Slices))
             if not (one is None and self._absent(name))
         }
 

@@ -8,6 +8,7 @@ by part without following a symbolic link, so that what was checked is what is r
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from steelyard.core.errors import InputError
 
 DEEPEST, MOST_FILES = 8, 200_000
 _LONGEST = 1024
+_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _ANCHORED = os.open in os.supports_dir_fd and bool(_NO_FOLLOW)
 
@@ -38,7 +40,7 @@ class Folder:
         """The steps of a relative name; Outside where it is not plain."""
         if not isinstance(name, str) or not name or len(name) > _LONGEST:
             raise Outside("not a name")
-        if any(ord(char) < 32 or ord(char) == 127 or "\ud800" <= char <= "\udfff" for char in name):
+        if _CONTROL.search(name):
             raise Outside("control characters")
         if "\\" in name or ":" in name or name.startswith(("/", "~")):
             raise Outside("not relative")
@@ -108,13 +110,15 @@ class Folder:
 
     def head(self, name: str, count: int) -> bytes:
         """The first bytes of a plain file inside, however long it is."""
-        with self._open(name) as file:
+        with self._open(name, checked=not _ANCHORED) as file:
             return file.read(count)
 
     @contextmanager
-    def _open(self, name: str) -> Iterator[BinaryIO]:
+    def _open(self, name: str, checked: bool = True) -> Iterator[BinaryIO]:
+        """Open part by part; `checked` looks at the whole way first, which an anchored opening does not need."""
         steps = self.parts(name)
-        self.path(name)
+        if checked:
+            self.path(name)
         flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
         flags |= getattr(os, "O_BINARY", 0)
         held: list[int] = []
@@ -138,6 +142,10 @@ class Folder:
 
     def files(self, ending: str) -> Iterator[str]:
         """Names of the plain files with an ending, not hidden and through no link, in order."""
+        return (name for name, _ in self.entries(ending))
+
+    def entries(self, ending: str) -> Iterator[tuple[str, os.stat_result]]:
+        """The same, each with what the file system says of it."""
         seen = 0
         waiting: list[tuple[str, ...]] = [()]
         while waiting:
@@ -160,5 +168,9 @@ class Folder:
                     if len(steps) < DEEPEST:
                         deeper.append((*steps, entry.name))
                 elif entry.name.endswith(ending) and entry.is_file(follow_symlinks=False):
-                    yield name
+                    try:
+                        about = entry.stat(follow_symlinks=False)
+                    except OSError:
+                        continue
+                    yield name, about
             waiting += reversed(deeper)

@@ -1,147 +1,25 @@
-"""The viewer's own pages: the runs, a run's units, one unit, two models' units side by side."""
+"""The pages of units: a run's units, one unit, two models' units side by side."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from html import escape
 
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.frozen import frozen
-from steelyard.render.numbers import interval_text, signed, value_text
+from steelyard.render.numbers import signed, value_text
 from steelyard.render.svg import scene_svg
 from steelyard.render.svg_parts import Backdrop
 from steelyard.render.text import ARROWS
-from steelyard.results.comparison import Comparison, Lineup
-from steelyard.results.gate import Gate
-from steelyard.results.plan import StudyPlan
-from steelyard.results.report import Report
-from steelyard.results.score import Score
-from steelyard.results.vlm import VlmScore
 from steelyard.view.frame import document
 from steelyard.view.runs import Data, Run
+from steelyard.view.site import Site
 from steelyard.view.steps import steps_bar
-from steelyard.view.units import Images, Rows, unit_rows, unit_scene, unit_steps
+from steelyard.view.units import Rows, unit_rows, unit_scene, unit_steps
 
-SHOWN_SCORES, A_PAGE = 3, 60
-
-
-@frozen
-class Site:
-    """Where pages lead: the address in front of every path, and the images."""
-
-    base: str
-    images: Images
-
-    def run(self, run: Run, *more: object) -> str:
-        """The address of a run, or of something of it."""
-        return "/".join([self.base, "run", run.id, *map(str, more)])
-
-    def both(self, a: Run, b: Run, *more: object) -> str:
-        """The address of two runs side by side."""
-        return "/".join([self.base, "both", a.id, b.id, *map(str, more)])
-
-    def top(self) -> tuple[str, str]:
-        """The link to all runs."""
-        return f"{self.base}/", "All runs"
-
-
-def runs_page(site: Site, runs: Sequence[Run], folder: str) -> str:
-    """Every run with its first scores, and two columns to pick a pair."""
-    if not runs:
-        body = (
-            '<p class="note">There is no result here yet. Write one with <code>steelyard evaluate TASK TRUTH '
-            f"PREDICTIONS -o {escape(folder)}/result.json</code>, and load this page again.</p>"
-        )
-        return document("No runs", folder, body)
-    pickable = [run for run in runs if run.report is not None]
-    rows = "".join(_run_row(site, run, pickable) for run in runs)
-    head = "".join(
-        f'<th scope="col"{kind}>{name}</th>'
-        for name, kind in (
-            ("A", ' class="pick"'), ("B", ' class="pick"'), ("run", ""), ("task", ""), ("units", ' class="number"'),
-            ("scores", ""), ("written", ""),
-        )
-    )  # fmt: skip
-    table = _table("Runs", head, rows)
-    button = (
-        '<button type="submit">Compare A with B</button><span class="legend">B minus A: A is the one to beat.</span>'
-    )
-    picked = f'<div class="bar">{button}</div>' if len(pickable) > 1 else ""
-    body = f'<form action="{escape(site.base)}/compare" method="get">{table}{picked}</form>'
-    return document(count_text(len(runs), "run"), folder, body)
-
-
-def _run_row(site: Site, run: Run, pickable: Sequence[Run]) -> str:
-    cells = []
-    for side, place in (("a", 0), ("b", 1)):
-        if run.report is None or len(pickable) < 2:
-            cells.append('<td class="pick"></td>')
-            continue
-        checked = " checked" if run is pickable[place] else ""
-        label = escape(f"{run.name} as {side.upper()}")
-        cells.append(
-            f'<td class="pick"><input type="radio" name="{side}" value="{run.id}" aria-label="{label}"{checked}></td>'
-        )
-    shown = escape(run.name).replace("/", "/<wbr>").replace("_", "_<wbr>")
-    link = f'<a class="name" href="{escape(site.run(run))}">{shown}</a>'
-    if run.report is not None:
-        report = run.report
-        source = escape(report.sources.predictions.source)
-        scores = "".join(_short(score) for score in list(report.scores.values())[:SHOWN_SCORES])
-        more = len(report.scores) - SHOWN_SCORES
-        scores += f"<small>and {more} more</small>" if more > 0 else ""
-        units = max((score.units for score in report.scores.values()), default=0)
-        cells += [f'<td class="run">{link}<br><small>{source}</small></td>', f"<td>{escape(report.task)}</td>"]
-        cells += [f'<td class="number">{units:,}</td>', f"<td>{scores}</td>"]
-    elif run.result is not None and not isinstance(run.result, Report):
-        task, counted, about, word = _other(run.result)
-        cells += [f'<td class="run">{link}<br><small>{escape(about)}</small></td>', f"<td>{escape(task)}</td>"]
-        cells += [f'<td class="number">{counted}</td>', f"<td><small>{escape(word)}</small></td>"]
-    else:
-        cells += [f'<td><span class="name">{escape(run.name)}</span></td>', "<td></td>", "<td></td>"]
-        cells.append(f'<td class="problem">{escape(run.problem)}</td>')
-    cells.append(f'<td class="when"><small>{_when(run.changed)}</small></td>')
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _other(result: Comparison | Lineup | VlmScore | Gate | StudyPlan) -> tuple[str, str, str, str]:
-    """Of a result that is no report: its task, how many units, what it is about, what it is."""
-    if isinstance(result, Gate):
-        return result.task, f"{result.units:,}", result.result, f"a gate: {result.outcome}"
-    if isinstance(result, StudyPlan):
-        return result.task, f"{result.units:,}", result.pilot, "a plan of a test set"
-    if isinstance(result, VlmScore):
-        models = ", ".join(dict.fromkeys(row.model for row in result.rows))
-        return result.task, f"{result.frames:,}", models, "a score of vision-language models"
-    comparisons = (
-        result.comparisons if isinstance(result, Lineup) else (result,) if isinstance(result, Comparison) else ()
-    )
-    units = max((d.units for one in comparisons for d in one.differences.values()), default=0)
-    sides = [comparisons[0].a, *(one.b for one in comparisons)]
-    first, *others = [side.name or side.sources.predictions.source for side in sides]
-    word = "a comparison" if len(comparisons) == 1 else f"a comparison of {len(comparisons) + 1} models"
-    return comparisons[0].task, f"{units:,}", f"{', '.join(others)} against {first}", word
-
-
-def _when(changed: float) -> str:
-    """When a file was written; a file system may hold a time that no calendar has."""
-    try:
-        return datetime.fromtimestamp(changed, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (OverflowError, OSError, ValueError):
-        return "at an unknown time"
-
-
-def _short(score: Score) -> str:
-    shown = f"{value_text(score.value, score.interval)} {score.measured_in}".strip() if score.defined else "undefined"
-    interval = escape(interval_text(score.value, score.interval))
-    return (
-        f'<span class="score"><small>{ARROWS[score.better]} {escape(score.spec)}</small> '
-        f"<strong>{escape(shown)}</strong> <small>{interval}</small></span>"
-    )
+A_PAGE = 60
 
 
 def order_of(data: Data, spec: str) -> list[int]:

@@ -6,9 +6,7 @@ are those that the result was made from.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,20 +24,17 @@ from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.engine.measure import listed
 from steelyard.engine.run import Measured
-from steelyard.gating.pairing import compare_results
+from steelyard.gating.pairing import compare_many, compare_results
 from steelyard.io.digest import digest
-from steelyard.io.json import parse_json
 from steelyard.io.text import ending
 from steelyard.metrics import catalogue
-from steelyard.results.comparison import Comparison
+from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.origin import Side
 from steelyard.results.read import AnyResult, parse_result
 from steelyard.results.report import Report
 from steelyard.view.folder import Folder, Outside
+from steelyard.view.index import Index, is_result, load, run_id
 
-MOST_BYTES = 256 << 20
-MOST_RUNS = 2000
-_HEAD = re.compile(rb'"format":\s*"steelyard"|"schema":\s*"steelyard/(report|comparison|lineup|vlm-score|gate)/')
 _FORMATS = ("auto", "coco", "lvis", "csv", "motchallenge", "kitti", "mots")  # each reads what it is given and no more
 _FOLDERS = ("tracking", "maps", "volumes")  # readers that take a folder and open nothing outside of it
 T = TypeVar("T")
@@ -111,64 +106,36 @@ class Data:
 
 @dataclass
 class Runs:
-    """All runs of a folder; what is expensive is made once, and again when a file has changed."""
+    """The runs of a folder; what is expensive is made once, and again when a file has changed."""
 
     folder: Folder
-    _known: dict[str, tuple[tuple[Any, ...], Run]] = field(default_factory=dict)
+    index: Index = field(init=False)
     _made: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
-    def all(self) -> list[Run]:
-        """Every run, in the order of the names."""
-        runs = []
-        for name in self.folder.files(".json"):
-            run = self._run(name)
-            if run is not None:
-                runs.append(run)
-            if len(runs) >= MOST_RUNS:
-                break
-        return runs
+    def __post_init__(self) -> None:
+        self.index = Index(self.folder)
 
-    def get(self, run_id: str) -> Run | None:
-        """The run with that id."""
-        for name, (_, run) in list(self._known.items()):
-            if run.id == run_id:
-                return self._run(name)
-        return next((run for run in self.all() if run.id == run_id), None)
-
-    def _run(self, name: str) -> Run | None:
+    def get(self, run: str) -> Run | None:
+        """The run with that id, read whole."""
+        name = self.index.name_of(run)
+        if name is None:
+            return None
         try:
             about = os.stat(self.folder.path(name), follow_symlinks=False)
         except (OSError, Outside):
             return None
-        stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
-        with self._lock:
-            known = self._known.get(name)
-            if known is None or known[0] != stamp:
-                known = (stamp, self._read(name, about.st_mtime))
-                self._known[name] = known
-        return known[1] if known[1].id else None
+        key = ("run", name, about.st_mtime_ns, about.st_size, about.st_ino)
+        return self.once(key, lambda: self._read(name, about.st_mtime))
 
-    def _read(self, name: str, changed: float) -> Run:
-        nothing = Run("", name, changed, None)
-        run_id = hashlib.sha256(name.encode("utf-8")).hexdigest()[:16]
-        try:
-            if not _HEAD.search(self.folder.head(name, 200)):
-                return nothing
-        except Outside:
-            return nothing
-        try:
-            text = self.folder.read(name, MOST_BYTES).decode("utf-8-sig")
-            return Run(run_id, name, changed, parse_result(parse_json(text, name), name))
-        except Outside as error:
-            why = f"larger than {MOST_BYTES >> 20} MB" if str(error) == "too large" else "it cannot be read"
-            return Run(run_id, name, changed, None, f"{name}: {why}")
-        except UnicodeDecodeError:
-            return Run(run_id, name, changed, None, f"{name}: is not UTF-8 text")
-        except SteelyardError as error:
-            return Run(run_id, name, changed, None, str(error))
-        except Exception as error:  # whatever one file holds, the others are shown
-            return Run(run_id, name, changed, None, f"{name}: it cannot be read ({type(error).__name__})")
+    def _read(self, name: str, changed: float) -> Run | None:
+        if not is_result(self.folder, name):
+            return None
+        data, problem = load(self.folder, name)
+        if problem:
+            self.index.mark(name, problem)
+            return Run(run_id(name), name, changed, None, problem)
+        return Run(run_id(name), name, changed, parse_result(data, name))
 
     def data(self, run: Run) -> tuple[Data | None, str]:
         """The data of a run, or why there are none to show."""
@@ -286,6 +253,14 @@ class Runs:
         )  # fmt: skip
         a_side, b_side = replace(compared.a, request=p), replace(compared.b, request=q)
         return replace(compared, a=replace(a_side, sources=first.sources), b=replace(b_side, sources=second.sources))
+
+    def lineup(self, runs: Sequence[Run]) -> Lineup:
+        """Each against the first, from the results alone, which is quick; p is corrected for all of them together."""
+        reports = [run.report for run in runs if run.report is not None]
+        if len(reports) != len(runs):
+            raise SteelyardError("Only results of 'evaluate' can be compared here.")
+        key = ("lineup", *((run.id, run.changed) for run in runs))
+        return self.once(key, lambda: compare_many(reports, [run.name for run in runs]))
 
     def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         """Make a thing the first time; a few dozen are kept."""

@@ -20,9 +20,13 @@ from starlette.routing import Route
 
 from steelyard.core.errors import SteelyardError
 from steelyard.view import pages
+from steelyard.view.board import board_page
 from steelyard.view.folder import Folder
 from steelyard.view.frame import CLOSED, policy, report_policy, with_bar
+from steelyard.view.listing import MOST_COMPARED, list_page
+from steelyard.view.query import parse_query
 from steelyard.view.runs import Data, Run, Runs
+from steelyard.view.site import Site
 from steelyard.view.units import Images, unit_rows, unit_scene
 
 Scope = MutableMapping[str, Any]
@@ -105,7 +109,7 @@ def _plain(status: int, text: str) -> Response:
 def make_app(folder: Folder, token: str, port: int) -> Guard:
     """The application for a folder, answering to 127.0.0.1 and localhost at that port."""
     runs = Runs(folder)
-    site = pages.Site(f"/{token}", Images(runs))
+    site = Site(f"/{token}", Images(runs))
     view = _View(runs, site)
     routes = [
         Route("/", view.listing),
@@ -129,12 +133,16 @@ def make_app(folder: Folder, token: str, port: int) -> Guard:
 class _View:
     """One method a page."""
 
-    def __init__(self, runs: Runs, site: pages.Site) -> None:
+    def __init__(self, runs: Runs, site: Site) -> None:
         self.runs, self.site = runs, site
 
     def listing(self, request: Request) -> Response:
-        """Every run."""
-        return _page(pages.runs_page(self.site, self.runs.all(), self.runs.folder.root))
+        """Every run that the address asks for."""
+        query, known = parse_query(request.url.query)
+        text = query.text()
+        if known and sorted(request.url.query.split("&")) != sorted(text.split("&")):  # a form sends empty fields too
+            return Response(status_code=303, headers={"location": f"{self.site.base}/" + (f"?{text}" if text else "")})
+        return _page(list_page(self.site, self.runs.index.entries(), self.runs.folder.root, query))
 
     def report(self, request: Request) -> Response:
         """The page of a report or of a comparison, with the way back on top of it."""
@@ -188,11 +196,13 @@ class _View:
         )
 
     def compare(self, request: Request) -> Response:
-        """Two runs against each other."""
+        """Two runs against each other, as `compare` does; or up to eight, from their results."""
         asked = parse_qs(request.url.query)
+        if "a" not in asked and "b" not in asked:
+            return self._several(asked)
         a, b = (self.runs.get(asked.get(side, [""])[0]) for side in "ab")
         if a is None or b is None:
-            return self._problem("Pick two runs", "Choose one run in column A and one in column B.", 404)
+            return self._problem("Pick two runs", "One of the two is not there.", 404)
         if a.id == b.id:
             return self._problem("Pick two runs", "A and B are the same run.", 422)
         try:
@@ -204,6 +214,22 @@ class _View:
         if data[0] is not None and data[1] is not None and pages.changes(data[0], data[1])[1]:
             links.append((self.site.both(a, b), "What changed most, side by side"))
         return _report(compared.to_html(), links)
+
+    def _several(self, asked: dict[str, list[str]]) -> Response:
+        ids = list(dict.fromkeys(asked.get("run", [])))
+        dates = {entry.id: entry.date for entry in self.runs.index.entries()}
+        ids = sorted(
+            (one for one in ids if one in dates), key=lambda one: (one not in asked.get("base", []), dates[one])
+        )
+        if not 2 <= len(ids) <= MOST_COMPARED:
+            what = f"Tick two to {MOST_COMPARED} runs of the list; {len(ids):,} are picked."
+            return self._problem("Pick some runs", what, 404 if len(ids) < 2 else 422)
+        runs = [run for run in map(self.runs.get, ids) if run is not None]
+        try:
+            lineup = self.runs.lineup(runs)
+        except SteelyardError as error:
+            return self._problem("These runs cannot be compared", str(error), 422)
+        return _page(board_page(self.site, runs, lineup))
 
     def both(self, request: Request) -> Response:
         """What changed most between two runs."""

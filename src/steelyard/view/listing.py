@@ -1,0 +1,254 @@
+"""The list of runs: one form without any script, whose fields and buttons are the address of what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+from steelyard.core.counts import count_text
+from steelyard.render.numbers import interval_text, value_text
+from steelyard.render.text import ARROWS
+from steelyard.view.chart import chart, moment
+from steelyard.view.entry import Entry, Shown
+from steelyard.view.frame import document
+from steelyard.view.query import A_PAGE, GROUPS, SORTS, Query, common, fits, group_of, matching
+from steelyard.view.site import Site
+from steelyard.view.strips import Scale, shared_scale, strip
+
+_ELSEWHERE = ("model", "data", "date")  # tags that a row shows as what they are
+SHOWN_SCORES, SHOWN_FOREIGN, MOST_COMPARED = 3, 200, 8
+
+
+def list_page(site: Site, entries: Sequence[Entry], folder: str, query: Query) -> str:
+    """Every run that the view asks for, a chart where it names a metric, and what else lies in the folder."""
+    runs = [entry for entry in entries if not entry.foreign]
+    foreign = _foreign([entry for entry in entries if entry.foreign])
+    if not runs:
+        body = (
+            '<p class="note">There is no result here yet. Write one with <code>steelyard evaluate TASK TRUTH '
+            f"PREDICTIONS -o {escape(folder)}/result.json</code>, and load this page again.</p>"
+        )
+        return document("No runs", folder, body + foreign)
+    shown = matching(runs, query)
+    start = min(query.at, max(0, len(shown) - 1) // A_PAGE) * A_PAGE
+    page = shown[start : start + A_PAGE]
+    picked = [entry for entry in runs if entry.id in query.runs]
+    drawn = chart(shown, query.metric, query.over, query.group, site.entry) if query.metric else ""
+    if query.metric and not drawn:
+        drawn = '<p class="note">Fewer than two of these runs have this metric: there is nothing to draw.</p>'
+    total = count_text(len(runs), "run")
+    title = total if not query.narrowed else f"{len(shown):,} of {total}"
+    body = (
+        f'<form class="list" action="{escape(site.base)}/" method="get">{_controls(site, runs, query)}{drawn}'
+        f"{_picked(picked, page)}{_table(site, shown, page, query, picked)}{_turning(query, start, len(shown))}"
+        f"{_bar(site, runs)}</form>{foreign}"
+    )
+    return document(title, folder, body)
+
+
+# --- fields
+
+
+def _controls(site: Site, runs: Sequence[Entry], query: Query) -> str:
+    metrics = common((spec for run in runs if not query.task or run.task == query.task for spec in run.scores), 400)
+    tags = common(f"{name}={value}" for run in runs for name, value in run.tags.items())
+    names = common(name for run in runs for name in run.tags)
+    groups = {**GROUPS, **{f"tag:{name}": f"tag {name}" for name in names}}
+    sorts = {**SORTS, **({"metric": query.metric} if query.metric else {})}
+    sorts |= {f"tag:{name}": f"tag {name}" for name in names}
+    orders = {
+        f"{sign}{key}": f"{name} {arrow}" for key, name in sorts.items() for sign, arrow in (("-", "↓"), ("", "↑"))
+    }
+    first = (
+        _field("Search", f'<input type="search" name="q" value="{escape(query.q)}" accesskey="s">', "search")
+        + _choice("Task", "task", dict.fromkeys(common(run.task for run in runs)), query.task, "all")
+        + _choice("Draw a metric", "metric", dict.fromkeys(metrics), query.metric, "none")
+        + _choice("Group by", "group", groups, query.group, "nothing")
+    )
+    more = (
+        _choice("Sort by", "sort", orders, query.sort)
+        + _choice("Kind", "kind", dict.fromkeys(common(run.kind for run in runs)), query.kind, "all")
+        + _listed("Model", "model", common(model for run in runs for model in run.models), query.model)
+        + _listed("Data set", "data", common(run.data for run in runs), query.data)
+        + (_listed("Tag", "tag", tags, "") if tags else "")
+        + _field("Since", f'<input type="date" name="since" value="{escape(query.since)}">')
+        + _field("Until", f'<input type="date" name="until" value="{escape(query.until)}">')
+        + _choice("Draw over", "over", {"time": "time", "runs": "runs"}, query.over)
+    )
+    ticked = "".join(
+        f'<label class="chip"><input type="checkbox" name="tag" value="{escape(tag)}" checked> {escape(tag)}</label>'
+        for tag in query.tags
+    )
+    used = any((query.kind, query.model, query.data, query.since, query.until)) or query.sort != "-date"
+    folded = f"<details{' open' if used else ''}><summary>More</summary><div class='fields'>{more}</div></details>"
+    reset = f'<a href="{escape(site.base)}/">Show all</a>' if query.text(at=0, runs=()) else ""
+    return (
+        f'<div class="fields">{first}<div class="go"><button type="submit">Show</button>{reset}</div></div>'
+        f"{f'<p class=chips>{ticked}</p>' if ticked else ''}{folded}"
+    )
+
+
+def _field(name: str, inside: str, kind: str = "") -> str:
+    return f'<label class="field {kind}"><span>{escape(name)}</span>{inside}</label>'
+
+
+def _choice(title: str, name: str, choices: Mapping[str, str | None], chosen: str, nothing: str = "") -> str:
+    """A field to choose in; `nothing` is what stands for no choice."""
+    none = {"": nothing} if nothing else {}
+    other = {chosen: chosen} if chosen and chosen not in choices else {}
+    shown: dict[str, str | None] = {**none, **choices, **other}
+    options = "".join(
+        f'<option value="{escape(value)}"{" selected" if value == chosen else ""}>{escape(text or value)}</option>'
+        for value, text in shown.items()
+    )
+    return _field(title, f'<select name="{name}">{options}</select>')
+
+
+def _listed(title: str, name: str, values: Iterable[str], chosen: str) -> str:
+    options = "".join(f'<option value="{escape(value)}"></option>' for value in values)
+    listed = f'<datalist id="{name}-values">{options}</datalist>'
+    return _field(title, f'<input name="{name}" value="{escape(chosen)}" list="{name}-values">{listed}')
+
+
+def _picked(picked: Sequence[Entry], page: Sequence[Entry]) -> str:
+    """Runs that are picked and not in sight stay picked."""
+    away = [run for run in picked if run not in page]
+    kept = "".join(f'<input type="hidden" name="run" value="{run.id}">' for run in away)
+    if not picked:
+        return ""
+    names = ", ".join(escape(run.name) for run in picked[:MOST_COMPARED])
+    return (
+        f'{kept}<p class="note">Picked: {names}. Only runs of the same task and the same truth are offered beside.</p>'
+    )
+
+
+# --- the table
+
+
+def _table(
+    site: Site, shown: Sequence[Entry], page: Sequence[Entry], query: Query, picked: Sequence[Entry]
+) -> str:  # fmt: skip
+    if not page:
+        return '<p class="note">No run is like that.</p>'
+    metric = query.metric
+    scale = shared_scale(run.scores[metric] for run in shown if metric in run.scores) if metric else None
+    heads = '<th scope="col" class="pick"><span class="unseen">compare</span></th>'
+    heads += _head("run", "name", query) + _head("task", "task", query) + _head("units", "units", query, "number")
+    heads += _head(metric, "metric", query) if metric else '<th scope="col">scores</th>'
+    heads += _head("date", "date", query)
+    rows, before = [], None
+    for run in page:
+        group = group_of(run, query.group) if query.group else None
+        if group is not None and group != before:
+            rows.append(_group_row(group, [one for one in shown if group_of(one, query.group) == group], query))
+            before = group
+        rows.append(_row(site, run, query, scale, picked))
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="Runs"><table class="runs"><caption>Runs</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _head(text: str, key: str, query: Query, kind: str = "") -> str:
+    """A column's name, which is a button that sorts by it: pressed again, the other way round."""
+    now = query.sort.removeprefix("-") == key
+    down = query.sort.startswith("-")
+    other = key if now and down else f"-{key}" if now or key in ("date", "units") else key
+    order = f' aria-sort="{"descending" if down else "ascending"}"' if now else ""
+    arrow = (" ↓" if down else " ↑") if now else ""
+    return (
+        f'<th scope="col" class="{kind}"{order}><button class="sort" name="sort" value="{escape(other)}">'
+        f"{escape(text)}{arrow}</button></th>"
+    )
+
+
+def _group_row(group: str, members: Sequence[Entry], query: Query) -> str:
+    """The name of a group, how many runs it has, and the range of the metric in it."""
+    scores = [run.scores[query.metric] for run in members if query.metric in run.scores]
+    values = sorted(score.value for score in scores if score.value == score.value)
+    between = f"; {query.metric} {value_text(values[0])} to {value_text(values[-1])}" if values else ""
+    words = f"{count_text(len(members), 'run')}{between}"
+    return (
+        f'<tr class="group"><th scope="rowgroup" colspan="6">{escape(group or "none")} <small>{escape(words)}</small>'
+        "</th></tr>"
+    )
+
+
+def _row(site: Site, run: Entry, query: Query, scale: Scale | None, picked: Sequence[Entry]) -> str:
+    name = escape(run.name).replace("/", "/<wbr>").replace("_", "_<wbr>")
+    when = f'<td class="when"><small>{escape(moment(run.date))}</small></td>'
+    if run.problem:
+        return (
+            f'<tr class="broken"><td class="pick"></td><td class="run"><span class="name">{name}</span></td>'
+            f'<td colspan="3" class="problem">{escape(run.problem)}</td>{when}</tr>'
+        )
+    box = ""
+    if fits(run, picked):
+        ticked = " checked" if run.id in query.runs else ""
+        box = f'<input type="checkbox" name="run" value="{run.id}" aria-label="compare {escape(run.name)}"{ticked}>'
+    tags = "".join(
+        f'<button class="tag" name="tag" value="{escape(f"{key}={value}")}">{escape(key)}={escape(value)}</button>'
+        for key, value in run.tags.items()
+        if key not in _ELSEWHERE
+    )
+    about = run.about if run.kind != "report" else f"{run.model} on {run.data}"
+    if query.metric and query.metric in run.scores:
+        scores = strip(run.scores[query.metric], scale) + _short("", run.scores[query.metric])
+    elif query.metric:
+        scores = "–"
+    else:
+        scores = "".join(_short(spec, score) for spec, score in list(run.scores.items())[:SHOWN_SCORES])
+        more = len(run.scores) - SHOWN_SCORES
+        scores += f"<small>and {more} more</small>" if more > 0 else ""
+    return (
+        f'<tr><td class="pick">{box}</td><td class="run"><a class="name" href="{escape(site.entry(run))}">{name}</a>'
+        f'<br><small class="about">{escape(about)}</small> {tags}</td><td class="task">{escape(run.task)}</td>'
+        f'<td class="number units">{run.units:,}</td><td class="scores">{scores}</td>{when}</tr>'
+    )
+
+
+def _short(spec: str, score: Shown) -> str:
+    value = "undefined" if score.value != score.value else value_text(score.value, score.interval)
+    named = f"<small>{ARROWS[score.better]} {escape(spec)}</small> " if spec else ""
+    return (
+        f'<span class="score">{named}<strong>{escape(f"{value} {score.measured_in}".strip())}</strong> '
+        f"<small>{escape(interval_text(score.value, score.interval))}</small></span>"
+    )
+
+
+def _turning(query: Query, start: int, total: int) -> str:
+    if total <= A_PAGE:
+        return ""
+    here, last = start // A_PAGE, (total - 1) // A_PAGE
+    ways = ((0, "⇤ first"), (here - 1, "← before"), (here + 1, "next →"), (last, "last ⇥"))
+    parts = [
+        f'<button class="plain" name="at" value="{to}">{text}</button>'
+        for to, text in ways
+        if 0 <= to <= last and to != here
+    ]
+    between = f"{start + 1:,} to {min(start + A_PAGE, total):,} of {total:,}"
+    return f'<p class="turn"><span class="legend">{between}</span>{"".join(parts)}</p>'
+
+
+def _bar(site: Site, runs: Sequence[Entry]) -> str:
+    if sum(run.kind == "report" for run in runs) < 2:
+        return ""
+    return (
+        f'<div class="bar"><button type="submit" formaction="{escape(site.base)}/compare">Compare the ticked</button>'
+        f'<span class="legend">Two to {MOST_COMPARED} runs of one task on the same truth; the oldest is the one to '
+        "beat.</span></div>"
+    )
+
+
+def _foreign(files: Sequence[Entry]) -> str:
+    """JSON files that are no results: folded, since data of other tools often lie beside."""
+    if not files:
+        return ""
+    rows = "".join(
+        f"<li><code>{escape(file.name)}</code> <small>{escape(file.problem)}</small></li>"
+        for file in files[:SHOWN_FOREIGN]
+    )
+    left = len(files) - SHOWN_FOREIGN
+    rows += f"<li><small>and {left:,} more</small></li>" if left > 0 else ""
+    head = count_text(len(files), "other JSON file")
+    return f'<details class="foreign"><summary>{head}</summary><ul>{rows}</ul></details>'
