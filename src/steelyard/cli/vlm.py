@@ -144,8 +144,10 @@ def run(
     chosen = choose_prompts(names, prompt_file, answer, questions)
     table = read_table(frames, "frames")
     check_table([prompt for prompt in chosen if prompt.fills], table, questions or "")
-    shown = read_frames(frames, table=table)
-    problems = [frame.problem for frame in shown if frame.problem and frame.valid]
+    shots = list(dict.fromkeys(key for prompt in chosen for key in prompt.shots))
+    shown = read_frames(frames, table=table, shots=shots)
+    seen = [dict.fromkeys(frame.pictures(prompt).problem for prompt in chosen) for frame in shown if frame.valid]
+    problems = [problem for frame in seen for problem in frame if problem]
     for problem in problems[:5]:
         say(f"steelyard: {problem}", err=True)
     if len(problems) > 5:

@@ -10,11 +10,11 @@ from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.plan import REAL
 from steelyard.vlm.readings import Run, Taken
 from steelyard.vlm.score_answers import replies
-from steelyard.vlm.sides import Asked, Side, answer_sides, known_columns, weight_sides
+from steelyard.vlm.sides import BOX_COLUMNS, Asked, Side, known_columns, weight_sides
 
 
 def write_sides(run: Run, folder: Path) -> list[str]:
-    """Write the files; gives their paths. Weights are as `sequences` takes them, own questions as `answers` does."""
+    """Write the files; gives their paths. Weights are as `sequences` takes them, own questions as their task does."""
     groups: dict[tuple[str, str], list[Taken]] = {}
     for taken in run.taken:
         if taken.variant == REAL:
@@ -30,7 +30,8 @@ def write_sides(run: Run, folder: Path) -> list[str]:
             name = "truth.csv"
         else:
             said = replies(model, taken_here, str(run.folder))
-            truth, given = answer_sides(said.asked, said.truth, said.frames, said.answers, asked)
+            theirs = [name for name in own if said.task != "boxes" or name not in BOX_COLUMNS]
+            truth, given = said.sides(said.truth, Asked({}, tuple(theirs), None, {}, {}))
             name = f"{_safe(prompt)}-truth.csv"
         files[name] = truth
         place = f"{_safe(model)}--{_safe(prompt)}.csv"

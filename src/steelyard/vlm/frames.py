@@ -17,7 +17,8 @@ from steelyard.io.read import read_table, to_records
 from steelyard.io.table import Table
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.images import Picture, read_picture
-from steelyard.vlm.questions import cell_text
+from steelyard.vlm.questions import IMAGE, Prompt, cell_text
+from steelyard.vlm.shots import Shots, read_shots, several, shots_of, stored_shots
 
 FRAMES = Schema(
     key=("sequence", "t"),
@@ -32,6 +33,7 @@ FRAMES = Schema(
     ),
 )
 _STORED = ("image_sha256", "width", "height", "problem")
+_SHOTS = "pictures:"  # before the name of a column of pictures there
 _OWN = "column:"  # before the name of a user's column in the frames that a run keeps
 
 
@@ -39,7 +41,8 @@ _OWN = "column:"  # before the name of a user's column in the frames that a run 
 class Frame:
     """One row of the frames: `picture` is None where it cannot be read, and `problem` says why.
 
-    `columns` are the values of the row as text, of those columns that no field stands for.
+    `columns` are the values of the row as text, of those columns that no field stands for; `shots` the pictures of
+    questions that show several.
     """
 
     sequence: str
@@ -52,6 +55,13 @@ class Frame:
     picture: Picture | None = None
     problem: str = ""
     columns: Mapping[str, str] = field(default_factory=dict, repr=False)
+    shots: Mapping[str, Shots] = field(default_factory=dict, repr=False)
+
+    def pictures(self, prompt: Prompt) -> Shots:
+        """The pictures that a question shows."""
+        if prompt.shots:
+            return shots_of(self.shots, prompt.shots)
+        return Shots((self.picture,) if self.picture else (), self.problem)
 
     def text(self, name: str) -> str:
         """The value of a column as text; empty where there is none."""
@@ -61,11 +71,14 @@ class Frame:
 
 
 def read_frames(
-    path: str | Path, seen: Callable[[int, int], None] | None = None, table: Table | None = None
+    path: str | Path,
+    seen: Callable[[int, int], None] | None = None,
+    table: Table | None = None,
+    shots: Sequence[str] = (),
 ) -> tuple[Frame, ...]:
     """Read a table of frames and every picture's header and hash; `seen(done, all)` hears of progress.
 
-    `table` is what stands at `path` where it is read already.
+    `table` is what stands at `path` where it is read already, `shots` what questions show beside the one picture.
     """
     records = to_records(table or read_table(path, "frames"), FRAMES, {}, "frames")
     if not len(records):
@@ -76,6 +89,8 @@ def read_frames(
     other = {name: list(map(cell_text, values.tolist())) for name, values in records.other.items()}
     first: dict[tuple[str, int], int] = {}
     pictures: dict[str, tuple[Picture | None, str]] = {}
+    known: dict[Path, Picture] = {}
+    cells = {key: columns[IMAGE] if (name := key.partition("#")[0]) == IMAGE else other[name] for key in shots}
     frames = []
     for row in range(rows):
         key = (str(columns["sequence"][row]), int(columns["t"][row]))
@@ -101,6 +116,7 @@ def read_frames(
                 picture=picture,
                 problem=problem,
                 columns={name: values[row] for name, values in other.items()},
+                shots={key: read_shots(folder, cells[key][row], key, known) for key in shots},
             )
         )
         if seen:
@@ -111,6 +127,8 @@ def read_frames(
 def _picture(folder: Path, image: str) -> tuple[Picture | None, str]:
     if not image.strip():
         return None, "no image is named"
+    if several(image, folder):
+        return None, "several images are named, and the question shows one: 'images: [image]' in its file shows all"
     try:
         return read_picture(folder / image), ""
     except InputError as error:
@@ -120,13 +138,14 @@ def _picture(folder: Path, image: str) -> tuple[Picture | None, str]:
 def write_frames(path: Path, frames: Sequence[Frame], columns: Sequence[str] = ()) -> None:
     """Keep the frames with the run: the hash of each picture, not the picture, and the other columns named."""
     own = [name for name in columns if name not in FRAMES.names]
-    header = [*FRAMES.names, *_STORED, *(f"{_OWN}{name}" for name in own)]
+    shots = list(dict.fromkeys(key for frame in frames for key in frame.shots))
+    header = [*FRAMES.names, *_STORED, *(f"{_OWN}{name}" for name in own), *(f"{_SHOTS}{key}" for key in shots)]
     rows = []
     for f in frames:
         p = f.picture
         seen = [p.digest, p.width, p.height] if p else ["", "", ""]
         known = [f.sequence, f.t, f.image, f.food, f.weight, f.kcal_per_g, str(f.valid).lower(), *seen, f.problem]
-        rows.append([*known, *(f.text(name) for name in own)])
+        rows.append([*known, *(f.text(name) for name in own), *(f.shots[key].stored() for key in shots)])
     write_text(path, csv_text(header, rows))
 
 
@@ -138,6 +157,7 @@ def stored_frames(path: Path) -> tuple[Frame, ...]:
     if len(extra) != len(_STORED):
         raise InputError("these are not a run's frames", where=str(path), remedy="Give the folder of 'vlm run'.")
     own = {name.removeprefix(_OWN): v.tolist() for name, v in records.other.items() if name.startswith(_OWN)}
+    held = {name.removeprefix(_SHOTS): v.tolist() for name, v in records.other.items() if name.startswith(_SHOTS)}
     frames = []
     for row in range(len(records)):
         digest, width, height, problem = (extra[name][row] for name in _STORED)
@@ -149,6 +169,7 @@ def stored_frames(path: Path) -> tuple[Frame, ...]:
                 str(records["sequence"][row]), int(records["t"][row]), records["image"][row], records["food"][row],
                 float(records["weight"][row]), float(records["kcal_per_g"][row]), bool(records["valid"][row]),
                 picture, problem, {name: cell_text(values[row]) for name, values in own.items()},
+                {key: stored_shots(str(values[row]), records.place(row)) for key, values in held.items()},
             )
         )  # fmt: skip
     return tuple(frames)

@@ -34,12 +34,16 @@ _ORIENTATION = 274  # EXIF
 
 @frozen
 class Picture:
-    """A picture by its digest; `path` is None for a blank one."""
+    """A picture by its digest; `path` is None for a blank one.
+
+    Width and height are those of the file; `turned` says that they are exchanged when it is shown upright.
+    """
 
     digest: str
     width: int
     height: int
     path: Path | None = None
+    turned: bool = False
 
     def load(self, max_side: int = MAX_SIDE) -> Any:
         """The upright RGB image, its longer side at most `max_side`. Waits while too many pixels are being decoded."""
@@ -107,7 +111,11 @@ def read_picture(path: Path) -> Picture:
     data = _read(path)
     image = _open(data, str(path))
     width, height = image.size
-    return Picture(hashlib.sha256(data).hexdigest(), width, height, path)
+    try:
+        turned = image.getexif().get(_ORIENTATION) in (5, 6, 7, 8)
+    except Exception:  # damaged EXIF data: said when the picture is shown
+        turned = False
+    return Picture(hashlib.sha256(data).hexdigest(), width, height, path, turned)
 
 
 def blank(like: Picture) -> Picture:

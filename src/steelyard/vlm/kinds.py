@@ -7,6 +7,7 @@ option's letter, `yes`, `1250.5`.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from steelyard.core.frozen import frozen
 from steelyard.language.replies import read_choice, read_number
 from steelyard.vlm.answers import MOST_GRAMS, OUTCOMES, Answer, classify, declines, parse_reply, reply_text
+from steelyard.vlm.box_answers import BoxForm
+from steelyard.vlm.schema import read_json, spelled, violation
 
 KINDS = {
     "grams": "a weight in grams",
@@ -22,6 +25,8 @@ KINDS = {
     "yes/no": "yes or no",
     "choice": "one of the options",
     "text": "a short text",
+    "json": "JSON that keeps to the schema",
+    "boxes": 'boxes: [{"box": [...], "label": "..."}]',
 }
 MEANINGS = OUTCOMES | {
     "not_integer": "a number that is not whole",
@@ -31,6 +36,10 @@ MEANINGS = OUTCOMES | {
     "unknown_choice": "a letter that no option has",
     "disagrees": "a letter, and the text of another option",
     "too_long": "more text than an answer has",
+    "bad_json": "no single value of JSON",
+    "schema": "JSON that is not what was asked for",
+    "outside": "a box outside of the image",
+    "degenerate": "a box without an area",
 }
 METRICS: dict[str, tuple[str, ...]] = {
     "grams": ("mae", "bias", "rmse", "mape", "answered"),
@@ -39,6 +48,8 @@ METRICS: dict[str, tuple[str, ...]] = {
     "yes/no": ("yn_accuracy", "yn_precision", "yn_recall", "yn_f1", "yes_ratio", "yes_bias", "answered"),
     "choice": ("choice", "answered"),
     "text": ("exact", "anls@0.5", "word_f1", "cer", "answered"),
+    "json": ("exact(norm=as_is)", "answered"),
+    "boxes": ("f1", "precision", "recall", "mean_iou", "map50"),
 }
 LONGEST = 10_000  # characters of a text
 _TRUE = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
@@ -51,13 +62,23 @@ _LETTER_TEXT = re.compile(r"[(\[]?([A-Za-z])[)\].:]+\s*.+", re.DOTALL)
 
 @frozen
 class Kind:
-    """What a question wants: `units` are the spellings of a number's unit, `options` letters with their texts."""
+    """What a question wants: `units` are the spellings of a number's unit, `options` letters with their texts.
+
+    `schema` is that of JSON, as text.
+    """
 
     name: str = "grams"
     units: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
     least: float = -math.inf
     most: float = math.inf
+    schema: str = ""
+    boxes: BoxForm = BoxForm()
+
+    @property
+    def task(self) -> str:
+        """The task that such answers are scored by."""
+        return "boxes" if self.name == "boxes" else "answers"
 
     @property
     def numeric(self) -> bool:
@@ -66,7 +87,7 @@ class Kind:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics of task `answers` that such answers are scored by."""
+        """The metrics that such answers are scored by."""
         return METRICS[self.name]
 
     def read(self, text: str | None, finish: str, *, mode: str = "whole", most: float = MOST_GRAMS) -> Answer:
@@ -74,7 +95,7 @@ class Kind:
         if self.name == "grams":
             answer = parse_reply(text, finish, mode=mode, most=most)
             return Answer("ok", answer.grams, answer.lenient, f"{answer.grams:.17g}") if answer.ok else answer
-        plain = reply_text(text, finish, mode, as_is=self.name == "text")
+        plain = reply_text(text, finish, mode, as_is=self.name in ("text", "json", "boxes"))
         return plain if isinstance(plain, Answer) else _READERS[self.name](self, plain)
 
     def truth(self, cell: str) -> str | None:
@@ -86,6 +107,11 @@ class Kind:
             return _TRUE.get(cell.lower())
         if self.name == "choice":
             return read_choice(cell, dict(self.options), "strict")
+        if self.name == "boxes":
+            return self.boxes.truth(cell)
+        if self.name == "json":
+            answer = _json(self, cell)
+            return answer.said if answer.ok else None
         if not self.numeric:
             return cell
         try:
@@ -110,6 +136,8 @@ class Kind:
             "yes/no": "one word: yes or no",
             "choice": f"the letter of one option ({letters})",
             "text": "the answer itself, in a few words",
+            "json": "one JSON value as described",
+            "boxes": 'a JSON list of {"box": [...], "label": "..."}',
         }[self.name]
         remark = "The previous response could not be read. Please respond with ONLY"
         return f"{remark} {wanted}. Nothing else." if wanted else ""
@@ -185,6 +213,23 @@ def _text(kind: Kind, text: str) -> Answer:
     return Answer("ok", said=text) if len(text) <= LONGEST else Answer("too_long")
 
 
+def _json(kind: Kind, text: str) -> Answer:
+    try:
+        value = read_json(text)
+        said = spelled(value)
+    except ValueError:
+        return Answer("refusal" if declines(text) else "bad_json")
+    if violation(value, json.loads(kind.schema)):
+        return Answer("schema")
+    return Answer("ok", said=said) if len(said) <= LONGEST else Answer("too_long")
+
+
+def _boxes(kind: Kind, text: str) -> Answer:
+    outcome, said = kind.boxes.read(text)
+    return Answer("refusal" if outcome == "bad_json" and declines(text) else outcome, said=said)
+
+
 _READERS: dict[str, Callable[[Kind, str], Answer]] = {
     "number": _number, "integer": _integer, "yes/no": _yes_no, "choice": _choice, "text": _text,
+    "json": _json, "boxes": _boxes,
 }  # fmt: skip

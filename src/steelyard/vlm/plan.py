@@ -23,10 +23,13 @@ from steelyard.vlm.images import Picture, blank
 from steelyard.vlm.journal import reading_key
 from steelyard.vlm.prompts import FOLLOW_UP
 from steelyard.vlm.questions import Prompt, question
+from steelyard.vlm.shots import Shots
 
 NAME = "run.json"
 SCHEMA = "steelyard/vlm-run/1"
 REAL, BLANK, SWAPPED = "real", "blank", "swapped"
+# What of a question does not decide how a reply is read; pictures are known by their digests.
+_NOT_READ = ("target", "follow_up", "images", "frames", "options_column", "target_format")
 NO_NAME = "the prompt gives the food's name, and the frame has none"
 
 
@@ -57,12 +60,15 @@ class Plan:
     def columns(self) -> tuple[str, ...]:
         """The columns of the frames that questions give or are scored by."""
         asked = [prompt for prompt in self.asked().values() if prompt.fills]
-        return tuple(dict.fromkeys(name for prompt in asked for name in (*prompt.columns, prompt.target)))
+        return tuple(dict.fromkeys(name for prompt in asked for name in prompt.needs))
 
 
 @frozen
 class Question:
-    """One reading that is wanted. Without a picture or a needed value, `problem` says so, and `key` is empty."""
+    """One reading that is wanted. Without a picture or a needed value, `problem` says so, and `key` is empty.
+
+    `more` are the pictures that are shown behind the first, `asked` is the question about this very row.
+    """
 
     frame: Frame
     prompt: str
@@ -73,34 +79,71 @@ class Question:
     asked: Prompt
     follow_up: str
     problem: str = ""
+    more: tuple[Picture, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The pictures by their digests."""
+        return pictures_key((self.picture, *self.more) if self.picture else ())
+
+
+def pictures_key(pictures: Sequence[Picture]) -> str:
+    """What pictures are known by: the digest of one, or of all in their order."""
+    return pictures[0].digest if len(pictures) == 1 else "+".join(picture.digest for picture in pictures)
 
 
 def questions(plan: Plan, frames: Sequence[Frame]) -> Iterator[Question]:
     """Every question of a plan, those about one frame together. Frames that are not valid are not asked about."""
     shown = [frame for frame in frames if frame.valid]
-    other = _swapped(shown) if plan.controls else {}
-    asked = [(prompt, prompt.follow_up or plan.follow_up, _settings(plan, prompt)) for prompt in plan.asked().values()]
+    prompts = list(plan.asked().values())
+    plain = [(prompt, prompt.follow_up or plan.follow_up, _settings(plan, prompt)) for prompt in prompts]
+    others = {prompt.shots: _swapped(shown, prompt) if plan.controls else {} for prompt in prompts}
+    max_side = int(plan.settings.get("max_side", 0))
     for frame in shown:
-        variants: dict[str, tuple[Picture | None, str]] = {REAL: (frame.picture, frame.problem)}
-        if plan.controls:
-            variants[BLANK] = (blank(frame.picture) if frame.picture else None, frame.problem)
-            swap = other.get((frame.sequence, frame.t))
-            variants[SWAPPED] = (swap, "" if swap else "there is no other sequence to swap images with")
-        for variant, (picture, problem) in variants.items():
-            for prompt, follow_up, settings in asked:
-                lacks = _lacks(prompt, frame)
-                rendered = prompt.render(frame.food, frame.text)
+        for variant in (REAL, BLANK, SWAPPED) if plan.controls else (REAL,):
+            for prompt, follow_up, settings in plain:
+                seen = _seen(frame, prompt, variant, others[prompt.shots])
+                problem = seen.problem or _lacks(prompt, frame)
+                asked = prompt
+                if prompt.by_row:
+                    try:
+                        asked = prompt.about(frame.text, seen.pictures[0] if seen.pictures else None, max_side)
+                    except InputError as error:
+                        problem = problem or str(error)
+                    follow_up, settings = asked.follow_up or plan.follow_up, _settings(plan, asked)
+                text = asked.render(frame.food, frame.text)
                 key = ""
-                if picture is not None and not lacks:
-                    key = reading_key(plan.fingerprint, rendered, follow_up, settings, picture.digest)
-                yield Question(frame, prompt.name, variant, rendered, picture, key, prompt, follow_up, problem or lacks)
+                if not problem:
+                    image = pictures_key(seen.pictures)
+                    key = reading_key(plan.fingerprint, text, follow_up, settings, image)
+                picture, *more = seen.pictures or (None,)
+                yield Question(
+                    frame,
+                    prompt.name,
+                    variant,
+                    text,
+                    picture,
+                    key,
+                    asked,
+                    follow_up,
+                    problem,
+                    tuple(filter(None, more)),
+                )
+
+
+def _seen(frame: Frame, prompt: Prompt, variant: str, others: Mapping[tuple[str, int], Shots]) -> Shots:
+    """The pictures that are shown: a frame's own, grey ones, or those of another sequence."""
+    own = frame.pictures(prompt)
+    if variant == SWAPPED:
+        return others.get((frame.sequence, frame.t), Shots(problem="there is no other sequence to swap images with"))
+    return Shots(tuple(map(blank, own.pictures)), own.problem) if variant == BLANK else own
 
 
 def _settings(plan: Plan, prompt: Prompt) -> dict[str, Any]:
     """What an answer depends on beside the words: how it is read decides whether a follow-up is asked."""
     if prompt.kind.name == "grams":
         return {**plan.settings, "mode": plan.mode, "most": plan.most}
-    spec = {name: value for name, value in prompt.spec.items() if name not in ("target", "follow_up")}
+    spec = {name: value for name, value in prompt.spec.items() if name not in _NOT_READ}
     return {**plan.settings, "mode": plan.mode, "answer": spec}
 
 
@@ -112,19 +155,20 @@ def _lacks(prompt: Prompt, frame: Frame) -> str:
     return f"the prompt gives the column '{empty}', and the frame has nothing there" if empty else ""
 
 
-def _swapped(frames: Sequence[Frame]) -> dict[tuple[str, int], Picture]:
-    """For each frame the picture of another sequence, at the same place in it where it is that long."""
-    by_sequence: dict[str, list[Frame]] = {}
+def _swapped(frames: Sequence[Frame], prompt: Prompt) -> dict[tuple[str, int], Shots]:
+    """For each frame the pictures of another sequence, at the same place in it where it is that long."""
+    by_sequence: dict[str, list[tuple[Frame, Shots]]] = {}
     for frame in frames:
-        by_sequence.setdefault(frame.sequence, []).append(frame)
-    names = [name for name, members in by_sequence.items() if any(frame.picture for frame in members)]
+        by_sequence.setdefault(frame.sequence, []).append((frame, frame.pictures(prompt)))
+    names = [name for name, members in by_sequence.items() if any(shots.pictures for _, shots in members)]
     if len(names) < 2:
         return {}
+    places = {name: place for place, name in enumerate(names)}
     chosen = {}
     for name, members in by_sequence.items():
-        after = names[(names.index(name) + 1) % len(names)] if name in names else names[0]
-        pictures = [frame.picture for frame in by_sequence[after] if frame.picture]
-        for place, frame in enumerate(members):
+        after = names[(places[name] + 1) % len(names)] if name in places else names[0]
+        pictures = [shots for _, shots in by_sequence[after] if shots.pictures]
+        for place, (frame, _) in enumerate(members):
             chosen[frame.sequence, frame.t] = pictures[place % len(pictures)]
     return chosen
 

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,15 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.io.table import Table
 from steelyard.vlm.answers import MOST_GRAMS, Answer
+from steelyard.vlm.images import Picture
 from steelyard.vlm.kinds import KINDS, Kind
 from steelyard.vlm.question_file import read_file
+from steelyard.vlm.question_kinds import KIND_KEYS, kind_of, kind_spec, options_of
 
 FOOD_NAME = "[FOOD_NAME]"
-WEIGHT = "weight"
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_KEYS = ("prompt", "target", "answer", "unit", "options", "min", "max", "follow_up")
+WEIGHT, IMAGE = "weight", "image"
+_KEYS = ("prompt", "target", "answer", "follow_up", "images", "frames", *KIND_KEYS)
+MOST_FRAMES = 256
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]|\[FOOD_NAME\]")
 
 
@@ -30,8 +33,9 @@ _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]|\[FOOD_NAME\]")
 class Prompt:
     """A named text. `[FOOD_NAME]` is filled in and, where it `fills`, `{column}`.
 
-    `target` is the column of the true answer, `kind` what a reply must be. Where `follow_up` is empty, it is the
-    paper's.
+    `target` is the column of the true answer, `kind` what a reply must be; where its options stand in a column, that is
+    `options_column`. Where `follow_up` is empty, it is the paper's. `images` are the columns of the pictures that are
+    shown, `frames` how many are taken of each where that is not 0.
     """
 
     name: str
@@ -40,6 +44,48 @@ class Prompt:
     kind: Kind = Kind()
     follow_up: str = ""
     fills: bool = False
+    options_column: str = ""
+    images: tuple[str, ...] = (IMAGE,)
+    frames: int = 0
+
+    @property
+    def shots(self) -> tuple[str, ...]:
+        """The columns of pictures with how many are taken of each; empty where the frame's one picture is shown."""
+        if self.images == (IMAGE,) and not self.frames:
+            return ()
+        return tuple(f"{name}#{self.frames}" if self.frames else name for name in self.images)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether `about` makes another question of it for each row."""
+        return bool(self.options_column) or self.kind.name == "boxes"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns that are kept with a run: those that the text gives, of the truth, of options and of pictures."""
+        other = (self.target, *filter(None, (self.options_column,)), *(self.images if self.shots else ()))
+        return tuple(dict.fromkeys((*self.columns, *other)))
+
+    def about(self, column: Callable[[str], str], picture: Picture | None = None, max_side: int = 0) -> Prompt:
+        """The question about one row: with its own options, or the size of its picture. InputError says why not."""
+        if self.options_column:
+            kind = replace(self.kind, options=options_of(column(self.options_column)))
+            return replace(self, kind=kind, follow_up=self.follow_up or kind.follow_up)
+        if self.kind.name == "boxes" and picture is not None:
+            if picture.turned:
+                remedy = "Save it upright."
+                raise InputError("the image is turned by its EXIF data, so that boxes are ambiguous", remedy=remedy)
+            form = replace(self.kind.boxes, width=picture.width, height=picture.height, max_side=max_side)
+            return replace(self, kind=replace(self.kind, boxes=form))
+        return self
+
+    @property
+    def of_any_row(self) -> Prompt:
+        """The question without what `about` takes from a row."""
+        if not self.by_row:
+            return self
+        kind = replace(self.kind, options=(), boxes=replace(self.kind.boxes, width=0, height=0, max_side=0))
+        return replace(self, kind=kind, follow_up="")
 
     @property
     def weighs(self) -> bool:
@@ -55,7 +101,7 @@ class Prompt:
         for match in _PLACE.finditer(self.text):
             if match[0] == FOOD_NAME:
                 names.append("food")
-            elif match[1] is not None and not (match[1] == "options" and self.kind.options):
+            elif match[1] is not None and not (match[1] == "options" and (self.kind.options or self.options_column)):
                 names.append(match[1])
         return tuple(dict.fromkeys(names))
 
@@ -87,12 +133,10 @@ class Prompt:
         """The question as its file says it, without the text; empty for a plain prompt that asks for the weight."""
         if self == Prompt(self.name, self.text):
             return {}
-        kind = self.kind
-        given: dict[str, Any] = {"target": self.target, "answer": kind.name}
-        given |= {"unit": list(kind.units)} if kind.units else {}
-        given |= {"options": dict(kind.options)} if kind.options else {}
-        given |= {"min": kind.least} if kind.least > -math.inf else {}
-        given |= {"max": kind.most} if kind.most < math.inf else {}
+        given: dict[str, Any] = {"target": self.target, "answer": self.kind.name, **kind_spec(self.kind)}
+        given |= {"options_column": self.options_column} if self.options_column else {}
+        given |= {"images": list(self.images)} if self.images != (IMAGE,) else {}
+        given |= {"frames": self.frames} if self.frames else {}
         return given | ({"follow_up": self.follow_up} if self.follow_up else {})
 
 
@@ -135,8 +179,18 @@ def question(name: str, spec: object, where: str, follow_up: str = "") -> Prompt
     own = spec.get("follow_up", follow_up)
     if not isinstance(own, str):
         raise refuse("has a follow_up that is no text", "Write the text to be asked.")
-    kind = _kind(spec, refuse)
-    made = Prompt(name, spec["prompt"].strip(), spec["target"].strip(), kind, own.strip() or kind.follow_up, True)
+    kind = kind_of(spec, refuse)
+    column = spec.get("options_column", "")
+    made = Prompt(
+        name,
+        spec["prompt"].strip(),
+        spec["target"].strip(),
+        kind,
+        own.strip() or ("" if column else kind.follow_up),
+        True,
+        column.strip(),
+        *_pictures(spec, refuse),
+    )
     alone = next((m[0] for m in _PLACE.finditer(made.text) if m[0] in "{}"), None)
     if alone:
         raise refuse(f"has a '{alone}' that belongs to no placeholder", f"For a brace in the text write '{alone * 2}'.")
@@ -145,68 +199,19 @@ def question(name: str, spec: object, where: str, follow_up: str = "") -> Prompt
     return made
 
 
-def _kind(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -> Kind:
-    name = spec["answer"].strip()
-    if name not in KINDS:
-        raise refuse(
-            f"wants the answer '{name}', which is not known", f"{nearest(name, KINDS)} Known: {', '.join(KINDS)}."
-        )
-    for key, kinds in {"unit": ("number",), "options": ("choice",), "min": ("number", "integer"),
-                       "max": ("number", "integer")}.items():  # fmt: skip
-        if key in spec and name not in kinds:
-            raise refuse(f"says '{key}', which an answer of '{name}' has not", f"Only {' and '.join(kinds)} have it.")
-    units = spec.get("unit", [])
-    units = [units] if isinstance(units, str) else units
-    if not isinstance(units, list) or not all(isinstance(unit, str) and unit.strip() for unit in units):
-        raise refuse("has a unit that is no text", "Write 'unit: kcal', or a list of its spellings.")
-    ends = [_end(spec, key, refuse) for key in ("min", "max")]
-    least = -math.inf if ends[0] is None else ends[0]
-    most = math.inf if ends[1] is None else ends[1]
-    if least > most:
-        raise refuse(f"has a min of {least:g} above its max of {most:g}", "Exchange them.")
-    options = _options(spec, refuse) if name == "choice" else ()
-    return Kind(name, tuple(unit.strip() for unit in units), options, least, most)
-
-
-def _end(spec: Mapping[str, Any], key: str, refuse: Callable[[str, str], InputError]) -> float | None:
-    if key not in spec:
-        return None
-    value = spec[key]
-    try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
-    except (ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise refuse(f"has the {key} '{str(value)[:40]}', which is no number", f"Write '{key}: 0', for instance.")
-    return number
-
-
-def _options(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -> tuple[tuple[str, str], ...]:
-    """Letters with their texts, of a list or of an object by letter."""
-    given = spec.get("options")
-    example = "Write 'options: [a cat, a dog]'."
-    if not isinstance(given, list | dict) or not given:
-        raise refuse("is a choice without options", example)
-    if isinstance(given, list) and len(given) > len(LETTERS):
-        raise refuse(f"has {len(given)} options", f"At most {len(LETTERS)} are taken.")
-    pairs = list(given.items()) if isinstance(given, dict) else list(zip(LETTERS, given, strict=False))
-    options = []
-    for letter, text in pairs:
-        if len(letter) != 1 or letter.upper() not in LETTERS:
-            raise refuse(f"has the option '{letter[:40]}', which is no letter", "Name options by a letter from A to Z.")
-        if isinstance(text, bool) or not isinstance(text, str | int | float) or not str(text).strip():
-            raise refuse(f"has the option '{str(text)[:40]}', which is no text", example)
-        options.append((letter.upper(), str(text).strip()))
-    for what, values in (
-        ("letter", [a for a, _ in options]),
-        ("option", [" ".join(b.casefold().split()) for _, b in options]),
-    ):
-        twice = next((value for value in values if values.count(value) > 1), None)
-        if twice is not None:
-            raise refuse(f"has the {what} '{twice}' twice", "Each may stand once.")
-    if len(options) < 2:
-        raise refuse("is a choice of one option", "Give at least two.")
-    return tuple(options)
+def _pictures(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -> tuple[tuple[str, ...], int]:
+    """The columns of the pictures, and how many are taken of each."""
+    images = spec.get("images", [IMAGE])
+    images = [images] if isinstance(images, str) else images
+    if not isinstance(images, list) or not images or not all(isinstance(one, str) and one.strip() for one in images):
+        raise refuse("has images that are no columns", "Write 'images: [before, after]'.")
+    names = tuple(name.strip() for name in images)
+    if len(set(names)) < len(names):
+        raise refuse("shows a column of images twice", "Name each once.")
+    frames = str(spec.get("frames", "0"))
+    if not frames.isdecimal() or ("frames" in spec and not 2 <= int(frames[:9]) <= MOST_FRAMES):
+        raise refuse(f"has the frames '{frames[:40]}'", f"Write a number from 2 to {MOST_FRAMES}.")
+    return names, int(frames)
 
 
 def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
@@ -220,6 +225,14 @@ def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
                     where=where,
                     remedy=f"{nearest(column, table.columns)} For a brace in the text write '{{{{'.",
                 )
+        for column in (*filter(None, (prompt.options_column,)), *(prompt.images if prompt.shots else ())):
+            if column not in table.columns:
+                what = "its options" if column == prompt.options_column else "its images"
+                raise InputError(
+                    f"{start} has {what} in the column '{column}', which {table.source} has not",
+                    where=where,
+                    remedy=nearest(column, table.columns),
+                )
         if prompt.target not in table.columns:
             raise InputError(
                 f"{start} has the target '{prompt.target}', which is no column of {table.source}",
@@ -232,11 +245,19 @@ def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
 def _check_truth(prompt: Prompt, table: Table, where: str) -> None:
     known = 0
     for row, value in enumerate(table.columns[prompt.target].tolist()):
-        truth = prompt.kind.truth(cell_text(value))
+        try:
+            asked = prompt.about(lambda name, row=row: cell_text(table.columns[name][row]))  # type: ignore[misc]
+        except InputError as error:
+            raise InputError(
+                f"{error}, and question '{prompt.name}' of {where} has its options there",
+                where=f"{table.place(row)}, column '{prompt.options_column}'",
+                remedy='Write a JSON list, as ["a cat", "a dog"], or {"A": "a cat", "B": "a dog"}.',
+            ) from None
+        truth = asked.kind.truth(cell_text(value))
         if truth is None:
             wanted = KINDS[prompt.kind.name]
-            if prompt.kind.options:
-                wanted += f" ({json.dumps(dict(prompt.kind.options), ensure_ascii=False)})"
+            if asked.kind.options:
+                wanted += f" ({json.dumps(dict(asked.kind.options), ensure_ascii=False)})"
             raise InputError(
                 f"'{cell_text(value)[:40]}' is not {wanted}, which question '{prompt.name}' of {where} wants",
                 where=f"{table.place(row)}, column '{prompt.target}'",

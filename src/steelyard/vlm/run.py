@@ -138,7 +138,7 @@ def _check_prompts(prompts: Sequence[Prompt], frames: Sequence[Frame]) -> None:
     for prompt in prompts:
         if names.count(prompt.name) > 1:
             raise InputError(f"two prompts are called '{prompt.name}'", remedy="Give each its own name.")
-        for column in (*prompt.columns, prompt.target) if prompt.fills else ():
+        for column in prompt.needs if prompt.fills else ():
             if column not in KNOWN.names and any(column not in frame.columns for frame in frames):
                 raise InputError(
                     f"question '{prompt.name}' needs the column '{column}', which the frames have not",
@@ -158,7 +158,7 @@ def _ask_all(
 ) -> None:
     batches = _batches(backend, todo)
     row = _FailedRow(give_up)
-    asked = plan.asked()
+    asked = {question.key: question.asked for question in todo}
     watch(progress)
     pool = ThreadPoolExecutor(backend.workers, thread_name_prefix="ask")
     try:
@@ -166,7 +166,7 @@ def _ask_all(
             readings = [reading for batch in finished for reading in batch]
             journal.append(readings)
             for reading in readings:
-                _count(progress, reading, plan, asked[reading.prompt])
+                _count(progress, reading, plan, asked[reading.key])
                 row.add(reading)
             if spent is not None:
                 spent.count(readings)
@@ -213,7 +213,7 @@ def _batches(backend: Backend, todo: Sequence[Question]) -> Iterator[Sequence[Qu
         return
     by_picture: dict[str, list[Question]] = {}
     for question in todo:
-        by_picture.setdefault(question.picture.digest if question.picture else "", []).append(question)
+        by_picture.setdefault(question.shown, []).append(question)
     # A blank picture may be asked about with every food's name: no group may fill a batch by itself.
     groups = [group[i : i + 8] for group in by_picture.values() for i in range(0, len(group), 8)]
     for start in range(0, len(groups), backend.pictures):
@@ -258,7 +258,7 @@ def _in_flight(
 
 def converse(backend: Backend, plan: Plan, batch: Sequence[Question]) -> list[Reading]:
     """Ask a batch, and ask those again whose reply is no answer."""
-    talks = [Conversation(question.picture, (question.text,)) for question in batch if question.picture is not None]
+    talks = [Conversation(q.picture, (q.text,), q.more) for q in batch if q.picture is not None]
     first = backend.generate(talks)
     turns = [[_turn(question.text, reply)] for question, reply in zip(batch, first, strict=True)]
     again = [
@@ -269,15 +269,15 @@ def converse(backend: Backend, plan: Plan, batch: Sequence[Question]) -> list[Re
     if again:
         second = backend.generate(
             [
-                Conversation(talks[place].picture, (batch[place].text, first[place].text, batch[place].follow_up))
+                replace(talks[place], texts=(batch[place].text, first[place].text, batch[place].follow_up))
                 for place in again
             ]
         )
         for place, reply in zip(again, second, strict=True):
             turns[place].append(_turn(batch[place].follow_up, reply))
     return [
-        Reading(q.key, plan.model, q.prompt, talk.picture.digest, tuple(asked))
-        for q, talk, asked in zip(batch, talks, turns, strict=True)
+        Reading(question.key, plan.model, question.prompt, question.shown, tuple(asked))
+        for question, asked in zip(batch, turns, strict=True)
     ]
 
 

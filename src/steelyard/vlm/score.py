@@ -81,7 +81,8 @@ def score(
     runs = [read_run(place, mode) for place in ([folders] if isinstance(folders, str | Path) else folders)]
     for run in runs:
         check_columns(run, [*named, *filter(None, [weight])])
-    tasks = list(dict.fromkeys(task if taken.asked.weighs else "answers" for run in runs for taken in run.taken))
+    taken = [taken.asked for run in runs for taken in run.taken]
+    tasks = list(dict.fromkeys(task if one.weighs else one.kind.task for one in taken))
     specs = [str(spec) for spec in request.metrics or ()]
     asked = Asked(metrics_by_task(specs, tasks), tuple(dict.fromkeys(named)), weight, report, comparison)
     return _scored(runs, task, asked, priced)
@@ -114,7 +115,7 @@ def _scored(runs: Sequence[Run], task: str, asked: Asked, prices: Prices | None)
             predictions[label, prompt] = values
             rows.append(_row(label, prompt, variants, values, truth, task, asked, effort))
     return VlmScore(
-        task=task if predictions or not own else "answers",
+        task=task if predictions or not own else own[0].task if len({one.task for one in own}) == 1 else "answers",
         rows=tuple(rows),
         pairs=(*_pairs(predictions, truths, task, asked), *own_pairs(own, asked)),
         frames=len(shown | set(truths)),

@@ -1,7 +1,7 @@
-"""The score of own questions: task `answers`, by the metrics of the kind of answer, over the sequences of the frames.
+"""The score of own questions: by the task and the metrics of the kind of answer, over the sequences of the frames.
 
 A reply that is no answer is wrong in every accuracy and has no error of a number; comparisons of numbers stand on the
-frames that both have one for.
+frames that both have one for. Boxes are scored by task `boxes`, over images.
 """
 
 from __future__ import annotations
@@ -21,31 +21,42 @@ from steelyard.vlm.kinds import MEANINGS
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.questions import Prompt
 from steelyard.vlm.readings import Taken
-from steelyard.vlm.sides import Asked, Key, Side, answer_sides
+from steelyard.vlm.sides import EXTRA, Asked, Key, Side, answer_sides, box_sides
 
 
 @frozen
 class Replies:
-    """What one model said to one question: the true answers that are known, and the answers, by frame."""
+    """What one model said to one question: the true answers that are known, and the answers, by frame.
+
+    `rows` are the question as it was asked about each frame.
+    """
 
     model: str
     asked: Prompt
     truth: Mapping[Key, str]
     answers: Mapping[Key, Answer]
     frames: Mapping[Key, Frame]
+    rows: Mapping[Key, Prompt]
+
+    @property
+    def task(self) -> str:
+        """The task that scores the answers."""
+        return self.asked.kind.task
 
     def sides(self, truth: Mapping[Key, str], asked: Asked) -> tuple[Side, Side]:
-        """True answers and replies to them, as `answers` takes them."""
-        return answer_sides(self.asked, truth, self.frames, self.answers, asked)
+        """True answers and replies to them, as the task takes them."""
+        if self.task == "boxes":
+            return box_sides(truth, self.frames, self.answers, asked)
+        return answer_sides(self.rows, truth, self.frames, self.answers, asked)
 
 
 def replies(model: str, taken: Sequence[Taken], where: str) -> Replies:
     """The readings of one question; `where` names their run."""
-    asked = taken[0].asked
+    asked = taken[0].asked.of_any_row
     answers = {(r.frame.sequence, r.frame.t): r.answer for r in taken}
     truth = {}
     for r in taken:
-        known = asked.kind.truth(r.frame.text(asked.target))
+        known = r.asked.kind.truth(r.frame.text(asked.target))
         if known:
             truth[r.frame.sequence, r.frame.t] = known
     if not truth:
@@ -54,12 +65,13 @@ def replies(model: str, taken: Sequence[Taken], where: str) -> Replies:
             where=where,
             remedy="Add the true answers to the frames and run again.",
         )
-    return Replies(model, asked, truth, answers, {(r.frame.sequence, r.frame.t): r.frame for r in taken})
+    frames = {(r.frame.sequence, r.frame.t): r.frame for r in taken}
+    return Replies(model, asked, truth, answers, frames, {(r.frame.sequence, r.frame.t): r.asked for r in taken})
 
 
 def row(own: Replies, variants: Mapping[str, Sequence[Taken]], asked: Asked, where: str, effort: Effort) -> PromptScore:
     """The score of one question, and of its controls."""
-    metrics = asked.of("answers", own.asked.kind.metrics)
+    metrics = asked.of(own.task, own.asked.kind.metrics)
     real = variants[REAL]
     outcomes = dict(Counter(r.answer.outcome for r in real))
     controls: dict[str, Comparison] = {}
@@ -67,7 +79,8 @@ def row(own: Replies, variants: Mapping[str, Sequence[Taken]], asked: Asked, whe
         if variant in variants:
             against = _compare(replies(own.model, variants[variant], where), own, metrics[:1], asked)
             controls |= {variant: against} if against else {}
-    report = api.evaluate("answers", *own.sides(own.truth, asked), metrics, **asked.report)
+    truth, given = own.sides(own.truth, asked)
+    report = api.evaluate(own.task, truth, given, metrics, **{**asked.report, **EXTRA[own.task]})
     return PromptScore(
         model=own.model,
         prompt=own.asked.name,
@@ -100,7 +113,7 @@ def pairs(every: Sequence[Replies], asked: Asked) -> list[Pair]:
                 wanted.append((a, b, "is it the better model?"))
     compared = []
     for a, b, why in wanted:
-        comparison = _compare(a, b, asked.of("answers", b.asked.kind.metrics), asked)
+        comparison = _compare(a, b, asked.of(b.task, b.asked.kind.metrics), asked)
         if comparison is not None:
             names = [f"{x.model}: {x.asked.name}" if len(models) > 1 else x.asked.name for x in (a, b)]
             compared.append(Pair(names[0], names[1], why, len(_common(a, b)), comparison))
@@ -120,4 +133,5 @@ def _compare(a: Replies, b: Replies, metrics: Sequence[str], asked: Asked) -> Co
     if not common:
         return None
     truth, second = b.sides(common, asked)
-    return api.compare("answers", truth, a.sides(common, asked)[1], second, metrics, **asked.comparison)
+    first = a.sides(common, asked)[1]
+    return api.compare(b.task, truth, first, second, metrics, **{**asked.comparison, **EXTRA[b.task]})

@@ -18,6 +18,9 @@ from steelyard.vlm.readings import Run
 Key = tuple[str, int]
 Side = dict[str, list[Any]]
 WEIGHT = "sample_weight"
+BOX_COLUMNS = ("image", "label", "x", "y", "w", "h", "score")
+# A class that no true box has is wrong, and no reason to stop.
+EXTRA: dict[str, dict[str, Any]] = {"boxes": {"extra": "skip"}, "answers": {}}
 
 
 @frozen
@@ -81,7 +84,7 @@ def weight_sides(
 
 
 def answer_sides(
-    asked_for: Prompt,
+    rows: Mapping[Key, Prompt],
     truth: Mapping[Key, str],
     frames: Mapping[Key, Frame],
     answers: Mapping[Key, Answer],
@@ -90,8 +93,8 @@ def answer_sides(
     """True answers and replies, for `answers`."""
     names = [f"{sequence}/{t}" for sequence, t in truth]
     side: Side = {"question": names, "group": [sequence for sequence, _ in truth], "answer": list(truth.values())}
-    if asked_for.kind.options:
-        side["choices"] = [json.dumps(dict(asked_for.kind.options))] * len(truth)
+    if any(rows[key].kind.options for key in truth):
+        side["choices"] = [json.dumps(dict(rows[key].kind.options)) for key in truth]
     replies = [answers[key] for key in truth]
     given: Side = {
         "question": names,
@@ -99,6 +102,31 @@ def answer_sides(
         "outcome": [answer.outcome for answer in replies],
     }
     return _with_columns(side, [frames[key] for key in truth], asked, ()), given
+
+
+def box_sides(
+    truth: Mapping[Key, str], frames: Mapping[Key, Frame], answers: Mapping[Key, Answer], asked: Asked
+) -> tuple[Side, Side]:
+    """True boxes and those of replies, for `boxes`: a reply that is no answer has none."""
+    side, kept = _boxes(truth)
+    said = {key: answers[key].said if answers[key].ok else "[]" for key in truth}
+    given, _ = _boxes({key: text for key, text in said.items() if text != "[]"})
+    del side["score"]
+    return _with_columns(side, [frames[key] for key in kept], asked, ()), given
+
+
+def _boxes(held: Mapping[Key, str]) -> tuple[Side, list[Key]]:
+    """Boxes one in a row, and the frame of each; a frame without any has a row without a label."""
+    side: Side = {name: [] for name in BOX_COLUMNS}
+    kept = []
+    for (sequence, t), text in held.items():
+        boxes = json.loads(text) or [{"box": [0, 0, 0, 0], "label": "", "score": 0}]
+        for box in boxes:
+            kept.append((sequence, t))
+            values = (f"{sequence}/{t}", box["label"], *box["box"], box["score"])
+            for name, value in zip(side, values, strict=True):
+                side[name].append(value)
+    return side, kept
 
 
 def _with_columns(side: Side, frames: Sequence[Frame], asked: Asked, same: Sequence[str]) -> Side:
