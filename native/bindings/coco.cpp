@@ -44,6 +44,20 @@ nb::object joined_ids(std::vector<Part>& parts, Get get) {
   return nb::make_tuple(nb::bytes(all.data(), all.size()), ends);
 }
 
+// Texts that stand behind one another, as a list.
+template <typename Text, typename Ends>
+nb::list words(std::vector<Part>& parts, Text text, Ends ends) {
+  nb::list out;
+  for (Part& part : parts) {
+    std::int64_t from = 0;
+    for (std::int64_t end : ends(part)) {
+      out.append(nb::str(text(part).data() + from, static_cast<std::size_t>(end - from)));
+      from = end;
+    }
+  }
+  return out;
+}
+
 // Masks as packed bytes, one object each; their boxes, and the areas where the file gives none.
 void put_masks(nb::dict& out, std::vector<Part>& parts, bool truth) {
   nb::list masks;
@@ -117,18 +131,17 @@ Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>, Tuple<std::size_t,
   out["crowd"] = joined<std::uint8_t>(parts, [](Part& p) -> auto& { return p.crowd; });
   if (what == What::masks) out["canvas"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
   out["categories"] = joined_ids(parts, [](Part& p) -> Ids& { return p.categories; });
-  nb::list names;
-  for (Part& part : parts) {
-    std::int64_t from = 0;
-    for (std::int64_t end : part.name_ends) {
-      names.append(nb::str(part.names.data() + from, static_cast<std::size_t>(end - from)));
-      from = end;
-    }
-  }
-  out["names"] = names;
+  out["names"] = words(parts, [](Part& p) -> auto& { return p.names; }, [](Part& p) -> auto& { return p.name_ends; });
   bool federated = false;
   for (const Part& part : parts) federated |= part.federated;
   out["federated"] = federated;
+  if (federated) {
+    out["vain"] = nb::make_tuple(joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.vain; }),
+                                 joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.vain_counts; }));
+    out["unsure"] = nb::make_tuple(joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.unsure; }),
+                                   joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.unsure_counts; }));
+    out["frequency"] = words(parts, [](Part& p) -> auto& { return p.often; }, [](Part& p) -> auto& { return p.often_ends; });
+  }
   return out;
 }
 

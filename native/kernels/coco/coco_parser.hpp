@@ -196,8 +196,8 @@ class Parser {
   }
 
   void fields(Cursor& c, Part& part, int section) {
-    static constexpr unsigned wanted[] = {kId | kWidth | kHeight | kFederated, kId | kImage | kCategory | kBox | kArea | kCrowd,
-                                          kId | kName,
+    static constexpr unsigned wanted[] = {kId | kWidth | kHeight | kFederated | kUnsure, kId | kImage | kCategory | kBox | kArea | kCrowd,
+                                          kId | kName | kOften,
                                           kImage | kCategory | kBox | kScore};
     static constexpr unsigned required[] = {kId, kImage | kCategory | kBox, kId, kImage | kCategory | kBox | kScore};
     // Beside that: of masks, keypoints and rotated boxes their own, with the size of images for the first.
@@ -291,9 +291,20 @@ class Parser {
             c.skip();
           }
           break;
-        case kFederated:  // LVIS: which classes were looked for in vain; that it says so is enough here
+        case kFederated:
           part.federated = true;
-          c.skip();
+          if (!read_list(c, vain_)) seen &= ~unsigned{kFederated};
+          break;
+        case kUnsure:
+          if (!read_list(c, unsure_)) seen &= ~unsigned{kUnsure};
+          break;
+        case kOften:
+          if (c.peek() == '"') {
+            often_ = c.text(&scratch_);
+          } else {
+            c.skip();
+            seen &= ~unsigned{kOften};
+          }
           break;
         case kMask: part.shapes.read_mask(c, base_); break;
         case kPoints: part.shapes.read_keypoints(c); break;
@@ -314,12 +325,16 @@ class Parser {
         add(part.images, own_id_, c, start);
         part.size.insert(part.size.end(), size, size + 2);
         if (mine) part.shapes.sizes.insert(part.shapes.sizes.end(), {height, width});
+        add_list(part.vain, part.vain_counts, vain_, seen & kFederated);
+        add_list(part.unsure, part.unsure_counts, unsure_, seen & kUnsure);
         break;
       case kCategories:
         add(part.categories, own_id_, c, start);
         if (!(seen & kName)) name_.clear();
         part.names += name_;
         part.name_ends.push_back(static_cast<std::int64_t>(part.names.size()));
+        if (seen & kOften) part.often += often_;
+        part.often_ends.push_back(static_cast<std::int64_t>(part.often.size()));
         break;
       default:
         key_ = kImage;
@@ -348,6 +363,12 @@ class Parser {
     else c.wrong_type("an id (a whole number or a text) is expected");
   }
 
+  static void add_list(std::vector<std::int64_t>& ids, std::vector<std::int64_t>& counts,
+                       const std::vector<std::int64_t>& listed, bool given) {
+    if (given) ids.insert(ids.end(), listed.begin(), listed.end());
+    counts.push_back(given ? static_cast<std::int64_t>(listed.size()) : -1);
+  }
+
   void add(Ids& ids, const IdValue& id, Cursor& c, std::size_t start) {
     if (id.is_text ? !ids.numbers.empty() : !ids.ends.empty()) {
       c.refuse(start, "some ids are numbers and some are texts");
@@ -365,7 +386,8 @@ class Parser {
   What what_;
   std::vector<char> buffer_;
   std::size_t base_ = 0, loaded_ = 0;
-  std::string scratch_, name_;
+  std::string scratch_, name_, often_;
+  std::vector<std::int64_t> vain_, unsure_;
   Key key_ = kOther;  // whose value is being read
   std::vector<Between> guesses_[kSections];
   IdValue own_id_, image_, label_;

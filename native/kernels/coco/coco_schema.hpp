@@ -50,11 +50,17 @@ struct Part {
   State before, after;
   bool ran = false;
   bool federated = false;
+  // LVIS: classes that were looked for in vain, and classes that are not annotated to the end, image by image; how many
+  // there are of each, -1 where an image has no list of numbers. How often a class is seen: all words, and their ends.
+  std::vector<std::int64_t> vain, vain_counts, unsure, unsure_counts;
+  std::string often;
+  std::vector<std::int64_t> often_ends;
 };
 
 enum Key : unsigned {
   kId = 1, kImage = 2, kCategory = 4, kBox = 8, kScore = 16, kArea = 32, kCrowd = 64, kName = 128, kOther = 256,
-  kWidth = 512, kHeight = 1024, kFederated = 2048, kMask = 4096, kPoints = 8192, kVisible = 16384, kRotated = 32768
+  kWidth = 512, kHeight = 1024, kFederated = 2048, kMask = 4096, kPoints = 8192, kVisible = 16384, kRotated = 32768,
+  kUnsure = 65536, kOften = 131072
 };
 
 inline Key key_of(std::string_view k) {
@@ -66,10 +72,11 @@ inline Key key_of(std::string_view k) {
     case 6: return k == "height" ? kHeight : kOther;
     case 7: return k == "iscrowd" ? kCrowd : kOther;
     case 8: return k == "image_id" ? kImage : kOther;
-    case 9: return k == "keypoints" ? kPoints : kOther;
+    case 9: return k == "keypoints" ? kPoints : k == "frequency" ? kOften : kOther;
     case 11: return k == "category_id" ? kCategory : kOther;
     case 16: return k == "neg_category_ids" ? kFederated : kOther;
     case 12: return k == "segmentation" ? kMask : kOther;
+    case 27: return k == "not_exhaustive_category_ids" ? kUnsure : kOther;
     case 13: return k == "num_keypoints" ? kVisible : kOther;
     default: return kOther;
   }
@@ -92,6 +99,8 @@ inline const char* text_of(Key key) {
     case kPoints: return "keypoints";
     case kRotated: return "obb";
     case kVisible: return "num_keypoints";
+    case kUnsure: return "not_exhaustive_category_ids";
+    case kOften: return "frequency";
     default: return "";
   }
 }
@@ -141,6 +150,32 @@ inline std::int64_t integer(Cursor& c) {
     c.refuse(start, "an id must be a whole number or a text");
   }
   return static_cast<std::int64_t>(n.value);
+}
+
+// A list of whole numbers; false where it is something else, which is passed over.
+inline bool read_list(Cursor& c, std::vector<std::int64_t>& out) {
+  out.clear();
+  c.space();
+  if (c.peek() != '[') {
+    c.skip();
+    return false;
+  }
+  c.step();
+  if (c.take(']')) return true;
+  bool good = true;
+  do {
+    c.space();
+    if (c.number_here()) {
+      const Cursor::Number n = c.number();
+      good &= n.integral;
+      out.push_back(n.whole);
+    } else {
+      good = false;
+      c.skip();
+    }
+  } while (c.take(','));
+  c.expect(']', "',' or ']' is expected");
+  return good;
 }
 
 inline std::int64_t read_side(Cursor& c) {

@@ -86,7 +86,7 @@ def draw_sample(
     Images are places from 0. With `shift`, the predictions are those of the image so many places further on.
     """
     rows = np.flatnonzero(usable & (truth_image >= 0))
-    held = np.unique(truth_image[rows])
+    held = np.unique(truth_image[rows], return_counts=True)[0]  # without counts NumPy loads numpy.ma
     if len(held) > images:
         held = held[np.linspace(0, len(held) - 1, images).astype(np.int64)]
     rows = rows[np.isin(truth_image[rows], held)]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from steelyard.io.formats.reading import Reading
 from steelyard.io.read import read_table, to_records
 from steelyard.io.shapes import flattened, rows_of
 from steelyard.io.table import Table
-from steelyard.io.text import ending
+from steelyard.io.text import ending, is_plain
 
 if TYPE_CHECKING:
     from steelyard.io.formats.dataset import Dataset
@@ -81,6 +82,12 @@ def _fitted(
     task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], readings: Sequence[Reading]
 ) -> tuple[Records, Records]:
     """Sides of which one names images by files or classes by names: the predictions get the ids of the truth."""
+    if readings[0].format == "lvis" and not columns and _plain_json(truth, readings[0]):
+        from steelyard.io.formats.federated import read_lvis
+
+        made = read_lvis(str(truth), str(predictions)) if _plain_json(predictions, readings[1]) else None
+        if made is not None:
+            return made
     from steelyard.io.formats.convert import read_dataset  # few evaluations need the other formats
     from steelyard.io.formats.fit import fit, from_records
 
@@ -102,6 +109,13 @@ def _fitted(
 
         return by_rules_of_openimages(first, second)
     return first.records(), second.records()
+
+
+def _plain_json(data: Any, reading: Reading) -> bool:
+    """Whether a source is a JSON file as it is: not packed, and with nothing said about its pictures or names."""
+    if not isinstance(data, str | PathLike) or ending(data) != ".json" or reading.images or reading.names:
+        return False
+    return is_plain(Path(data), str(data))
 
 
 def _images(records: Records) -> int:

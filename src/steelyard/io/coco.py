@@ -31,13 +31,25 @@ def read_coco(
     source = str(path)
     if not is_plain(Path(path), source):
         return parse_coco(read_bytes(Path(path), source), side, source, threads, what, truth)
+    return _records(_columns(path, side, threads, what, truth), source, side == "truth", what)
+
+
+def read_federated(path: str | PathLike[str]) -> tuple[BoxRecords, Columns]:
+    """An LVIS truth, and the native columns of it: `vain`, `unsure` and `frequency` where images list classes."""
+    source = str(path)
+    columns = _columns(path, "truth", 0, "boxes", None)
+    return _records(columns, source, True, "boxes"), columns
+
+
+def _columns(path: str | PathLike[str], side: str, threads: int, what: str, truth: Records | None) -> Columns:
+    source = str(path)
     try:
         columns = _native.coco_read(source, side == "truth", threads, WHAT[what], *_sizes(truth))
     except ValueError as error:
         raise InputError(str(error), where=source) from None
     if isinstance(columns, tuple):
         raise _fault(columns, source, lambda byte: _head(path, byte), side == "truth", what)
-    return _records(columns, source, side == "truth", what)
+    return columns
 
 
 def parse_coco(

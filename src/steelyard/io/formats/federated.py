@@ -13,37 +13,106 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import _native
 from steelyard.core.errors import InputError
-from steelyard.core.records import Array, BoxRecords
+from steelyard.core.frozen import frozen
+from steelyard.core.records import Array, BoxRecords, Records
+from steelyard.io.coco import read_coco, read_federated
 from steelyard.io.formats.dataset import Dataset
 
 MOST = 300
+FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
 LARGEST_TABLE = 1 << 26
 EVERYWHERE = [-1e11, -1e11, 2e11, 2e11]
+
+
+@frozen
+class Federation:
+    """An LVIS truth: its records, the places of their images and classes, and cells of an image and a class each.
+
+    `looked` are those that were looked for in vain, `unsure` those that are not annotated to the end.
+    """
+
+    records: BoxRecords
+    picture: Array
+    category: Array
+    looked: Array
+    unsure: Array
+
+
+@frozen
+class Results:
+    """Predictions: their records, and the places of their images and classes in the truth; -1 where it has none."""
+
+    records: Records
+    picture: Array
+    category: Array
 
 
 def by_rules_of_lvis(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, BoxRecords]:
     """Both sides as the rules have them; `prediction` has the images and classes of `truth`."""
     if prediction.score is None:
         raise InputError("predictions without scores", where=prediction.source, remedy="Give every box a score.")
-    width = len(prediction.categories)
-    looked = _pairs(truth, "neg_category_ids", width)
-    unsure = _pairs(truth, "not_exhaustive_category_ids", width)
-    first = truth.records()
+    width, pictures = len(truth.categories), len(truth.pictures)
+    looked, unsure = (_pairs(truth, key, width) for key in FEDERATED)
+    picture = np.where(prediction.picture < pictures, prediction.picture, -1)
+    category = np.where(prediction.category < width, prediction.category, -1)
+    first = Federation(truth.records(), truth.picture, truth.category, looked, unsure)
+    return _ruled(first, Results(prediction.records(), picture, category), width)
+
+
+def read_lvis(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords] | None:
+    """Both sides from plain JSON files, by the native reader alone; None where they need a closer look."""
+    first, columns = read_federated(truth)
+    second = read_coco(predictions, "prediction")
+    images, labels = first.images, first.labels
+    ids = (images, labels, first["image"], first["label"], second["image"], second["label"])
+    if images is None or labels is None or any(column is None or column.dtype.kind != "i" for column in ids):
+        return None
+    picture, category = _places(images, first["image"]), _places(labels, first["label"])
+    cells = [_listed(columns.get(key), labels) for key in ("vain", "unsure")]
+    if cells[0] is None or cells[1] is None or (picture < 0).any() or (category < 0).any():
+        return None
+    often = tuple(columns["frequency"])
+    records = replace(first, zero_id=-1, frequency=often if any(often) else ())
+    found = Results(second, _places(images, second["image"]), _places(labels, second["label"]))
+    return _ruled(Federation(records, picture, category, cells[0], cells[1]), found, len(labels))
+
+
+def _listed(given: Any, labels: Array) -> Array | None:
+    """Cells of images and the classes that they list; None where an image has no list, or an unknown class."""
+    if given is None or (given[1] < 0).any():
+        return None
+    category = _places(labels, given[0])
+    if (category < 0).any():
+        return None
+    return np.asarray(np.repeat(np.arange(len(given[1])), given[1]) * len(labels) + category)
+
+
+def _places(known: Array, column: Array) -> Array:
+    """The place of each id among the known ones; -1 where it is not there."""
+    order = np.argsort(known, kind="stable")
+    at = _native.places(known[order], np.ascontiguousarray(column))
+    return np.where(at >= 0, order[at], -1) if len(known) else np.full(len(column), -1)
+
+
+def _ruled(truth: Federation, found: Results, width: int) -> tuple[BoxRecords, BoxRecords]:
+    first, second = truth.records, found.records
     rows = np.flatnonzero(first["area"] > 0)
     here = (truth.picture * width + truth.category)[rows]
-    cell = prediction.picture * width + prediction.category
-    listed = prediction.category < len(truth.categories)  # what the truth does not know is refused later
-    known = _among(cell, looked, here) | ~listed | (prediction.picture >= len(truth.pictures))
-    sized = prediction.box[:, 2] * prediction.box[:, 3] > 0
-    kept = np.flatnonzero(known & sized & _best(prediction.picture, prediction.score))
-    rest = np.intersect1d(unsure, cell[kept])
+    listed = (found.picture >= 0) & (found.category >= 0)  # what the truth does not know is refused later
+    cell = np.where(listed, found.picture * width + found.category, 0)
+    sized = second["w"] * second["h"] > 0
+    known = _among(cell, truth.looked, here) | ~listed
+    kept = np.flatnonzero(known & sized & _best(second["score"], found.picture))
+    rest = np.sort(truth.unsure)
+    rest = rest[np.append(True, rest[1:] != rest[:-1])[: len(rest)] & _among(rest, cell[kept][listed[kept]])]
     columns = {name: column[rows] for name, column in first.columns.items()}
     crowd = np.zeros(len(rows), dtype=bool)  # LVIS has none
     picture, category = rest // width, rest % width
     images, labels = first.images, first.labels
     if images is None or labels is None:
-        raise InputError("no list of images and classes", where=truth.source, remedy="LVIS lists both.")
+        raise InputError("no list of images and classes", where=first.source, remedy="LVIS lists both.")
     added: dict[str, Any] = {
         "image": images[picture], "label": labels[category], "area": np.full(len(rest), EVERYWHERE[2] ** 2),
         **{name: np.full(len(rest), value) for name, value in zip(("x", "y", "w", "h"), EVERYWHERE, strict=True)},
@@ -52,13 +121,13 @@ def by_rules_of_lvis(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, B
     for name, values in added.items():
         columns[name] = np.concatenate([columns[name], values.astype(columns[name].dtype)])
     columns.pop("difficult", None)
-    left = len(prediction) - len(kept)
+    left = len(second) - len(kept)
     notes = (
         f"Scored by LVIS's rules: {left:,} detections are left out, beyond the {MOST} best of an image, of a class "
-        f"that was not looked for there, or without area; {len(truth) - len(rows):,} objects without area are left "
+        f"that was not looked for there, or without area; {len(first) - len(rows):,} objects without area are left "
         f"out; {len(rest):,} pairs of image and class are not annotated to the end and stand as crowds.",
     )
-    second = prediction.records().take(kept)
+    second = second.take(kept)
     count = len(rows)
 
     def place(row: int) -> str:
@@ -96,12 +165,12 @@ def _among(cell: Array, *known: Array) -> Array:
     return np.asarray(flags[cell])
 
 
-def _best(picture: Array, score: Array) -> Array:
-    """Which detections are among the best of their image."""
-    if not len(picture) or np.bincount(picture).max() <= MOST:
+def _best(score: Array, picture: Array) -> Array:
+    """Which detections are among the best of their image; those of unknown images are as of one."""
+    if not len(picture) or np.bincount(picture + 1).max() <= MOST:
         return np.ones(len(picture), dtype=bool)
     order = np.lexsort((-score, picture))
-    starts = np.flatnonzero(np.diff(picture[order], prepend=-1))
+    starts = np.flatnonzero(np.diff(picture[order], prepend=-2))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     return rank < MOST

@@ -40,6 +40,7 @@ from steelyard.metrics.boxes.settings import (
 
 Kind = Literal["coco", "voc", "voc11", "step"]
 Rule = Literal["coco", "voc", "dota", "openimages", "openimages_v2"]
+LVIS_MOST = 300
 Read = tuple[RankingFigure, tuple[int, ...]]  # a curve, and the places of the thresholds that are averaged
 
 
@@ -333,8 +334,8 @@ class AverageRecall(Metric):
 
     @property
     def figure(self) -> Read:
-        """The recall of all detections that count. The usual number shares a curve with average precision."""
-        kind = "coco" if self.max_dets == STANDARD_MOST else "recall"
+        """The recall of all detections that count. The usual numbers share a curve with average precision."""
+        kind = "coco" if self.max_dets in (STANDARD_MOST, LVIS_MOST) else "recall"
         return _figure(kind, self.iou, self.area, self.max_dets)
 
     def needs(self) -> tuple[Wanted, ...]:
