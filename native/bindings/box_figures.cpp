@@ -11,18 +11,18 @@ using Counted = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::d
 Tuple<Out<double>, Out<double>, Out<double>> curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
                  In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
                  In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
-                 In1<double> weights, In1<double> grid, long threads) {
+                 In1<double> weights, In1<double> grid, bool with_scores, long threads) {
   const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
                                   view(truth_begin), view(truth_image), view(counts)}, weights.shape(0), thresholds, most);
   check_weights(weights);
   check_grid(view(grid));
   double *p, *s, *r;
   auto precision = make_raw<double>({thresholds, grid.shape(0), in.classes}, p);
-  auto scores = make_raw<double>({thresholds, grid.shape(0), in.classes}, s);
+  auto scores = make_raw<double>({with_scores ? thresholds : 0, grid.shape(0), in.classes}, s);
   auto recall = make_raw<double>({thresholds, in.classes}, r);
   {
     nb::gil_scoped_release release;
-    box_curves(in, view(weights), view(grid), threads, p, s, r);
+    box_curves(in, view(weights), view(grid), threads, p, with_scores ? s : nullptr, r);
   }
   return nb::make_tuple(precision, recall, scores);
 }
@@ -77,9 +77,9 @@ void bind_box_figures(nb::module_& m) {
         nb::arg("image").noconvert(), nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
         nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(),
         nb::arg("truth_image").noconvert(), nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"),
-        nb::arg("weights").noconvert(), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
-        "Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision) under one row "
-        "of weights; nan for a class without truth.");
+        nb::arg("weights").noconvert(), nb::arg("grid").noconvert(), nb::arg("scores") = true, nb::arg("threads") = 0,
+        "Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision, or of no "
+        "threshold where they are not asked for) under one row of weights; nan for a class without truth.");
   m.def("box_figures", &figures, nb::arg("begin").noconvert(), nb::arg("end").noconvert(),
         nb::arg("image").noconvert(), nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
         nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(),

@@ -41,7 +41,7 @@ void class_curves(const Ranked& in, std::size_t k, View<double> weights, View<do
     reading.reset();
     baseline::walk(ClassEvents<double, 1>{events, t, weights.data()}, reading);
     const std::size_t at = t * grid.size() * in.classes + k;
-    reading.read(first, in.classes, precision + at, recall + t * in.classes + k, scores + at);
+    reading.read(first, in.classes, precision + at, recall + t * in.classes + k, scores ? scores + at : nullptr);
   }
 }
 
@@ -51,7 +51,7 @@ void box_curves(const Ranked& in, View<double> weights, View<double> grid, long 
   const std::size_t T = in.thresholds, R = grid.size(), K = in.classes;
   const double undefined = std::numeric_limits<double>::quiet_NaN();
   std::fill_n(p, T * R * K, undefined);
-  std::fill_n(s, T * R * K, undefined);
+  if (s) std::fill_n(s, T * R * K, undefined);
   std::fill_n(r, T * K, undefined);
   // Neighbouring classes write to one cache line: a task takes eight of them.
   parallel_for((K + 7) / 8, thread_count(threads), [&](std::size_t block) {

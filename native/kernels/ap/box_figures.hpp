@@ -17,7 +17,7 @@ BoxFigure check_box_figure(int figure, View<double> grid);
 std::vector<double> reached_points(View<double> grid);
 
 // Precision and scores [thresholds][grid][classes] and the last recall [thresholds][classes], under one row of weights;
-// nan for a class without truth.
+// nan for a class without truth. `scores` may be null.
 void box_curves(const Ranked& in, View<double> weights, View<double> grid, long threads, double* precision, double* scores,
                 double* recall);
 // A figure and the recall, mean over the classes with truth, [rows][thresholds].

@@ -119,7 +119,7 @@ struct Curves {
     for (std::size_t r = points; r-- > 0;) {
       highest = std::max(highest, best[r + 1]);
       precision[r * stride] = r < next ? highest : 0.0;
-      scores[r * stride] = grid[r] <= 0 ? first : at[r];
+      if (scores) scores[r * stride] = grid[r] <= 0 ? first : at[r];
     }
   }
 

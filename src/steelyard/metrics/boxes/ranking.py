@@ -180,7 +180,7 @@ class RankingFigure(GroupCurve):
     def _read(self, block: RankingBlock, weights: Weights) -> tuple[Array, Array]:
         if self._by_recall(weights.role):
             row = next(weights.blocks())[0]
-            precision, recall, _ = _native.box_curves(*self.columns(block), row, GRIDS["coco"])
+            precision, recall, _ = _native.box_curves(*self.columns(block), row, GRIDS["coco"], False)
             return precision, recall
         if weights.role is Role.UNITS and weights.units > FEW_IMAGES:
             return self._each_image(block, cast(EachUnit, weights))
