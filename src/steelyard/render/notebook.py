@@ -11,12 +11,13 @@ from steelyard.core.counts import count_text
 from steelyard.render.board import rank_remarks, rows_of
 from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.strips import group_of, score_scales
 from steelyard.render.text import ARROWS, heading, remarks_of
 
 if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison, Lineup
     from steelyard.results.report import Report
-    from steelyard.results.score import Interval, Score
+    from steelyard.results.score import Interval
 
 WIDE, HIGH = 120, 14
 MOST_REMARKS = 5
@@ -26,11 +27,11 @@ _CELL = 'style="text-align:{};padding:2px 10px;white-space:nowrap"'
 def report_notebook(report: Report) -> str:
     """The scores, each with its strip; strips of one unit of measure share a scale."""
     scores = list(report.scores.values())
-    rows = []
+    rows, scales = [], score_scales(scores)
     for score in scores:
         value = f"{value_text(score.value, score.interval)} {score.measured_in}".strip()
         shown = [f"{ARROWS[score.better]} {score.spec}", score.label, value, interval_text(score.value, score.interval)]
-        rows.append([*map(escape, shown), _strip(score.value, score.interval, _scale(score, scores))])
+        rows.append([*map(escape, shown), _strip(score.value, score.interval, scales.get(group_of(score)))])
     level = report.request.confidence
     heads = ["metric", "", "score", f"{percent_text(level)} interval" if level is not None else "", ""]
     title = heading(report.task, report.unit, report.item, report.scores, report.coverage)
@@ -69,18 +70,6 @@ def lineup_notebook(lineup: Lineup) -> str:
     heads = ["model", *(f"{spec} {ARROWS[d.better]}" for spec, d in first.differences.items())]
     title = f"{first.task}: {count_text(len(rows), 'model')}, paired"
     return _block(title, heads, "l" + "r" * len(first.differences), rows, rank_remarks(lineup))
-
-
-def _scale(score: Score, scores: Sequence[Score]) -> Interval | None:
-    """The ends of the strip: of all scores with the same unit of measure, and from zero where scores have none."""
-    alike = [s for s in scores if s.measured_in == score.measured_in and s.interval is not None]
-    ends = [end for s in alike for end in s.interval or () if math.isfinite(end)]
-    if not ends:
-        return None
-    low, high = min(ends), max(ends)
-    if not score.measured_in:
-        low, high = min(low, 0.0), max(high, 1.0)
-    return (low, high) if high > low else None
 
 
 def _strip(value: float, interval: Interval | None, scale: Interval | None) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.figure import Figure
 from steelyard.io.write import write_bytes, write_text
+from steelyard.render.charts.layout import WIDTHS
 from steelyard.render.charts.library import vl_convert
-from steelyard.render.charts.registry import chart_of, is_chart
+from steelyard.render.charts.registry import is_chart
 from steelyard.render.charts.render import spec_of, svg_text
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def export_figures(figures: Iterable[Figure], folder: Path) -> tuple[str, ...]:
     for figure in figures:
         if not is_chart(figure) or not len(figure):
             continue
-        spec = spec_of(chart_of(figure))
+        spec = spec_of(figure, WIDTHS[-1])
         base = os.path.join(folder, file_name(figure.name))
         write_text(f"{base}.svg", svg_text(spec))
         write_bytes(f"{base}.png", library.vegalite_to_png(spec, scale=PIXELS))

@@ -1,4 +1,4 @@
-"""Charts that several tasks share: points and cells, spreads, histograms, bars, curves, matrices, intervals."""
+"""Charts that several tasks share: points and cells, spreads, histograms, curves, matrices. `width` is that of all."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.figure import Figure
+from steelyard.render.charts.layout import LABEL, NARROW, fitting, legend_columns, text_width
 from steelyard.render.charts.library import altair
-from steelyard.render.charts.theme import BLUE, GREEN, GREY, HEIGHT, INK, ORANGE, PAPER, SERIES, SOFT, WIDTH
+from steelyard.render.charts.theme import BLUE, DASHES, GREEN, GREY, HEIGHT, INK, ORANGE, PAPER, SERIES, SHAPES, SOFT
 
-# Names that mean the same on every page have their own colour.
+# Names that mean the same on every page have their own colour, and their own shape for who sees no colours.
 MEANT = {
     "better": GREEN, "worse": ORANGE, "no difference shown": GREY, "hit": BLUE, "false positive": ORANGE,
     "right": BLUE, "wrong": ORANGE,
 }  # fmt: skip
+MEANT_SHAPES = {"better": "triangle-up", "worse": "triangle-down", "no difference shown": "circle"}
 
 
 def clean(text: Any) -> str:
@@ -36,24 +38,52 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def axis_x(title: str, field: str = "x:Q", **kwargs: Any) -> Any:
+def height_of(width: float) -> float:
+    """How high a chart of this width is."""
+    return HEIGHT if width >= NARROW else 220.0
+
+
+def axis_x(title: str, width: float, field: str = "x:Q", **kwargs: Any) -> Any:
     """An axis of numbers, as wide as its values."""
     alt = altair()
     scale = kwargs.pop("scale", alt.Scale(zero=False, nice=True))
-    return alt.X(field, title=clean(title), scale=scale, axis=alt.Axis(tickCount=6, **kwargs))
+    axis = alt.Axis(**{"tickCount": max(3, int(width // 90)), **kwargs})
+    return alt.X(field, title=_folded(clean(title), width - 70), scale=scale, axis=axis)
 
 
 def axis_y(title: str, field: str = "y:Q", **kwargs: Any) -> Any:
     """The same, upward."""
     alt = altair()
     scale = kwargs.pop("scale", alt.Scale(zero=False, nice=True))
-    return alt.Y(field, title=clean(title), scale=scale, axis=alt.Axis(tickCount=6, **kwargs))
+    title_lines = _folded(clean(title), HEIGHT - 50)
+    return alt.Y(field, title=title_lines, scale=scale, axis=alt.Axis(tickCount=6, **kwargs))
+
+
+def _folded(text: str, room: float) -> Any:
+    """A title in as many lines as it needs."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and text_width(f"{lines[-1]} {word}", 12) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word if text_width(word, 12) <= room else fitting([word], room, 12)[0])
+    return lines if len(lines) > 1 else (lines[0] if lines else "")
+
+
+def names_axis(names: Sequence[str], width: float, **kwargs: Any) -> tuple[Any, list[str]]:
+    """An axis of names, a row each, and the names as they fit there."""
+    alt = altair()
+    room = width * (0.36 if width >= NARROW else 0.4)
+    short = fitting([clean(name) for name in names], room)
+    extent = min(room, max((text_width(name) for name in short), default=0.0)) + 4
+    axis = alt.Axis(grid=False, labelLimit=room + 40, minExtent=extent, labelOverlap=False)
+    return alt.Y("name:N", sort=None, title=None, axis=axis, **kwargs), short
 
 
 def cloud(figure: Figure, x: Any, y: Any) -> Any:
     """Points, or cells shaded by how many they hold."""
     alt = altair()
-    base = alt.Chart(data(figure.columns)).properties(width=WIDTH, height=HEIGHT)
+    base = alt.Chart(data(figure.columns))
     if "count" in figure.columns:
         shade = alt.Opacity("count:Q", scale=alt.Scale(type="log", range=[0.12, 1]), legend=None)
         return base.mark_rect(color=BLUE).encode(x=x, y=y, x2="x2:Q", y2="y2:Q", opacity=shade)
@@ -73,7 +103,7 @@ def rule_at(y: float, **mark: Any) -> Any:
     return alt.Chart(data({"y": [y]})).mark_rule(**{"color": INK, "strokeWidth": 1.2, **mark}).encode(y="y:Q")
 
 
-def agreement(figure: Figure) -> Any:
+def agreement(figure: Figure, width: float) -> Any:
     """Predicted against true on equal axes, with the line of identity."""
     alt = altair()
     columns = {name: np.asarray(values, dtype=float) for name, values in figure.columns.items()}
@@ -81,57 +111,62 @@ def agreement(figure: Figure) -> Any:
     low, high = float(ends.min()), float(ends.max())
     pad = 0.03 * (high - low) or 1.0
     scale = alt.Scale(domain=[low - pad if low < 0 else max(0.0, low - pad), high + pad], nice=False, zero=False)
-    chart = cloud(figure, axis_x(figure.facts["x"], scale=scale), axis_y(figure.facts["y"], scale=scale))
+    chart = cloud(figure, axis_x(figure.facts["x"], width, scale=scale), axis_y(figure.facts["y"], scale=scale))
     ends_line = [scale.domain[0], scale.domain[1]]
     identity = line_at({"x": ends_line, "y": ends_line}, color=SOFT, strokeDash=[5, 4])
-    return alt.layer(identity, chart)
+    return alt.layer(identity, chart).properties(height=height_of(width))
 
 
-def bland_altman(figure: Figure) -> Any:
-    """Differences against means with the limits of agreement, each named at its line."""
+def bland_altman(figure: Figure, width: float) -> Any:
+    """Differences against means with the limits of agreement, each named at its line where there is room."""
     alt, facts = altair(), figure.facts
-    chart = cloud(figure, axis_x(facts["x"]), axis_y(facts["y"]))
-    levels = {"y": [facts["high"], facts["bias"], facts["low"]]}
-    texts = [f"+1.96 sd: {facts['high']:.3g}", f"mean: {facts['bias']:.3g}", f"−1.96 sd: {facts['low']:.3g}"]
-    names = (
-        alt.Chart(data({**levels, "text": texts}))
-        .mark_text(align="right", dy=-6, color=INK, fontSize=11, stroke=PAPER, strokeWidth=0)
-        .encode(x=alt.value(WIDTH), y="y:Q", text="text:N")
-    )
+    height = height_of(width)
+    seen = np.asarray([*figure.columns["y"], *figure.columns.get("y2", ()), facts["low"], facts["high"], 0.0], float)
+    low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
+    pad = 20 * (high - low) / height or 1.0  # so that a name below the lowest line has room
+    scale = alt.Scale(domain=[low - pad, high + pad], nice=False, zero=False)
+    chart = cloud(figure, axis_x(facts["x"], width), axis_y(facts["y"], scale=scale))
+    names = [(facts["high"], f"+1.96 sd: {facts['high']:.3g}", -6), (facts["low"], f"−1.96 sd: {facts['low']:.3g}", 12)]
+    if (facts["high"] - facts["bias"]) / (high - low + 2 * pad) * height > 16:
+        names.append((facts["bias"], f"mean: {facts['bias']:.3g}", -6))
+    texts = [
+        alt.Chart(data({"y": [at], "text": [text]}))
+        .mark_text(align="right", dx=-2, dy=dy, color=INK, fontSize=LABEL)
+        .encode(x=alt.value("width"), y="y:Q", text="text:N")
+        for at, text, dy in names
+    ]
     return alt.layer(
         rule_at(0.0, color=GREY, strokeWidth=0.8),
         chart,
         rule_at(facts["bias"], color=ORANGE, strokeWidth=1.8),
         rule_at(facts["low"], color=ORANGE, strokeDash=[5, 4]),
         rule_at(facts["high"], color=ORANGE, strokeDash=[5, 4]),
-        names,
-    )
+        *texts,
+    ).properties(height=height)
 
 
-def spread(figure: Figure) -> Any:
+def spread(figure: Figure, width: float) -> Any:
     """Median, middle half and middle 80 % in each bin of x."""
     alt, c = altair(), figure.columns
     names = [f"{low:.3g}–{high:.3g}" for low, high in zip(c["low"], c["high"], strict=True)]
-    base = alt.Chart(data({"name": names, **{k: c[k] for k in ("p10", "p25", "p50", "p75", "p90")}})).properties(
-        width=WIDTH, height=HEIGHT
-    )
-    x = alt.X(
-        "name:N",
-        title=clean(figure.facts["x"]),
-        sort=None,
-        axis=alt.Axis(labelAngle=-30 if len(names) > 4 else 0, grid=False),
-    )
+    base = alt.Chart(data({"name": names, **{k: c[k] for k in ("p10", "p25", "p50", "p75", "p90")}}))
+    room = (width - 60) / max(1, len(names))
+    crowded = max(map(text_width, names), default=0) + 6 > room
+    angle = -90 if room < 26 else -35
+    axis = alt.Axis(labelAngle=angle if crowded else 0, grid=False, labelOverlap=False)
+    x = alt.X("name:N", title=_folded(clean(figure.facts["x"]), width - 70), sort=None, axis=axis)
     y = axis_y(figure.facts["y"], "p10:Q")
+    size = min(22.0, 0.7 * room)
     return alt.layer(
         rule_at(0.0, color=SOFT, strokeDash=[5, 4]),
         base.mark_rule(color=BLUE, strokeWidth=1.5).encode(x=x, y=y, y2="p90:Q"),
-        base.mark_bar(color=BLUE, size=22, fillOpacity=0.35, stroke=BLUE).encode(x=x, y="p25:Q", y2="p75:Q"),
-        base.mark_tick(color=ORANGE, size=22, thickness=2.5).encode(x=x, y="p50:Q"),
-    )
+        base.mark_bar(color=BLUE, size=size, fillOpacity=0.35, stroke=BLUE).encode(x=x, y="p25:Q", y2="p75:Q"),
+        base.mark_tick(color=ORANGE, size=size, thickness=2.5).encode(x=x, y="p50:Q"),
+    ).properties(height=height_of(width))
 
 
-def histogram(figure: Figure) -> Any:
-    """Counts in bins; a column `series` stacks them."""
+def histogram(figure: Figure, width: float) -> Any:
+    """Counts in bins; a column `series` stacks them, each fainter than the one below it."""
     alt, c = altair(), figure.columns
     columns = {"low": c["low"], "high": c["high"], "base": [], "top": []}
     reached: dict[float, float] = {}
@@ -141,103 +176,93 @@ def histogram(figure: Figure) -> Any:
         columns["top"].append(reached[low])
     if "series" in c:
         columns["series"] = c["series"]
-    chart = alt.Chart(data(columns)).properties(width=WIDTH, height=HEIGHT)
-    x = axis_x(figure.facts["x"], "low:Q", grid=False)
-    y = alt.Y("base:Q", title=clean(figure.facts.get("y", "count")), axis=alt.Axis(tickCount=5))
-    colour: Any = series_colour(c["series"]) if "series" in c else alt.value(BLUE)
-    return chart.mark_rect(stroke=PAPER, strokeWidth=0.5).encode(x=x, x2="high:Q", y=y, y2="top:Q", color=colour)
+    x = axis_x(figure.facts["x"], width, "low:Q", grid=False)
+    y = alt.Y("base:Q", title=clean(figure.facts.get("y", "count")), axis=alt.Axis(tickCount=5, tickMinStep=1))
+    encoded: dict[str, Any] = {"color": alt.value(BLUE)}
+    if "series" in c:
+        names = list(dict.fromkeys(map(clean, c["series"])))
+        shades = alt.Scale(domain=names, range=[max(0.3, 1 - 0.4 * i) for i in range(len(names))])
+        encoded = {"color": series_colour(c["series"], width)}
+        encoded["fillOpacity"] = alt.FillOpacity("series:N", scale=shades, sort=None)
+    chart = alt.Chart(data(columns)).properties(height=height_of(width))
+    return chart.mark_rect(stroke=PAPER, strokeWidth=0.5).encode(x=x, x2="high:Q", y=y, y2="top:Q", **encoded)
 
 
-def series_colour(series: Sequence[Any], *, legend: bool = True) -> Any:
+def series_colour(series: Sequence[Any], width: float, **legend: Any) -> Any:
     """Colours for a few names, in the order in which they come."""
     alt = altair()
     names = list(dict.fromkeys(clean(name) for name in series))
     colours = [MEANT.get(name, SERIES[i % len(SERIES)]) for i, name in enumerate(names)]
-    scale = alt.Scale(domain=names, range=colours)
-    shown = alt.Legend(columns=3 if len(names) > 3 else 0) if legend else None
-    return alt.Color("series:N", scale=scale, legend=shown, sort=None)
+    shown = alt.Legend(columns=legend_columns(names, width), labelLimit=min(260.0, width - 60), **legend)
+    return alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=shown, sort=None)
 
 
-def intervals(figure: Figure) -> Any:
-    """Values with their intervals, one per row: slices, differences, prompts. `at` draws the line to compare with."""
-    alt, c = altair(), figure.columns
-    rows = len(figure)
-    base = alt.Chart(data(c)).properties(width=WIDTH - 60, height=max(60, min(24 * rows, 1200)))
-    y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=170, grid=False))
-    x = axis_x(figure.facts.get("x", ""), "value:Q")
-    colour: Any = alt.value(BLUE)
-    if "series" in c:
-        colour = series_colour(c["series"])
-    layers = []
-    if figure.facts.get("at") is not None:
-        at = alt.Chart(data({"value": [figure.facts["at"]]}))
-        layers.append(at.mark_rule(color=SOFT, strokeDash=[5, 4], strokeWidth=1.2).encode(x="value:Q"))
-    twice = "series" in c and len(set(c["name"])) < rows  # several points per name: beside each other
-    offset = {"yOffset": alt.YOffset("series:N", sort=None)} if twice else {}
-    layers.append(base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, **offset))
-    layers.append(base.mark_circle(size=70, opacity=1).encode(x=x, y=y, color=colour, **offset))
-    return alt.layer(*layers)
+def series_shape(series: Sequence[Any]) -> Any:
+    """Shapes for the same names, so that they differ without colours too."""
+    alt = altair()
+    names = list(dict.fromkeys(clean(name) for name in series))
+    shapes = [MEANT_SHAPES.get(name, SHAPES[i % len(SHAPES)]) for i, name in enumerate(names)]
+    return alt.Shape("series:N", scale=alt.Scale(domain=names, range=shapes), sort=None)
 
 
-def bars(figure: Figure) -> Any:
-    """One bar a name, with its number beside it."""
-    alt, c = altair(), figure.columns
-    texts = [f"{v:.3g}" if np.isfinite(v) else "undefined" for v in np.asarray(c["value"], dtype=float)]
-    base = alt.Chart(data({**c, "text": texts})).properties(
-        width=WIDTH - 80, height=max(60, min(22 * len(figure), 1600))
-    )
-    y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=170, grid=False))
-    x = axis_x(figure.facts.get("x", ""), "value:Q", scale=alt.Scale(zero=True, nice=True))
-    colour: Any = series_colour(c["series"]) if "series" in c else alt.value(BLUE)
-    return alt.layer(
-        base.mark_bar(height={"band": 0.72}).encode(x=x, y=y, color=colour),
-        base.mark_text(align="left", dx=4).encode(x=x, y=y, text="text:N"),
-    )
+def series_dash(series: Sequence[Any]) -> Any:
+    """Dashes for the same names."""
+    alt = altair()
+    names = list(dict.fromkeys(clean(name) for name in series))
+    dashes = [list(DASHES[i % len(DASHES)]) for i in range(len(names))]
+    return alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), sort=None)
 
 
-def curves(figure: Figure) -> Any:
+def curves(figure: Figure, width: float) -> Any:
     """Lines by series; a band where there is an interval; `diagonal` draws what chance would give."""
     alt, c, facts = altair(), figure.columns, figure.facts
-    base = alt.Chart(data(c)).properties(width=WIDTH, height=HEIGHT)
+    base = alt.Chart(data(c))
     unit = alt.Scale(domain=[0, 1], nice=False) if facts.get("unit") else alt.Scale(zero=False, nice=True)
-    x, y = axis_x(facts["x"], scale=unit), axis_y(facts["y"], scale=unit)
+    x, y = axis_x(facts["x"], width, scale=unit), axis_y(facts["y"], scale=unit)
     if facts.get("ticks") is not None:
         x = alt.X("x:Q", title=clean(facts["x"]), scale=alt.Scale(type="log", nice=False),
                   axis=alt.Axis(values=list(facts["ticks"]), format="d"))  # fmt: skip
     many = "series" in c and len(set(c["series"])) > 1
-    colour: Any = series_colour(c["series"]) if many else alt.value(BLUE)
+    encoded: dict[str, Any] = {"color": series_colour(c["series"], width, symbolSize=340) if many else alt.value(BLUE)}
     layers = []
     if facts.get("diagonal"):
         layers.append(line_at({"x": [0.0, 1.0], "y": [0.0, 1.0]}, color=SOFT, strokeDash=[5, 4]))
     if "low" in c:
-        band = base.mark_area(opacity=0.18).encode(
-            x=x, y=alt.Y("low:Q", title=clean(facts["y"])), y2="high:Q", color=colour
-        )
-        layers.append(band)
-    order = {"order": "place:Q"} if "place" in c else {}
-    layers.append(
-        base.mark_line(strokeWidth=1.8, interpolate="step-before" if facts.get("steps") else "linear").encode(
-            x=x, y=y, color=colour, **order
-        )
-    )
+        low = alt.Y("low:Q", title=clean(facts["y"]))
+        layers.append(base.mark_area(opacity=0.18).encode(x=x, y=low, y2="high:Q", **encoded))
+    more = {"order": "place:Q"} if "place" in c else {}
+    if many:
+        more["strokeDash"] = series_dash(c["series"])
+    shape = "step-before" if facts.get("steps") else "linear"
+    layers.append(base.mark_line(strokeWidth=1.8, interpolate=shape).encode(x=x, y=y, **encoded, **more))
     if facts.get("points"):
-        layers.append(base.mark_circle(size=40, opacity=1).encode(x=x, y=y, color=colour))
-    return alt.layer(*layers)
+        layers.append(base.mark_circle(size=40, opacity=1).encode(x=x, y=y, **encoded))
+    return alt.layer(*layers).properties(height=height_of(width))
 
 
-def matrix(figure: Figure) -> Any:
+def matrix(figure: Figure, width: float) -> Any:
     """A matrix: cells shaded by share, with the number inside where there is room."""
     alt, c = altair(), figure.columns
     rows = list(dict.fromkeys(map(clean, c["row"])))
     columns = list(dict.fromkeys(map(clean, c["column"])))
-    size = max(8, min(46, 420 // max(1, len(columns))))
-    base = alt.Chart(data(c)).properties(width=size * len(columns), height=size * len(rows))
+    names = dict(zip(rows, fitting(rows, 0.3 * width), strict=True))
+    heads = dict(zip(columns, fitting(columns, 110), strict=True))
+    side = max(map(text_width, names.values()), default=0) + 40
+    over = 0.71 * max(map(text_width, list(heads.values())[-3:]), default=0)  # of the last names, which are turned
+    size = max(6.0, min(46.0, (width - side - over) / max(1, len(columns) - 0.5)))
+    shown = {**c, "row": [names[clean(row)] for row in c["row"]], "column": [heads[clean(one)] for one in c["column"]]}
+    base = alt.Chart(data(shown))
+    flat = all(text_width(head) + 6 < size for head in heads.values())
+    padding = {"left": 5, "top": 5, "bottom": 5, "right": 5 if flat else max(5.0, over - size / 2 + 5)}
+    angle = 0 if flat else -45 if size >= 20 else -90
     x = alt.X("column:N", sort=None, title=clean(figure.facts["x"]),
-              axis=alt.Axis(orient="top", labelAngle=-45 if len(columns) > 4 else 0, grid=False))  # fmt: skip
-    y = alt.Y("row:N", sort=None, title=clean(figure.facts["y"]), axis=alt.Axis(grid=False))
+              axis=alt.Axis(orient="top", labelAngle=angle, grid=False, labelOverlap=size < 13))  # fmt: skip
+    y = alt.Y("row:N", sort=None, title=clean(figure.facts["y"]), axis=alt.Axis(grid=False, labelOverlap=size < 13))
     shade = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 0.95]), legend=None)
     layers = [base.mark_rect(color=BLUE, stroke=PAPER, strokeWidth=1).encode(x=x, y=y, opacity=shade)]
-    if size >= 24:
+    longest = max((len(str(text)) for text in c["text"]), default=0)
+    letters = min(LABEL, (size - 3) / max(1.0, 0.62 * longest))
+    if letters >= 7.5:
         ink = alt.condition("datum.share > 0.75", alt.value(PAPER), alt.value(INK))
-        layers.append(base.mark_text(fontSize=11 if size >= 30 else 9).encode(x=x, y=y, text="text:N", color=ink))
-    return alt.layer(*layers)
+        layers.append(base.mark_text(fontSize=letters).encode(x=x, y=y, text="text:N", color=ink))
+    return alt.layer(*layers).properties(width=size * len(columns), height=size * len(rows), padding=padding)

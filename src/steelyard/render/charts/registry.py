@@ -7,15 +7,16 @@ from importlib import import_module
 from typing import Any
 
 from steelyard.core.figure import Figure
+from steelyard.render.charts.layout import BROAD_WIDTHS, WIDTHS
 
-# Drawn by the chart library: a function of the figure that gives an Altair chart.
+# Drawn by the chart library: a function of the figure and the width in pixels that gives an Altair chart.
 CHARTS = {
     "agreement": "generic:agreement",
-    "bars": "generic:bars",
+    "bars": "ranges:bars",
     "bland_altman": "generic:bland_altman",
     "curves": "generic:curves",
     "histogram": "generic:histogram",
-    "intervals": "generic:intervals",
+    "intervals": "ranges:intervals",
     "matrix": "generic:matrix",
     "plane": "timeline:plane",
     "reliability": "reliability:reliability",
@@ -30,10 +31,12 @@ MARKUP = {
     "rasters": "maps:rasters",
 }
 
+BROAD = {"traces"}  # kinds that take the whole width of a page
 
-def _found(place: str) -> Callable[[Figure], Any]:
+
+def _found(place: str) -> Callable[..., Any]:
     module, _, name = place.partition(":")
-    function: Callable[[Figure], Any] = getattr(import_module(f"steelyard.render.charts.{module}"), name)
+    function: Callable[..., Any] = getattr(import_module(f"steelyard.render.charts.{module}"), name)
     return function
 
 
@@ -42,9 +45,14 @@ def is_chart(figure: Figure) -> bool:
     return figure.chart in CHARTS
 
 
-def chart_of(figure: Figure) -> Any:
-    """The figure as an Altair chart."""
-    return _found(CHARTS[figure.chart])(figure)
+def chart_of(figure: Figure, width: float) -> Any:
+    """The figure as an Altair chart, so wide with all that belongs to it."""
+    return _found(CHARTS[figure.chart])(figure, width)
+
+
+def widths_of(figure: Figure) -> tuple[float, ...]:
+    """The widths in which a page draws a figure: it shows the one that fits."""
+    return BROAD_WIDTHS if figure.chart in BROAD else WIDTHS
 
 
 def markup_of(figure: Figure) -> str:

@@ -7,7 +7,9 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
+from steelyard.core.figure import Figure
 from steelyard.render.charts.library import vl_convert
+from steelyard.render.charts.registry import chart_of, widths_of
 from steelyard.render.charts.theme import PALETTE, config
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -20,10 +22,13 @@ _KEPT = {
 _UNSEEN = {"opacity": "1", "font-weight": "normal", "stroke-linecap": "butt", "text-anchor": "start"}
 
 
-def spec_of(chart: Any) -> dict[str, Any]:
-    """The chart as Vega-Lite, in the look of all charts."""
-    spec: dict[str, Any] = chart.to_dict(validate=False)
-    spec["config"] = config()
+def spec_of(figure: Figure, width: float, **look: Any) -> dict[str, Any]:
+    """The figure as Vega-Lite, in the look of all charts, so wide with axes and legends."""
+    spec: dict[str, Any] = chart_of(figure, width).to_dict(validate=False)
+    spec["config"] = config(**look)
+    if "facet" not in spec and "width" not in spec:
+        spec["width"] = width
+        spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return spec
 
 
@@ -32,13 +37,21 @@ def svg_text(spec: dict[str, Any]) -> str:
     return str(vl_convert().vegalite_to_svg(spec))
 
 
+def inline_charts(figure: Figure) -> str:
+    """The figure in several widths, of which a page shows the one that fits."""
+    drawn = [inline_svg(spec_of(figure, width), figure.title) for width in widths_of(figure)]
+    parts = (f'<div class="drawn w{width:g}">{svg}</div>' for width, svg in zip(widths_of(figure), drawn, strict=True))
+    return "".join(parts)
+
+
 def inline_svg(spec: dict[str, Any], title: str) -> str:
     """The chart as SVG inside a page: colours are classes, so that it follows light and dark."""
     root = ElementTree.fromstring(svg_text(spec))
     width, height = float(root.get("width", 0)), float(root.get("height", 0))
     body = "".join(_element(child) for child in root if child.get("fill") != "white")
+    kind = "chart" if "autosize" in spec or "facet" in spec else "chart own"  # the last keeps its size
     return (
-        f'<svg class="chart" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '
+        f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '
         f'aria-label="{escape(title)}">{body}</svg>'
     )
 

@@ -21,26 +21,30 @@ PALETTE = {
     **{colour: f"c{i + 1}" for i, colour in enumerate(SERIES)},
 }  # fmt: skip
 
-WIDTH, HEIGHT = 400, 270
+# Lines and points differ without colours too.
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 4), (1, 3), (10, 4), (5, 2, 1, 2, 1, 2))
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
+
+HEIGHT = 270.0
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
 
 
-def config() -> dict[str, Any]:
+def config(font: str = FONT) -> dict[str, Any]:
     """Vega-Lite's settings for all charts."""
     return {
         "background": None,
-        "font": FONT,
+        "font": font,
         "view": {"stroke": None},
         "axis": {
             "labelColor": SOFT, "titleColor": INK, "gridColor": LINE, "domainColor": GREY, "tickColor": GREY,
             "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 500, "tickSize": 4, "titlePadding": 8,
             "labelLimit": 150, "domain": False, "ticks": False, "labelPadding": 6,
         },
-        "axisQuantitative": {"labelOverlap": True},
+        "axisQuantitative": {"labelOverlap": True, "labelSeparation": 12, "labelFlush": False, "labelBound": False},
         "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": 500, "title": None},
         "legend": {
             "labelColor": INK, "titleColor": SOFT, "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": 500,
-            "orient": "top", "title": None, "symbolSize": 70, "labelLimit": 180, "offset": 6, "columnPadding": 14,
+            "orient": "top", "title": None, "symbolSize": 70, "labelLimit": 180, "offset": 6, "columnPadding": 26,
         },
         "range": {"category": list(SERIES)},
         "text": {"color": INK, "fontSize": 11},

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.figure import Array, Figure, Listing, Texts, points_or_cells
+from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.metric import Description
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.about import definitions_of
 from steelyard.render.charts.library import available
-from steelyard.render.names import letter_of, named_pairs, names_of
+from steelyard.render.names import named_pairs, names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.page.board import board
+from steelyard.render.page.compared_figures import (
+    VERDICTS,
+    class_figure,
+    improvement_figure,
+    slice_figures,
+    unit_figures,
+)
 from steelyard.render.page.figures import NO_CHARTS, figure_blocks
 from steelyard.render.page.frame import Section, bullets, document
 from steelyard.render.page.report import explorers, origin_facts, top
 from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisker
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
+from steelyard.render.strips import difference_scales, group_of, scales_text
 from steelyard.render.text import ARROWS, legend
 from steelyard.render.verdicts import swapped_text, verdict_remarks
 from steelyard.results.comparison import Comparison, Lineup
@@ -29,7 +36,6 @@ from steelyard.results.score import Difference
 
 CHANGED = 12
 MOST_LISTED = 6  # metrics in the listing of units
-VERDICTS = {"better": "better", "worse": "worse", "differs": "differs"}
 
 
 def comparison_page(comparison: Comparison) -> str:
@@ -66,22 +72,6 @@ def _page(lineup: Lineup) -> str:
     return document(f"Steelyard: {first.task}, compared", top(title, line, sides), sections)
 
 
-def comparison_figures(comparison: Comparison) -> list[Figure]:
-    """Every figure of a comparison."""
-    return _figures([comparison])
-
-
-def lineup_figures(lineup: Lineup) -> list[Figure]:
-    """Every figure of several comparisons."""
-    return _figures(lineup.comparisons)
-
-
-def _figures(comparisons: Sequence[Comparison]) -> list[Figure]:
-    figures = [improvement_figure(comparisons), *slice_figures(comparisons).values()]
-    figures += [f for f in (class_figure(comparisons), *unit_figures(comparisons)) if f is not None]
-    return [figure for figure in figures if len(figure)]
-
-
 def _verdict(d: Difference) -> str:
     return f'<span class="verdict {escape(d.verdict.split()[0])}">{escape(d.verdict)}</span>'
 
@@ -91,6 +81,7 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
     level = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
     parts = [_cards(comparisons[0], about, level) if len(comparisons) == 1 else board(lineup, about)]
     parts.append(figure_blocks([improvement_figure(comparisons)]))
+    scales = difference_scales([d for one in comparisons for d in one.differences.values()])
     for place, (first, name, comparison) in enumerate(named_pairs(comparisons)):
         rows = []
         for i, d in enumerate(comparison.differences.values()):
@@ -102,7 +93,7 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
                     number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
                     number_cell(d.difference, signed(d.difference, d.interval)),
                     Cell(escape(interval_text(d.difference, d.interval))),
-                    Cell(whisker(d.difference, d.interval)),
+                    Cell(whisker(d.difference, d.interval, scales.get(group_of(d)))),
                     number_cell(d.p_adjusted, p_text(d.p_adjusted)),
                     Cell(_verdict(d)),
                 ]
@@ -114,7 +105,8 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
         parts.append(table(f"{name} against {first}", heads, rows, kind="differences"))
     meaning = legend(d.better for d in comparisons[0].differences.values())
     parts.append(
-        f'<p class="legend">{escape(meaning)}. The dashed line in the picture is no difference. p is that of a '
+        f'<p class="legend">{escape(meaning)}. The dashed line in a strip is no difference. '
+        f"{escape(scales_text(scales))} p is that of a "
         f"{escape(swapped_text(comparisons[0]))}</p>"
     )
     for first, name, comparison in named_pairs(comparisons):
@@ -124,97 +116,18 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
 
 
 def _cards(comparison: Comparison, about: Mapping[str, Description], level: str) -> str:
-    cards = []
+    cards, scales = [], difference_scales(list(comparison.differences.values()))
     for i, d in enumerate(list(comparison.differences.values())[:CARDS]):
         between = interval_text(d.difference, d.interval)
         below = f'{level} <span class="nowrap">{escape(between)}</span>' if between else escape(d.why)
         cards.append(
             f'<div class="card"><h3>{term(d.label, d.spec, about, f"card-{i}")}</h3>'
             f'<p class="number">{escape(signed(d.difference, d.interval))}<small> {escape(d.measured_in)}</small></p>'
-            f'{whisker(d.difference, d.interval)}<p class="legend">{below}<br>{BETTER[d.better]}<br>'
+            f'{whisker(d.difference, d.interval, scales.get(group_of(d)))}<p class="legend">{below}<br>'
+            f"{BETTER[d.better]}<br>"
             f"{escape(names_of([comparison])[1])} is {_verdict(d)}</p></div>"
         )
     return f'<div class="cards">{"".join(cards)}</div>'
-
-
-def _gain(d: Difference) -> tuple[float, float, float] | None:
-    """The difference and its interval in percent of A's score, so that more is better; None where there is none."""
-    base = abs(d.a.value if d.better not in ("zero", "one") else (d.a.value - (d.better == "one")))
-    if d.interval is None or not np.isfinite([d.difference, *d.interval]).all() or not base > 0 or d.better == "none":
-        return None
-    sign = 1.0 if d.better == "higher" else -1.0
-    ends = sorted(100 * sign * end / base for end in d.interval)
-    return 100 * sign * d.difference / base, ends[0], ends[1]
-
-
-def improvement_figure(comparisons: Sequence[Comparison]) -> Figure:
-    """Every metric's difference in percent of A's score, better to the right."""
-    columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
-    first, *others = names_of(comparisons)
-    for name, comparison in zip(others, comparisons, strict=True):
-        for d in comparison.differences.values():
-            gain = _gain(d)
-            if gain is None:
-                continue
-            values = (d.spec, *gain, name if len(comparisons) > 1 else _said(d))
-            for column, value in zip(columns, values, strict=True):
-                columns[column].append(value)
-    return Figure(
-        "differences",
-        "intervals",
-        f"Gain over {first}, in percent of its score",
-        columns,
-        {"x": f"gain over {first}, % of its score; to the right is better", "at": 0.0},
-        f"Whatever a metric's direction, to the right of the dashed line is better than {first}.",
-    )
-
-
-def _said(d: Difference) -> str:
-    return d.verdict if d.verdict in VERDICTS else "no difference shown"
-
-
-def slice_figures(comparisons: Sequence[Comparison]) -> dict[Slice, Figure]:
-    """For each way of slicing, the first metric's difference in each slice."""
-    figures = {}
-    for by in comparisons[0].slices:
-        spec = next(iter(comparisons[0].differences))
-        groups = [{slice_text(value): part[spec] for value, part in c.slices[by].items()} for c in comparisons]
-        label = comparisons[0].differences[spec].label
-        name = f"by_{slice_text(by, '_')}"
-        figures[by] = _difference_figure(name, f"{label} by {slice_text(by)}", groups, names_of(comparisons))
-    return figures
-
-
-def class_figure(comparisons: Sequence[Comparison]) -> Figure | None:
-    """The difference class by class."""
-    groups = [dict(c.classes()) for c in comparisons]
-    if not groups or not groups[0]:
-        return None
-    label = next(iter(groups[0].values())).label.partition(" of ")[0]
-    return _difference_figure("by_class", f"{label} by class", groups, names_of(comparisons))
-
-
-def _difference_figure(
-    name: str, title: str, groups: Sequence[Mapping[str, Difference]], names: Sequence[str]
-) -> Figure:
-    columns: dict[str, list[Any]] = {"name": [], "value": [], "low": [], "high": [], "series": []}
-    measured_in = ""
-    first, *others = names
-    for model, group in zip(others, groups, strict=True):
-        ordered = sorted(group.items(), key=lambda item: item[1].difference if len(groups) == 1 else 0)
-        for value, d in ordered:
-            if d.interval is None or not np.isfinite([d.difference, *d.interval]).all():
-                continue
-            measured_in = d.measured_in
-            row = (value, d.difference, *d.interval, model if len(groups) > 1 else _said(d))
-            for column, cell in zip(columns, row, strict=True):
-                columns[column].append(cell)
-    who = others[0] if len(groups) == 1 else "each"
-    axis = f"{who} − {first}{', ' + measured_in if measured_in else ''}"
-    return Figure(
-        name, "intervals", title, columns, {"x": axis, "at": 0.0},
-        "The dashed line is no difference; the line through each point is its interval.",
-    )  # fmt: skip
 
 
 def _slices(comparisons: Sequence[Comparison]) -> str:
@@ -277,32 +190,6 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
         )
         parts.append(table(f"{name} against {first} by class", heads, rows))
     return "".join(parts)
-
-
-def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
-    """Each unit's score with the one model against that with the other."""
-    figures = []
-    for place, (first, name, comparison) in enumerate(named_pairs(comparisons), start=1):
-        if comparison.evidence.units() is None:
-            continue
-        a, b = comparison.units()
-        spec = next(iter(a.values))
-        x, y = np.asarray(a.values[spec], dtype=float), np.asarray(b.values[spec], dtype=float)
-        known = np.isfinite(x) & np.isfinite(y)
-        if known.sum() < 2:
-            continue
-        label = comparison.differences[spec].label
-        figures.append(
-            Figure(
-                f"units_{letter_of(place)}",
-                "agreement",
-                f"{label}, {comparison.unit} by {comparison.unit}",
-                points_or_cells(x[known], y[known]),
-                {"x": f"{first}: {label}", "y": f"{name}: {label}"},
-                f"Each point is one {comparison.unit}. On the line both models score alike.",
-            )
-        )
-    return figures
 
 
 def _units(comparisons: Sequence[Comparison]) -> str:

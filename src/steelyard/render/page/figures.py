@@ -12,7 +12,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure, are_near
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.charts.library import available
-from steelyard.render.charts.registry import chart_of, is_chart, markup_of
+from steelyard.render.charts.registry import BROAD, is_chart, markup_of
 from steelyard.render.numbers import value_text
 from steelyard.render.page.tables import Cell, data_table, head_cell, number_cell, table, text_cell
 from steelyard.results.score import Score
@@ -133,7 +133,6 @@ def figure_block(figure: Figure) -> str:
     )
 
 
-BROAD = {"traces"}  # kinds that take the whole width
 OWN_TEXT = {"sentences", "conversation"}  # kinds that are text themselves
 
 
@@ -142,10 +141,10 @@ def _drawn(figure: Figure) -> str:
         return markup_of(figure)
     if not available():
         return ""
-    from steelyard.render.charts.render import inline_svg, spec_of
+    from steelyard.render.charts.render import inline_charts
 
     try:
-        return inline_svg(spec_of(chart_of(figure)), figure.title)
+        return inline_charts(figure)
     except Exception as error:  # a result that was changed by hand: its figures may hold anything
         raise InputError(
             f"figure '{figure.name}' cannot be drawn: {str(error).splitlines()[0] if str(error) else error!r}",

@@ -24,7 +24,14 @@
     if (event.key === "Escape") document.querySelectorAll(".term").forEach(term => open(term, false));
   });
   for (const term of document.querySelectorAll(".term")) {
-    const fresh = () => open(term, true);
+    const fresh = () => {
+      open(term, true);
+      const tip = term.querySelector("[role=tooltip]"), at = term.getBoundingClientRect();
+      const wide = document.documentElement.clientWidth, tall = document.documentElement.clientHeight;
+      tip.style.left = Math.max(8, Math.min(at.left, wide - tip.offsetWidth - 8)) + "px";
+      const below = at.bottom + 6, above = at.top - tip.offsetHeight - 6;
+      tip.style.top = (below + tip.offsetHeight > tall && above > 0 ? above : below) + "px";
+    };
     term.addEventListener("pointerenter", fresh);
     term.addEventListener("focusin", fresh);
   }

@@ -9,8 +9,9 @@ from steelyard.core.metric import Description
 from steelyard.render.formula import plain_formula
 from steelyard.render.numbers import interval_text, percent_text, value_text
 from steelyard.render.page.tables import Cell, number_cell, table
+from steelyard.render.strips import group_of, scales_text, score_scales
 from steelyard.render.text import ARROWS, legend
-from steelyard.results.score import Score
+from steelyard.results.score import Interval, Score
 
 CARDS = 4
 BETTER = {
@@ -25,7 +26,7 @@ BETTER = {
 def cards(scores: Sequence[Score], about: Mapping[str, Description], confidence: float | None) -> str:
     """The headline: the first scores, large."""
     level = f"{percent_text(confidence)} interval" if confidence is not None else ""
-    cards_html = []
+    cards_html, scales = [], score_scales(scores)
     for i, score in enumerate(scores[:CARDS]):
         if score.defined:
             shown = escape(value_text(score.value, score.interval))
@@ -36,7 +37,7 @@ def cards(scores: Sequence[Score], about: Mapping[str, Description], confidence:
             number, below = '<p class="number">–</p>', f"undefined: {escape(score.why)}"
         cards_html.append(
             f'<div class="card"><h3>{term(score.label, score.spec, about, f"card-{i}")}</h3>{number}'
-            f'{whisker(score.value, score.interval)}<p class="legend">{below}<br>'
+            f'{whisker(score.value, score.interval, scales.get(group_of(score)))}<p class="legend">{below}<br>'
             f"<span aria-hidden=true>{ARROWS[score.better]} </span>{BETTER[score.better]}</p></div>"
         )
     return f'<div class="cards">{"".join(cards_html)}</div>'
@@ -45,7 +46,7 @@ def cards(scores: Sequence[Score], about: Mapping[str, Description], confidence:
 def score_table(scores: Sequence[Score], about: Mapping[str, Description], confidence: float | None) -> str:
     """Every score in a row."""
     last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
-    rows = []
+    rows, scales = [], score_scales(scores)
     for i, score in enumerate(scores):
         shown = f"{value_text(score.value, score.interval)} {score.measured_in}".strip()
         interval = interval_text(score.value, score.interval) if score.defined else f"undefined: {score.why}"
@@ -56,10 +57,10 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
                 Cell(escape(score.label)),
                 number_cell(score.value, f"{ARROWS[score.better]} {shown}"),
                 Cell(escape(interval)),
-                Cell(whisker(score.value, score.interval)),
+                Cell(whisker(score.value, score.interval, scales.get(group_of(score)))),
             ]
         )
-    meaning = f"{legend(score.better for score in scores)}. The dashed line in the picture is zero."
+    meaning = f"{legend(score.better for score in scores)}. {scales_text(scales)}"
     if about:
         meaning += " Point at a metric, or reach it with the Tab key, to read what it means."
     return (
@@ -105,23 +106,20 @@ def definitions(scores: Sequence[Score], about: Mapping[str, Description]) -> st
     return "".join(parts)
 
 
-def whisker(value: float, interval: tuple[float, float] | None, *, zero: bool = True) -> str:
-    """A point on its interval, on an axis that shows zero."""
-    if interval is None or value != value or not all(abs(v) < 1e300 for v in (*interval, value)):
+def whisker(value: float, interval: Interval | None, scale: Interval | None) -> str:
+    """A point on its interval, from one end of the scale to the other; a dashed line where that holds zero."""
+    if interval is None or scale is None or value != value or not all(abs(v) < 1e300 for v in (*interval, value)):
         return ""
-    ends = [*interval, value, *([0.0] if zero else [])]
-    low, high = min(ends), max(ends)
-    margin = (high - low) * 0.06 or 1.0
-    left, right = low - margin, high + margin
 
     def x(v: float) -> str:
-        return f"{160 * (v - left) / (right - left):.1f}"
+        return f"{6 + 148 * min(1.0, max(0.0, (v - scale[0]) / (scale[1] - scale[0]))):.1f}"
 
+    zero = f'<line class="zero" x1="{x(0)}" x2="{x(0)}" y1="1" y2="15"/>' if scale[0] <= 0 <= scale[1] else ""
     return (
         '<svg class="whisker" viewBox="0 0 160 16" width="160" height="16" aria-hidden="true">'
-        f'<line class="zero" x1="{x(0)}" x2="{x(0)}" y1="1" y2="15"/>'
+        f'<line class="rail" x1="6" x2="154" y1="8" y2="8"/>{zero}'
         f'<line x1="{x(interval[0])}" x2="{x(interval[1])}" y1="8" y2="8"/>'
         f'<line x1="{x(interval[0])}" x2="{x(interval[0])}" y1="4.5" y2="11.5"/>'
         f'<line x1="{x(interval[1])}" x2="{x(interval[1])}" y1="4.5" y2="11.5"/>'
-        f'<circle cx="{x(value)}" cy="8" r="4"/></svg>'
+        f'<circle cx="{x(value)}" cy="8" r="3.6"/></svg>'
     )
