@@ -7,7 +7,6 @@
     const where = element.closest("figure, section, header");
     return `${element.tagName.toLowerCase()}.${element.getAttribute("class") || ""} '${text}' in ${where ? where.id || where.tagName : "?"}`;
   };
-  const seen = element => element.checkVisibility({ contentVisibilityAuto: true, visibilityProperty: true });
   const style = new Map(), of = element => { if (!style.has(element)) style.set(element, getComputedStyle(element)); return style.get(element); };
   // The nearest ancestor that scrolls sideways; what lies in it may be wider than the screen.
   const scrollers = new Map();
@@ -16,54 +15,68 @@
     if (!scrollers.has(element)) scrollers.set(element, ["auto", "scroll"].includes(of(element).overflowX) ? element : scroller(element.parentElement));
     return scrollers.get(element);
   };
-  const hidden = element => element.closest(".unseen, caption, [role=tooltip], .skip, script, style, template");
-
   if (document.documentElement.scrollWidth > wide) wrong.push(`the page is ${document.documentElement.scrollWidth} wide on a screen of ${wide}`);
-  const boxes = [];
-  for (const element of document.querySelectorAll("body *")) {
-    if (hidden(element) || !seen(element)) continue;
-    const drawn = element.ownerSVGElement;
-    const box = element.getBoundingClientRect();
-    if (!drawn && box.width && !scroller(element.parentElement) && (box.right > wide + SLACK || box.left < -SLACK)) say("wider than the screen", element, `${Math.round(box.left)}..${Math.round(box.right)}`);
-    if (!drawn && element.scrollWidth > element.clientWidth + SLACK && element.clientWidth && of(element).display !== "inline") {
-      const over = of(element).overflowX;
-      if (["hidden", "clip"].includes(over) && !(of(element).textOverflow === "ellipsis" && (element.title || element.closest("[title]")))) say("clipped", element);
-      if (["auto", "scroll"].includes(over) && !of(element).backgroundImage.includes("gradient") && !scroller(element.parentElement) && !element.matches(".body")) say("scrolls without a cue", element);
-    }
-    if (element.tagName === "text" && element.textContent.trim()) {
-      const figure = element.closest("figure") || drawn, room = figure.getBoundingClientRect();
-      if (box.left < room.left - 3 || box.right > room.right + 3) say("slides off its picture", element, `${Math.round(box.left - room.left)}..${Math.round(box.right - room.right)}`);
-      const frame = drawn.getBoundingClientRect();
-      if (box.top < frame.top - 3 || box.bottom > frame.bottom + 3) say("above or below its picture", element, `${Math.round(box.top - frame.top)}..${Math.round(box.bottom - frame.bottom)}`);
-      const size = parseFloat(of(element).fontSize) * drawn.getScreenCTM().a;
-      if (size < 7) say("too small to read", element, size.toFixed(1));
-      const shape = element.getBBox(), matrix = element.getScreenCTM();
-      const corner = (x, y) => ({ x: matrix.a * x + matrix.c * y + matrix.e, y: matrix.b * x + matrix.d * y + matrix.f });
-      const [l, t, r, b] = [shape.x, shape.y + shape.height * 0.18, shape.x + shape.width, shape.y + shape.height * 0.86];
-      boxes.push({ element, corners: [corner(l, t), corner(r, t), corner(r, b), corner(l, b)], left: box.left, right: box.right, top: box.top, bottom: box.bottom });
-    }
-  }
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const range = document.createRange();
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const element = node.parentElement;
-    if (!node.data.trim() || element.ownerSVGElement || hidden(element) || !seen(element) || element.closest("option")) continue;
-    range.selectNodeContents(node);
-    let clip = null;
-    for (let up = element; up && up !== document.body; up = up.parentElement) {
-      if (of(up).overflowX !== "visible" && of(up).display !== "inline") {
-        const c = up.getBoundingClientRect();
-        clip = clip ? { left: Math.max(clip.left, c.left), right: Math.min(clip.right, c.right), top: Math.max(clip.top, c.top), bottom: Math.min(clip.bottom, c.bottom) } : c;
+  const boxes = [], range = document.createRange();
+  const clips = new Map();  // of an element: the part of the screen in which its text is seen
+  const clip = element => {
+    if (!element || element === document.body) return null;
+    if (!clips.has(element)) {
+      const outer = clip(element.parentElement);
+      let own = outer;
+      if (of(element).overflowX !== "visible" && of(element).display !== "inline") {
+        const c = element.getBoundingClientRect();
+        own = outer ? { left: Math.max(outer.left, c.left), right: Math.min(outer.right, c.right), top: Math.max(outer.top, c.top), bottom: Math.min(outer.bottom, c.bottom) } : c;
       }
+      clips.set(element, own);
     }
+    return clips.get(element);
+  };
+  const element = node => {
+    const box = node.getBoundingClientRect();
+    if (box.width && (box.right > wide + SLACK || box.left < -SLACK) && !scroller(node.parentElement)) say("wider than the screen", node, `${Math.round(box.left)}..${Math.round(box.right)}`);
+    if (node.clientWidth && node.scrollWidth > node.clientWidth + SLACK && of(node).display !== "inline") {
+      const over = of(node).overflowX;
+      if (["hidden", "clip"].includes(over) && !node.matches(".drawn, .sketch") && !(of(node).textOverflow === "ellipsis" && node.closest("[title]"))) say("clipped", node);
+      if (["auto", "scroll"].includes(over) && !of(node).backgroundImage.includes("gradient") && !scroller(node.parentElement) && !node.matches(".body")) say("scrolls without a cue", node);
+    }
+  };
+  const words = node => {
+    range.selectNodeContents(node);
+    const seen = clip(node.parentElement);
     for (const rect of range.getClientRects()) {
       let { left, right, top, bottom } = rect;
-      if (clip) { left = Math.max(left, clip.left); right = Math.min(right, clip.right); top = Math.max(top, clip.top); bottom = Math.min(bottom, clip.bottom); }
+      if (seen) { left = Math.max(left, seen.left); right = Math.min(right, seen.right); top = Math.max(top, seen.top); bottom = Math.min(bottom, seen.bottom); }
       const tall = bottom - top;
       top += tall * 0.2; bottom -= tall * 0.2;
       if (right - left < 1 || bottom - top < 1) continue;
-      boxes.push({ element, left, right, top, bottom, corners: [{ x: left, y: top }, { x: right, y: top }, { x: right, y: bottom }, { x: left, y: bottom }] });
+      if (right > wide + SLACK) say("wider than the screen", node.parentElement);
+      boxes.push({ element: node.parentElement, left, right, top, bottom, corners: [{ x: left, y: top }, { x: right, y: top }, { x: right, y: bottom }, { x: left, y: bottom }] });
     }
+  };
+  const drawing = svg => {
+    const frame = svg.getBoundingClientRect(), scale = svg.getScreenCTM().a;
+    const room = (svg.closest("figure") || svg).getBoundingClientRect();
+    for (const text of svg.querySelectorAll("text")) {
+      if (!text.textContent.trim()) continue;
+      const box = text.getBoundingClientRect();
+      if (box.left < room.left - 3 || box.right > room.right + 3) say("slides off its picture", text, `${Math.round(box.left - room.left)}..${Math.round(box.right - room.right)}`);
+      if (box.top < frame.top - 3 || box.bottom > frame.bottom + 3) say("above or below its picture", text, `${Math.round(box.top - frame.top)}..${Math.round(box.bottom - frame.bottom)}`);
+      const size = parseFloat(getComputedStyle(text).fontSize) * scale;
+      if (size < 7) say("too small to read", text, size.toFixed(1));
+      const shape = text.getBBox(), m = text.getScreenCTM();
+      const corner = (x, y) => ({ x: m.a * x + m.c * y + m.e, y: m.b * x + m.d * y + m.f });
+      const [l, t, r, b] = [shape.x, shape.y + shape.height * 0.18, shape.x + shape.width, shape.y + shape.height * 0.86];
+      boxes.push({ element: text, corners: [corner(l, t), corner(r, t), corner(r, b), corner(l, b)], left: box.left, right: box.right, top: box.top, bottom: box.bottom });
+    }
+  };
+  // What is not seen is passed over with all that it holds.
+  const passed = node => node.matches("script, style, template, select, .unseen, caption, [role=tooltip], .skip, [hidden]") ||
+    (node.parentElement.matches("details:not([open])") && node.tagName !== "SUMMARY") || (node.matches(".drawn, .explorer *") && !node.getClientRects().length);
+  const filter = { acceptNode: node => node.nodeType === Node.TEXT_NODE ? (node.data.trim() ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_REJECT)
+    : passed(node) || node.parentElement.closest("svg") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, filter);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.nodeType === Node.TEXT_NODE) { if (!node.parentElement.ownerSVGElement) words(node); } else if (node.tagName === "svg") drawing(node); else element(node);
   }
   // Two boxes that may be turned overlap where no side of either parts them.
   const parted = (one, other) => one.some((corner, i) => {

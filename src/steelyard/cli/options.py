@@ -24,6 +24,7 @@ from steelyard.core.progress import steps, use_progress
 from steelyard.core.request import SEQUENCES
 from steelyard.io.dialect import use_csv
 from steelyard.metrics import catalogue
+from steelyard.results.registry import CHECK_FIGURES, load
 from steelyard.results.result import Result
 
 WRITERS = {
@@ -186,13 +187,54 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
     click.option("--figures", metavar="DIR", type=click.Path(file_okay=False),
                  help="Also write the page's charts as SVG, PNG and PDF. Needs steelyard[report]."),
 )  # fmt: skip
+_LOOK = "steelyard.figures"
+
+
+def keep_look(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Lay aside how figures are to look."""
+    if value is not None and param.name is not None:
+        ctx.meta.setdefault(_LOOK, {})[param.name] = value
+
+
+_FIGURES: Sequence[Callable[[Any], Any]] = (
+    click.option("--format", "formats", metavar="LIST", expose_value=False, callback=keep_look,
+                 help="Formats of the figures: pdf,svg,png or some of them."),
+    click.option("--width", metavar="LENGTH", expose_value=False, callback=keep_look,
+                 help="How wide figures are on paper: 85mm, 3.35in, or 1col, 1.5col, 2col."),
+    click.option("--dpi", type=int, metavar="N", expose_value=False, callback=keep_look,
+                 help="Dots per inch of the PNG figures."),
+    click.option("--font", metavar="NAME", expose_value=False, callback=keep_look,
+                 help="Font family of the figures."),
+)  # fmt: skip
+
+
+def figure_options(function: Any) -> Any:
+    """Give a command the options that say how figures look."""
+    for option in reversed(_FIGURES):
+        function = option(function)
+    return function
 
 
 def shared_options(function: Any) -> Any:
     """Give a command the options that evaluate and compare have in common."""
     for option in reversed(_SHARED):
         function = option(function)
-    return function
+    return figure_options(function)
+
+
+def figure_look() -> dict[str, Any]:
+    """How figures are to look, as the command line says."""
+    return dict(click.get_current_context().meta.get(_LOOK, {}))
+
+
+def check_figures(figures: str | None) -> None:
+    """Refuse figures that cannot be drawn before any work is done."""
+    look = figure_look()
+    if look and not figures:
+        name = {"formats": "format"}.get(next(iter(look)), next(iter(look)))
+        raise InputError(f"--{name} says how figures look, and none are asked for", remedy="Add --figures DIR.")
+    if figures:
+        load(CHECK_FIGURES)(**look)
 
 
 def parse_confidence(text: str) -> float | None:
@@ -293,6 +335,7 @@ def check_outputs(
                 f"cannot write '{output}': the ending names no format",
                 remedy=f"Use one of {', '.join(WRITERS)}.",
             )
+    check_figures(figures)
     every = [*outputs, *(file for file in (html, *files) if file)]
     check_targets(every, [folder for folder in (figures, *folders) if folder], figures=figures is not None)
 
@@ -318,8 +361,10 @@ def put_out(
         (json_text if writer == "to_json" else getattr(result, writer))(output)
     if html:
         result.to_html(html)
-    drawn = result.write_figures(figures) if figures else ()
+    drawn = result.write_figures(figures, **figure_look()) if figures else ()
     if not click.get_current_context().meta.get(_QUIET):
+        if figures and not drawn:
+            say(f"wrote nothing to {figures}: this result has no chart", err=True)
         for output in (*outputs, *([html] if html else []), *drawn, *more):
             say(f"wrote {output}", err=True)
     say(json_text() if as_json else result.to_text(terminal_width(), **shown), nl=not as_json)

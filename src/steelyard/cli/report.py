@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from steelyard import api
-from steelyard.cli.options import WRITERS, check_outputs, terminal_width
+from steelyard.cli.options import WRITERS, check_outputs, figure_look, figure_options, terminal_width
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.results.comparison import Lineup
@@ -23,6 +23,7 @@ from steelyard.results.registry import renderer
 @click.option(
     "--pairs", is_flag=True, help="With three models or more, print each one's differences from the first too."
 )
+@figure_options
 def report(result: str, output: tuple[str, ...], figures: str | None, pairs: bool) -> None:
     """Make the page of RESULT, a JSON file of 'evaluate', 'compare', 'gate --json' or 'vlm score'.
 
@@ -42,7 +43,7 @@ def report(result: str, output: tuple[str, ...], figures: str | None, pairs: boo
         renderer(outcome.kind, "sheets" if form == "excel" else form)
     for name in output:
         getattr(outcome, WRITERS[Path(name).suffix.lower()])(name)
-    paths = (*output, *(outcome.write_figures(figures) if figures else ()))
+    paths = (*output, *(outcome.write_figures(figures, **figure_look()) if figures else ()))
     if not paths:
         shown = {"pairs": True} if pairs and isinstance(outcome, Lineup) else {}
         say(outcome.to_text(terminal_width(), **shown))

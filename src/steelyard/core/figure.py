@@ -15,6 +15,7 @@ from steelyard.core.table import Table
 Array = NDArray[Any]
 MOST_POINTS = 1000  # of a cloud; more are counted in cells
 CELLS = 40
+MOST_BARS = 24  # of classes: more are shown as the worst and the best of them
 NEAR = 1e-9  # of their size: numbers no farther apart are drawn as equal ones
 
 
@@ -69,6 +70,15 @@ class Listing:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+
+def worst_and_best(order: Sequence[int], most: int = MOST_BARS) -> tuple[list[int], str]:
+    """Of many in an order, the worst first, both ends of it, and the sentence that says so."""
+    if len(order) <= most:
+        return list(order), ""
+    half = most // 2
+    said = f" The worst {half} and the best {half} of {len(order):,}; the table has all."
+    return [*order[:half], *order[-half:]], said
 
 
 def are_near(values: Array) -> bool:

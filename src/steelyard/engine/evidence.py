@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from steelyard.core.figure import Figure, Listing
+import numpy as np
+
+from steelyard.core.figure import Figure, Listing, worst_and_best
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Description, Metric, describe
+from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.task import Task
-from steelyard.engine.measure import listed, unit_values
+from steelyard.engine.measure import listed, measured, unit_values
+from steelyard.engine.score import score
 from steelyard.results.evidence import Evidence
+from steelyard.results.score import Score
 from steelyard.results.unit_table import UnitTable
 
 Pairs = Any
@@ -28,6 +35,7 @@ class Live(Evidence):
     pairs: Pairs
     state: State
     metrics: tuple[Metric, ...]
+    request: Request | None = None
 
     @cached_property
     def _table_makers(self) -> Mapping[str, Callable[[], Table]]:
@@ -36,7 +44,28 @@ class Live(Evidence):
     @cached_property
     def _figure_makers(self) -> Mapping[str, Callable[[], Figure]]:
         make = self.task.view("figures") if self.pairs is not None else None
-        return {} if make is None else make(self.pairs, self.state, list(self.metrics))
+        makers = {} if make is None else dict(make(self.pairs, self.state, list(self.metrics)))
+        own = any(name.endswith("_class") for name in makers)  # the task draws its classes itself
+        if not own and len(self._class_metrics) > 1:
+            axis = self.state.facts.axes.get("class")
+            makers["by_class"] = lambda: class_figure(self._class_scores, 0 if axis is None else len(axis))
+        return makers
+
+    @cached_property
+    def _class_metrics(self) -> Mapping[str, Metric]:
+        make = self.task.view("class_metrics")
+        intervals = self.pairs is not None and self.request is not None and self.request.confidence is not None
+        return make(self.state) if make is not None and intervals and self.state.units.drawn > 1 else {}
+
+    @cached_property
+    def _class_scores(self) -> dict[str, Score]:
+        """The scores by class with their intervals."""
+        wanted = list(self._class_metrics.values())
+        if not wanted or self.request is None:
+            return {}
+        state = listed(self.pairs, measured(self.pairs, wanted), wanted).grouped_like(self.state)
+        scores = score(state, wanted, replace(self.request, sequence=None, save_draws=False))
+        return {name: scores[str(metric)] for name, metric in self._class_metrics.items()}
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -53,8 +82,9 @@ class Live(Evidence):
         return tuple(self._figure_makers)
 
     def figure(self, name: str) -> Figure:
-        """A figure by name."""
-        return self._figure_makers[name]()
+        """A figure by name; bars by class carry their intervals."""
+        made = self._figure_makers[name]()
+        return with_intervals(made, self._class_scores) if made.chart == "bars" and name.endswith("_class") else made
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
@@ -68,6 +98,36 @@ class Live(Evidence):
     def definitions(self) -> dict[str, Description]:
         """What the metrics mean."""
         return definitions_of(self.metrics)
+
+
+def class_figure(scores: Mapping[str, Score], classes: int) -> Figure:
+    """The scores by class, the worst first; `classes` is how many there are in all."""
+    known = [(name, score) for name, score in scores.items() if score.defined]
+    known.sort(key=lambda pair: -pair[1].value if pair[1].better == "lower" else pair[1].value)
+    kept, more = worst_and_best(range(len(known)))
+    shown = [known[k] for k in kept]
+    label = next((score.label.partition(" of ")[0] for _, score in shown), "score")
+    columns = {"name": [name for name, _ in shown], "value": [score.value for _, score in shown]}
+    nan = (math.nan, math.nan)
+    cells = np.array([[score.value, *(score.interval or nan)] for _, score in known], float).reshape(len(known), 3)
+    names = tuple(name for name, _ in known)
+    table = Table("by_class", f"{label} by class", "class", names, (label, "low", "high"), cells)
+    of_all = f"The {len(scores)} of {classes:,} classes with the most data. " if classes > len(scores) else ""
+    said = f"{of_all}The worst first.{more}"
+    return Figure("by_class", "bars", f"{label} by class", columns, {"x": label}, said, table)
+
+
+def with_intervals(figure: Figure, scores: Mapping[str, Score]) -> Figure:
+    """Bars by class with the intervals of those whose score is known and is what the bar shows."""
+    ends = []
+    for name, value in zip(figure.columns["name"], np.asarray(figure.columns["value"], float).tolist(), strict=True):
+        known = scores.get(str(name))
+        same = known is not None and math.isclose(known.value, value, rel_tol=1e-9, abs_tol=1e-12)
+        ends.append(known.interval if known is not None and same and known.interval is not None else (math.nan,) * 2)
+    if all(math.isnan(low) for low, _ in ends):
+        return figure
+    columns = {**figure.columns, "low": [low for low, _ in ends], "high": [high for _, high in ends]}
+    return replace(figure, columns=columns, caption=f"{figure.caption} The line on a bar is its interval.".strip())
 
 
 def tables_of(task: Task, pairs: Pairs, state: State) -> Mapping[str, Callable[[], Table]]:

@@ -47,7 +47,9 @@ def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str]
     )
     explain = task.explain if request.explain else None
     explanations = () if explain is None else explain(data.pairs, request.explain)
-    return replace(report, explanations=explanations, evidence=Live(task, data.pairs, data.state, data.metrics))
+    return replace(
+        report, explanations=explanations, evidence=Live(task, data.pairs, data.state, data.metrics, request)
+    )
 
 
 def state_report(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from steelyard.results.evidence import NONE, Details, Evidence, Stored
 from steelyard.results.origin import TaskFacts
-from steelyard.results.registry import EXPORT, SHEETS, has_form, load, renderer
+from steelyard.results.registry import CHECK_FIGURES, EXPORT, SHEETS, has_form, load, renderer
 
 Path = str | PathLike[str]
 
@@ -69,9 +69,15 @@ class Result:
         data: dict[str, Any] = renderer(self.kind, "dict")(self, details=details)
         return data
 
-    def write_figures(self, folder: Path) -> tuple[str, ...]:
-        """Write every chart as SVG, PNG and PDF into a folder; gives the paths. Needs steelyard[report]."""
-        paths: tuple[str, ...] = load(EXPORT)(renderer(self.kind, "figures")(self), folder)
+    def write_figures(self, folder: Path, **look: Any) -> tuple[str, ...]:
+        """Write every chart into a folder; gives the paths. Needs steelyard[report].
+
+        `formats` are of "svg", "png", "pdf"; `width` is a length such as "85mm" or "3.3in", or "1col", "1.5col",
+        "2col"; `dpi` is how fine a PNG is, `font` the family of the letters.
+        """
+        draw = renderer(self.kind, "figures")
+        load(CHECK_FIGURES)(**look)
+        paths: tuple[str, ...] = load(EXPORT)(draw(self), folder, **look)
         return paths
 
     def detach(self) -> Self:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.figure import Array, Figure, Listing, Texts
+from steelyard.core.figure import Array, Figure, Listing, Texts, worst_and_best
 from steelyard.core.metric import Metric
 from steelyard.core.need import Work
 from steelyard.core.plan import POINT
@@ -24,7 +24,6 @@ from steelyard.metrics.boxes.tables import BACKGROUND, classes, confusion, curve
 
 MOST_CURVES = 6
 MOST_CLASSES = 30
-MOST_BARS = 40
 MOST_LOOKED_AT = 100_000  # detections, for the breakdown: it looks at one image at a time
 BINS = 25
 SHOWN_IOUS = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -87,8 +86,7 @@ def ap_by_class(pairs: BoxPairs, work: Work, most: int) -> Figure:
     table = classes(pairs, work, most)
     ap = table.values[:, 2]
     order = [int(k) for k in np.argsort(np.where(np.isnan(ap), np.inf, ap), kind="stable") if not np.isnan(ap[k])]
-    more = f" The worst {MOST_BARS} of {len(order)}; the table has all." if len(order) > MOST_BARS else ""
-    kept = order[:MOST_BARS]
+    kept, more = worst_and_best(order)
     return Figure(
         "ap_class",
         "bars",

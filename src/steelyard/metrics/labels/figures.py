@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from steelyard.metrics.labels.tables import confused, confusion, reliability
 MOST_CURVES = 6
 MOST_CLASSES = 40  # of a confusion matrix that is drawn; beyond, the pairs that are confused most
 MOST_PAIRS = 25
+MOST_NEAR = 16  # classes of the matrix of those that are confused most
 POINTS = 160
 BINS = 20
 
@@ -37,6 +39,8 @@ def figures(pairs: LabelPairs, state: State, metrics: Sequence[Metric]) -> Mappi
     if holds(facts, "labels") and not several(facts):
         few = facts.size("class") <= MOST_CLASSES
         made["confusion"] = lambda: confusion_figure(pairs) if few else confused_figure(pairs)
+        if not few:
+            made["confusion_near"] = lambda: near_figure(pairs)
     if holds(facts, "ranked"):
         made["precision_recall"] = lambda: precision_recall(pairs)
         made["roc"] = lambda: roc(pairs)
@@ -92,6 +96,27 @@ def confused_figure(pairs: LabelPairs) -> Figure:
         {"x": "rows"},
         f"True class → predicted class: the first {len(order)} pairs. --tables DIR writes the whole matrix.",
     )
+
+
+def near_figure(pairs: LabelPairs) -> Figure:
+    """The matrix of the classes that are confused most with each other."""
+    classes = pairs.classes
+    cells, counts = confused(pairs)
+    i, j = np.divmod(cells, len(classes))
+    order = np.argsort(np.where(i == j, 0.0, -counts), kind="stable")
+    near = dict.fromkeys(k for at in order[: 4 * MOST_NEAR].tolist() for k in (int(i[at]), int(j[at])))
+    kept = np.sort(list(near)[:MOST_NEAR])
+    place = {int(k): at for at, k in enumerate(kept)}
+    values = np.zeros((len(kept), len(kept)))
+    for at in np.flatnonzero(np.isin(i, kept) & np.isin(j, kept)).tolist():
+        values[place[int(i[at])], place[int(j[at])]] = counts[at]
+    names = tuple(classes[k] for k in kept.tolist())
+    table = Table("confusion_near", "Confusion of the classes that are confused most", "true", names, names, values)
+    said = (
+        f"The {len(kept)} of {len(classes):,} classes with the most confused pairs; shade is the share of the row here."
+    )
+    made = matrix_figure(table, "The most confused classes", said)
+    return replace(made, name="confusion_near")
 
 
 def _shown(pairs: LabelPairs) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.figure import Array, Figure, Listing, Texts
+from steelyard.core.figure import Array, Figure, Listing, Texts, worst_and_best
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
@@ -86,10 +86,11 @@ def pq_by_class(state: State) -> Figure:
     table = class_table(state)
     pq = table.values[:, 0]
     order = [int(k) for k in np.argsort(np.where(np.isnan(pq), np.inf, pq), kind="stable") if not np.isnan(pq[k])]
-    kept = order[:MOST_CLASSES]
+    kept, more = worst_and_best(order)
     columns: dict[str, Any] = {"name": [table.rows[k] for k in kept], "value": pq[kept]}
     columns |= {"SQ": table.values[kept, 1], "RQ": table.values[kept, 2]}
-    return Figure("pq_class", "bars", "PQ by class", columns, {"x": "PQ"}, "The worst first. PQ is SQ times RQ.", table)
+    said = f"The worst first. PQ is SQ times RQ.{more}"
+    return Figure("pq_class", "bars", "PQ by class", columns, {"x": "PQ"}, said, table)
 
 
 def class_metrics(state: State) -> Mapping[str, Metric]:

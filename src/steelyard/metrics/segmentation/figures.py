@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.figure import Array, Figure, Listing, Texts
+from steelyard.core.figure import Array, Figure, Listing, Texts, worst_and_best
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
@@ -85,8 +85,7 @@ def iou_by_class(state: State) -> Figure:
     table = class_table(state)
     iou = table.values[:, table.columns.index("IoU")]
     order = [int(k) for k in np.argsort(np.where(np.isnan(iou), np.inf, iou), kind="stable") if not np.isnan(iou[k])]
-    kept = order[:MOST_CLASSES]
-    more = f" The worst {MOST_CLASSES} of {len(order)}; the table has all." if len(order) > len(kept) else ""
+    kept, more = worst_and_best(order)
     return Figure(
         "iou_class",
         "bars",

@@ -1,15 +1,15 @@
-"""Figures for papers: every chart of a report as SVG, PNG and PDF."""
+"""Figures for papers: every chart of a result as SVG, PNG and PDF, so wide as a journal wants it."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steelyard.core.figure import Figure
-from steelyard.io.write import write_bytes, write_text
-from steelyard.render.charts.layout import WIDTHS
-from steelyard.render.charts.library import vl_convert
+from steelyard.io.write import write_bytes
+from steelyard.render.charts.journal import INCH, PIXELS, Paper, paper_of
+from steelyard.render.charts.library import altair, vl_convert
 from steelyard.render.charts.registry import is_chart
 from steelyard.render.charts.render import spec_of, svg_text
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from steelyard.results.result import Path
 
-PIXELS = 3.0  # of the PNG, for one of the drawing
+_SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 
 def file_name(name: str) -> str:
@@ -26,16 +26,45 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w-]+", "_", name)[:80] or "figure"
 
 
-def export_figures(figures: Iterable[Figure], folder: Path) -> tuple[str, ...]:
-    """Write them; gives the paths."""
-    library, paths = vl_convert(), []
+def check_figures(**asked: Any) -> None:
+    """Raise where figures cannot be had so: before anything is worked out."""
+    paper_of(**asked)
+    altair()
+    vl_convert()
+
+
+def export_figures(figures: Iterable[Figure], folder: Path, **asked: Any) -> tuple[str, ...]:
+    """Write them, all or none; gives the paths. `asked` are the formats, the width, the dots per inch and the font."""
+    paper = paper_of(**asked)
+    made: dict[str, bytes] = {}
     for figure in figures:
-        if not is_chart(figure) or not len(figure):
-            continue
-        spec = spec_of(figure, WIDTHS[-1])
-        base = os.path.join(folder, file_name(figure.name))
-        write_text(f"{base}.svg", svg_text(spec))
-        write_bytes(f"{base}.png", library.vegalite_to_png(spec, scale=PIXELS))
-        write_bytes(f"{base}.pdf", library.vegalite_to_pdf(spec))
-        paths += [f"{base}.svg", f"{base}.png", f"{base}.pdf"]
-    return tuple(paths)
+        if is_chart(figure) and len(figure):
+            base = os.path.join(folder, file_name(figure.name))
+            made |= {f"{base}.{ending}": data for ending, data in _drawn(figure, paper).items()}
+    for path, data in made.items():
+        write_bytes(path, data)
+    return tuple(made)
+
+
+def _drawn(figure: Figure, paper: Paper) -> dict[str, bytes]:
+    """The figure in each format."""
+    library, svg = vl_convert(), svg_text(spec_of(figure, paper.pixels, font=paper.font))
+    drawn = {}
+    for ending in paper.formats:
+        if ending == "svg":
+            drawn[ending] = _sized(svg, INCH / PIXELS, "mm").encode()
+        elif ending == "pdf":
+            drawn[ending] = library.svg_to_pdf(_sized(svg, 72 / PIXELS))
+        else:
+            drawn[ending] = library.svg_to_png(_sized(svg, 72 / PIXELS), scale=1.0, ppi=float(paper.dpi))
+    return drawn
+
+
+def _sized(svg: str, scale: float, unit: str = "") -> str:
+    """The drawing with its size on paper: that of its pixels times a factor."""
+
+    def size(match: re.Match[str]) -> str:
+        wide, high = (f"{float(number) * scale:.6g}{unit}" for number in match.groups())
+        return f'width="{wide}" height="{high}"'
+
+    return _SIZE.sub(size, svg, count=1)

@@ -70,14 +70,14 @@ def _folded(text: str, room: float) -> Any:
     return lines if len(lines) > 1 else (lines[0] if lines else "")
 
 
-def names_axis(names: Sequence[str], width: float, **kwargs: Any) -> tuple[Any, list[str]]:
-    """An axis of names, a row each, and the names as they fit there."""
+def names_axis(names: Sequence[str], width: float) -> tuple[Any, list[str], float]:
+    """An axis of names, a row each, the names as they fit there, and how wide it is."""
     alt = altair()
     room = width * (0.36 if width >= NARROW else 0.4)
     short = fitting([clean(name) for name in names], room)
     extent = min(room, max((text_width(name) for name in short), default=0.0)) + 4
     axis = alt.Axis(grid=False, labelLimit=room + 40, minExtent=extent, labelOverlap=False)
-    return alt.Y("name:N", sort=None, title=None, axis=axis, **kwargs), short
+    return alt.Y("name:N", sort=None, title=None, axis=axis), short, extent
 
 
 def cloud(figure: Figure, x: Any, y: Any) -> Any:
@@ -126,9 +126,12 @@ def bland_altman(figure: Figure, width: float) -> Any:
     pad = 20 * (high - low) / height or 1.0  # so that a name below the lowest line has room
     scale = alt.Scale(domain=[low - pad, high + pad], nice=False, zero=False)
     chart = cloud(figure, axis_x(facts["x"], width), axis_y(facts["y"], scale=scale))
-    names = [(facts["high"], f"+1.96 sd: {facts['high']:.3g}", -6), (facts["low"], f"−1.96 sd: {facts['low']:.3g}", 12)]
+    names = [
+        (facts["high"], _level("+1.96 sd", facts["high"]), -6),
+        (facts["low"], _level("−1.96 sd", facts["low"]), 12),
+    ]
     if (facts["high"] - facts["bias"]) / (high - low + 2 * pad) * height > 16:
-        names.append((facts["bias"], f"mean: {facts['bias']:.3g}", -6))
+        names.append((facts["bias"], _level("mean", facts["bias"]), -6))
     texts = [
         alt.Chart(data({"y": [at], "text": [text]}))
         .mark_text(align="right", dx=-2, dy=dy, color=INK, fontSize=LABEL)
@@ -143,6 +146,10 @@ def bland_altman(figure: Figure, width: float) -> Any:
         rule_at(facts["high"], color=ORANGE, strokeDash=[5, 4]),
         *texts,
     ).properties(height=height)
+
+
+def _level(name: str, value: float) -> str:
+    return f"{name}: {value:.3g}".replace("-", "−")
 
 
 def spread(figure: Figure, width: float) -> Any:
@@ -167,7 +174,7 @@ def spread(figure: Figure, width: float) -> Any:
 
 def histogram(figure: Figure, width: float) -> Any:
     """Counts in bins; a column `series` stacks them, each fainter than the one below it."""
-    alt, c = altair(), figure.columns
+    alt, c = altair(), short_series(figure.columns, width)
     columns = {"low": c["low"], "high": c["high"], "base": [], "top": []}
     reached: dict[float, float] = {}
     for low, count in zip(c["low"], c["count"], strict=True):
@@ -188,12 +195,21 @@ def histogram(figure: Figure, width: float) -> Any:
     return chart.mark_rect(stroke=PAPER, strokeWidth=0.5).encode(x=x, x2="high:Q", y=y, y2="top:Q", **encoded)
 
 
+def short_series(columns: Mapping[str, Any], width: float) -> Mapping[str, Any]:
+    """The columns of a chart with names of series that fit its legend."""
+    if "series" not in columns:
+        return columns
+    names = list(dict.fromkeys(map(clean, columns["series"])))
+    short = dict(zip(names, fitting(names, min(260.0, width - 70)), strict=True))
+    return {**columns, "series": [short[clean(name)] for name in columns["series"]]}
+
+
 def series_colour(series: Sequence[Any], width: float, **legend: Any) -> Any:
     """Colours for a few names, in the order in which they come."""
     alt = altair()
     names = list(dict.fromkeys(clean(name) for name in series))
     colours = [MEANT.get(name, SERIES[i % len(SERIES)]) for i, name in enumerate(names)]
-    shown = alt.Legend(columns=legend_columns(names, width), labelLimit=min(260.0, width - 60), **legend)
+    shown = alt.Legend(columns=legend_columns(names, width), labelLimit=width, **legend)
     return alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=shown, sort=None)
 
 
@@ -215,7 +231,7 @@ def series_dash(series: Sequence[Any]) -> Any:
 
 def curves(figure: Figure, width: float) -> Any:
     """Lines by series; a band where there is an interval; `diagonal` draws what chance would give."""
-    alt, c, facts = altair(), figure.columns, figure.facts
+    alt, c, facts = altair(), short_series(figure.columns, width), figure.facts
     base = alt.Chart(data(c))
     unit = alt.Scale(domain=[0, 1], nice=False) if facts.get("unit") else alt.Scale(zero=False, nice=True)
     x, y = axis_x(facts["x"], width, scale=unit), axis_y(facts["y"], scale=unit)
@@ -248,7 +264,7 @@ def matrix(figure: Figure, width: float) -> Any:
     names = dict(zip(rows, fitting(rows, 0.3 * width), strict=True))
     heads = dict(zip(columns, fitting(columns, 110), strict=True))
     side = max(map(text_width, names.values()), default=0) + 40
-    over = 0.71 * max(map(text_width, list(heads.values())[-3:]), default=0)  # of the last names, which are turned
+    over = 0.71 * max(map(text_width, heads.values()), default=0)  # of the names above, which are turned
     size = max(6.0, min(46.0, (width - side - over) / max(1, len(columns) - 0.5)))
     shown = {**c, "row": [names[clean(row)] for row in c["row"]], "column": [heads[clean(one)] for one in c["column"]]}
     base = alt.Chart(data(shown))
@@ -256,8 +272,10 @@ def matrix(figure: Figure, width: float) -> Any:
     padding = {"left": 5, "top": 5, "bottom": 5, "right": 5 if flat else max(5.0, over - size / 2 + 5)}
     angle = 0 if flat else -45 if size >= 20 else -90
     x = alt.X("column:N", sort=None, title=clean(figure.facts["x"]),
-              axis=alt.Axis(orient="top", labelAngle=angle, grid=False, labelOverlap=size < 13))  # fmt: skip
-    y = alt.Y("row:N", sort=None, title=clean(figure.facts["y"]), axis=alt.Axis(grid=False, labelOverlap=size < 13))
+              axis=alt.Axis(orient="top", labelAngle=angle, grid=False, labelOverlap=size < 13,
+                            minExtent=0 if flat else over / (0.71 if angle == -90 else 1) + 8))  # fmt: skip
+    rows_axis = alt.Axis(grid=False, labelOverlap=size < 13, minExtent=side - 30)
+    y = alt.Y("row:N", sort=None, title=clean(figure.facts["y"]), axis=rows_axis)
     shade = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 0.95]), legend=None)
     layers = [base.mark_rect(color=BLUE, stroke=PAPER, strokeWidth=1).encode(x=x, y=y, opacity=shade)]
     longest = max((len(str(text)) for text in c["text"]), default=0)

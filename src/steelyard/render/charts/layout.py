@@ -23,12 +23,21 @@ def fitting(names: Sequence[str], room: float, size: float = LABEL) -> list[str]
     taken: dict[str, str] = {}
     made = []
     for name in names:
-        short, place = _cut(name, room, size), 2
+        short, place = _both(name, room, size), 2
         while taken.setdefault(short, name) != name:
             mark = f" ({place})"
             short, place = _cut(name, room - text_width(mark, size), size) + mark, place + 1
         made.append(short)
     return made
+
+
+def _both(text: str, room: float, size: float) -> str:
+    """A name that fits; of one that goes from one to another, both."""
+    first, arrow, second = text.partition(" → ")
+    if not arrow or text_width(text, size) <= room:
+        return _cut(text, room, size)
+    half = (room - text_width(arrow, size)) / 2
+    return f"{_cut(first, half, size)}{arrow}{_cut(second, half, size)}"
 
 
 def _cut(text: str, room: float, size: float) -> str:
@@ -50,14 +59,14 @@ def ticks(low: float, high: float, width: float) -> list[float]:
         size = 10.0 ** math.floor(math.log10(rough))
         step = next(step for step in (size, 2 * size, 2.5 * size, 5 * size, 10 * size) if step >= rough * (1 - 1e-9))
         first = math.ceil(low / step - 1e-9)
-        found = [round(step * i, 12) for i in range(first, math.floor(high / step + 1e-9) + 1)]
-        longest = max((text_width(f"{value:g}") for value in found), default=0.0)
-        if len(found) < 2 or step / (high - low) * width > longest + 10:
-            return found
+        values = [round(step * i, 12) for i in range(first, math.floor(high / step + 1e-9) + 1)]
+        longest = max((text_width(f"{value:g}") for value in values), default=0.0)
+        if len(values) < 2 or step / (high - low) * width > longest + 10:
+            return values
     return []
 
 
 def legend_columns(names: Iterable[str], width: float) -> int:
     """How many entries of a legend stand side by side."""
-    widest = max((min(180.0, text_width(name)) for name in names), default=0.0)
+    widest = max((text_width(name) for name in names), default=0.0)
     return max(1, int((width - 40) // (widest + 34)))

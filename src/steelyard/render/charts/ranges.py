@@ -14,6 +14,7 @@ from steelyard.render.charts.generic import (
     names_axis,
     series_colour,
     series_shape,
+    short_series,
 )
 from steelyard.render.charts.layout import NARROW, text_width, ticks
 from steelyard.render.charts.library import altair
@@ -24,11 +25,12 @@ ROW, TALLEST = 24.0, 1600.0
 
 def intervals(figure: Figure, width: float) -> Any:
     """Values with their intervals, a row each: slices, differences, prompts. `at` draws the line to compare with."""
-    alt, c = altair(), figure.columns
+    alt = altair()
+    distinct = list(dict.fromkeys(map(clean, figure.columns["name"])))
+    y, short, side = names_axis(distinct, width)
+    c = short_series(figure.columns, width - side)
     series = list(dict.fromkeys(c["series"])) if "series" in c else []
-    distinct = list(dict.fromkeys(map(clean, c["name"])))
     twice = len(distinct) < len(figure) and len(series) > 1  # several points per name: beside each other
-    y, short = names_axis(distinct, width)
     place = dict(zip(distinct, short, strict=True))
     base = alt.Chart(data({**c, "name": [place[clean(name)] for name in c["name"]]}))
     each = max(ROW, 11.0 * len(series)) if twice else ROW
@@ -36,7 +38,7 @@ def intervals(figure: Figure, width: float) -> Any:
     encoded: dict[str, Any] = {"color": alt.value(BLUE)}
     shape: dict[str, Any] = {}
     if series:
-        encoded, shape = {"color": series_colour(c["series"], width)}, {"shape": series_shape(c["series"])}
+        encoded, shape = {"color": series_colour(c["series"], width - side)}, {"shape": series_shape(c["series"])}
     layers = []
     if figure.facts.get("at") is not None:
         at = alt.Chart(data({"value": [figure.facts["at"]]}))
@@ -50,10 +52,11 @@ def intervals(figure: Figure, width: float) -> Any:
 
 def bars(figure: Figure, width: float) -> Any:
     """A bar per name with its number beside it, and its interval where there is one."""
-    alt, c = altair(), figure.columns
+    alt = altair()
+    y, short, side = names_axis(figure.columns["name"], width)
+    c = short_series(figure.columns, width - side)
     values = np.asarray(c["value"], dtype=float)
     texts = [f"{v:.3g}" if np.isfinite(v) else "undefined" for v in values]
-    y, short = names_axis(c["name"], width)
     ends = np.where(np.isfinite(values), values, 0.0)
     if "high" in c:
         ends = np.fmax(ends, np.asarray(c["high"], dtype=float))
@@ -66,7 +69,7 @@ def bars(figure: Figure, width: float) -> Any:
     scale = alt.Scale(domain=[low, reach], nice=False)
     base = alt.Chart(data({**c, "name": short, "text": texts, "end": np.maximum(ends, 0.0).tolist()}))
     x = axis_x(figure.facts.get("x", ""), width, "value:Q", scale=scale, values=at)
-    colour: Any = series_colour(c["series"], width) if "series" in c else alt.value(BLUE)
+    colour: Any = series_colour(c["series"], width - side) if "series" in c else alt.value(BLUE)
     opacity = 0.55 if "low" in c else 1.0  # so that the interval is seen on the bar
     layers = [base.mark_bar(height={"band": 0.72}, opacity=opacity).encode(x=x, y=y, color=colour)]
     if "low" in c:

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.core.figure import Figure
 from steelyard.render.charts.generic import axis_x, axis_y, clean, data, height_of, series_shape
-from steelyard.render.charts.layout import fitting
+from steelyard.render.charts.layout import fitting, text_width
 from steelyard.render.charts.library import altair
 from steelyard.render.charts.theme import BLUE, GREY, INK, ORANGE, SERIES, SOFT
 
@@ -59,7 +59,7 @@ def timeline(figure: Figure, width: float) -> Any:
     scale = alt.Scale(domain=["missed", *names], range=colours)
     short = dict(zip(tracks, fitting(tracks, 110), strict=True))
     base = alt.Chart(data({**c, "row": [short[clean(row)] for row in c["row"]]}))
-    axis = alt.Axis(grid=False, labelLimit=120)
+    axis = alt.Axis(grid=False, labelLimit=120, minExtent=max(map(text_width, short.values()), default=0) + 4)
     y = alt.Y("row:N", sort=list(short.values()), title=clean(figure.facts["y"]), axis=axis)
     x = axis_x(figure.facts["x"], width, "x:Q")
     opacity = alt.condition("datum.series == 'missed'", alt.value(0.25), alt.value(0.9))

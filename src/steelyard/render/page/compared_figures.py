@@ -10,10 +10,12 @@ import numpy as np
 from steelyard.core.figure import Figure, points_or_cells
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.names import letter_of, named_pairs, names_of
+from steelyard.render.page.scores import BETTER
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.score import Difference
 
 VERDICTS = ("better", "worse", "differs")
+MOST_SCORES = 4  # metrics of which a picture shows every model
 
 
 def comparison_figures(comparison: Comparison) -> list[Figure]:
@@ -27,9 +29,29 @@ def lineup_figures(lineup: Lineup) -> list[Figure]:
 
 
 def _figures(comparisons: Sequence[Comparison]) -> list[Figure]:
-    figures = [improvement_figure(comparisons), *slice_figures(comparisons).values()]
+    figures = [*score_figures(comparisons), improvement_figure(comparisons), *slice_figures(comparisons).values()]
     figures += [f for f in (class_figure(comparisons), *unit_figures(comparisons)) if f is not None]
     return [figure for figure in figures if len(figure)]
+
+
+def score_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
+    """The first metrics, each with the score of every model and its interval."""
+    figures, names = [], names_of(comparisons)
+    for place, spec in enumerate(list(comparisons[0].differences)[:MOST_SCORES], start=1):
+        d = comparisons[0].differences[spec]
+        scores = [d.a, *(one.differences[spec].b for one in comparisons)]
+        known = [(name, score) for name, score in zip(names, scores, strict=True) if score.defined]
+        if len(known) < 2:
+            continue
+        ends = [score.interval or (score.value, score.value) for _, score in known]
+        columns = {"name": [name for name, _ in known], "value": [score.value for _, score in known]}
+        columns |= {"low": [low for low, _ in ends], "high": [high for _, high in ends]}
+        axis = f"{d.label}{', ' + d.measured_in if d.measured_in else ''}"
+        said = f"The line through each point is its interval. {BETTER[d.better].capitalize()}".strip()
+        figures.append(
+            Figure(f"scores_{place}", "intervals", f"{d.label} by model", columns, {"x": axis, "at": None}, f"{said}.")
+        )
+    return figures
 
 
 def _gain(d: Difference) -> tuple[float, float, float] | None:
@@ -129,7 +151,7 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
             Figure(
                 f"units_{letter_of(place)}",
                 "agreement",
-                f"{label}, {comparison.unit} by {comparison.unit}",
+                f"{label}, {comparison.unit} by {comparison.unit}: {name} against {first}",
                 points_or_cells(x[known], y[known]),
                 {"x": f"{first}: {label}", "y": f"{name}: {label}"},
                 f"Each point is one {comparison.unit}. On the line both models score alike.",

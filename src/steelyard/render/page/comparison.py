@@ -20,6 +20,7 @@ from steelyard.render.page.compared_figures import (
     VERDICTS,
     class_figure,
     improvement_figure,
+    score_figures,
     slice_figures,
     unit_figures,
 )
@@ -35,6 +36,7 @@ from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.score import Difference
 
 CHANGED = 12
+MOST_NAMED = 8  # models in the title
 MOST_LISTED = 6  # metrics in the listing of units
 
 
@@ -68,8 +70,10 @@ def _page(lineup: Lineup) -> str:
         Section("source", "Where the numbers come from", origin_facts(sides), "Source"),
     ]
     line = f"{count_text(len(sides), 'model')} on {count_text(units, first.unit)}, paired"
-    title = f"Compared: {first.title or first.task}"
-    return document(f"Steelyard: {first.task}, compared", top(title, line, sides), sections)
+    names = names_of(comparisons)
+    who = f"{', '.join(names[:MOST_NAMED])}{' …' if len(names) > MOST_NAMED else ''}"
+    title = f"{first.title or first.task}: {who} compared"
+    return document(f"Steelyard: {first.task}, {who}", top(title, line, sides), sections)
 
 
 def _verdict(d: Difference) -> str:
@@ -80,7 +84,8 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
     comparisons = lineup.comparisons
     level = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
     parts = [_cards(comparisons[0], about, level) if len(comparisons) == 1 else board(lineup, about)]
-    parts.append(figure_blocks([improvement_figure(comparisons)]))
+    pictures = score_figures(comparisons) if len(comparisons) > 1 else []
+    parts.append(figure_blocks([*pictures, improvement_figure(comparisons)]))
     scales = difference_scales([d for one in comparisons for d in one.differences.values()])
     for place, (first, name, comparison) in enumerate(named_pairs(comparisons)):
         rows = []

@@ -14,6 +14,7 @@ from steelyard.core.slice import Slice, slice_text
 from steelyard.render.charts.library import available
 from steelyard.render.charts.registry import BROAD, is_chart, markup_of
 from steelyard.render.numbers import value_text
+from steelyard.render.page.sketch import sketch
 from steelyard.render.page.tables import Cell, data_table, head_cell, number_cell, table, text_cell
 from steelyard.results.score import Score
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 BINS = 24
 MOST_ROWS = 400  # of a figure's own table
 NO_CHARTS = (
-    "The charts are left out, since the package that draws them is not installed (pip install 'steelyard[report]'). "
-    "Each one's table is here."
+    "The pictures are sketches, since the package that draws charts is not installed: pip install 'steelyard[report]'."
 )
 
 
@@ -93,9 +93,9 @@ def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) 
             Figure(
                 f"units_{len(figures) + 1}",
                 "histogram",
-                f"{score.label}, {units.unit} by {units.unit}",
+                f"{score.label} over all {_plural(units.unit)}",
                 {"low": edges[:-1], "high": edges[1:], "count": counts},
-                {"x": f"{score.label}{in_unit}", "y": f"number of {units.unit}s" if units.unit != "dish" else "dishes"},
+                {"x": f"{score.label}{in_unit}", "y": f"number of {_plural(units.unit)}"},
                 f"How many {_plural(units.unit)} have a score in each range.",
             )
         )
@@ -120,11 +120,10 @@ def figure_block(figure: Figure) -> str:
     """One figure with its caption and its table."""
     drawn = _drawn(figure)
     wide = " broad" if figure.chart in BROAD or not is_chart(figure) else ""
-    opened = "" if drawn else " open"
     says = (
         ""
         if figure.chart in OWN_TEXT
-        else (f"<details{opened}><summary>Table: {escape(figure.title)}</summary>{figure_table(figure)}</details>")
+        else (f"<details><summary>Table: {escape(figure.title)}</summary>{figure_table(figure)}</details>")
     )
     caption = f'<p class="legend">{escape(figure.caption)}</p>' if figure.caption else ""
     return (
@@ -140,7 +139,7 @@ def _drawn(figure: Figure) -> str:
     if not is_chart(figure):
         return markup_of(figure)
     if not available():
-        return ""
+        return sketch(figure)
     from steelyard.render.charts.render import inline_charts
 
     try:
@@ -155,7 +154,7 @@ def _drawn(figure: Figure) -> str:
 def figure_table(figure: Figure) -> str:
     """What the figure shows, in numbers."""
     if figure.table is not None:
-        return data_table(figure.table, MOST_ROWS)
+        return data_table(figure.table, f"figure-{figure.name}-")
     columns = {name: np.asarray(values).tolist() for name, values in figure.columns.items()}
     rows = [
         [_cell(value, i == 0) for i, value in enumerate(row)]

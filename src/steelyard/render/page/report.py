@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
-
-import numpy as np
 
 from steelyard.core.counts import count_text
 from steelyard.core.figure import Listing
@@ -17,17 +16,14 @@ from steelyard.render.numbers import interval_text, percent_text, value_text
 from steelyard.render.page.figures import NO_CHARTS, distributions, figure_block, figure_blocks, slice_figures
 from steelyard.render.page.frame import Section, bullets, document, facts
 from steelyard.render.page.scores import cards, definitions, score_table
-from steelyard.render.page.tables import Cell, data_table, head_cell, number_cell, table
+from steelyard.render.page.tables import Cell, data_table, explorer, head_cell, number_cell, table
+from steelyard.render.page.worst import worst_table
 from steelyard.render.text import heading, remarks_of
 from steelyard.results.details import settled, unit_listing
 from steelyard.results.origin import Model, Side
-from steelyard.results.packed import pack
 from steelyard.results.report import Report
 from steelyard.results.score import Score
 from steelyard.results.unit_table import UnitTable
-
-WORST = 12
-MOST_SPECS = 6  # columns of scores in a table of units or slices
 
 
 def report_page(report: Report) -> str:
@@ -49,11 +45,16 @@ def report_page(report: Report) -> str:
     ]
     line = heading(report.task, report.unit, report.item, report.scores, report.coverage).partition(": ")[2]
     return document(
-        f"Steelyard: {report.task}",
-        top(report.title or report.task, line, [("", report)]),
+        f"Steelyard: {report.task}, {model_name(report.sources.predictions.source)}",
+        top(f"{report.title or report.task}: {model_name(report.sources.predictions.source)}", line, [("", report)]),
         sections,
         pictures=any(figure.chart == "rasters" for figure in own),
     )
+
+
+def model_name(source: str) -> str:
+    """What a page calls a model that has no name: the file that its predictions came from."""
+    return re.split(r"[/\\]", source.rstrip("/\\"))[-1].partition(".")[0] or source
 
 
 def top(title: str, line: str, sides: Sequence[tuple[str, Report | Model]]) -> str:
@@ -76,15 +77,7 @@ def listings_of(report: Report, units: UnitTable | None) -> list[Listing]:
 
 def explorers(listings: Sequence[Listing]) -> str:
     """One explorer for each listing; the script fills it."""
-    parts = []
-    for listing in listings:
-        parts.append(
-            f'<div class="explorer" data-listing="data-{escape(listing.name)}">'
-            f"<h3>{escape(listing.title)}</h3><p class=legend>{len(listing):,} rows; the page's script shows them.</p>"
-            "</div>"
-            f'<script type="application/octet-stream" id="data-{escape(listing.name)}">{pack(listing)}</script>'
-        )
-    return "".join(parts)
+    return "".join(map(explorer, listings))
 
 
 def _slices(report: Report) -> str:
@@ -121,7 +114,9 @@ def _tables(report: Report) -> str:
     for i, shown in enumerate(map(report.table, report.tables)):
         opened = " open" if i == 0 else ""
         if len(shown.columns) <= 60:
-            parts.append(f"<details{opened}><summary>{escape(shown.title)}</summary>{data_table(shown)}</details>")
+            parts.append(
+                f"<details{opened}><summary>{escape(shown.title)}</summary>{data_table(shown, 'table-')}</details>"
+            )
         else:
             parts.append(
                 f'<p class="legend">{escape(shown.title)}: {len(shown.rows):,} × {len(shown.columns):,}, too wide '
@@ -144,33 +139,7 @@ def _units(report: Report, units: UnitTable | None) -> str:
     if units is None:
         return ""
     drawn = [figure for figure in distributions(units, report.scores) if len(figure)]
-    return figure_blocks(drawn) + worst_table(report, units)
-
-
-def worst_table(report: Report, units: UnitTable) -> str:
-    """The units with the worst first score, with their ids."""
-    specs = list(units.values)[:MOST_SPECS]
-    first = next((spec for spec in specs if np.isfinite(units.values[spec]).any()), None)
-    if first is None or len(units.units) < 2:
-        return ""
-    values = np.asarray(units.values[first], dtype=float)
-    better = report.scores[first].better if first in report.scores else "higher"
-    badness = {"higher": -values, "zero": np.abs(values), "one": np.abs(values - 1)}.get(better, values)
-    order = np.argsort(np.where(np.isfinite(badness), -badness, np.inf), kind="stable")[:WORST]
-    rows = []
-    for i in order.tolist():
-        if not np.isfinite(badness[i]):
-            continue
-        cells = [head_cell(str(units.units[i]))]
-        cells += [number_cell(float(units.values[s][i]), value_text(float(units.values[s][i]))) for s in specs]
-        rows.append(cells)
-    label = report.scores[first].label if first in report.scores else first
-    return (
-        f"<h3>The worst by {escape(label)}</h3>"
-        + table(f"The worst {units.unit}s by {label}", [units.unit, *specs], rows)
-        + f'<p class="legend">Each {escape(units.unit)} scored alone: {len(rows)} of {len(units.units):,}. '
-        "All of them are below, to be sorted and filtered.</p>"
-    )
+    return figure_blocks(drawn) + worst_table(report, units, report.listing())
 
 
 def _remarks(report: Report, pictured: bool) -> str:

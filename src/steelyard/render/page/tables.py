@@ -6,8 +6,14 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+import numpy as np
+
+from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.frozen import frozen
 from steelyard.core.table import Table
+from steelyard.results.packed import pack
+
+MOST_ROWS = 60  # of a table that is written out; more are packed
 
 
 @frozen
@@ -63,11 +69,27 @@ def _cell(cell: Cell, number: bool) -> str:
     return f'<td{" class=n" if number else ""} data-v="{value}">{cell.html}</td>'
 
 
-def data_table(data: Table, most: int = 1000) -> str:
-    """A task's table, such as a row for each class."""
+def data_table(data: Table, place: str = "") -> str:
+    """A task's table, such as a row for each class; one of many rows is packed, to be searched and sorted.
+
+    `place` tells two packed tables of one name apart.
+    """
+    if len(data.rows) > MOST_ROWS:
+        columns: dict[str, Array | Texts] = {data.corner or "what": Texts(np.arange(len(data.rows)), data.rows)}
+        columns |= {name or "value": data.values[:, i] for i, name in enumerate(data.columns)}
+        return explorer(Listing(f"{place}{data.name}", data.title, columns, x=data.columns[0] if data.columns else ""))
     rows = [
         [head_cell(name), *(number_cell(v, t) for v, t in zip(values, texts[1:], strict=True))]
         for name, values, texts in zip(data.rows, data.values.tolist(), data.cells(), strict=True)
-    ][:most]
-    more = f'<p class="legend">The first {most:,} of {len(data.rows):,} rows.</p>' if len(data.rows) > most else ""
-    return table(data.title, [data.corner or "what", *data.columns], rows) + more
+    ]
+    return table(data.title, [data.corner or "what", *data.columns], rows)
+
+
+def explorer(listing: Listing) -> str:
+    """Rows to be searched, sorted and filtered: compressed, and filled in by the page's script."""
+    return (
+        f'<div class="explorer" data-listing="data-{escape(listing.name)}">'
+        f"<h3>{escape(listing.title)}</h3><p class=legend>{len(listing):,} rows; the page's script shows them.</p>"
+        "</div>"
+        f'<script type="application/octet-stream" id="data-{escape(listing.name)}">{pack(listing)}</script>'
+    )
