@@ -153,7 +153,7 @@ def test_without_the_chart_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     made = sy.evaluate("weights", TRUTH, PREDICTED, draws=100)
     page = made.to_html()
     assert "steelyard[report]" in page
-    assert page.count('<div class="sketch"><svg class="chart"') == 3  # the cloud, Bland and Altman, and the units
+    assert page.count('<div class="sketch"><svg class="chart"') == 2  # the cloud, and Bland and Altman
     assert "<details><summary>Table: Predicted against true" in page
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
     library.vl_convert.cache_clear()
