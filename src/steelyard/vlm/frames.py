@@ -32,6 +32,7 @@ FRAMES = Schema(
         Column("valid", "flag", required=False, meaning="false takes the frame out"),
     ),
 )
+_FIELDS = frozenset(FRAMES.names)
 _STORED = ("image_sha256", "width", "height", "problem")
 _SHOTS = "pictures:"  # before the name of a column of pictures there
 _OWN = "column:"  # before the name of a user's column in the frames that a run keeps
@@ -65,7 +66,7 @@ class Frame:
 
     def text(self, name: str) -> str:
         """The value of a column as text; empty where there is none."""
-        if name in FRAMES.names:
+        if name in _FIELDS:
             return cell_text(getattr(self, name))
         return self.columns.get(name, "")
 

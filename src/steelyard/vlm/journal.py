@@ -34,6 +34,8 @@ _START = b'{"key":"'
 _KEY = slice(8, 40)
 _STATE = slice(51, 52)  # behind `","state":"`
 _TEXT = b'{"text":"'
+_SHORT = json.JSONEncoder(separators=(",", ":")).encode  # made once: they are called for every reading
+_IN_ORDER = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
 
 def text_digest(text: str) -> str:
@@ -43,7 +45,7 @@ def text_digest(text: str) -> str:
 
 def reading_key(fingerprint: str, prompt: str, follow_up: str, settings: Mapping[str, Any], image: str) -> str:
     """The key of a reading: 32 hexadecimal digits."""
-    parts = json.dumps([fingerprint, prompt, follow_up, dict(settings), image], sort_keys=True, separators=(",", ":"))
+    parts = _IN_ORDER([fingerprint, prompt, follow_up, dict(settings), image])
     return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
@@ -88,7 +90,7 @@ class Reading:
             turns.append(data | ({"error": turn.error} if turn.error else {}))
         state = "failed" if self.error else "done"
         data = {"key": self.key, "state": state, "model": self.model, "prompt": self.prompt, "image": self.image}
-        return json.dumps(data | {"turns": turns}, separators=(",", ":")).encode() + b"\n"
+        return _SHORT(data | {"turns": turns}).encode() + b"\n"
 
 
 class Journal:
