@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -90,3 +91,22 @@ def test_truth_that_does_not_say(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(json.dumps(data))
     with pytest.raises(sy.InputError, match="'neg_category_ids' is not a list"):
         sy.evaluate("boxes", tmp_path / "t.json", results, "map", options={"truth.format": "lvis"})
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5, 10])
+def test_both_readers_agree(seed: int, tmp_path: Path) -> None:
+    """A packed truth is read record by record, a plain one natively: the same numbers and the same note."""
+    data, results = federated(seed)
+    for i, category in enumerate(data["categories"]):
+        category["frequency"] = "rcf"[i % 3]
+    (tmp_path / "p.json").write_text(json.dumps(results))
+    (tmp_path / "t.json").write_text(json.dumps(data))
+    (tmp_path / "t.json.gz").write_bytes(gzip.compress(json.dumps(data).encode()))
+    specs = [*SPECS.values(), "map(frequency=r)"]
+    reports = [
+        sy.evaluate("boxes", tmp_path / name, tmp_path / "p.json", specs, confidence=None, options={"format": "lvis"})
+        for name in ("t.json", "t.json.gz")
+    ]
+    values = [[score.value for score in report.scores.values()] for report in reports]
+    assert np.array_equal(values[0], values[1], equal_nan=True)
+    assert reports[0].notes[0] == reports[1].notes[0]
