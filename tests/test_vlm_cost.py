@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from vlm_help import Scripted, completion, frames_csv, grey_of, serving
+from vlm_help import Scripted, completion, frames_csv, grey_of, picture, serving
 
 from steelyard.core.errors import InputError
 from steelyard.render.numbers import money_text
@@ -16,7 +16,9 @@ from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import read_journal
 from steelyard.vlm.prices import Price, Prices, read_prices
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
+from steelyard.vlm.questions import question
 from steelyard.vlm.run import run
+from steelyard.vlm.score import score
 
 DIRECT = (PROMPTS["direct"],)
 UNIT = Price(1.0, 1.0, 1.0, 0.0, 1.0)  # 1 a token
@@ -142,6 +144,24 @@ def test_what_failed_and_was_asked_again_is_paid_for_twice(tmp_path: Path) -> No
 
     assert run(frames, Counted(lost), DIRECT, tmp_path / "run", prices=prices).cost == EACH
     assert run(frames, Counted(lambda c: "200"), DIRECT, tmp_path / "run", prices=prices).cost == 2 * EACH
+
+
+def test_every_picture_of_a_question_is_paid_for(tmp_path: Path) -> None:
+    """Two pictures each, shown again with the follow-up: 0.5 a picture, and nothing for tokens."""
+    for grey, name in ((100, "a.png"), (120, "b.png"), (140, "c.png")):
+        picture(tmp_path / name, grey)
+    (tmp_path / "frames.csv").write_text("sequence,t,image,other,count\ns0,0,a.png,b.png,1\ns1,0,b.png,c.png,2\n")
+    spec = {"prompt": "How many?", "target": "count", "answer": "integer", "images": ["image", "other"]}
+    count = question("count", spec, "q")
+    prices = Prices("p", {"scripted": Price(0, 0, 0, 0.5)}, "USD")
+    frames = read_frames(tmp_path / "frames.csv", shots=["image", "other"])
+    model = Counted(lambda c: "1" if grey_of(c) == 100 else "No idea.")
+    progress = run(frames, model, (count,), tmp_path / "run", prices=prices)
+    assert progress.cost == 0.5 * 2 * (1 + 2)
+    effort = score(tmp_path / "run", "answered", prices=prices).rows[0].effort
+    assert (effort.images, effort.cost) == (6, 3.0)
+    fresh = run(frames, Counted(model.answer), (count,), tmp_path / "other", prices=prices, budget=1.9)
+    assert (fresh.done, fresh.cost, fresh.out_of_budget) == (0, 0, True)  # the first alone could cost 2.00
 
 
 def test_a_budget_needs_prices_and_counts(tmp_path: Path) -> None:

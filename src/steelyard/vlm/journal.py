@@ -77,6 +77,11 @@ class Reading:
     turns: tuple[Turn, ...]
 
     @property
+    def pictures(self) -> int:
+        """How many pictures were shown: `image` has the digest of each."""
+        return 1 + self.image.count("+")
+
+    @property
     def error(self) -> str:
         """Why the reading failed; empty where it did not."""
         return self.turns[-1].error if self.turns else "nothing was asked"

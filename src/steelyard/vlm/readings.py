@@ -45,6 +45,7 @@ class Taken:
     conversation: tuple[Turn, ...] = field(default=(), repr=False)
     key: str = field(default="", repr=False)
     spec: str = ""
+    pictures: int = 1
 
 
 @frozen
@@ -77,7 +78,7 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
             taken.append(Taken(*what, Answer("failed"), problem=problem, spec=plan.model))
         else:
             parsed = _parsed(what, reading, mode or plan.mode, plan.most)
-            taken.append(replace(parsed, key=question.key, spec=plan.model))
+            taken.append(replace(parsed, key=question.key, spec=plan.model, pictures=reading.pictures))
     return Run(place, frames, tuple(plans), tuple(taken))
 
 

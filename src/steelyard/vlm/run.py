@@ -125,6 +125,8 @@ def run(
                     progress.held += 1
                 else:
                     todo.append(question)
+        if spent is not None:
+            spent.pictures = max((1 + len(question.more) for question in todo), default=1)
         try:
             _ask_all(backend, plan, todo, journal, progress, give_up, watch or (lambda progress: None), spent)
         finally:

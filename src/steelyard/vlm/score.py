@@ -136,7 +136,7 @@ def _effort(taken: Sequence[Taken], prices: Prices | None, labels: Mapping[str, 
     """What the questions of one prompt took; one that two frames share was asked once."""
     tally = Tally()
     for one in {r.key: r for r in taken if r.conversation}.values():
-        tally.add(one.conversation)
+        tally.add(one.conversation, one.pictures)
     if prices is None:
         return tally.effort()
     return tally.effort(prices.of(taken[0].spec, labels[taken[0].spec]), prices.currency)

@@ -87,13 +87,14 @@ class Spending:
     rates: dict[str, Price] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     follow_up: int = 0
+    pictures: int = 1  # of a question, at most
 
     def count(self, readings: Iterable[Reading]) -> None:
         """Count what readings took, of whichever model. InputError where a budget cannot be kept."""
         for reading in readings:
             if reading.model not in self.rates:
                 self.rates[reading.model] = self.prices.of(reading.model, self.labels.get(reading.model, ""))
-            self.tallies.setdefault(reading.model, Tally()).add(reading.turns)
+            self.tallies.setdefault(reading.model, Tally()).add(reading.turns, reading.pictures)
         silent = [model for model, tally in self.tallies.items() if tally.uncounted and tally.largest is None]
         lost = next((model for model in silent if self.budget is not None and not self.rates[model].free), None)
         if lost is not None:
@@ -114,7 +115,7 @@ class Spending:
     def _most(self, largest: int) -> float:
         """The most that a question can cost, with its follow-up, which holds the first reply."""
         prompts = largest + (largest + self.longest + self.follow_up)
-        return self.price.cost(prompts, output=2 * self.longest, images=2)
+        return self.price.cost(prompts, output=2 * self.longest, images=2 * self.pictures)
 
     def room(self, asked: int, under_way: int) -> bool:
         """Whether so many questions may be asked beside those that are under way."""
@@ -143,8 +144,8 @@ def run_effort(folder: Path, plans: Sequence[Plan], prices: Prices | None) -> Ef
     tallies: dict[str, Tally] = {}
     every = Tally()
     for reading in every_reading(folder):
-        tallies.setdefault(reading.model, Tally()).add(reading.turns)
-        every.add(reading.turns)
+        tallies.setdefault(reading.model, Tally()).add(reading.turns, reading.pictures)
+        every.add(reading.turns, reading.pictures)
     effort = every.effort()
     if prices is None:
         return effort
