@@ -128,7 +128,9 @@ def test_on_the_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> N
     schema = json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text())
     jsonschema.validate(data, schema)
     assert [len(c["slices"]) for c in data["body"]["comparisons"]] == [3, 3]
-    assert "<h1>Compared: Food weights, dish by dish</h1>" in (tmp_path / "c.html").read_text(encoding="utf-8")
+    page = (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert "<h1>Food weights, dish by dish: model_a, model_b, " in page
+    assert " compared</h1>" in page
     assert {p.suffix for p in (tmp_path / "charts").iterdir()} == {".svg", ".png", ".pdf"}
     two = json.loads(steelyard("compare", "weights", truth, a, b, "--by", "cuisine", "--json", "--draws", "100").stdout)
     jsonschema.validate(two, json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text()))

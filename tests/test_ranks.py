@@ -34,7 +34,7 @@ def test_ranks_by_hand() -> None:
     noise = np.tile([-1.0, 0.0, 1.0], 7)[:19]
     draws = [1.0 + noise / 2, 1.5 - noise / 2, 11.0 + 0 * noise]
     standings = standing(MAE, [1.0, 1.5, 11.0], draws, 0.95)
-    assert standings == Standing("mae", ((1, 2), (1, 2), (3, 3)), 0.95)
+    assert standings == Standing("mae", ((1, 2), (1, 2), (3, 3)), 0.95, ("a", "a", "b"))
     assert standings.best == (0, 1)
     assert [standings.text(i) for i in range(3)] == ["1-2", "1-2", "3"]
 
@@ -117,9 +117,9 @@ def test_ranks_stand_in_every_form() -> None:
     assert "C − A" in result.to_text(pairs=True)
     markdown = result.to_markdown()
     assert "`mae` ↓ | rank |" in markdown
-    assert "| 2-4 |" in markdown
+    assert "| 2-4 b |" in markdown
     page = result.to_html()
-    assert "rank 2-4</small>" in page
+    assert "rank 2-4, group b</small>" in page
     assert "not shown to be worse than the best" in page
     narrow = result.to_text(40)
     assert "more metrics: choose with -m" in narrow

@@ -13,6 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
+from steelyard.core.letters import compact_letters
 from steelyard.core.metric import Metric
 from steelyard.core.weights import Floats
 from steelyard.engine.families import max_t
@@ -42,7 +43,10 @@ def standing(metric: Metric, values: Sequence[float], draws: Sequence[Floats], c
             above[loser] += 1
             below[winner] += 1
     ranks = tuple((1 + int(above[i]), len(known) - int(below[i])) if i in known else (0, 0) for i in range(len(values)))
-    return Standing(str(metric), ranks, confidence)
+    order = sorted(known, key=lambda i: (-gain[i], i))
+    letters = compact_letters(order, [pair for pair, is_shown in shown.items() if is_shown])
+    groups = tuple(letters.get(i, "") for i in range(len(values))) if letters else ()
+    return Standing(str(metric), ranks, confidence, groups)
 
 
 def _shown(differences: Sequence[tuple[float, Floats]], confidence: float) -> list[bool]:

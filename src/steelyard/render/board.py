@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ARROWS = {"lower": " ↓", "higher": " ↑", "zero": " →0", "one": " →1", "none": ""}
 MARK = "*"  # of what is not shown to be worse than the best
 MOST_NAMED = 12
+LETTERS = "Models that share a letter are not shown to differ, by the same test of all pairs."
 GAP = 2
 
 
@@ -40,12 +41,13 @@ def rows_of(comparisons: Sequence[Comparison]) -> list[Row]:
 
 
 def cell_of(row: Row, place: int, spec: str, standing: Standing | None) -> tuple[str, str]:
-    """A model's value, marked where it may be the best one, and its rank."""
+    """A model's value, marked where it may be the best one, and its rank with its letters."""
     score = row.scores[spec]
     value = value_text(score.value, score.interval)
     if standing is None:
         return value, ""
-    return value + (MARK if place in standing.best else ""), standing.text(place)
+    rank = f"{standing.text(place)} {standing.group(place)}".strip()
+    return value + (MARK if place in standing.best else ""), rank
 
 
 def lineup_text(lineup: Lineup, width: int = 80, pairs: bool = False) -> str:
@@ -104,10 +106,12 @@ def rank_remarks(lineup: Lineup) -> list[str]:
     level = percent_text(next(iter(lineup.standings.values())).confidence)
     said = [f"{spec}: {', '.join(rows[i].name for i in one.best)}" for spec, one in lineup.standings.items()]
     more = f"; and {count_text(len(said) - MOST_NAMED, 'more metric')}" if len(said) > MOST_NAMED else ""
+    lettered = any(one.letters for one in lineup.standings.values())
     return [
         f"Rank 1-3: any of these. With {level} confidence all ranks of a metric lie in their sets, by all pairs of "
         "models together (max-T over paired draws).",
         f"{MARK} not shown to be worse than the best. {'; '.join(said[:MOST_NAMED])}{more}.",
+        *([LETTERS] if lettered else []),
     ]
 
 

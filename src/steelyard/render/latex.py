@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from steelyard.results.report import Report
 
 INTERVALS = ("sub", "brackets", "none")
+WAYS = ("first", "letters")  # to mark what differs
 VERDICTS = {"no difference shown": "not shown", "cannot be shown": "too few units"}
 SURE = ("better", "worse", "differs")
 ARROWS = {"lower": r"$\downarrow$", "higher": r"$\uparrow$", "zero": r"$\to 0$", "one": r"$\to 1$", "none": ""}
@@ -76,12 +77,22 @@ def comparison_latex(comparison: Comparison, *, interval: str = "sub", caption: 
     return _document([_tabular("l" + "r" * (len(heads) - 2) + "l", heads, rows)], said, label)
 
 
-def lineup_latex(lineup: Lineup, *, interval: str = "sub", caption: str = "", label: str = "") -> str:
-    """All models: a row each where few metrics are shown, else a column each."""
+def lineup_latex(
+    lineup: Lineup, *, interval: str = "sub", caption: str = "", label: str = "", marks: str = "first"
+) -> str:
+    """All models: a row each where few metrics are shown, else a column each.
+
+    `marks` is "first", a star for what surely differs from the first model, or "letters", of which models that are not
+    shown to differ share one.
+    """
     _check(interval)
+    if marks not in WAYS:
+        raise InputError(f"'{marks}' is no way to mark differences", remedy=f"Choose {' or '.join(WAYS)}.")
+    if marks == "letters" and not any(one.letters for one in lineup.standings.values()):
+        raise InputError("these models have no letters", remedy="Compare three models or more, or leave marks out.")
     first = lineup.comparisons[0]
     models = rows_of(lineup.comparisons)
-    columns = {spec: _column(lineup, models, spec, d, interval) for spec, d in first.differences.items()}
+    columns = {spec: _column(lineup, models, spec, d, interval, marks) for spec, d in first.differences.items()}
     names = [escaped(model.name) for model in models]
     if len(columns) <= MOST_COLUMNS:
         rows = [[name, *(cells[i] for cells in columns.values())] for i, name in enumerate(names)]
@@ -90,10 +101,10 @@ def lineup_latex(lineup: Lineup, *, interval: str = "sub", caption: str = "", la
         rows = [[_metric(first.differences[spec]), *cells] for spec, cells in columns.items()]
         table = _tabular("l" + "r" * len(names), ["Metric", *names], rows)
     tested = [d for one in lineup.comparisons for d in one.differences.values()]
-    title = (
-        f"{escaped(first.title or first.task)}. Bold: the best value. $^{{*}}$: surely differs from {names[0]}, "
-        f"{escaped(correction_text(tested))}"
-    )
+    said = f"$^{{*}}$: surely differs from {names[0]}, {escaped(correction_text(tested))}"
+    if marks == "letters":
+        said = "Models that share a letter are not shown to differ, all pairs together (max-T)"
+    title = f"{escaped(first.title or first.task)}. Bold: the best value. {said}"
     return _document([table], caption or _caption(title, first.b.request.confidence, interval, escape=False), label)
 
 
@@ -102,12 +113,17 @@ def _check(interval: str) -> None:
         raise InputError(f"'{interval}' is no way to write an interval", remedy=f"Choose {', '.join(INTERVALS)}.")
 
 
-def _column(lineup: Lineup, models: Sequence[Row], spec: str, d: Difference, interval: str) -> list[str]:
+def _column(lineup: Lineup, models: Sequence[Row], spec: str, d: Difference, interval: str, marks: str) -> list[str]:
     """One metric of all models."""
     scores = [model.scores[spec] for model in models]
     best = _best(dict(enumerate(scores)), d.better)
     sure = {i + 1 for i, one in enumerate(lineup.comparisons) if one.differences[spec].verdict in SURE}
-    return [_whole(score, interval, i in best, "$^{*}$" if i in sure else "") for i, score in enumerate(scores)]
+    shown = dict.fromkeys(sure, "*")
+    if marks == "letters":
+        standing = lineup.standings.get(spec)
+        shown = {} if standing is None else {i: standing.group(i) for i in range(len(scores))}
+    mark = {i: f"$^{{{text}}}$" for i, text in shown.items() if text}
+    return [_whole(score, interval, i in best, mark.get(i, "")) for i, score in enumerate(scores)]
 
 
 def _slices(by: Slice, parts: Mapping[Slice, Mapping[str, Score]], interval: str) -> str:

@@ -65,12 +65,13 @@ class Standing:
     """Where models stand in one metric: for each, in the order in which they were given, the ranks that it may have.
 
     With a confidence of `confidence` all ranks lie in their sets, for all models together. (0, 0) is a model that has
-    no value.
+    no value. Models that share one of their `letters` are not shown to differ.
     """
 
     spec: str
     ranks: tuple[tuple[int, int], ...]
     confidence: float
+    letters: tuple[str, ...] = ()
 
     @property
     def best(self) -> tuple[int, ...]:
@@ -81,6 +82,10 @@ class Standing:
         """The rank of a model: "1", or "1-3" where it may be any of these."""
         first, last = self.ranks[place]
         return "–" if not first else f"{first}" if first == last else f"{first}-{last}"
+
+    def group(self, place: int) -> str:
+        """The letters of a model; nothing where there are none."""
+        return self.letters[place] if self.letters else ""
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""
@@ -130,4 +135,6 @@ class Lineup(Result):
                 return {"standings": f"holds another metric under '{key}'"}
             if len(one.ranks) != len(self.comparisons) + 1:
                 return {"standings": f"has {len(one.ranks)} ranks for {len(self.comparisons) + 1} models"}
+            if one.letters and len(one.letters) != len(one.ranks):
+                return {"standings": f"has {len(one.letters)} groups of letters for {len(one.ranks)} models"}
         return {}

@@ -44,7 +44,8 @@ class Result:
     def to_latex(self, path: Path | None = None, **options: Any) -> str:
         """The result as a table of a paper, for the package booktabs, written to `path` where one is given.
 
-        `interval` is "sub" (ends below and above the value), "brackets" or "none"; `caption` and `label` are LaTeX.
+        `interval` is "sub" (ends below and above the value), "brackets" or "none"; `caption` and `label` are LaTeX. A
+        lineup takes `marks`: "first" stars what differs from the first model, "letters" groups what is not shown to.
         """
         return self.render("latex", path, **options)
 

@@ -49,7 +49,10 @@ def _cell(score: Score, place: int, standing: Standing | None, scale: Interval |
     if standing is not None and place in standing.best:
         value = f"<b>{value}*</b>"
     mark = f' <small><span class="verdict {verdict}">{verdict}</span></small>' if verdict else ""
-    rank = f'<br><small class="nowrap">rank {escape(standing.text(place))}</small>' if standing is not None else ""
+    rank = ""
+    if standing is not None:
+        group = f", group {standing.group(place)}" if standing.group(place) else ""
+        rank = f'<br><small class="nowrap">rank {standing.text(place)}{escape(group)}</small>'
     interval = interval_text(score.value, score.interval)
     between = f'<br><small class="nowrap">{escape(interval)}</small>' if interval else ""
     return Cell(f"{value}{mark}{between}{rank}{whisker(score.value, score.interval, scale)}", score.value)
