@@ -25,7 +25,7 @@ from steelyard.results.registry import renderer
 )
 @figure_options
 def report(result: str, output: tuple[str, ...], figures: str | None, pairs: bool) -> None:
-    """Make the page of RESULT, a JSON file of 'evaluate', 'compare', 'gate --json' or 'vlm score'.
+    """Make the page of RESULT, a JSON file of 'evaluate', 'compare', 'gate --json', 'plan -o' or 'vlm score'.
 
     Pictures, tables and units are on the page where RESULT was written with --details. Without -o and --figures the
     table is printed.

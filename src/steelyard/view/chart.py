@@ -12,7 +12,7 @@ from itertools import pairwise
 from steelyard.core.frozen import frozen
 from steelyard.render.numbers import interval_text, value_text
 from steelyard.view.entry import Entry, Shown
-from steelyard.view.query import group_of
+from steelyard.view.query import group_of, natural
 from steelyard.view.strips import Scale, shared_scale
 
 COLOURS = 8  # groups with a colour of their own; the others share one
@@ -51,7 +51,7 @@ def chart(
     if len(points) < 2:
         return ""
     counted = Counter(point.group for point in points)
-    first = [name for name, _ in counted.most_common(COLOURS)]
+    first = sorted((name for name, _ in counted.most_common(COLOURS)), key=natural)
     colours = {name: first.index(name) if name in first else COLOURS for name in counted}
     score = points[0].score
     title = f"{metric} over {'time' if over == 'time' else 'runs, the oldest first'}"

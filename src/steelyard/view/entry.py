@@ -107,11 +107,13 @@ def _number(value: Any) -> float:
 
 
 def _score(score: Mapping[str, Any]) -> Shown:
-    if score["better"] not in _DIRECTIONS:
+    value, ends, better, label = score["value"], score["interval"], score["better"], score["label"]
+    if better not in _DIRECTIONS:
         raise ValueError("no direction")
-    value, ends = _number(score["value"]), score["interval"]
+    if type(value) is not float or not math.isfinite(value):
+        value = _number(value)
     interval = None if ends is None else (_number(ends[0]), _number(ends[1]))
-    return Shown(value, interval, score["better"], _text(score["measured_in"]), _text(score["label"]))
+    return Shown(value, interval, better, _text(score["measured_in"]), _text(label))
 
 
 def _tags(request: Mapping[str, Any]) -> dict[str, str]:

@@ -166,7 +166,8 @@ def _group_row(group: str, members: Sequence[Entry], query: Query) -> str:
     """The name of a group, how many runs it has, and the range of the metric in it."""
     scores = [run.scores[query.metric] for run in members if query.metric in run.scores]
     values = sorted(score.value for score in scores if score.value == score.value)
-    between = f"; {query.metric} {value_text(values[0])} to {value_text(values[-1])}" if values else ""
+    ends = dict.fromkeys(value_text(value) for value in (values[0], values[-1])) if values else {}
+    between = f"; {query.metric} {' to '.join(ends)}" if ends else ""
     words = f"{count_text(len(members), 'run')}{between}"
     return (
         f'<tr class="group"><th scope="rowgroup" colspan="6">{escape(group or "none")} <small>{escape(words)}</small>'

@@ -104,7 +104,7 @@ def matching(entries: Iterable[Entry], query: Query) -> list[Entry]:
     kept.sort(key=lambda entry: _rank(entry, by, query.metric), reverse=down)
     kept.sort(key=lambda entry: _lacks(entry, by, query.metric))
     if query.group:
-        kept.sort(key=lambda entry: (group_of(entry, query.group) == "", _natural(group_of(entry, query.group))))
+        kept.sort(key=lambda entry: (group_of(entry, query.group) == "", natural(group_of(entry, query.group))))
     return kept
 
 
@@ -119,7 +119,7 @@ def group_of(entry: Entry, group: str) -> str:
 def common(texts: Iterable[str], most: int = 200) -> list[str]:
     """Texts that occur, the common ones if there are many, in their order."""
     counted = Counter(text for text in texts if text)
-    return sorted((text for text, _ in counted.most_common(most)), key=_natural)
+    return sorted((text for text, _ in counted.most_common(most)), key=natural)
 
 
 def fits(entry: Entry, picked: Sequence[Entry]) -> bool:
@@ -135,9 +135,9 @@ def _rank(entry: Entry, by: str, metric: str) -> Any:
         score = entry.scores.get(metric)
         return math.inf if score is None or math.isnan(score.value) else score.value
     if kind == "tag":
-        return _natural(entry.tags.get(name, ""))
+        return natural(entry.tags.get(name, ""))
     value = getattr(entry, by)
-    return _natural(value) if isinstance(value, str) else value
+    return natural(value) if isinstance(value, str) else value
 
 
 def _lacks(entry: Entry, by: str, metric: str) -> bool:
@@ -149,7 +149,7 @@ def _lacks(entry: Entry, by: str, metric: str) -> bool:
     return name not in entry.tags if kind == "tag" else getattr(entry, by) == ""
 
 
-def _natural(text: str) -> list[tuple[int, float, str]]:
+def natural(text: str) -> list[tuple[int, float, str]]:
     """A key that puts 9 in front of 10, in texts too."""
     parts = re.split(r"([0-9]{1,15})", text.casefold())
     return [(0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts)]
