@@ -20,11 +20,11 @@ from steelyard.view.folder import Folder
 )
 @click.option("--open/--no-open", "open_it", default=False, help="Open it in the browser.")
 def view(folder: str, port: int, open_it: bool) -> None:
-    """Show the results in DIR: a list of runs to search, draw and compare, their reports, and single units with images.
+    """Show the results in DIR: runs to search, draw and compare, their reports, and single units with images.
 
-    Results are the JSON files of 'evaluate', 'compare', 'gate --json', 'plan -o' and 'vlm score'. Where truth and predictions lie
-    in DIR too, images are shown beside their boxes, ellipses and frames. The server listens on this machine only; its
-    address holds a token that is new at each start.
+    Results are the JSON files of 'evaluate', 'compare', 'gate --json', 'plan -o' and 'vlm score'. Where truth and
+    predictions lie in DIR too, images are shown beside their boxes, ellipses and frames. The server listens on this
+    machine only; its address holds a token that is new at each start.
     """
     shown = Folder(folder)
     try:
