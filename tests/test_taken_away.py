@@ -169,3 +169,31 @@ sy.compare_all("weights", {TRUTH!r}, {{"base": {A!r}, "ours <1>": {B!r}, "oracle
     assert "ours &lt;1&gt;" in shown[2]["text/html"]
     assert "<1>" not in shown[2]["text/html"]
     assert "rank 1</small>" in shown[2]["text/html"]
+
+
+def test_an_interpreter_shows_a_few_lines() -> None:
+    report = sy.evaluate("weights", TRUTH, A, by=["cuisine"], draws=100)
+    for result in (report, LINEUP, LINEUP[0], sy.compare("weights", TRUTH, A, B, by=["cuisine"], draws=100)):
+        lines = repr(result).splitlines()
+        assert 2 <= len(lines) <= 10
+        assert max(map(len, lines)) <= 110
+    assert repr(report).startswith("weights: 60 dishes, 207 items\n")
+    assert "more lines: print it" in repr(report)
+    mae, d = report["mae"], LINEUP[0]["mae"]
+    assert mae.interval is not None
+    assert d.interval is not None
+    ends = f"[{mae.interval[0]:.2f}, {mae.interval[1]:.2f}]"
+    assert repr(mae) == f"Score(mae = {mae.value:.2f} g {ends}, 60 units)"
+    assert repr(d).startswith("Difference(mae: −")
+    assert repr(d).endswith(f", {d.verdict})")
+    assert repr(report.units()).startswith("UnitTable(60 dishes: mae, mape, ")
+    undefined = sy.evaluate("weights", TRUTH, TRUTH, ["mape"], draws=100)
+    assert len(repr(undefined).splitlines()) <= 10
+
+
+def test_markdown_says_what_the_text_says() -> None:
+    flat = {"dish": [1, 2, 3], "item": ["a"] * 3, "weight": [5.0, 5.0, 5.0]}
+    other = {**flat, "weight": [4.0, 5.0, 7.0]}
+    comparison = sy.compare("weights", flat, other, {**flat, "weight": [5.0, 5.5, 6.0]}, ["mae", "r2"], draws=100)
+    said = next(line for line in comparison.to_text(width=200).splitlines() if "r2 is undefined" in line)
+    assert said.removeprefix("• ") in comparison.to_markdown()

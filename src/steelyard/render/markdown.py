@@ -11,7 +11,7 @@ from steelyard.render.board import board_cells, rank_remarks
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
-from steelyard.render.text import ARROWS, heading, remarks_of
+from steelyard.render.text import ARROWS, heading, remarks_of, undefined_remarks
 from steelyard.render.verdicts import swapped_text, verdict_remarks
 from steelyard.results.score import Difference, Score
 
@@ -66,6 +66,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         f"p: {swapped_text(comparison)}",
         *verdict_remarks(comparison.differences.values(), comparison.unit, names[1], names[0]),
         *comparison.notes,
+        *undefined_remarks(comparison.differences.values()),
     )
     notes = "\n".join(f"- {plain(note)}" for note in remarks)
     sliced = [_compared(slice_text(by), parts, f"{name} − {first}") for by, parts in comparison.slices.items()]

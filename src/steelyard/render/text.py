@@ -71,7 +71,7 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
         f"p: {swapped_text(comparison)}",
         *verdict_remarks(comparison.differences.values(), comparison.unit, name, first),
         *comparison.notes,
-        *_undefined(comparison.differences.values()),
+        *undefined_remarks(comparison.differences.values()),
     ]
     sliced = [_compared_slices(slice_text(by), parts, width, first, name) for by, parts in comparison.slices.items()]
     return "\n\n".join([top, table, *sliced, "\n".join(bullet(remark, width) for remark in remarks)])
@@ -199,7 +199,8 @@ def remarks_of(report: Report) -> list[str]:
     return list(dict.fromkeys(remarks))
 
 
-def _undefined(differences: Iterable[Difference]) -> list[str]:
+def undefined_remarks(differences: Iterable[Difference]) -> list[str]:
+    """Why differences are undefined, for those that are."""
     return [f"{d.spec} is undefined: {d.why}." for d in differences if d.verdict == "undefined"]
 
 

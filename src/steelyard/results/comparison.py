@@ -13,6 +13,7 @@ from steelyard.results.origin import Model, TaskFacts
 from steelyard.results.result import Result, TaskResult
 from steelyard.results.same import equal
 from steelyard.results.score import BySpec, Difference, Differences, DifferencesBySlice, by_slice, misnamed
+from steelyard.results.short import result_repr
 from steelyard.results.unit_table import UnitTable
 
 
@@ -30,6 +31,7 @@ class Comparison(TaskResult):
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
+    __repr__ = result_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "differences", BySpec(self.differences, self.task))
@@ -109,6 +111,7 @@ class Lineup(Result):
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
+    __repr__ = result_repr
 
     def __len__(self) -> int:
         return len(self.comparisons)

@@ -18,6 +18,7 @@ from steelyard.results.origin import Sources, TaskFacts
 from steelyard.results.result import Path, TaskResult
 from steelyard.results.same import equal
 from steelyard.results.score import BySpec, Score, Scores, ScoresBySlice, by_slice, misnamed
+from steelyard.results.short import result_repr
 from steelyard.results.unit_table import UnitTable
 
 
@@ -41,6 +42,7 @@ class Report(TaskResult):
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
+    __repr__ = result_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", BySpec(self.scores, self.task))

@@ -14,6 +14,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice
 from steelyard.results.registry import load
 from steelyard.results.same import equal
+from steelyard.results.short import difference_repr, score_repr
 
 Direction = Literal["lower", "higher", "zero", "one", "none"]
 Interval = tuple[float, float]
@@ -70,6 +71,7 @@ class Score:
     few_labels: FewLabels | None = None
 
     __eq__ = equal
+    __repr__ = score_repr
 
     @property
     def defined(self) -> bool:
@@ -126,6 +128,7 @@ class Difference:
     margin_level: float = math.nan
 
     __eq__ = equal
+    __repr__ = difference_repr
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""

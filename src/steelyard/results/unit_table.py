@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.frozen import frozen
 from steelyard.results.same import equal
+from steelyard.results.short import units_repr
 
 
 @frozen
@@ -21,6 +22,7 @@ class UnitTable:
     values: Mapping[str, NDArray[Any]]
 
     __eq__ = equal
+    __repr__ = units_repr
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write it, one row per unit."""

@@ -13,6 +13,7 @@ from steelyard.results.evidence import NONE, Evidence
 from steelyard.results.report import Report
 from steelyard.results.result import Holder, Result
 from steelyard.results.same import equal
+from steelyard.results.short import result_repr
 
 
 @frozen
@@ -104,6 +105,8 @@ class VlmScore(Result):
     parser: int
     runs: tuple[RunSource, ...] = ()
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
+
+    __repr__ = result_repr
 
     __eq__ = equal
 

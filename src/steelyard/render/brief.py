@@ -1,0 +1,52 @@
+"""Results in a few lines: what an interpreter shows of one that is not printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from steelyard.core.counts import count_text
+from steelyard.render.numbers import interval_text, p_text, signed, value_text
+
+if TYPE_CHECKING:
+    from steelyard.results.score import Difference, Score
+    from steelyard.results.unit_table import UnitTable
+
+LINES = 10  # at most
+LONGEST = 110  # characters of a line
+
+
+def brief(result: Any) -> str:
+    """The first lines of the result as text, without empty ones, and how many more there are."""
+    lines = [line for line in result.to_text().splitlines() if line.strip("─ ")]
+    shown = [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines[: LINES - 1]]
+    left = len(lines) - len(shown)
+    more = [lines[-1]] if left == 1 else [f"… {count_text(left, 'more line')}: print it"] if left else []
+    return "\n".join([*shown, *more])
+
+
+def score_brief(score: Score) -> str:
+    """A score in one line."""
+    if not score.defined:
+        return f"Score({score.spec} is undefined: {score.why})"
+    parts = [f"{score.spec} = {value_text(score.value, score.interval)} {score.measured_in}".strip()]
+    parts.append(interval_text(score.value, score.interval))
+    return f"Score({_joined(parts)}, {count_text(score.units, 'unit')})"
+
+
+def difference_brief(d: Difference) -> str:
+    """A difference in one line."""
+    parts = [f"{d.spec}: {signed(d.difference, d.interval)} {d.measured_in}".strip()]
+    parts.append(interval_text(d.difference, d.interval))
+    return f"Difference({_joined(parts)}, p {p_text(d.p_adjusted)}, {d.verdict})"
+
+
+def units_brief(table: UnitTable) -> str:
+    """A table of units in one line."""
+    specs = list(table.values)
+    more = f" and {len(specs) - 6} more" if len(specs) > 6 else ""
+    return f"UnitTable({count_text(len(table.units), table.unit)}: {', '.join(specs[:6])}{more})"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " ".join(part for part in parts if part)
