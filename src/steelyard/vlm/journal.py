@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -159,23 +159,32 @@ class Journal:
         self.close()
 
 
-def read_journal(folder: Path, wanted: Sequence[str] | None = None) -> dict[str, Reading]:
-    """Readings by key: the last one that is done, else the last that failed. A torn last line is passed over."""
+def read_journal(
+    folder: Path, wanted: Sequence[str] | None = None, seen: Callable[[Reading], None] | None = None
+) -> dict[str, Reading]:
+    """Readings by key: the last one that is done, else the last that failed. A torn last line is passed over.
+
+    `seen` is called with every reading of the journal, also of keys that are not wanted.
+    """
     readings: dict[str, Reading] = {}
-    for reading in every_reading(folder, wanted):
+    keep = None if wanted is None else set(wanted)
+    for reading in every_reading(folder):
+        if seen is not None:
+            seen(reading)
+        if keep is not None and reading.key not in keep:
+            continue
         if reading.key not in readings or not reading.error or readings[reading.key].error:
             readings[reading.key] = reading
     return readings
 
 
-def every_reading(folder: Path, wanted: Sequence[str] | None = None) -> Iterator[Reading]:
-    """Every reading that was ever written, also what failed and was asked again, or those of the keys `wanted`."""
+def every_reading(folder: Path) -> Iterator[Reading]:
+    """Every reading that was ever written, also what failed and was asked again."""
     path = folder / NAME
     if not path.exists():
         raise InputError("there is no journal", where=str(folder), remedy="Give the folder of 'steelyard vlm run'.")
     if not path.is_file():
         raise InputError("the journal is no ordinary file", where=str(path))
-    keep = None if wanted is None else {key.encode() for key in wanted}
     texts: dict[str, str] = {}
     for number, line in _lines(path):
         if line.startswith(_TEXT):
@@ -183,7 +192,7 @@ def every_reading(folder: Path, wanted: Sequence[str] | None = None) -> Iterator
             if not isinstance(data.get("text"), str) or not isinstance(data.get("body"), str):
                 raise _damaged(path, number, "it holds no text")
             texts[data["text"]] = data["body"]
-        elif keep is None or line[_KEY] in keep:
+        else:
             yield _reading(_decode(line, path, number), texts, path, number)
 
 

@@ -5,7 +5,7 @@ Parsing is repeated each time, so that a better parser needs no asking again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from steelyard.vlm.journal import Reading, Turn, read_journal
 from steelyard.vlm.plan import Plan, questions, read_plans
 from steelyard.vlm.questions import Prompt
 from steelyard.vlm.run import FRAMES
+from steelyard.vlm.spending import Tally
 
 NAME = "readings.csv"
 _COLUMNS = (
@@ -50,12 +51,13 @@ class Taken:
 
 @frozen
 class Run:
-    """What a run's folder holds."""
+    """What a run's folder holds; `tallies` is what all of its journal took, by what `--model` was given."""
 
     folder: Path
     frames: tuple[Frame, ...]
     plans: tuple[Plan, ...]
     taken: tuple[Taken, ...]
+    tallies: Mapping[str, Tally] = field(default_factory=dict, repr=False)
 
 
 def read_run(folder: str | Path, mode: str | None = None) -> Run:
@@ -66,7 +68,12 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
     plans = read_plans(place)
     frames = stored_frames(place / FRAMES)
     asked = [(plan, question) for plan in plans for question in questions(plan, frames)]
-    held = read_journal(place, [question.key for _, question in asked])
+    tallies: dict[str, Tally] = {}
+
+    def tally(reading: Reading) -> None:
+        tallies.setdefault(reading.model, Tally()).add(reading.turns, reading.pictures)
+
+    held = read_journal(place, [question.key for _, question in asked], tally)
     labels = [plan.label for plan in plans]
     taken = []
     for plan, question in asked:
@@ -79,7 +86,7 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
         else:
             parsed = _parsed(what, reading, mode or plan.mode, plan.most)
             taken.append(replace(parsed, key=question.key, spec=plan.model, pictures=reading.pictures))
-    return Run(place, frames, tuple(plans), tuple(taken))
+    return Run(place, frames, tuple(plans), tuple(taken), tallies)
 
 
 def _parsed(what: tuple[str, str, str, Frame, Prompt], reading: Reading, mode: str, most: float) -> Taken:

@@ -28,7 +28,7 @@ from steelyard.vlm.score_answers import Replies, replies
 from steelyard.vlm.score_answers import pairs as own_pairs
 from steelyard.vlm.score_answers import row as own_row
 from steelyard.vlm.sides import Asked, Key, check_columns, metrics_by_task, weight_sides
-from steelyard.vlm.spending import Tally, run_effort
+from steelyard.vlm.spending import Tally, effort_of_all
 
 METRICS: dict[str, tuple[str, ...]] = {
     "sequences": (
@@ -129,7 +129,8 @@ def _scored(runs: Sequence[Run], task: str, asked: Asked, prices: Prices | None)
 def _source(run: Run, prices: Prices | None) -> RunSource:
     models = tuple(f"{plan.model} ({plan.fingerprint[:16]})" for plan in run.plans)
     prompts = {name: text for plan in run.plans for name, text in plan.prompts.items()}
-    return RunSource(str(run.folder), models, prompts, run_effort(run.folder, run.plans, prices))
+    labels = {plan.model: plan.label for plan in run.plans}
+    return RunSource(str(run.folder), models, prompts, effort_of_all(run.tallies, labels, prices))
 
 
 def _effort(taken: Sequence[Taken], prices: Prices | None, labels: Mapping[str, str]) -> Effort:

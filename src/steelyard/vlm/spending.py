@@ -11,16 +11,16 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from steelyard.core.errors import InputError
 from steelyard.results.vlm import Effort
-from steelyard.vlm.journal import Reading, Turn, every_reading
+from steelyard.vlm.journal import Reading, Turn
 from steelyard.vlm.plan import Plan
 from steelyard.vlm.prices import Price, Prices
 from steelyard.vlm.usage import tokens_of
 
 SLOW = 0.95
+COUNTS = ("questions", "replies", "uncounted", "images", "input", "cached", "output", "thought")
 LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")  # what settings call the longest reply
 
 
@@ -139,16 +139,15 @@ def spending(prices: Prices, budget: float | None, plan: Plan) -> Spending:
     return made
 
 
-def run_effort(folder: Path, plans: Sequence[Plan], prices: Prices | None) -> Effort:
-    """What all that the journal of a run holds took, of all its models."""
-    tallies: dict[str, Tally] = {}
+def effort_of_all(tallies: Mapping[str, Tally], labels: Mapping[str, str], prices: Prices | None) -> Effort:
+    """What all models of a run took together; `labels` are their names by what `--model` was given."""
     every = Tally()
-    for reading in every_reading(folder):
-        tallies.setdefault(reading.model, Tally()).add(reading.turns, reading.pictures)
-        every.add(reading.turns, reading.pictures)
+    for tally in tallies.values():
+        for name in COUNTS:
+            setattr(every, name, getattr(every, name) + getattr(tally, name))
+        every.seconds += tally.seconds
     effort = every.effort()
     if prices is None:
         return effort
-    labels = {plan.model: plan.label for plan in plans}
     cost = math.fsum(tally.cost(prices.of(model, labels.get(model, ""))) for model, tally in tallies.items())
     return replace(effort, cost=cost, currency=prices.currency)
