@@ -291,3 +291,28 @@ def test_a_broken_log_is_named(name: str, tmp_path: Path) -> None:
 def test_a_folder_without_logs(tmp_path: Path) -> None:
     with pytest.raises(sy.InputError, match=r"there are no samples of lmms-eval.*--log_samples"):
         sy.evaluate("answers", tmp_path, options={"format": "lmms-eval"}, metrics="exact")
+
+
+def test_a_folder_of_vlmevalkit_counts_predictions_once(tmp_path: Path) -> None:
+    """Beside predictions lie copies with what was extracted and scored, and numbers made of them; and other data sets."""
+    said = [("0", "A", "A"), ("1", "B", "A"), ("2", "B", "B")]
+    folder = tmp_path / "M" / "T2026"
+    folder.mkdir(parents=True)
+
+    def write(name: str, rows: list[tuple[str, ...]], more: str = "") -> None:
+        lines = ["\t".join(["index", "answer", "prediction", *more.split()]), *("\t".join(row) for row in rows)]
+        (folder / name).write_text("\n".join(lines) + "\n")
+
+    write("M_Pets.tsv", said)
+    write("M_Pets_judge_result.tsv", [(*row, str(int(row[1] == row[2]))) for row in said], "hit")
+    (folder / "M_Pets_score.json").write_text('{"Overall": 0.66}')
+    settings: Any = {"options": {"format": "vlmevalkit"}, "confidence": None}
+    report = sy.evaluate("answers", tmp_path, metrics=["exact", logged("hit")], **settings)
+    assert len(report.units().units) == 3
+    assert report["exact"].value == report[logged("hit")].value == pytest.approx(2 / 3)
+    write("M_Pets_V11.tsv", [("0", "A", "B"), ("1", "B", "B"), ("2", "B", "A")])  # another data set of a longer name
+    both = sy.evaluate("answers", tmp_path, metrics="exact", by="file", **settings)
+    assert {name: scores["exact"].value for name, scores in both.slices["file"].items()} == {
+        "M_Pets_judge_result": pytest.approx(2 / 3),
+        "M_Pets_V11": pytest.approx(1 / 3),
+    }

@@ -63,16 +63,20 @@ def read_log(path: Path, source: str, form: str) -> Table:
         files = sorted(one for one in path.rglob("*") if one.is_file() and one.name.endswith(endings))
         if form in ("lmms-eval", "lm-eval"):
             files = [one for one in files if "samples_" in one.name]
+        elif form == "vlmevalkit":  # numbers that were made of predictions are objects
+            files = [one for one in files if ending(one) != ".json" or _begins(one, b"[")]
         if not files:
             remedy = "Was the run made with --log_samples?" if "eval" in form else f"A log ends in {endings[0]}."
             raise InputError(f"there are no samples of {form}", where=source, remedy=remedy)
     else:
         check_readable(path, source)
+    read = {file: list(reader(file, source if file == path else str(file))) for file in files}
+    if form == "vlmevalkit":
+        read = _without_copies(read)
     rows: list[Row] = []
-    for file in files:
-        where = source if file == path else str(file)
-        for row in reader(file, where):
-            if len(files) > 1:
+    for file, held in read.items():
+        for row in held:
+            if len(read) > 1:
                 row["question"] = f"{_name(file)}/{row['question']}"
                 row["file"] = _name(file)
             rows.append(row)
@@ -80,6 +84,22 @@ def read_log(path: Path, source: str, form: str) -> Table:
         raise InputError("the log holds no sample", where=source, remedy="Was the run finished?")
     names = dict.fromkeys(name for row in rows for name in row)
     return Table(source, {name: as_object([row.get(name) for row in rows]) for name in names})
+
+
+def _begins(file: Path, mark: bytes) -> bool:
+    with open_bytes(file, str(file)) as held:
+        return bytes(held.read(4096)).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(mark)
+
+
+def _without_copies(read: dict[Path, list[Row]]) -> dict[Path, list[Row]]:
+    """VLMEvalKit writes judged copies of predictions beside them, under longer names: of equal ones the longer stays."""
+    said = {file: {(row["question"], row["prediction"]) for row in rows} for file, rows in read.items()}
+
+    def copied(file: Path) -> bool:
+        longer = (one for one in read if one.parent == file.parent and _name(one).startswith(f"{_name(file)}_"))
+        return any(said[one] == said[file] for one in longer)
+
+    return {file: rows for file, rows in read.items() if not copied(file)}
 
 
 def _name(file: Path) -> str:
