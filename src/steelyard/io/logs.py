@@ -92,7 +92,7 @@ def _begins(file: Path, mark: bytes) -> bool:
 
 
 def _without_copies(read: dict[Path, list[Row]]) -> dict[Path, list[Row]]:
-    """VLMEvalKit writes judged copies of predictions beside them, under longer names: of equal ones the longer stays."""
+    """VLMEvalKit writes judged copies of predictions beside them, under longer names: of equals the longer stays."""
     said = {file: {(row["question"], row["prediction"]) for row in rows} for file, rows in read.items()}
 
     def copied(file: Path) -> bool:
