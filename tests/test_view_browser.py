@@ -62,6 +62,10 @@ PAGES = {
     "a chart over runs": "/?metric=bias&group=tag%3Alr&over=runs&sort=metric",
     "eight runs": "/compare?" + "&".join(f"run={run_id(name)}" for name in EIGHT),
     "a problem": "/compare?run=x",
+    "units": f"/run/{run_id('small_1.json')}/units",
+    "a unit": f"/run/{run_id('small_1.json')}/unit/0",
+    "what changed": f"/both/{run_id('small_1.json')}/{run_id('large_1.json')}",
+    "a unit of two runs": f"/both/{run_id('small_1.json')}/{run_id('large_1.json')}/unit/0",
 }
 
 
