@@ -162,3 +162,27 @@ def test_the_commands(folder: Path, steelyard: Any, tmp_path: Path) -> None:
     broken["body"]["metrics"] = []
     with pytest.raises(sy.InputError, match=r"'body.metrics' is empty"):
         sy.read(broken)
+
+
+def test_stored_results_say_how_they_are_compared(folder: Path, tmp_path: Path, steelyard: Any) -> None:
+    """Without draws nothing is paired, and no form of the comparison says so; three results or more are one board."""
+    for name, data in (("a", A), ("b", B), ("c", folder / "c.csv")):
+        for kind, draws in (("plain", False), ("drawn", True)):
+            sy.evaluate("weights", TRUTH, data, METRICS, save_draws=draws).to_json(tmp_path / f"{kind}_{name}.json")
+    for kind, word in (("plain", "as if independent"), ("drawn", "paired")):
+        reports = [sy.read(tmp_path / f"{kind}_{name}.json") for name in "abc"]
+        made = compare_results(*reports[:2])  # type: ignore[arg-type]
+        for text in (made.to_text(), made.to_markdown(), made.render("notebook")):
+            assert f"weights: 60 dishes, {word}" in text
+        done = steelyard("compare", *(f"{kind}_{name}.json" for name in "abc"), "-o", f"{kind}.json")
+        assert done.returncode == 0, done.stderr
+        assert f"weights: 60 dishes, 3 models, {word}" in done.stdout
+        assert "rank" not in done.stdout
+        board = sy.read(tmp_path / f"{kind}.json")
+        assert isinstance(board, Lineup)
+        assert board.names == tuple(f"{kind}_{name}.json" for name in "abc")
+        assert board.comparisons[0]["mae"].difference == made["mae"].difference
+    sy.evaluate("weights", TRUTH, A, ["rmse"]).to_json(tmp_path / "other.json")
+    done = steelyard("compare", "plain_a.json", "plain_b.json", "other.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the results share no score" in done.stderr

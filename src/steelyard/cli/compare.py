@@ -23,6 +23,7 @@ from steelyard.cli.options import (
 )
 from steelyard.core.errors import InputError
 from steelyard.core.request import ADJUSTMENTS
+from steelyard.results.comparison import Lineup
 
 
 @click.command(cls=TaskCommand)
@@ -90,7 +91,7 @@ def compare(
     the same truth: the JSON of 'evaluate' or of 'vlm score'.
 
     \b
-    steelyard compare old.json new.json
+    steelyard compare old.json new.json newer.json
     steelyard compare score.json --model direct+name --baseline direct
     """
     check_outputs(output, html=html, figures=figures)
@@ -98,7 +99,8 @@ def compare(
         from steelyard.gating.stored import compare_stored
 
         stored = compare_stored([file for file in (task, truth, a, *b) if file is not None], model, baseline)
-        put_out(stored, as_json, output, html=html, figures=figures)
+        held: dict[str, Any] = {"pairs": pairs} if pairs and isinstance(stored, Lineup) else {}
+        put_out(stored, as_json, output, html=html, figures=figures, **held)
         return
     if model or baseline:
         raise InputError("--model and --baseline are for stored results", remedy="Name models by NAME=FILE.")

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 
 from steelyard.core.errors import InputError
 from steelyard.gating.models import alone, chosen
-from steelyard.gating.pairing import compare_results
+from steelyard.gating.pairing import compare_many, compare_results
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.read import read_result
 from steelyard.results.report import Report
@@ -17,20 +17,36 @@ from steelyard.results.vlm import VlmScore
 Path = str | PathLike[str]
 
 
-def compare_stored(files: Sequence[Path], model: str | None = None, baseline: str | None = None) -> Comparison:
-    """The second of two results against the first, or model against baseline of one result that holds several.
+def compare_stored(files: Sequence[Path], model: str | None = None, baseline: str | None = None) -> Comparison | Lineup:
+    """Results against the first of them, or model against baseline of one result that holds several.
 
     Of a lineup or a score of VLMs, `model` names what is compared, and of the first of two files `baseline` does where
     it is another one.
     """
     if len(files) > 2:
-        raise InputError(f"{len(files)} results cannot be compared", remedy="Give two, the one to beat first.")
+        return _several(files, model, baseline)
     if len(files) == 1:
         return _named(_within(files[0], model, baseline), baseline or "", model or "")
     asked = (baseline or model, model)
     a, b = (_report(file, one) for file, one in zip(files, asked, strict=True))
     names = [f"{one} of {fspath(file)}" if one else fspath(file) for file, one in zip(files, asked, strict=True)]
     return _named(compare_results(a, b), *names)
+
+
+def _several(files: Sequence[Path], model: str | None, baseline: str | None) -> Lineup:
+    """Each against the first, in the scores that all of them hold."""
+    reports = [_report(file, (model if i else baseline) or model) for i, file in enumerate(files)]
+    for file, report in zip(files[1:], reports[1:], strict=True):
+        if report.task != reports[0].task:
+            raise InputError(
+                f"is of task '{report.task}', and {fspath(files[0])} of '{reports[0].task}'", where=fspath(file),
+                remedy="Give results of one task.",
+            )  # fmt: skip
+    shared = [spec for spec in reports[0].scores if all(spec in one.scores for one in reports)]
+    if not shared:
+        raise InputError("the results share no score", remedy="Evaluate all with the same metrics.")
+    alike = [replace(one, scores={spec: one.scores[spec] for spec in shared}) for one in reports]
+    return compare_many(alike, [fspath(file) for file in files])
 
 
 def _named(comparison: Comparison, a: str, b: str) -> Comparison:

@@ -10,6 +10,7 @@ from steelyard.core.frozen import frozen
 from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, percent_text, value_text
 from steelyard.render.text import bullet, comparison_text, grid
+from steelyard.render.verdicts import paired_word
 
 if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison, Lineup, Standing
@@ -74,20 +75,23 @@ def board_text(lineup: Lineup, width: int) -> str:
     used = max(len("model"), *(len(row.name) for row in rows))
     shown: list[str] = []
     for spec, cells in columns.items():
-        need = 2 * GAP + max(len(heads[spec]), *(len(v) for v, _ in cells)) + max(4, *(len(r) for _, r in cells))
+        need = GAP + max(len(heads[spec]), *(len(v) for v, _ in cells))
+        need += GAP + max(4, *(len(r) for _, r in cells)) if lineup.standings else 0
         if shown and used + need > width:
             break
         shown.append(spec)
         used += need
+    kept = 2 if lineup.standings else 1  # without ranks there is no column of them
     table = grid(
-        ["model", *(text for spec in shown for text in (heads[spec], "rank"))],
-        [[row.name, *(t for s in shown for t in columns[s][i])] for i, row in enumerate(rows)],
-        "l" + "rl" * len(shown), width,
+        ["model", *(text for spec in shown for text in (heads[spec], "rank")[:kept])],
+        [[row.name, *(t for s in shown for t in columns[s][i][:kept])] for i, row in enumerate(rows)],
+        "l" + "rl"[:kept] * len(shown), width,
     )  # fmt: skip
     hidden = len(columns) - len(shown)
     more = f"\n{count_text(hidden, 'more metric')}: choose with -m, or see the JSON." if hidden else ""
     units = next((d.units for d in first.differences.values()), 0)
-    top = f"{first.task}: {count_text(units, first.unit)}, {count_text(len(rows), 'model')}, paired"
+    word = paired_word(lineup.comparisons)
+    top = f"{first.task}: {count_text(units, first.unit)}, {count_text(len(rows), 'model')}, {word}"
     return f"{top}\n\n{table}{more}"
 
 

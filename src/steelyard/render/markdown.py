@@ -12,7 +12,7 @@ from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, heading, remarks_of, undefined_remarks
-from steelyard.render.verdicts import swapped_text, verdict_remarks
+from steelyard.render.verdicts import paired_word, swapped_text, verdict_remarks
 from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def comparison_markdown(comparison: Comparison) -> str:
     sides = zip((first, name), (comparison.a, comparison.b), strict=True)
     who = ", ".join(f"{said}: `{code(model.sources.predictions.source)}`" for said, model in sides)
     units = next((d.units for d in comparison.differences.values()), 0)
-    top = f"### {comparison.task}: {count_text(units, comparison.unit)}, paired\n\n{who}"
+    top = f"### {comparison.task}: {count_text(units, comparison.unit)}, {paired_word([comparison])}\n\n{who}"
     rows = [
         [
             ARROWS[d.better],

@@ -13,6 +13,7 @@ from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.strips import group_of, score_scales
 from steelyard.render.text import ARROWS, heading, remarks_of
+from steelyard.render.verdicts import paired_word
 
 if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison, Lineup
@@ -49,7 +50,7 @@ def comparison_notebook(comparison: Comparison) -> str:
         rows.append(list(map(escape, shown)))
     units = max((d.units for d in comparison.differences.values()), default=0)
     heads = ["metric", first, name, f"{name} − {first}", "interval", "p, corrected", f"{name} is"]
-    title = f"{comparison.task}: {count_text(units, comparison.unit)}, paired"
+    title = f"{comparison.task}: {count_text(units, comparison.unit)}, {paired_word([comparison])}"
     return _block(title, heads, "lrrrlrl", rows, comparison.notes)
 
 
@@ -68,7 +69,7 @@ def lineup_notebook(lineup: Lineup) -> str:
             cells.append(f"{f'<b>{value}*</b>' if best else value}{interval}{rank}")
         rows.append(cells)
     heads = ["model", *(f"{spec} {ARROWS[d.better]}" for spec, d in first.differences.items())]
-    title = f"{first.task}: {count_text(len(rows), 'model')}, paired"
+    title = f"{first.task}: {count_text(len(rows), 'model')}, {paired_word(lineup.comparisons)}"
     return _block(title, heads, "l" + "r" * len(first.differences), rows, rank_remarks(lineup))
 
 

@@ -11,7 +11,7 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.names import heads_of, names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
-from steelyard.render.verdicts import swapped_text, verdict_remarks
+from steelyard.render.verdicts import paired_word, swapped_text, verdict_remarks
 from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
     """The whole comparison: who the two models are, the differences, what they mean."""
     first, name = heads_of(comparison)
     units = next((d.units for d in comparison.differences.values()), 0)
-    top = f"{comparison.task}: {count_text(units, comparison.unit)}, paired\n{_who(comparison, first, name)}"
+    top = f"{comparison.task}: {count_text(units, comparison.unit)}, {paired_word([comparison])}"
+    top += f"\n{_who(comparison, first, name)}"
     confidence = comparison.a.request.confidence or 0.95
     rows = [
         [

@@ -28,6 +28,12 @@ def correction_text(differences: Iterable[Difference]) -> str:
     return f"corrected for {tests} ({_METHODS[adjust]})"
 
 
+def paired_word(comparisons: Iterable[Comparison]) -> str:
+    """Whether models are compared unit by unit: stored results that hold no draws cannot be."""
+    methods = {d.p_method for one in comparisons for d in one.differences.values()}
+    return "as if independent" if "intervals" in methods else "paired"
+
+
 def swapped_text(comparison: Comparison) -> str:
     """What p-values come from: a coin for each unit, or for each cluster of them; or two stored results."""
     methods = {d.p_method for d in comparison.differences.values()}

@@ -31,7 +31,7 @@ from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisk
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.strips import difference_scales, group_of, scales_text
 from steelyard.render.text import ARROWS, legend
-from steelyard.render.verdicts import swapped_text, verdict_remarks
+from steelyard.render.verdicts import paired_word, swapped_text, verdict_remarks
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.score import Difference
 
@@ -69,7 +69,7 @@ def _page(lineup: Lineup) -> str:
         Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
         Section("source", "Where the numbers come from", origin_facts(sides), "Source"),
     ]
-    line = f"{count_text(len(sides), 'model')} on {count_text(units, first.unit)}, paired"
+    line = f"{count_text(len(sides), 'model')} on {count_text(units, first.unit)}, {paired_word(comparisons)}"
     names = names_of(comparisons)
     who = f"{', '.join(names[:MOST_NAMED])}{' …' if len(names) > MOST_NAMED else ''}"
     title = f"{first.title or first.task}: {who} compared"
