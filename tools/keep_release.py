@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import steelyard as sy
-from steelyard.cli.demo import _copy
+from steelyard.cli.demo import copy_sample
 from steelyard.metrics import catalogue
 from steelyard.results import codec
 
@@ -53,7 +53,7 @@ def keep(folder: Path) -> None:
         for task, sample in catalogue.samples().items():
             place = Path(raw) / task
             place.mkdir()
-            _copy(sample, place)
+            copy_sample(sample, place)
             os.chdir(place)  # a result names its files as they were given
             truth, a, b, options = sample.truth, sample.a, sample.b, dict(sample.options)
             report = sy.evaluate(task, truth, a, options=options, draws=DRAWS)

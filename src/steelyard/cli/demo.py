@@ -37,7 +37,7 @@ def demo(task: str, output: str) -> None:
     if sample is None:
         raise InputError(f"there is no sample for '{task}'", remedy=nearest(task, [*samples, "vlm"]))
     folder = Path(output) / task
-    _copy(sample, folder)
+    copy_sample(sample, folder)
     truth, a, b = (folder / name for name in (sample.truth, sample.a, sample.b))
 
     named = {path for path, _ in sample.files}
@@ -59,7 +59,7 @@ def demo(task: str, output: str) -> None:
     )
 
 
-def _copy(sample: Sample, folder: Path) -> None:
+def copy_sample(sample: Sample, folder: Path) -> None:
     """Lay the sample's files into the folder: the commands shown can then be run by hand."""
     for path, file in sample.files:
         write_bytes(folder / path, file.read_bytes())
