@@ -13,6 +13,7 @@
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
 # make mutants  change the core and the engine one small thing at a time; at least 90 % must be noticed by their tests (30 minutes)
 # make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test`)
+# make trust  how near the numbers come to their references, and the scorecard docs/trust.md from the last runs
 # make docs   the documentation, into site/; every page is opened in a browser
 # make docs-publish VERSION=v0.2.0  put it beside the other versions, on the branch gh-pages
 # make wheel  the source archive and a wheel built from it alone, into dist/, checked and tried in an empty environment
@@ -33,13 +34,13 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills partitions simulate gpu-test lint types bench bench-check ctest fuzz mutants coverage docs docs-publish wheel oldest audit workflows clean
+.PHONY: demo test kills partitions simulate gpu-test lint types bench bench-check ctest fuzz mutants coverage trust docs docs-publish wheel oldest audit workflows clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
 
 test: $(VENV)/test build/ctest-plain/tested
-	$(PY) -m pytest -n 2 --dist worksteal
+	$(PY) -m pytest -n 2 --dist worksteal --junitxml=$(OUT)/tests.xml
 
 kills: $(VENV)/test
 	STEELYARD_KILLS=50 $(PY) -m pytest -n 0 -rP tests/test_kills*.py
@@ -92,12 +93,15 @@ fuzz: $(VENV)/test
 	rm -rf build/fuzz-site && mkdir -p build/fuzz-site && cp -r src/steelyard build/fuzz-site/
 	cp build/fuzz/_native*.so build/fuzz-site/steelyard/
 	$(PY) fuzz/twins.py
+	@mkdir -p $(OUT) && echo "seconds $(FUZZ_SECONDS)" > $(OUT)/fuzz.part
 	@for target in $$($(PY) fuzz/run.py --list); do \
 	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/fuzz-site \
 	    $(PY) -S -c "import sys, runpy; sys.path.append('$$($(PY) -c "import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)")'); \
 	        sys.argv = ['fuzz', '$$target', '--seconds', '$(FUZZ_SECONDS)']; \
-	        runpy.run_path('fuzz/run.py', run_name='__main__')" || exit 1; done
+	        runpy.run_path('fuzz/run.py', run_name='__main__')" > $(OUT)/fuzz.one || exit 1; \
+	    cat $(OUT)/fuzz.one; cat $(OUT)/fuzz.one >> $(OUT)/fuzz.part; done
+	@mv $(OUT)/fuzz.part $(OUT)/fuzz.txt && rm -f $(OUT)/fuzz.one
 
 mutants: $(VENV)/installed
 	$(PY) tools/mutants.py
@@ -105,6 +109,9 @@ mutants: $(VENV)/installed
 coverage: $(VENV)/test
 	$(PIP) install --requirement requirements/coverage.txt
 	$(PY) tools/measure_coverage.py
+
+trust: $(VENV)/test
+	$(PY) tools/make_trust.py --parity
 
 docs: $(VENV)/docs
 	$(PY) tools/build_docs.py

@@ -30,6 +30,10 @@ def test_catalogue_is_up_to_date() -> None:
     subprocess.run([sys.executable, ROOT / "tools" / "make_catalogue.py", "--check"], check=True)
 
 
+def test_the_scorecard_is_what_its_records_say() -> None:
+    subprocess.run([sys.executable, ROOT / "tools" / "make_trust.py", "--check"], check=True)
+
+
 @pytest.mark.parametrize("page", [*run_docs.pages(), ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):

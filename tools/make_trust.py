@@ -1,0 +1,287 @@
+"""Make the scorecard, docs/trust.md, from what the last runs recorded.
+
+    python tools/make_trust.py            # take in what lies in out/, and write both files
+    python tools/make_trust.py --check    # are they up to date?
+
+`docs/trust.json` keeps the records, each with its date and its machine; a record is replaced when a newer run has left
+its result in out/. Nothing in either file is written by hand. Run by `make trust`, which measures parity first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+OUT = ROOT / "out"
+KEPT = ROOT / "docs" / "trust.json"
+PAGE = ROOT / "docs" / "trust.md"
+GOLDENS = ROOT / "tests" / "goldens"
+
+# Which tests hold which task to which references: installed packages by name, or goldens made by a version.
+PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
+    ("boxes, masks, keypoints", ("test_boxes_parity.py", "test_masks.py", "test_compat.py"), ("pycocotools",)),
+    ("boxes: LVIS", ("test_lvis.py", "test_class_groups.py"), ("goldens of lvis 0.5.3",)),
+    ("boxes: Open Images", ("test_openimages.py",), ("goldens of tensorflow/models e006f5f0",)),
+    ("boxes: LRP, calibration, FROC, crowds",
+     ("test_lrp.py", "test_box_calibration.py", "test_froc.py", "test_crowds.py"),
+     ("goldens of LRP-Error ec408f3, netcal 1.4.0, LUNA16's script, mmdetection cfd5d3a98",)),
+    ("oriented", ("test_oriented.py", "test_quads.py"), ("shapely", "goldens of DOTA_devkit and others")),
+    ("boxes3d", ("test_boxes3d.py",), ("goldens of KITTI's kit and nuscenes-devkit",)),
+    ("labels", ("test_labels_parity.py", "test_labels_counts.py"), ("scikit-learn",)),
+    ("rankings", ("test_rankings_parity.py",), ("ranx", "goldens of pytrec-eval-terrier 0.5.11, ir-measures 0.4.3")),
+    ("captions", ("test_captions.py",), ("sacrebleu", "rouge-score", "goldens of pycocoevalcap")),
+    ("segmentation, panoptic, volumes", ("test_segmentation.py", "test_panoptic.py", "test_volumes.py"),
+     ("scipy", "goldens of torchmetrics, MONAI, surface-distance, panopticapi")),
+    ("tracking", ("test_tracking.py", "test_tracking_native.py"), ("goldens of trackeval 1.3.0, py-motmetrics 1.4.0",)),
+    ("answers", ("test_answers.py", "test_edits.py"), ("rapidfuzz", "goldens of the official VQA code and others")),
+    ("losses", ("test_losses.py", "test_losses_task.py"), ("goldens of effdet 0.4.1, torchvision 0.29.2",)),
+    ("ellipses", ("test_ellipses.py", "test_conic.py", "test_ellipse_distances.py"), ("shapely", "scipy")),
+    ("statistics", ("test_stats.py", "test_families.py"), ("scipy",)),
+)  # fmt: skip
+
+
+def stamp() -> dict[str, str]:
+    """When, and on what."""
+    return {"date": time.strftime("%Y-%m-%d"), "machine": f"{platform.machine()}, Python {platform.python_version()}"}
+
+
+def named(reference: str) -> str:
+    """A reference with its version."""
+    if reference.startswith("goldens"):
+        return reference
+    try:
+        return f"{reference} {version(reference)}"
+    except PackageNotFoundError:
+        sys.exit(f"{reference} is not installed: run `make trust`")
+
+
+def measure_parity() -> None:
+    """Run the tests of parity, and write how near they came."""
+    OUT.mkdir(exist_ok=True)
+    files = [f"tests/{name}" for _, tests, _ in PARITY for name in tests]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n",
+        "0",
+        "-p",
+        "note_differences",
+        "--differences",
+        OUT / "parity.json",
+    ]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
+    if subprocess.run([*command, *files], cwd=ROOT, env=env, check=False).returncode:
+        sys.exit("tests of parity failed")
+
+
+def take_parity() -> dict[str, Any]:
+    """Rows of tests, numbers and the largest difference."""
+    counts = json.loads((OUT / "parity.json").read_text(encoding="utf-8"))
+    rows = []
+    for task, tests, references in PARITY:
+        own = [counts.get(name, {"tests": 0, "numbers": 0, "largest": 0.0}) for name in tests]
+        rows.append({
+            "task": task, "references": [named(one) for one in references], "files": list(tests),
+            "tests": sum(int(one["tests"]) for one in own), "numbers": sum(int(one["numbers"]) for one in own),
+            "largest": max(float(one["largest"]) for one in own),
+        })  # fmt: skip
+    return {"rows": rows}
+
+
+def take_tests() -> dict[str, Any]:
+    """Counts of the last `make test`."""
+    suite = ET.parse(OUT / "tests.xml").getroot().find("testsuite")
+    assert suite is not None
+    cases = [case.get("classname", "") for case in suite.iter("testcase")]
+
+    def among(pattern: str) -> int:
+        return sum(bool(re.search(pattern, name)) for name in cases)
+
+    return {
+        "passed": int(suite.get("tests", 0)) - sum(int(suite.get(k, 0)) for k in ("failures", "errors", "skipped")),
+        "failed": int(suite.get("failures", 0)) + int(suite.get("errors", 0)),
+        "skipped": int(suite.get("skipped", 0)),
+        "bad_input": among(r"hostile|bad_input|damage|packed_files|native_checks"),
+        "laws": among(r"test_laws|map_laws"),
+        "examples": among(r"test_docs"),
+        "kills": among(r"test_kills"),
+    }
+
+
+def take_mutants() -> dict[str, Any]:
+    """The share by room."""
+    text = (OUT / "mutants.md").read_text(encoding="utf-8")
+    rooms: dict[str, list[int]] = {}
+    for name, made, noticed in re.findall(r"^\| (\S+/\S+) \| (\d+) \| (\d+) ", text, re.MULTILINE):
+        room = rooms.setdefault(name.split("/")[0], [0, 0])
+        room[0] += int(made)
+        room[1] += int(noticed)
+    return {"rooms": rooms}
+
+
+def take_coverage() -> dict[str, Any]:
+    """Shares of lines and branches."""
+    shares: dict[str, Any] = json.loads((OUT / "coverage" / "summary.json").read_text(encoding="utf-8"))
+    return shares
+
+
+def take_fuzz() -> dict[str, Any]:
+    """Targets, runs and seconds."""
+    lines = (OUT / "fuzz.txt").read_text(encoding="utf-8").splitlines()
+    runs = [int(match[1]) for line in lines if (match := re.match(r"\S+: (\d+) runs without a find", line))]
+    return {"targets": len(runs), "runs": sum(runs), "seconds": int(lines[0].split()[1])}
+
+
+def take_bench() -> dict[str, Any]:
+    """How many groups of the last table Steelyard leads, and where not."""
+    table = json.loads((OUT / "bench" / "table.json").read_text(encoding="utf-8"))
+    groups: dict[str, dict[str, float]] = {}
+    for row in table["rows"]:
+        groups.setdefault(f"{row['script']}: {row['group']}", {})[row["name"]] = row["cpu"]
+    compared = {g: rows for g, rows in groups.items() if any("steelyard" in n for n in rows) and len(rows) > 1}
+    led = [g for g, rows in compared.items() if "steelyard" in min(rows, key=rows.__getitem__)]
+    return {"groups": len(compared), "led": len(led), "behind": sorted(set(compared) - set(led))}
+
+
+# Each record: the file that a run leaves, what is read from it, and the command that makes it again.
+RECORDS: dict[str, tuple[str, Callable[[], dict[str, Any]], str]] = {
+    "parity": ("parity.json", take_parity, "make trust"),
+    "tests": ("tests.xml", take_tests, "make test"),
+    "mutants": ("mutants.md", take_mutants, "make mutants"),
+    "coverage": ("coverage/summary.json", take_coverage, "make coverage"),
+    "fuzz": ("fuzz.txt", take_fuzz, "make fuzz"),
+    "bench": ("bench/table.json", take_bench, "make bench"),
+}
+
+
+def take(kept: dict[str, Any]) -> dict[str, Any]:
+    """The records, those of newer runs in place of older ones."""
+    for name, (file, read, _) in RECORDS.items():
+        path = OUT / file
+        changed = path.exists() and path.stat().st_mtime > kept.get(name, {}).get("taken", 0.0)
+        if changed:
+            kept[name] = {**stamp(), "taken": int(path.stat().st_mtime) + 1, **read()}
+    return kept
+
+
+def difference(value: float) -> str:
+    return "0" if value == 0 else f"{value:.0e}"
+
+
+START = """# Why trust it?
+
+A number is worth what stands behind it. This page is made by `tools/make_trust.py` from the records of the last runs,
+and each part names the command that makes it again. What no run has recorded yet is said so."""
+
+END = """## Intervals and verdicts
+
+Coverage of the intervals of every metric, type-1 error and power of every test are simulated; the tables and the
+commands stand in [How sure is a number](statistics.md). `make simulate` holds them to their bands.
+
+## Memory and crashes
+
+`make ctest` runs the C++ tests of the kernels under the address and undefined-behaviour sanitizers with every set of
+instructions that the machine has; `make kills` kills every command that writes in the middle of it; `make partitions`
+cuts the data of every task in 10,000 ways. SECURITY.md names the threats, and the tests that meet them."""
+
+
+def page(kept: dict[str, Any]) -> str:
+    """The scorecard as Markdown."""
+    parts = [START]
+    for name, (_, _, command) in RECORDS.items():
+        parts.append(f"## {TITLES[name]}")
+        record = kept.get(name)
+        if record is None:
+            parts.append(f"Not recorded yet: `{command}`.")
+        else:
+            parts += [SHOWN[name](record), f"`{command}`, {record['date']}, {record['machine']}."]
+    return "\n\n".join([*parts, END]) + "\n"
+
+
+def shown_parity(record: dict[str, Any]) -> str:
+    head = ["| task | reference | tests | numbers compared | largest difference |", "|---|---|---|---|---|"]
+    rows = []
+    for row in record["rows"]:
+        cells = [row["task"], ", ".join(row["references"]), f"{row['tests']:,}", f"{row['numbers']:,}"]
+        rows.append(f"| {' | '.join([*cells, difference(row['largest'])])} |")
+    return "\n".join([*head, *rows]) + (
+        "\n\nA difference is relative to the expected value, or absolute where that is below one. What tests compare "
+        "to the bit is not\ncounted among the numbers. Differences above 1e-9 are of references that work in single "
+        "precision or print few digits."
+    )
+
+
+def shown_tests(record: dict[str, Any]) -> str:
+    passed = f"{record['passed']:,} tests passed, {record['failed']} failed, {record['skipped']} were skipped."
+    return (
+        f"{passed} Among them are {record['laws']:,} laws of metrics\n(every metric of every task), "
+        f"{record['bad_input']:,} hostile or wrong inputs, {record['examples']:,} checks of the documentation, whose "
+        f"examples\nare all run, and {record['kills']} kills of running commands."
+    )
+
+
+def shown_mutants(record: dict[str, Any]) -> str:
+    rooms = sorted(record["rooms"].items())
+    rows = [f"| {room} | {made:,} | {noticed / made:.1%} |" for room, (made, noticed) in rooms]
+    return "\n".join(["| room | changes of the source | noticed by the tests |", "|---|---|---|", *rows])
+
+
+def shown_coverage(record: dict[str, Any]) -> str:
+    rows = [
+        f"| {side} | {record[f'{key}_lines']} % | {record[f'{key}_branches']} % |"
+        for side, key in (("Python", "python"), ("native core", "native"))
+    ]
+    return "\n".join(["| | lines | branches |", "|---|---|---|", *rows])
+
+
+def shown_fuzz(record: dict[str, Any]) -> str:
+    return (
+        f"{record['targets']} targets that reach every native entry, {record['seconds']} s each under both sanitizers: "
+        f"{record['runs']:,} runs without a find."
+    )
+
+
+def shown_bench(record: dict[str, Any]) -> str:
+    behind = "".join(f"\n- {name}" for name in record["behind"])
+    return f"Fastest of all in {record['led']} of {record['groups']} comparisons." + (
+        f" Not the fastest in:\n{behind}" if behind else ""
+    )
+
+
+TITLES = {
+    "parity": "Parity with references", "tests": "Tests", "mutants": "Would a fault be noticed?",
+    "coverage": "What the tests reach", "fuzz": "Fuzzing", "bench": "Speed beside the peers",
+}  # fmt: skip
+SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
+    "parity": shown_parity, "tests": shown_tests, "mutants": shown_mutants, "coverage": shown_coverage,
+    "fuzz": shown_fuzz, "bench": shown_bench,
+}  # fmt: skip
+
+
+def main() -> None:
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    if "--check" in sys.argv:
+        if PAGE.read_text(encoding="utf-8") != page(kept):
+            sys.exit("docs/trust.md is stale; run python tools/make_trust.py")
+        return
+    if "--parity" in sys.argv:
+        measure_parity()
+    kept = take(kept)
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(kept), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
