@@ -353,6 +353,8 @@ OWN: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any], dict[str, Any]]
 def form_of(hint: Any) -> Form:
     """The form of a type."""
     origin, inside = get_origin(hint), get_args(hint)
+    if hasattr(origin, "__value__"):  # a named alias, such as NDArray is from NumPy 2.5 on: what it stands for
+        origin = get_origin(origin.__value__)
     if hint in OWN or origin in OWN:
         return _Own(*OWN[hint if hint in OWN else origin])
     plain: dict[Any, Callable[[], Form]] = {str: _Text, int: _Count, float: _Number, bool: _Flag}
