@@ -142,8 +142,8 @@ def page(tasks: dict[str, list[dict[str, float]]], shapes: dict[str, list[dict[s
 
 
 PARAGRAPH = """Data that the laws of every task are tested on, 1, 10 and 100 times; all default metrics with intervals
-from 1,000 draws. *Power* is the growth of CPU seconds over the last tenfold step: 1 is in proportion, about 1.1 is n log n,
-2 would be quadratic. Two threads cost a little more CPU and less time. A state is what a shard sends."""
+from 1,000 draws. *Power* is the growth of CPU seconds over the last tenfold step: 1 is in proportion, about 1.1 is
+n log n, 2 would be quadratic. Two threads cost a little more CPU and less time. A state is what a shard sends."""
 
 
 def main() -> None:
