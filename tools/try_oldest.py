@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-EXTRAS = "parquet,losses,remote,report,view,logs,excel,vlm"
+EXTRAS = ("parquet", "losses", "remote", "report", "view", "logs", "excel", "vlm")
 TESTS = (
     "test_laws.py", "test_cli.py", "test_results.py", "test_formats.py", "test_bad_input.py", "test_view.py",
     "test_output.py", "test_taken_away.py", "test_vlm_openai.py",
@@ -36,7 +36,10 @@ def main() -> None:
         subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, folder / "env"], check=True)
         install = [*uv, "pip", "install", "--quiet", "--python", python, "--only-binary", ":all:"]
         subprocess.run([*install, *RUNNER], check=True)
-        subprocess.run([*install, "--resolution", "lowest-direct", f"{wheels[-1]}[{EXTRAS}]"], check=True)
+        extras = [part for extra in EXTRAS for part in ("--extra", extra)]
+        needs = ["--resolution", "lowest-direct", "--requirement", ROOT / "pyproject.toml", *extras]
+        subprocess.run([*install, *needs], check=True)
+        subprocess.run([*install, "--no-deps", wheels[-1]], check=True)
         subprocess.run([*uv, "pip", "list", "--python", python], check=True)
         shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("tools", "docs", "examples", "README.md", "pyproject.toml"):  # what tests read beside them
