@@ -239,6 +239,10 @@ def test_view_takes_it(stored: Path) -> None:
 def test_evaluate_and_compare_take_what_parse_writes(folder: Path, steelyard) -> None:
     done = steelyard("vlm", "parse", folder / "run", "--to", "sides")
     assert done.returncode == 0, done.stderr
+    with (folder / "run" / "readings.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    took = {(row["turns"], row["tokens_in"], row["tokens_out"], row["seconds"]) for row in rows}
+    assert took == {("1", "90", "2", "0.5"), ("2", "180", "4", "1.0")}
     args = ["--by", "site", "-m", "mae_overall", "--missing", "skip", "--json"]
     one = steelyard("evaluate", "sequences", "sides/truth.csv", "sides/scripted--direct.csv", *args)
     report = sy.read(json.loads(one.stdout))

@@ -22,7 +22,7 @@ from steelyard.vlm.spending import Tally
 NAME = "readings.csv"
 _COLUMNS = (
     "model", "prompt", "variant", "sequence", "t", "outcome", "grams", "lenient", "turn", "turns", "reply", "problem",
-    "parser", "answer",
+    "parser", "answer", "tokens_in", "tokens_out", "seconds",
 )  # fmt: skip
 
 
@@ -106,8 +106,17 @@ def write_readings(path: Path, taken: Sequence[Taken]) -> None:
     rows = [
         [
             r.model, r.prompt, r.variant, r.frame.sequence, r.frame.t, r.answer.outcome, r.answer.grams,
-            r.answer.lenient, r.turn, r.turns, r.reply, r.problem, PARSER_VERSION, r.answer.said,
+            r.answer.lenient, r.turn, r.turns, r.reply, r.problem, PARSER_VERSION, r.answer.said, *_took(r),
         ]
         for r in taken
     ]  # fmt: skip
     write_text(path, csv_text(_COLUMNS, rows))
+
+
+def _took(reading: Taken) -> tuple[int | str, int | str, float | str]:
+    """Tokens in and out, and seconds, of all turns; empty where they are not known."""
+    tally = Tally()
+    tally.add(reading.conversation, reading.pictures)
+    counted = tally.replies > 0 and not tally.uncounted
+    seconds = round(tally.seconds[0], 4) if tally.seconds else ""
+    return tally.input if counted else "", tally.output if counted else "", seconds
