@@ -25,7 +25,7 @@ BOXES = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTr
 def drawn(seed: int) -> tuple[str, str, str]:
     """Boxes, verified labels and predictions of a few images, as text; no two overlaps or scores are equal."""
     rng = np.random.default_rng(seed)
-    boxes, labels, found = (
+    boxes, labels, detections = (
         [BOXES],
         ["ImageID,Source,LabelName,Confidence"],
         ["ImageID,LabelName,Score,XMin,XMax,YMin,YMax"],
@@ -44,7 +44,7 @@ def drawn(seed: int) -> tuple[str, str, str]:
                 at = np.array([x, y]) + (rng.uniform(-0.2, 1.0, 2) * (size - part) if group else rng.normal(0, 0.02, 2))
                 other = rng.choice(KINDS) if rng.random() < 0.3 else kind
                 ends = [at[0], at[0] + part[0], at[1], at[1] + part[1]]
-                found.append(f"{name},{other},{rng.random()},{','.join(map(str, ends))}")
+                detections.append(f"{name},{other},{rng.random()},{','.join(map(str, ends))}")
         if len(boxes) == 1:
             boxes.append(f"{name},x,cat,1,0.1,0.2,0.1,0.2,0,0,0,0,0")
-    return "\n".join(boxes) + "\n", "\n".join(labels) + "\n", "\n".join(found) + "\n"
+    return "\n".join(boxes) + "\n", "\n".join(labels) + "\n", "\n".join(detections) + "\n"

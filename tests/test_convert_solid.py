@@ -16,8 +16,8 @@ SAMPLE = Path(__file__).parent.parent / "src" / "steelyard" / "samples" / "boxes
 LINE = "Car 0.0 1 -1.5 100 120 180.25 160 1.5 1.6 4 2 1.5 10 0"
 
 
-def scores(truth: Any, found: Any, specs: list[str], **options: Any) -> list[float]:
-    report = sy.evaluate("boxes3d", truth, found, specs, confidence=None, options=options)
+def scores(truth: Any, predictions: Any, specs: list[str], **options: Any) -> list[float]:
+    report = sy.evaluate("boxes3d", truth, predictions, specs, confidence=None, options=options)
     return [score.value for score in report.scores.values()]
 
 
@@ -74,11 +74,11 @@ def test_nuscenes_to_columns_and_back(tmp_path: Path) -> None:
         "s": [nuscenes_box(), nuscenes_box(translation=[30.0, 1, 1], num_pts=0), nuscenes_box(translation=[80.0, 1, 1])],
         "u": [nuscenes_box("u", rotation=[0.8, 0, 0, 0.6], velocity=[float("nan")] * 2)], "v": [],
     }  # fmt: skip
-    found: dict[str, Any] = {
+    predictions: dict[str, Any] = {
         "s": [nuscenes_box(detection_score=0.5, translation=[0.3, 0, 1]), nuscenes_box(detection_score=0.9, size=[2, 3, 2])],
         "u": [nuscenes_box("u", detection_score=0.4, velocity=[2.0, 1.0])], "v": [],
     }  # fmt: skip
-    paths = write_nuscenes(tmp_path / "d", truth, found, ego={name: [1.0, 1.0, 0.0] for name in truth})
+    paths = write_nuscenes(tmp_path / "d", truth, predictions, ego={name: [1.0, 1.0, 0.0] for name in truth})
     specs = ["nds", "map", "mate", "mase", "maoe", "mave", "maae"]
     plain = scores(*paths, specs)
     for i, path in enumerate(paths):

@@ -283,7 +283,7 @@ def test_points_at_working_points_by_hand() -> None:
     away = [900.0 + value if i % 3 < 2 else value for i, value in enumerate(points)]
     other = [300.0 + value if i % 3 < 2 else value for i, value in enumerate(points)]
     truth = {"image": ["a", "a"], "label": ["person"] * 2, "keypoints": [points, other]}
-    found = {"image": ["a", "a"], "label": ["person"] * 2, "keypoints": [points, away], "score": [0.9, 0.6]}
+    predictions = {"image": ["a", "a"], "label": ["person"] * 2, "keypoints": [points, away], "score": [0.9, 0.6]}
     expected = {
         "fbeta(beta=2)": 0.5,  # one of two is right, one of two is found
         "dece": 0.5 * abs(1 - 0.9) + 0.5 * 0.6,
@@ -292,6 +292,6 @@ def test_points_at_working_points_by_hand() -> None:
         "precision_at(recall=0.5)": 1.0,
         "recall_at(precision=1)": 0.5,
     }
-    report = sy.evaluate("keypoints", truth, found, list(expected), confidence=None, options={"sigmas": 0.05})
+    report = sy.evaluate("keypoints", truth, predictions, list(expected), confidence=None, options={"sigmas": 0.05})
     for spec, value in expected.items():
         assert report[spec].value == pytest.approx(value, abs=1e-12), spec

@@ -17,9 +17,9 @@ RULES = {"weight 1": "openimages", "weight 0": "openimages_v2"}
 HEAD = "ImageID,LabelName,Score,XMin,XMax,YMin,YMax\n"
 
 
-def written(folder: Path, boxes: str, labels: str | None, found: str, hierarchy: Any = None) -> dict[str, Any]:
+def written(folder: Path, boxes: str, labels: str | None, predictions: str, hierarchy: Any = None) -> dict[str, Any]:
     """The files, and how they are evaluated."""
-    for name, text in (("boxes.csv", boxes), ("found.csv", found), ("labels.csv", labels or "")):
+    for name, text in (("boxes.csv", boxes), ("predictions.csv", predictions), ("labels.csv", labels or "")):
         (folder / name).write_text(text, encoding="utf-8")
     options: dict[str, Any] = {"format": "openimages"}
     if labels is not None:
@@ -27,7 +27,7 @@ def written(folder: Path, boxes: str, labels: str | None, found: str, hierarchy:
     if hierarchy is not None:
         (folder / "hierarchy.json").write_text(json.dumps(hierarchy), encoding="utf-8")
         options["hierarchy"] = str(folder / "hierarchy.json")
-    return {"truth": folder / "boxes.csv", "predictions": folder / "found.csv", "options": options}
+    return {"truth": folder / "boxes.csv", "predictions": folder / "predictions.csv", "options": options}
 
 
 @pytest.mark.parametrize("case", GOLDENS["cases"], ids=lambda case: str(case["seed"]))
@@ -74,10 +74,10 @@ def test_intervals_and_slices(tmp_path: Path) -> None:
 def test_groups_in_a_table() -> None:
     """Two detections inside a group are one hit; by COCO's rules they are two false positives."""
     truth = {"image": ["a"], "label": ["x"], "x": [0], "y": [0], "w": [100], "h": [100], "group_of": [True]}
-    found = {"image": ["a", "a"], "label": ["x", "x"], "x": [0, 50], "y": [0, 50], "w": [10, 10], "h": [10, 10],
+    predictions = {"image": ["a", "a"], "label": ["x", "x"], "x": [0, 50], "y": [0, 50], "w": [10, 10], "h": [10, 10],
              "score": [0.9, 0.8]}  # fmt: skip
     specs = ["ap(kind=voc, rule=openimages)", "ap(kind=voc)", "ap(kind=voc, rule=openimages_v2)"]
-    values = [score.value for score in sy.evaluate("boxes", truth, found, specs, confidence=None).scores.values()]
+    values = [score.value for score in sy.evaluate("boxes", truth, predictions, specs, confidence=None).scores.values()]
     assert values[:2] == [1.0, 0.0]
     assert math.isnan(values[2])
 
@@ -85,9 +85,9 @@ def test_groups_in_a_table() -> None:
 def test_check(tmp_path: Path) -> None:
     """Fractions are what the format has; groups and unverified classes are said."""
     rows = [f"{image},x,cat,1,0.1,0.2,0.1,0.2,0,0,{int(image == 0)},0,0" for image in range(30)]
-    found = [f"{image},cat,0.{image + 10},0.1,0.2,0.1,0.2" for image in range(30)] + ["7,dog,0.5,0.1,0.2,0.1,0.2"]
+    predictions = [f"{image},cat,0.{image + 10},0.1,0.2,0.1,0.2" for image in range(30)] + ["7,dog,0.5,0.1,0.2,0.1,0.2"]
     labels = "ImageID,Source,LabelName,Confidence\n1,v,dog,0\n"
-    given = written(tmp_path, "\n".join([BOXES, *rows, ""]), labels, HEAD + "\n".join([*found, ""]))
+    given = written(tmp_path, "\n".join([BOXES, *rows, ""]), labels, HEAD + "\n".join([*predictions, ""]))
     report = sy.check("boxes", given["truth"], given["predictions"], options=given["options"])
     codes = {finding.code: finding for finding in report.findings}
     assert "fractions" not in codes
@@ -116,9 +116,9 @@ LINE = "a,x,cat,1,0.1,0.2,0.1,0.2,0,0,0,0,0"
 FAULTS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "no column": ({"boxes": "ImageID,LabelName\na,cat\n"}, ["boxes.csv", "column 'XMin' is missing"]),
     "a text": ({"boxes": f"{BOXES}\n{LINE.replace('0.1,0.2', 'low,0.2', 1)}\n"}, ["line 2", "XMin is 'low'"]),
-    "infinite": ({"found": f"{HEAD}a,cat,inf,0.1,0.2,0.1,0.2\n"}, ["found.csv, line 2", "Score is 'inf'"]),
+    "infinite": ({"predictions": f"{HEAD}a,cat,inf,0.1,0.2,0.1,0.2\n"}, ["predictions.csv, line 2", "Score is 'inf'"]),
     "exchanged": ({"boxes": f"{BOXES}\n{LINE.replace('0.1,0.2', '0.2,0.1', 1)}\n"}, ["line 2", "negative size"]),
-    "pixels": ({"found": f"{HEAD}a,cat,0.5,10,20,10,20\n"}, ["found.csv, line 2", "from 0 to 1"]),
+    "pixels": ({"predictions": f"{HEAD}a,cat,0.5,10,20,10,20\n"}, ["predictions.csv, line 2", "from 0 to 1"]),
     "a flag": ({"boxes": f"{BOXES}\n{LINE[:-5]}7,0,0\n"}, ["line 2", "IsGroupOf is 7"]),
     "no label": ({"boxes": f"{BOXES}\n{LINE.replace('cat', '')}\n"}, ["line 2", "LabelName is empty"]),
     "a machine's label": ({"labels": "ImageID,Source,LabelName,Confidence\na,m,cat,0.7\n"}, ["labels.csv, line 2", "0 or 1"]),
@@ -129,15 +129,15 @@ FAULTS: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["hierarchy.json", "'cat' stands below itself"],
     ),
     "no hierarchy": ({"hierarchy": {"Subcategory": ["cat"]}}, ["hierarchy.json", "'LabelName'"]),
-    "an unknown class": ({"found": f"{HEAD}a,cow,0.5,0.1,0.2,0.1,0.2\n"}, ["found.csv, line 2", "class 'cow' is not in"]),
-    "an unknown image": ({"found": f"{HEAD}z,cat,0.5,0.1,0.2,0.1,0.2\n"}, ["found.csv, line 2", "image 'z' is not in"]),
+    "an unknown class": ({"predictions": f"{HEAD}a,cow,0.5,0.1,0.2,0.1,0.2\n"}, ["predictions.csv, line 2", "class 'cow' is not in"]),
+    "an unknown image": ({"predictions": f"{HEAD}z,cat,0.5,0.1,0.2,0.1,0.2\n"}, ["predictions.csv, line 2", "image 'z' is not in"]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_bad_input(fault: str, tmp_path: Path) -> None:
     changed, words = FAULTS[fault]
-    plain = {"boxes": f"{BOXES}\n{LINE}\n", "labels": None, "found": f"{HEAD}a,cat,0.5,0.1,0.2,0.1,0.2\n"}
+    plain = {"boxes": f"{BOXES}\n{LINE}\n", "labels": None, "predictions": f"{HEAD}a,cat,0.5,0.1,0.2,0.1,0.2\n"}
     given = written(tmp_path, **{**plain, **changed})
     with pytest.raises(sy.InputError) as error:
         sy.evaluate("boxes", metrics="map", confidence=None, **given)

@@ -286,17 +286,17 @@ SAMPLE = Path(__file__).parent.parent / "src" / "steelyard" / "samples" / "orien
 
 def test_convert_tables(tmp_path: Path) -> None:
     """Rotated boxes of a table in every form give the same number; a table of them keeps its columns."""
-    truth, found = SAMPLE / "truth.csv", SAMPLE / "model_a.csv"
-    plain = sy.evaluate("oriented", truth, found, "map", confidence=None)["map"].value
+    truth, predictions = SAMPLE / "truth.csv", SAMPLE / "model_a.csv"
+    plain = sy.evaluate("oriented", truth, predictions, "map", confidence=None)["map"].value
     for form, name in (("dota", ""), ("coco", ".json"), ("csv", ".csv")):
-        for side, path in (("t", truth), ("p", found)):
+        for side, path in (("t", truth), ("p", predictions)):
             sy.convert(path, tmp_path / f"{side}_{form}{name}", to_format=form)
         sides = (tmp_path / f"{side}_{form}{name}" for side in "tp")
         assert sy.evaluate("oriented", *sides, "map", confidence=None)["map"].value == pytest.approx(plain, abs=1e-12)
-    assert (tmp_path / "p_csv.csv").read_text() == re.sub(r"\.0(?=[,\n])", "", found.read_text())
+    assert (tmp_path / "p_csv.csv").read_text() == re.sub(r"\.0(?=[,\n])", "", predictions.read_text())
     sy.convert(tmp_path / "t_dota", tmp_path / "corners.csv", from_format="dota")
     assert (tmp_path / "corners.csv").read_text().startswith("image,label,x1,y1,x2,y2,x3,y3,x4,y4,difficult\n")
-    report = sy.evaluate("oriented", tmp_path / "corners.csv", found, "map", confidence=None)
+    report = sy.evaluate("oriented", tmp_path / "corners.csv", predictions, "map", confidence=None)
     assert report["map"].value == pytest.approx(plain, abs=1e-12)
     for rows, words in (("a,b,1,1,2,1,90\n", "line 2: angle 90 looks like degrees"), ("a,b,1,1,-2,1,0\n", "negative")):
         (tmp_path / "bad.csv").write_text(f"image,label,cx,cy,w,h,angle\n{rows}")

@@ -53,14 +53,14 @@ def main() -> None:
         texts = drawn(seed)
         truth = rows(texts[0], lambda row: expansion.expand_boxes_or_segments_from_csv(row, 2))
         labels = rows(texts[1], lambda row: expansion.expand_labels_from_csv(row, 2, 3))
-        found = rows(texts[2])
+        detections = rows(texts[2])
         case: dict[str, Any] = {"seed": seed}
         for weight in (1.0, 0.0):
             evaluator = OpenImagesChallengeEvaluator(
                 [{"id": i, "name": name} for name, i in number.items()], group_of_weight=weight
             )
             for image in sorted({r["ImageID"] for r in (*truth, *labels)}):
-                t, v, d = ([r for r in side if r["ImageID"] == image] for side in (truth, labels, found))
+                t, v, d = ([r for r in side if r["ImageID"] == image] for side in (truth, labels, detections))
                 evaluator.add_single_ground_truth_image_info(image, {
                     "groundtruth_boxes": boxes(t), "groundtruth_classes": kinds(t),
                     "groundtruth_group_of": np.array([int(r["IsGroupOf"]) for r in t], dtype=bool),

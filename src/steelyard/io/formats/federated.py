@@ -75,8 +75,8 @@ def read_lvis(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords] | N
         return None
     often = tuple(columns["frequency"])
     records = replace(first, zero_id=-1, frequency=often if any(often) else ())
-    found = Results(second, _places(images, second["image"]), _places(labels, second["label"]))
-    return _ruled(Federation(records, picture, category, cells[0], cells[1]), found, len(labels))
+    results = Results(second, _places(images, second["image"]), _places(labels, second["label"]))
+    return _ruled(Federation(records, picture, category, cells[0], cells[1]), results, len(labels))
 
 
 def _listed(given: Any, labels: Array) -> Array | None:
@@ -96,15 +96,15 @@ def _places(known: Array, column: Array) -> Array:
     return np.where(at >= 0, order[at], -1) if len(known) else np.full(len(column), -1)
 
 
-def _ruled(truth: Federation, found: Results, width: int) -> tuple[BoxRecords, BoxRecords]:
-    first, second = truth.records, found.records
+def _ruled(truth: Federation, results: Results, width: int) -> tuple[BoxRecords, BoxRecords]:
+    first, second = truth.records, results.records
     rows = np.flatnonzero(first["area"] > 0)
     here = (truth.picture * width + truth.category)[rows]
-    listed = (found.picture >= 0) & (found.category >= 0)  # what the truth does not know is refused later
-    cell = np.where(listed, found.picture * width + found.category, 0)
+    listed = (results.picture >= 0) & (results.category >= 0)  # what the truth does not know is refused later
+    cell = np.where(listed, results.picture * width + results.category, 0)
     sized = second["w"] * second["h"] > 0
     known = _among(cell, truth.looked, here) | ~listed
-    kept = np.flatnonzero(known & sized & _best(second["score"], found.picture))
+    kept = np.flatnonzero(known & sized & _best(second["score"], results.picture))
     rest = np.sort(truth.unsure)
     rest = rest[np.append(True, rest[1:] != rest[:-1])[: len(rest)] & _among(rest, cell[kept][listed[kept]])]
     columns = {name: column[rows] for name, column in first.columns.items()}
