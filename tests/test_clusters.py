@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -311,3 +312,88 @@ def test_weights_are_named_on_the_command_line(tmp_path: Path) -> None:
             CliRunner().invoke(
                 cli, ["evaluate", "--weight", "importance", *arguments], catch_exceptions=False, standalone_mode=False
             )
+
+
+def detected(images: int = 24) -> tuple[dict[str, Any], list[dict[str, Any]], list[str]]:
+    """A COCO truth, detections that are right in some videos, and the video of each image."""
+    boxes = [[10.0, 10.0, 20.0, 20.0]] * images
+    truth = {
+        "images": [{"id": i, "file_name": f"{i}.png", "width": 90, "height": 90} for i in range(images)],
+        "annotations": [
+            {"id": i + 1, "image_id": i, "category_id": 1, "bbox": box, "area": 400.0, "iscrowd": 0}
+            for i, box in enumerate(boxes)
+        ],
+        "categories": [{"id": 1, "name": "cup"}],
+    }
+    videos = [f"v{i // 3}" for i in range(images)]
+    places = [10.0 if i // 3 % 3 else 60.0 for i in range(images)]
+    results = [
+        {"image_id": i, "category_id": 1, "bbox": [x, x, 20.0, 20.0], "score": 1 - i / 100}
+        for i, x in enumerate(places)
+    ]
+    return truth, results, videos
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_column_beside_is_the_column_in_the_truth(tmp_path: Path, ending: str) -> None:
+    """Files of COCO have no columns; the same boxes in a table have."""
+    truth, results, videos = detected()
+    for name, content in (("truth", truth), ("results", results)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    rows = [*enumerate(videos), (99, "of no image")]
+    lines = [f"{i},{video}" for i, video in rows] if ending == "csv" else []
+    lines = ["image,video", *lines] if lines else [json.dumps({"image": i, "video": v}) for i, v in rows]
+    file = tmp_path / f"groups.{ending}"
+    file.write_text("\n".join(lines) + "\n")
+
+    def table(boxes: list[list[float]], **more: Any) -> dict[str, Any]:
+        corners = dict(zip(("x", "y", "w", "h"), map(list, zip(*boxes, strict=True)), strict=True))
+        return {"image": list(range(len(boxes))), "label": ["cup"] * len(boxes), **corners, **more}
+
+    of_truth = table([one["bbox"] for one in truth["annotations"]], video=videos)
+    of_results = table([one["bbox"] for one in results], score=[one["score"] for one in results])
+    paths = [str(tmp_path / f"{name}.json") for name in ("truth", "results")]
+    beside = f"video@{file}"
+    for setting in ("cluster", "strata"):
+        one = sy.evaluate("boxes", *paths, ["map50", "f1"], draws=200, **{setting: beside})
+        other = sy.evaluate("boxes", of_truth, of_results, ["map50", "f1"], draws=200, **{setting: "video"})
+        plain = sy.evaluate("boxes", *paths, ["map50", "f1"], draws=200)
+        for spec in ("map50", "f1"):
+            assert one[spec].interval == other[spec].interval != plain[spec].interval
+    assert sy.evaluate("boxes", *paths, ["f1"], cluster=beside).notes[0].startswith("Only 8 clusters of 24 images")
+    sliced = sy.evaluate("boxes", *paths, ["f1"], by=[beside]).slices[beside]
+    assert len(sliced) == 8
+    assert [sliced[f"v{k}"]["f1"].value for k in range(8)] == [0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0]
+    compared = sy.compare("boxes", paths[0], paths[1], paths[1], ["f1"], by=[(beside, "label")], cluster=beside)
+    assert len(next(iter(compared.slices.values()))) == 8
+
+
+def test_counted_labels_are_listed_for_a_column_beside(tmp_path: Path) -> None:
+    ids = [f"u{i}" for i in range(3000)]
+    truth = {"id": ids, "label": ["ab"[i % 2] for i in range(3000)]}
+    named = {"id": ids, "label": ["a"] * 3000}
+    file = tmp_path / "groups.csv"
+    file.write_text("id,half\n" + "".join(f"u{i},{'low' if i < 1000 else 'high'}\n" for i in range(3000)))
+    sliced = sy.evaluate("labels", truth, named, ["accuracy"], by=[f"half@{file}"]).slices[f"half@{file}"]
+    assert {name: part["accuracy"].units for name, part in sliced.items()} == {"high": 2000, "low": 1000}
+    assert [part["accuracy"].value for part in sliced.values()] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "said"),
+    [
+        ("id,video\n0,a\n", "vido", "column 'vido' is missing, which --cluster names. Did you mean 'video'?"),
+        ("id,video\n0,a\n", "video", "dish '1' has no row, which --cluster needs (11 have none: "),
+        ("id,video\n0,a\n0,b\n", "video", "line 3: dish '0' has both 'a' and 'b' in column 'video'"),
+        ("id,video\n" + "".join(f"{i},\n" for i in range(12)), "video", "dish '0' has no value in column 'video'"),
+        ("frame,video\n0,a\n", "video", "no column has the id of each dish. Call it dish or dish_id or unit."),
+        (None, "video", "there is no such file. Check the path."),
+    ],
+)
+def test_wrong_files_beside_are_refused(tmp_path: Path, text: str | None, column: str, said: str) -> None:
+    file = tmp_path / "groups.csv"
+    if text is not None:
+        file.write_text(text)
+    data = {"dish": list(range(12)), "weight": [100.0 + i for i in range(12)]}
+    with pytest.raises(InputError, match=re.escape(said)):
+        sy.evaluate("weights", data, data, cluster=f"{column}@{file}")

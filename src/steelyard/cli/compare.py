@@ -32,7 +32,7 @@ from steelyard.results.comparison import Lineup
 @click.argument("a", type=click.Path(), required=False, metavar="A")
 @click.argument("b", type=click.Path(), nargs=-1, metavar="B...")
 @click.option(
-    "--by", multiple=True, metavar="COLUMN",
+    "--by", multiple=True, metavar="COLUMN[@FILE]",
     help="Compare in slices too, by a column; several joined by commas are crossed. May be given several times.",
 )  # fmt: skip
 @click.option(

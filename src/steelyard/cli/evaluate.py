@@ -31,7 +31,7 @@ from steelyard.core.request import CORRECTIONS
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path(), required=False)
 @click.option(
-    "--by", multiple=True, metavar="COLUMN",
+    "--by", multiple=True, metavar="COLUMN[@FILE]",
     help="Slice by a column; several joined by commas are crossed. May be given several times.",
 )  # fmt: skip
 @click.option(

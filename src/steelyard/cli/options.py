@@ -153,9 +153,10 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
                  help="Confidence of the intervals; 'none' makes none."),
     click.option("--draws", default=1000, show_default=True, metavar="N", help="Bootstrap draws of units."),
     click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws."),
-    click.option("--cluster", metavar="COLUMN",
-                 help="Draw units of one value together, such as the images of a video or the visits of a person."),
-    click.option("--strata", metavar="COLUMN",
+    click.option("--cluster", metavar="COLUMN[@FILE]",
+                 help="Draw units of one value together, such as the images of a video or the visits of a person. The "
+                 "column stands in the truth, or in a table beside it with the ids of the units."),
+    click.option("--strata", metavar="COLUMN[@FILE]",
                  help="Keep the share of each value in every draw: for sizes that were fixed by design."),
     click.option("--sequence", type=click.Choice(SEQUENCES),
                  help="Intervals that hold at every look while data grow; for means of bounded scores they are exact."),

@@ -1,6 +1,6 @@
 """Groups of units: the clusters that are drawn together, the strata whose shares are kept, and columns that may be one.
 
-A column that names them stands in the truth and is the same in all rows of a unit.
+A column that names them stands in the truth and is the same in all rows of a unit, or lies in a file of its own.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.core.units import Units
 from steelyard.engine.slices import text_of
+from steelyard.io.beside import in_file, values_beside
 
 GROUP_NAMES = ("video", "sequence", "person", "patient", "subject", "site", "source", "date")
 HEAVY = 0.2  # of all weight
@@ -41,8 +42,9 @@ def grouped(task: Task, request: Request, pairs: Any, state: State) -> State:
 
 
 def by_unit(request: Request, pairs: Any) -> Any:
-    """The pairs with every unit listed, where units are drawn by cluster or stratum, or have a proxy."""
-    asked = request.planned or request.proxy is not None
+    """The pairs with every unit listed, where they are drawn by cluster or stratum, have a proxy or a file beside."""
+    beside = any(in_file(name) is not None for names in request.by for name in names)
+    asked = request.planned or request.proxy is not None or beside
     return pairs.listed() if asked and isinstance(pairs, Countable) else pairs
 
 
@@ -63,7 +65,13 @@ def check_nested(units: Units, request: Request) -> None:
 def _named(task: Task, pairs: Any, name: str, option: str) -> Array:
     """The value of a column in each unit, as text."""
     truth = pairs.truth
-    values = truth.find(name)
+    values, file = truth.find(name), in_file(name)
+    if values is None and file is not None:
+        beside = values_beside(task, pairs.units.tolist(), name, option)
+        _check_filled(
+            task, file[0], option, file[1], [str(u) for u, t in zip(pairs.units, beside, strict=True) if not t]
+        )
+        return beside
     if values is None:
         known = [*truth.columns, *truth.other]
         raise InputError(
@@ -72,13 +80,8 @@ def _named(task: Task, pairs: Any, name: str, option: str) -> Array:
     rows, owner = _rows(task, pairs, name)
     texts = _texts(rows)
     empty = [i for i, text in enumerate(texts) if not text]
-    if empty:
-        units = list(dict.fromkeys(str(pairs.units[owner[i]]) for i in empty))
-        raise InputError(
-            f"{task.unit} '{units[0]}' has no value in column '{name}', which --{option} names" + _more(units),
-            where=truth.source,
-            remedy=f"Give every {task.unit} one; a {task.unit} that stands alone takes its own id.",
-        )
+    units = list(dict.fromkeys(str(pairs.units[owner[i]]) for i in empty))
+    _check_filled(task, name, option, truth.source, units)
     groups = np.full(len(pairs.units), None, dtype=object)
     for i, text in zip(owner.tolist(), texts, strict=True):
         if groups[i] is None:
@@ -98,6 +101,16 @@ def _named(task: Task, pairs: Any, name: str, option: str) -> Array:
             remedy=f"Give every {task.unit} a row with one.",
         )
     return groups
+
+
+def _check_filled(task: Task, column: str, option: str, source: str, empty: Sequence[str]) -> None:
+    """Raise where units have an empty cell."""
+    if empty:
+        raise InputError(
+            f"{task.unit} '{empty[0]}' has no value in column '{column}', which --{option} names" + _more(empty),
+            where=source,
+            remedy=f"Give every {task.unit} one; a {task.unit} that stands alone takes its own id.",
+        )
 
 
 def _rows(task: Task, pairs: Any, name: str) -> tuple[Array, Array]:

@@ -54,7 +54,7 @@ def lineup(
         for side, digest in steps("comparing", list(zip(scored[1:], digests[1:], strict=True)))
     ]
     whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence, request.adjust)
-    sliced = {slice_key(names): _in_slices(chosen, request, names, sides) for names in request.by}
+    sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
     shared = (
         *getattr(data[0].truth, "notes", ()),
         *notes_of(task, data[0].state, request),
@@ -90,7 +90,9 @@ def _standings(chosen: Sequence[Metric], sides: Sequence[Side], confidence: floa
     return {spec: one for spec, one in each.items() if one is not None}
 
 
-def _in_slices(chosen: Sequence[Metric], request: Request, by: tuple[str, ...], models: Models) -> list[Differences]:
+def _in_slices(
+    task: Task, chosen: Sequence[Metric], request: Request, by: tuple[str, ...], models: Models
+) -> list[Differences]:
     """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
     confidence = 0.95 if request.confidence is None else request.confidence
     raw: list[dict[Slice, dict[str, UnjudgedDifference]]] = [{} for _ in models[1:]]
@@ -98,7 +100,7 @@ def _in_slices(chosen: Sequence[Metric], request: Request, by: tuple[str, ...], 
     def measure(pairs: Any) -> State:
         return listed(pairs, measured(pairs, chosen), chosen)
 
-    for value, parts in paired_slices(models, by, measure).items():
+    for value, parts in paired_slices(task, models, by, measure).items():
         first, *others = sides_of(parts, chosen, request)
         for side, other in zip(raw, others, strict=True):
             side[slice_key(value)] = compare(first, other, chosen, request)

@@ -39,11 +39,11 @@ def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str]
         applied(task, request, data.metrics, data.options.given),
         data.metrics,
         data.state,
-        {slice_key(names): _sliced(data, names) for names in request.by},
+        {slice_key(names): _sliced(task, data, names) for names in request.by},
         data.coverage,
         sources_of(data),
         (*getattr(data.truth, "notes", ()), *notes),
-        cache(lambda: _each_unit(request, data)),
+        cache(lambda: _each_unit(task, request, data)),
     )
     explain = task.explain if request.explain else None
     explanations = () if explain is None else explain(data.pairs, request.explain)
@@ -124,15 +124,15 @@ def sources_of(data: Measured) -> Sources:
     return Sources(truth, predictions)
 
 
-def _sliced(data: Measured, by: tuple[str, ...]) -> dict[Slice, State]:
-    parts = slices(data.pairs, data.state, by, lambda pairs: measured(pairs, data.metrics))
+def _sliced(task: Task, data: Measured, by: tuple[str, ...]) -> dict[Slice, State]:
+    parts = slices(task, data.pairs, data.state, by, lambda pairs: measured(pairs, data.metrics))
     return {slice_key(values): state for values, state in parts.items()}
 
 
-def _each_unit(request: Request, data: Measured) -> tuple[State, dict[Slice, dict[Slice, State]]]:
+def _each_unit(task: Task, request: Request, data: Measured) -> tuple[State, dict[Slice, dict[Slice, State]]]:
     """What was measured, in all and by slice, with every unit a row."""
     every = replace(data, state=listed_state(data.pairs, data.state, data.metrics))
-    return every.state, {slice_key(names): _sliced(every, names) for names in request.by}
+    return every.state, {slice_key(names): _sliced(task, every, names) for names in request.by}
 
 
 def notes_of(task: Task, state: State, request: Request, parts: Sequence[State] = ()) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 A column that is constant inside every unit splits the units: the slice is a weight of 0 or 1. A column that varies
 inside units (the food of an item) splits the rows: they are measured again, and units that lose rows are partial.
 
-A slice is known by its values, one for each column that it is by: ("rice",) or ("rice", "dark").
+A slice is known by its values, one for each column that it is by: ("rice",) or ("rice", "dark"). A column may lie in a
+file of its own, which has a row for each unit.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Paired
 from steelyard.core.rows import RowsBlock
 from steelyard.core.state import State
+from steelyard.core.task import Task
+from steelyard.io.beside import in_file, values_beside
 
 MOST_SLICES = 1000
 Values = tuple[str, ...]
@@ -66,9 +69,11 @@ class _Split:
         return self.names.index(name) if name in self.names else -1
 
 
-def slices(pairs: Paired, state: State, by: Sequence[str], measure: Callable[[Any], State]) -> dict[Values, State]:
+def slices(
+    task: Task, pairs: Paired, state: State, by: Sequence[str], measure: Callable[[Any], State]
+) -> dict[Values, State]:
     """States by the values of one column, or of several crossed; a slice holds only the units that are in it."""
-    split = _split(pairs, by)
+    split = _split(task, pairs, by)
     states = {}
     for code, name in enumerate(split.names):
         rows = split.codes == code
@@ -81,13 +86,13 @@ def slices(pairs: Paired, state: State, by: Sequence[str], measure: Callable[[An
 
 
 def paired_slices(
-    sides: Sequence[tuple[Paired, State]], by: Sequence[str], measure: Callable[[Any], State]
+    task: Task, sides: Sequence[tuple[Paired, State]], by: Sequence[str], measure: Callable[[Any], State]
 ) -> dict[Values, list[State]]:
     """The same for several models on the same truth: a slice holds the units that are in it for any of them.
 
     `measure` lists units one by one.
     """
-    splits = [_split(pairs, by) for pairs, _ in sides]
+    splits = [_split(task, pairs, by) for pairs, _ in sides]
     states = {}
     for name in sorted({name for split in splits for name in split.names}):
         parts, kept = [], np.zeros(len(sides[0][0].units), dtype=bool)
@@ -103,12 +108,18 @@ def paired_slices(
     return states
 
 
-def _split(pairs: Paired, by: Sequence[str]) -> _Split:
-    columns = [pairs.slice_values(name) for name in by]
-    owner = columns[0][1]
+def _split(task: Task, pairs: Any, by: Sequence[str]) -> _Split:
+    columns, owner = [], np.arange(len(pairs.units))
+    for name in by:
+        if in_file(name) is not None and pairs.truth.find(name) is None:
+            columns.append((values_beside(task, pairs.units.tolist(), name, "by"), True))
+        else:
+            values, owner = pairs.slice_values(name)
+            columns.append((values, False))
     codes: Array = np.zeros(len(owner), dtype=np.int64)
     names: list[Values] = [()]
-    for values, _ in columns:
+    for values, of_units in columns:
+        values = values[owner] if of_units else values
         cells = [text_of(value) or "(none)" for value in values.tolist()]
         texts, code = np.unique(np.array(cells, dtype=str), return_inverse=True)
         crossed = codes * len(texts) + code

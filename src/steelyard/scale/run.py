@@ -23,6 +23,7 @@ from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.core.units import Units
 from steelyard.engine.run import expanded, metrics_of
+from steelyard.io.beside import in_file
 from steelyard.io.container import read_container
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
@@ -72,6 +73,9 @@ def evaluate_shards(
     request = Request.of(task, metrics, settings)
     if request.explain:
         raise InputError("'explain' is not to be had from shards", remedy="Evaluate the whole data at once for it.")
+    for name in filter(None, (request.cluster, request.strata, *(name for names in request.by for name in names))):
+        if in_file(name) is not None:  # what a shard keeps is known by the shard alone
+            raise InputError(f"'{name}' lies in a file beside, which shards do not read", remedy="Add it to the truth.")
     chosen = metrics_of(definition, request.metrics)
     resolve_options(definition, request.options)  # what is wrong there is wrong before any work
     if join not in ("auto", "pairs", "hash"):
