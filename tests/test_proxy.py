@@ -152,7 +152,7 @@ ALL_RIGHT = answers([("yes", "yes", 45), ("yes", "no", 5)], (50, 50))
         (JUDGED, {"proxy": "judge"}, "--proxy 'judge' is neither a file nor a column"),
         (JUDGED, {"proxy": "label"}, "--proxy 'label' stands for no true value"),
         (JUDGED, {"proxy": "no/such.csv"}, "no/such.csv"),
-        (JUDGED, {"proxy": JUDGED[2], "by": ["label"]}, "--proxy cannot be had with --by"),
+        (JUDGED, {"proxy": JUDGED[2], "by": ["label"]}, "lies in slice 'no', and in another one by the proxy"),
         (JUDGED, {"proxy": JUDGED[2], "cluster": "label"}, "--proxy cannot be had with --cluster"),
         (JUDGED, {"proxy": JUDGED[2], "strata": "label"}, "--proxy cannot be had with --strata"),
         (JUDGED, {"proxy": JUDGED[2], "save_draws": True}, "--proxy cannot be had with --explain or --save-draws"),
@@ -214,3 +214,49 @@ def test_the_command_line_takes_a_file_or_a_column(tmp_path: Path) -> None:
     many = command("evaluate", "labels", str(tmp_path / "t*.csv"), paths[1], "--proxy", "judge.csv")
     assert many.returncode == 2
     assert "--proxy needs all data in one place" in many.stderr
+
+
+def test_a_slice_is_estimated_from_its_own_units(tmp_path: Path) -> None:
+    """As if the others were not there; a slice with truth on all units has no proxy, one with none is left out."""
+    truth, predictions, true = dishes()
+    rng = np.random.default_rng(8)
+    proxy = {"dish": IDS, "weight": true + rng.normal(0, 4, N)}
+    tray = ["full" if i < 20 else "ab"[i % 2] if i < 900 else "far" for i in range(N)]
+    file = tmp_path / "trays.csv"
+    file.write_text("dish,tray\n" + "".join(f"{name},{one}\n" for name, one in zip(IDS, tray, strict=True)))
+    whole = sy.evaluate("weights", truth, predictions, ["bias", "rmse"], proxy=proxy, by=[f"tray@{file}"])
+    inside = sy.evaluate(
+        "weights", {**truth, "tray": tray[:LABELLED]}, predictions, ["bias", "rmse"],
+        proxy={**proxy, "tray": tray}, by=["tray"],
+    )  # fmt: skip
+    parts = whole.slices[f"tray@{file}"]
+    assert list(parts) == ["a", "b", "full"]
+    assert "far' has truth" in " ".join(whole.notes)
+    for name in ("a", "b"):
+        kept = [i for i in range(N) if tray[i] == name]
+        few = [i for i in kept if i < LABELLED]
+        own = sy.evaluate(
+            "weights",
+            {"dish": [IDS[i] for i in few], "weight": true[few]},
+            {"dish": [IDS[i] for i in kept], "weight": predictions["weight"][kept]},
+            ["bias", "rmse"],
+            proxy={"dish": [IDS[i] for i in kept], "weight": proxy["weight"][kept]},
+        )
+        for spec in ("bias", "rmse"):
+            for one in (parts[name][spec], inside.slices["tray"][name][spec]):
+                assert (one.value, one.interval, one.se) == (own[spec].value, own[spec].interval, own[spec].se)
+    assert parts["full"]["bias"].few_labels is None
+    assert parts["full"]["bias"].value == pytest.approx((predictions["weight"][:20] - true[:20]).mean())
+
+
+def test_slices_that_truth_and_proxy_see_apart_are_refused() -> None:
+    truth, predictions, true = dishes()
+    tray = ["ab"[i % 2] for i in range(N)]
+    with pytest.raises(sy.InputError, match="'d0000' of truth lies in slice 'a', and in another one by the proxy"):
+        sy.evaluate(
+            "weights", {**truth, "tray": tray[:LABELLED]}, predictions, ["bias"],
+            proxy={"dish": IDS, "weight": true, "tray": ["b", *tray[1:]]}, by=["tray"],
+        )  # fmt: skip
+    labelled, named, judge = answers([("yes", "yes", 30), ("no", "no", 20)], (30, 20))
+    with pytest.raises(sy.InputError, match="rates of a judge's errors cannot be had with --by"):
+        sy.evaluate("labels", labelled, named, ["accuracy"], proxy=judge, judge_correction="rates", by=["label"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,14 +13,19 @@ import numpy as np
 from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError, first_few, nearest
 from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
 from steelyard.core.request import Correction, Request
+from steelyard.core.slice import Slice, slice_key, slice_text
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.evidence import Live
 from steelyard.engine.intervals import FEW_UNITS
+from steelyard.engine.measure import measured
 from steelyard.engine.proxy import proxy_scores
 from steelyard.engine.report import applied, sources_of, task_facts
 from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of
+from steelyard.engine.score import score
+from steelyard.engine.slices import slices
 from steelyard.io.digest import digest
 from steelyard.io.read import READERS, is_empty, read_table
 from steelyard.io.sources import OF_ROWS
@@ -28,6 +33,7 @@ from steelyard.io.table import Table
 from steelyard.metrics import catalogue
 from steelyard.results.origin import Side
 from steelyard.results.report import Report
+from steelyard.results.score import Score
 
 
 @frozen
@@ -58,9 +64,14 @@ def evaluate_judged(
 
 def measure_judged(task: Task, request: Request, truth: Any, predictions: Any, proxy: Any) -> Judged:
     """Read and measure both. `proxy` is data like the truth, or the name of a column of the truth."""
-    for name, given in (("by", request.by), ("cluster", request.cluster), ("strata", request.strata)):
-        if given:
+    for name, given in (("cluster", request.cluster), ("strata", request.strata)):
+        if given:  # labelled units and others of one cluster would go together, which no known interval takes in
             raise InputError(f"--proxy cannot be had with --{name}", remedy="Leave one of them out.")
+    if request.by and request.judge_correction == "rates":
+        raise InputError(
+            "rates of a judge's errors cannot be had with --by: slices have too few labels of both kinds",
+            remedy="Leave --by or --judge-correction out.",
+        )
     if request.explain or request.save_draws:
         raise InputError("--proxy cannot be had with --explain or --save-draws", remedy="Leave one of them out.")
     own, columns = truth, dict(request.columns)
@@ -78,6 +89,11 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
     metrics = expanded(task, chosen, request.metrics is None, first)
     same, others = _places(task, first, every, data)
     scores = proxy_scores(first, every.take(same), every.take(others), metrics, request)
+    sliced, unlabelled = {}, []
+    for names in request.by:
+        sliced[slice_key(names)], without = _sliced(task, request, data, metrics, names)
+        named = slice_text(slice_key(names))
+        unlabelled += [f"No {task.unit} of {named} '{slice_text(value)}' has truth." for value in without]
     units, proxy = first.units.count, data.every.truth
     on_some = f"Truth on {count_text(units, task.unit)}"
     if request.judge_correction == "difference":
@@ -96,20 +112,49 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
         request=applied(task, request, metrics, data.labelled.options.given),
         task_facts=task_facts(task),
         scores=scores,
-        slices={},
+        slices=sliced,
         coverage=data.every.coverage,
         sources=replace(sources_of(data.labelled), proxy=Side(proxy.source, len(proxy), digest(proxy))),
-        notes=(*notes, *said),
+        notes=(*notes, *said, *unlabelled),
     )
     return replace(report, evidence=Live(task, data.labelled.pairs, data.labelled.state, tuple(metrics)))
 
 
-def _places(task: Task, labelled: State, every: State, data: Judged) -> tuple[Any, Any]:
-    """Where the labelled units stand among all that the proxy judged, and where the others do."""
+def _sliced(
+    task: Task, request: Request, data: Judged, metrics: Sequence[Metric], by: tuple[str, ...]
+) -> tuple[dict[Slice, dict[str, Score]], list[Slice]]:
+    """The scores of each slice that has units with truth, and the slices that have none."""
+    mine, theirs = (
+        slices(task, one.pairs, one.state, by, lambda pairs: measured(pairs, metrics))
+        for one in (data.labelled, data.every)
+    )
+    scores = {}
+    for value, part in mine.items():
+        labelled, every = State.unified([part, theirs[value] if value in theirs else part.take(np.arange(0))])
+        same, others = _places(task, labelled, every, data, slice_text(slice_key(value)))
+        scores[slice_key(value)] = (
+            proxy_scores(labelled, every.take(same), every.take(others), metrics, request)
+            if len(others)
+            else score(labelled, metrics, request)
+        )
+    return scores, [slice_key(value) for value in theirs if value not in mine]
+
+
+def _places(task: Task, labelled: State, every: State, data: Judged, part: str = "") -> tuple[Any, Any]:
+    """Where the labelled units stand among all that the proxy judged, and where the others do.
+
+    `part` names the slice that these are of, which may have truth on all of its units.
+    """
     place = {str(unit): i for i, unit in enumerate(every.units.ids.tolist())}
     units = list(map(str, labelled.units.ids.tolist()))
     lacking = [unit for unit in units if unit not in place]
     truth, proxy = data.labelled.truth.source, data.every.truth.source
+    if lacking and part:
+        raise InputError(
+            f"{task.unit} '{lacking[0]}' of {truth} lies in slice '{part}', and in another one by the proxy",
+            where=proxy,
+            remedy="Give both the same columns to slice by.",
+        )
     if lacking:
         none = len(lacking) == len(units)
         more = f" ({len(lacking)} of {len(units)} are so: {first_few(lacking)})" if len(lacking) > 1 else ""
@@ -122,7 +167,7 @@ def _places(task: Task, labelled: State, every: State, data: Judged) -> tuple[An
         )
     same = np.array([place[unit] for unit in units], dtype=np.int64)
     others = np.setdiff1d(np.arange(len(every)), same)
-    if not len(others):
+    if not len(others) and not part:
         raise InputError(
             f"every {task.unit} of the proxy has truth, so the proxy adds nothing",
             where=proxy,
