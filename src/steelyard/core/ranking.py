@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -171,17 +172,26 @@ class RankingBlock(Block):
 
     def runs(self, start: int, stop: int, step: int) -> Iterator[RankingBlock]:
         """Blocks of so many units each, one after the other; their units count from 0."""
-        by_unit = [np.argsort(part.unit, kind="stable") for part in (self.events, self.positives)]
-        units = [part.unit[order] for part, order in zip((self.events, self.positives), by_unit, strict=True)]
-        for first in range(start, stop, step):
-            tables = []
-            for part, order, unit in zip((self.events, self.positives), by_unit, units, strict=True):
-                a, b = np.searchsorted(unit, [first, min(first + step, stop)])
-                rows = np.sort(order[a:b])
-                begin = np.searchsorted(rows, part.begin).astype(np.int64)
-                columns = {name: column[rows] for name, column in part.columns.items()}
-                tables.append(Grouped(begin, part.unit[rows] - np.int32(first), columns))
-            yield RankingBlock(self.axis, tables[0], tables[1])
+        count = max(0, -(-(stop - start) // step))
+        tables: list[list[Grouped]] = []
+        for part in (self.events, self.positives):
+            rows = np.flatnonzero((part.unit >= start) & (part.unit < stop))
+            run = (part.unit[rows] - start) // step
+            by_run = np.argsort(_short(run), kind="stable")  # rows of a run stay in their order
+            rows, ends = rows[by_run], np.searchsorted(run[by_run], np.arange(count + 1))
+            unit, columns = part.unit[rows], {name: column[rows] for name, column in part.columns.items()}
+            tables.append(
+                [
+                    Grouped(
+                        np.searchsorted(rows[a:b], part.begin).astype(np.int64),
+                        unit[a:b] - np.int32(start + k * step),
+                        {name: column[a:b] for name, column in columns.items()},
+                    )
+                    for k, (a, b) in enumerate(pairwise(ends.tolist()))
+                ]
+            )
+        for events, positives in zip(*tables, strict=True):
+            yield RankingBlock(self.axis, events, positives)
 
     def take(self, index: Array, units: int) -> RankingBlock:
         """The events of the given units; among equal scores the order is that of the units."""
