@@ -203,7 +203,7 @@ class Accumulator:
         self.batches = []
 
     def _sliced(self, data: Measured, by: tuple[str, ...]) -> dict[tuple[str, ...], State]:
-        return slices(self.task, data.pairs, data.state, by, lambda pairs: measured(pairs, data.metrics))
+        return slices(data.pairs, data.state, by, lambda pairs: measured(pairs, data.metrics), self.task)
 
     def _report_sums(self, request: Request) -> Report:
         kept = self.compacted

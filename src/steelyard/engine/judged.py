@@ -125,7 +125,7 @@ def _sliced(
 ) -> tuple[dict[Slice, dict[str, Score]], list[Slice]]:
     """The scores of each slice that has units with truth, and the slices that have none."""
     mine, theirs = (
-        slices(task, one.pairs, one.state, by, lambda pairs: measured(pairs, metrics))
+        slices(one.pairs, one.state, by, lambda pairs: measured(pairs, metrics), task)
         for one in (data.labelled, data.every)
     )
     scores = {}

@@ -100,7 +100,7 @@ def _in_slices(
     def measure(pairs: Any) -> State:
         return listed(pairs, measured(pairs, chosen), chosen)
 
-    for value, parts in paired_slices(task, models, by, measure).items():
+    for value, parts in paired_slices(models, by, measure, task).items():
         first, *others = sides_of(parts, chosen, request)
         for side, other in zip(raw, others, strict=True):
             side[slice_key(value)] = compare(first, other, chosen, request)

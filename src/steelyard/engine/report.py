@@ -125,7 +125,7 @@ def sources_of(data: Measured) -> Sources:
 
 
 def _sliced(task: Task, data: Measured, by: tuple[str, ...]) -> dict[Slice, State]:
-    parts = slices(task, data.pairs, data.state, by, lambda pairs: measured(pairs, data.metrics))
+    parts = slices(data.pairs, data.state, by, lambda pairs: measured(pairs, data.metrics), task)
     return {slice_key(values): state for values, state in parts.items()}
 
 

@@ -70,10 +70,13 @@ class _Split:
 
 
 def slices(
-    task: Task, pairs: Paired, state: State, by: Sequence[str], measure: Callable[[Any], State]
+    pairs: Paired, state: State, by: Sequence[str], measure: Callable[[Any], State], task: Task | None = None
 ) -> dict[Values, State]:
-    """States by the values of one column, or of several crossed; a slice holds only the units that are in it."""
-    split = _split(task, pairs, by)
+    """States by the values of one column, or of several crossed; a slice holds only the units that are in it.
+
+    `task` says what a file beside calls its units; without it there is no such file.
+    """
+    split = _split(pairs, by, task)
     states = {}
     for code, name in enumerate(split.names):
         rows = split.codes == code
@@ -86,13 +89,16 @@ def slices(
 
 
 def paired_slices(
-    task: Task, sides: Sequence[tuple[Paired, State]], by: Sequence[str], measure: Callable[[Any], State]
+    sides: Sequence[tuple[Paired, State]],
+    by: Sequence[str],
+    measure: Callable[[Any], State],
+    task: Task | None = None,
 ) -> dict[Values, list[State]]:
     """The same for several models on the same truth: a slice holds the units that are in it for any of them.
 
     `measure` lists units one by one.
     """
-    splits = [_split(task, pairs, by) for pairs, _ in sides]
+    splits = [_split(pairs, by, task) for pairs, _ in sides]
     states = {}
     for name in sorted({name for split in splits for name in split.names}):
         parts, kept = [], np.zeros(len(sides[0][0].units), dtype=bool)
@@ -108,10 +114,10 @@ def paired_slices(
     return states
 
 
-def _split(task: Task, pairs: Any, by: Sequence[str]) -> _Split:
+def _split(pairs: Any, by: Sequence[str], task: Task | None) -> _Split:
     columns, owner = [], np.arange(len(pairs.units))
     for name in by:
-        if in_file(name) is not None and pairs.truth.find(name) is None:
+        if task is not None and in_file(name) is not None and pairs.truth.find(name) is None:
             columns.append((values_beside(task, pairs.units.tolist(), name, "by"), True))
         else:
             values, owner = pairs.slice_values(name)

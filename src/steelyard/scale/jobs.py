@@ -269,7 +269,7 @@ def make_sums(job: Summing) -> str:
     pairs, _ = joined(job.state)
     state = Measured.of(pairs, [need for need in needs_of(metrics) if need not in job.without])
     state = grouped(definition, measuring.data.request, pairs, state)
-    parts = {names: slices(definition, pairs, state, names, lambda p: measured(p, metrics)) for names in job.by}
+    parts = {names: slices(pairs, state, names, lambda p: measured(p, metrics)) for names in job.by}
     part = Compacted(
         task=definition.name,
         specs=tuple(specs),
