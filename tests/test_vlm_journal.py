@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -14,8 +15,12 @@ import pytest
 from vlm_help import Scripted, frames_csv, grey_of, picture
 
 from steelyard.core.errors import InputError
-from steelyard.vlm.frames import read_frames
+from steelyard.vlm.backend import ModelOptions
+from steelyard.vlm.frames import Frame, read_frames
+from steelyard.vlm.images import Picture
 from steelyard.vlm.journal import NAME, Journal, Reading, Turn, read_journal, reading_key
+from steelyard.vlm.models import open_backend
+from steelyard.vlm.plan import Plan, questions
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS, Prompt
 from steelyard.vlm.run import run
 
@@ -194,3 +199,26 @@ def test_kill_at_any_moment_loses_only_what_is_in_flight(tmp_path: Path) -> None
     assert len(asked) - total <= kills * 2 * 3
     for line in journal.read_bytes().splitlines():
         json.loads(line)
+
+
+def test_runs_of_before_are_held() -> None:
+    """Keys as the version before several pictures, JSON and parameters made them: its journals need no asking again."""
+    backend = open_backend("openai:m@http://127.0.0.1:9/v1", ModelOptions())
+    asks = {
+        "dog": {"target": "present", "answer": "yes/no"},
+        "colour": {"target": "colour", "answer": "choice", "options": {"A": "grey", "B": "white"}},
+        "kcal": {"target": "kcal", "answer": "number", "unit": ["kcal"], "min": 0},
+    }
+    prompts = {name: prompt.text for name, prompt in PROMPTS.items()}
+    prompts |= {"dog": "Is there a {animal}?", "colour": "Which?\n{options}", "kcal": "How many?"}
+    plan = Plan("openai:m@x", "m", backend.fingerprint, dict(backend.settings), prompts, controls=True, asks=asks)
+    backend.close()
+    columns = {"animal": "dog", "present": "yes", "colour": "A", "kcal": "5"}
+    frames = [
+        Frame("s", t, "a.png", "rice", 100.0, picture=Picture(f"{t:064x}", 8, 6), columns=columns) for t in (0, 1)
+    ]
+    frames.append(Frame("r", 0, "b.png", "soup", 5.0, picture=Picture("f" * 64, 9, 6), columns={"animal": "cat"}))
+    keys = [question.key for question in questions(plan, frames)]
+    assert (len(keys), keys[0]) == (63, "ddd0d956c0182c8be665071d404410cc")
+    digest = hashlib.sha256("".join(keys).encode()).hexdigest()
+    assert digest == "5fd4dcfc666f4a601b429119991567175c19d64044649903c4090d47d4c1e992"
