@@ -350,15 +350,16 @@ def test_frames_of_a_video(tmp_path: Path) -> None:
 
 def test_several_pictures_where_one_is_shown(tmp_path: Path) -> None:
     (tmp_path / "video").mkdir()
-    write(
-        tmp_path,
-        [{"image": "video", "darker": "A"}],
-        {"one": DIFFERENT, "all": DIFFERENT | {"images": "image", "frames": 2}},
-    )
+    rows = [{"image": "video", "darker": "A"}, {"image": '["a.png"', "darker": "A"}]
+    write(tmp_path, rows, {"one": DIFFERENT, "all": DIFFERENT | {"images": "image", "frames": 2}})
     assert asked(tmp_path, lambda c: "A").asked == []
-    problems = {t.prompt: t.problem for t in read_run(tmp_path / "run").taken}
-    assert "several images are named, and the question shows one" in problems["one"]
-    assert "the folder holds no images" in problems["all"]
+    problems = [(t.frame.sequence, t.prompt, t.problem) for t in read_run(tmp_path / "run").taken]
+    for (sequence, prompt, problem), words in zip(
+        problems,
+        ["the image is a folder", "the folder holds no images", "and the question shows one", "is no list of images"],
+        strict=True,
+    ):
+        assert words in problem, (sequence, prompt)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def read_frames(
 def _picture(folder: Path, image: str) -> tuple[Picture | None, str]:
     if not image.strip():
         return None, "no image is named"
-    if several(image, folder):
+    if several(image):
         return None, "several images are named, and the question shows one: 'images: [image]' in its file shows all"
     try:
         return read_picture(folder / image), ""

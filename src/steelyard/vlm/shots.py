@@ -62,9 +62,9 @@ def _text(value: Any) -> str:
     return value
 
 
-def several(cell: str, folder: Path) -> bool:
-    """Whether a cell names more than one picture."""
-    return cell.lstrip().startswith("[") or (folder / cell.strip()).is_dir()
+def several(cell: str) -> bool:
+    """Whether a cell is a list of pictures."""
+    return cell.lstrip().startswith("[")
 
 
 def _paths(folder: Path, cell: str) -> list[Path]:
