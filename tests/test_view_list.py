@@ -323,10 +323,10 @@ def test_payloads_in_tags_and_names(tmp_path: Path, folder: Path) -> None:
     }  # fmt: skip
     server = Server(tmp_path)
     try:
-        found = [one.id for one in index.Index(Folder(tmp_path)).entries() if one.kind]
-        assert len(found) == 8
-        paths = ["/", "/?metric=mae&group=model", "/?metric=mae&group=tag%3Anote", f"/?run={found[0]}"]
-        paths += [f"/compare?{'&'.join(f'run={run}' for run in found)}"]
+        runs = [one.id for one in index.Index(Folder(tmp_path)).entries() if one.kind]
+        assert len(runs) == 8
+        paths = ["/", "/?metric=mae&group=model", "/?metric=mae&group=tag%3Anote", f"/?run={runs[0]}"]
+        paths += [f"/compare?{'&'.join(f'run={run}' for run in runs)}"]
         for name in ("q", "task", "model", "metric", "tag", "group", "sort"):
             paths += [f"/?{name}=x%3D%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E"]
         for path in paths:

@@ -43,7 +43,7 @@ def _members(text: str, at: int, wanted: set[str]) -> dict[str, Any]:
     """Members of the object that begins there, until all that are wanted are read; "" is where a body begins."""
     if text[at] != "{":
         raise NoHead
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     at = _skip(text, at + 1)
     while text[at] != "}":
         key, at = _DECODER.raw_decode(text, at)
@@ -52,18 +52,18 @@ def _members(text: str, at: int, wanted: set[str]) -> dict[str, Any]:
             raise NoHead
         at = _skip(text, at + 1)
         if key == "body" and "kind" in wanted:
-            return {**found, "": at}
+            return {**members, "": at}
         value, at = _DECODER.raw_decode(text, at)
         if key in wanted:
-            found[key] = value
-            if len(found) == len(wanted) and "kind" not in wanted:
-                return found
+            members[key] = value
+            if len(members) == len(wanted) and "kind" not in wanted:
+                return members
         at = _skip(text, at)
         if text[at] == ",":
             at = _skip(text, at + 1)
         elif text[at] != "}":
             raise NoHead
-    return found
+    return members
 
 
 def _skip(text: str, at: int) -> int:
