@@ -162,3 +162,16 @@ def test_without_the_chart_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
             made.write_figures(tmp_path)
     finally:
         library.vl_convert.cache_clear()
+
+
+def test_more_classes_than_a_matrix_may_have(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    names = np.arange(10_200)
+    guess = np.where(rng.random(len(names)) < 0.5, names, np.roll(names, 1))
+    report = sy.evaluate(
+        "labels", {"id": names, "label": names}, {"id": names, "label": guess}, ["accuracy"], draws=100
+    )
+    page = report.to_html()
+    assert "of 10,200 classes has" in page
+    assert 'id="data-table-classes"' in page
+    assert len(page) < 1_500_000

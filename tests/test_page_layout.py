@@ -144,7 +144,7 @@ BAD: dict[str, Callable[[], str]] = {
     "wider than the screen": lambda: "document.querySelector('#remarks ul').style.width = '3000px'",
     "the page is": lambda: (
         "document.querySelector('#remarks li').textContent = 'x'.repeat(900);"
-        "document.body.style.overflowWrap = 'normal'"
+        "document.querySelector('#remarks li').style.whiteSpace = 'nowrap'"
     ),
     "slides off its picture": lambda: (
         "document.querySelectorAll('.chart text').forEach(e => e.style.fontSize = '60px')"

@@ -24,6 +24,7 @@ from steelyard.results.score import Score
 from steelyard.results.unit_table import UnitTable
 
 Pairs = Any
+MOST_CELLS = 50_000_000  # units times classes: beyond, scores by class have no intervals on the page
 
 
 @frozen
@@ -53,7 +54,9 @@ class Live(Evidence):
 
     @cached_property
     def _class_metrics(self) -> Mapping[str, Metric]:
-        make = self.task.view("class_metrics")
+        make, axis = self.task.view("class_metrics"), self.state.facts.axes.get("class")
+        if axis is not None and len(axis) * self.state.units.count > MOST_CELLS:
+            return {}
         intervals = self.pairs is not None and self.request is not None and self.request.confidence is not None
         return make(self.state) if make is not None and intervals and self.state.units.drawn > 1 else {}
 

@@ -34,7 +34,7 @@ def intervals(figure: Figure, width: float) -> Any:
     place = dict(zip(distinct, short, strict=True))
     base = alt.Chart(data({**c, "name": [place[clean(name)] for name in c["name"]]}))
     each = max(ROW, 11.0 * len(series)) if twice else ROW
-    x = axis_x(figure.facts.get("x", ""), width, "value:Q", tickCount=max(3, int(width // 110)))
+    x = axis_x(figure.facts.get("x", ""), width - side + 20, "value:Q", tickCount=max(3, int(width // 110)))
     encoded: dict[str, Any] = {"color": alt.value(BLUE)}
     shape: dict[str, Any] = {}
     if series:
@@ -68,7 +68,7 @@ def bars(figure: Figure, width: float) -> Any:
     at = [value for value in ticks(low, top, plot - room) if value <= top + 1e-12]
     scale = alt.Scale(domain=[low, reach], nice=False)
     base = alt.Chart(data({**c, "name": short, "text": texts, "end": np.maximum(ends, 0.0).tolist()}))
-    x = axis_x(figure.facts.get("x", ""), width, "value:Q", scale=scale, values=at)
+    x = axis_x(figure.facts.get("x", ""), width - side + 20, "value:Q", scale=scale, values=at)
     colour: Any = series_colour(c["series"], width - side) if "series" in c else alt.value(BLUE)
     opacity = 0.55 if "low" in c else 1.0  # so that the interval is seen on the bar
     layers = [base.mark_bar(height={"band": 0.72}, opacity=opacity).encode(x=x, y=y, color=colour)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from steelyard.core.counts import count_text
+from steelyard.core.errors import InputError
 from steelyard.core.figure import Listing
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.about import definitions_of
@@ -110,13 +111,17 @@ def slice_table(by: Slice, values: Mapping[Slice, Mapping[str, Score]]) -> str:
 
 def _tables(report: Report) -> str:
     """What the task has beside scores."""
-    parts = []
-    for i, shown in enumerate(map(report.table, report.tables)):
-        opened = " open" if i == 0 else ""
+    parts: list[str] = []
+    for name in report.tables:
+        try:
+            shown = report.table(name)
+        except InputError as error:  # one of many classes: the message says how many, and what there is
+            parts.append(f'<p class="legend">{escape(str(error))}</p>')
+            continue
+        opened = "" if any("<details open" in part for part in parts) else " open"
         if len(shown.columns) <= 60:
-            parts.append(
-                f"<details{opened}><summary>{escape(shown.title)}</summary>{data_table(shown, 'table-')}</details>"
-            )
+            inside = data_table(shown, "table-")
+            parts.append(f"<details{opened}><summary>{escape(shown.title)}</summary>{inside}</details>")
         else:
             parts.append(
                 f'<p class="legend">{escape(shown.title)}: {len(shown.rows):,} × {len(shown.columns):,}, too wide '
