@@ -208,3 +208,15 @@ def test_a_zip_named_as_a_workbook(tmp_path: Path, pred: Path) -> None:
         file.writestr("t.csv", TRUTH)
     with pytest.raises(sy.InputError, match=r"t\.xlsx: the workbook cannot be read: .*Save it again"):
         mae(tmp_path / "t.xlsx", pred)
+
+
+def test_many_files_say_it_too(steelyard: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    (tmp_path / "t1.csv").write_text(foreign(TRUTH))
+    (tmp_path / "p1.csv").write_text(PRED)
+    asked = ("evaluate", "weights", "t*.csv", "p*.csv", "-m", "mae", "--ci", "none", "--workers", "1", "--join")
+    done = steelyard(*asked, "pairs")
+    assert done.returncode == 0, done.stderr
+    assert "• In some files fields are separated by semicolons, as the header says." in done.stdout
+    assert "• In some files column 'weight' is read with decimal commas." in done.stdout
+    done = steelyard(*asked, "hash")
+    assert (done.returncode, "--join pairs" in done.stderr) == (2, True)

@@ -39,6 +39,7 @@ from steelyard.io.container import (
     sealed,
     unfit,
 )
+from steelyard.io.dialect import reading_notes
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_side, read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
@@ -114,8 +115,10 @@ def read_pair(job: ReadPair) -> Summary:
             return replace(_summary(read_container(path), name, path), new=False)
         definition = job.data.definition
         options = resolve_options(definition, job.data.request.options)
-        sides = read_sides(definition, truth, predictions, job.data.columns, options)
-        return _kept(gather([sides], definition.truth.key), path, name, getattr(sides[0], "notes", ()))
+        with reading_notes() as said:
+            sides = read_sides(definition, truth, predictions, job.data.columns, options)
+        notes = (*getattr(sides[0], "notes", ()), *(f"In some files {note.partition(': ')[2]}" for note in said))
+        return _kept(gather([sides], definition.truth.key), path, name, notes)
 
 
 @frozen
@@ -137,7 +140,10 @@ def split(job: Split) -> str:
         if there(target):
             return name
         definition = job.data.definition
-        records = read_side(definition, path, job.data.columns, job.side)
+        with reading_notes() as said:
+            records = read_side(definition, path, job.data.columns, job.side)
+        if said:  # which a report of buckets could not say
+            raise InputError(said[0], remedy="Write commas and decimal points, or join files one by one: --join pairs.")
     cuts = cut(records, definition.truth.key, bucket_of(job.buckets), job.buckets)
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])
