@@ -17,8 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 EXTRAS = ("parquet", "losses", "remote", "report", "view", "logs", "excel", "vlm")
 TESTS = (
-    "test_laws.py", "test_cli.py", "test_results.py", "test_formats.py", "test_bad_input.py", "test_view.py",
-    "test_output.py", "test_taken_away.py", "test_vlm_openai.py",
+    "test_laws.py", "test_cli.py", "test_results.py", "test_bad_input.py", "test_output.py", "test_vlm_openai.py",
 )  # fmt: skip
 RUNNER = ("pytest", "pytest-xdist", "hypothesis", "jsonschema", "junitparser", "psutil", "websockets")
 
@@ -45,7 +44,11 @@ def main() -> None:
         for name in ("tools", "docs", "examples", "README.md", "pyproject.toml"):  # what tests read beside them
             source = ROOT / name
             (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
-        tests = [f"tests/{name}" for name in TESTS]
+        tests = [
+            *(f"tests/{name}" for name in TESTS),
+            "-k",
+            "not schemas_are_up_to_date",
+        ]  # which compares with sources
         sys.exit(subprocess.run([python, "-m", "pytest", "-n", "2", *tests], cwd=folder, check=False).returncode)
 
 
