@@ -338,7 +338,7 @@ def check_outputs(
             )
     check_figures(figures)
     every = [*outputs, *(file for file in (html, *files) if file)]
-    check_targets(every, [folder for folder in (figures, *folders) if folder], figures=figures is not None)
+    check_targets(every, [folder for folder in (figures, *folders) if folder])
 
 
 def put_out(

@@ -9,15 +9,14 @@ from pathlib import Path
 
 from steelyard.core.errors import InputError
 
-# What an ending, or a folder of figures, needs: packages, and the extra that brings them.
-NEEDED = {".xlsx": (("openpyxl",), "excel"), "figures": (("altair", "vl_convert"), "report")}
+NEEDED = {".xlsx": ("openpyxl", "excel")}  # the package of an ending, and the extra that brings it
 
 
-def check_targets(files: Sequence[str], folders: Sequence[str] = (), *, figures: bool = False) -> None:
+def check_targets(files: Sequence[str], folders: Sequence[str] = ()) -> None:
     """Refuse what lacks a package, stands twice, or lies where nothing can be written."""
     seen: set[str] = set()
     for file in files:
-        _check_packages(Path(file).suffix.lower(), f"cannot write '{file}'")
+        _check_package(file)
         whole = os.path.normcase(os.path.abspath(file))
         if whole in seen:
             raise InputError(f"'{file}' is to be written twice", remedy="Give each output a name of its own.")
@@ -26,16 +25,13 @@ def check_targets(files: Sequence[str], folders: Sequence[str] = (), *, figures:
             _check_folder(file, os.path.dirname(whole))
     for folder in folders:
         _check_folder(folder, os.path.abspath(folder))
-    if figures:
-        _check_packages("figures", "cannot write figures")
 
 
-def _check_packages(what: str, problem: str) -> None:
-    packages, extra = NEEDED.get(what, ((), ""))
-    lacking = [name for name in packages if find_spec(name) is None]
-    if lacking:
+def _check_package(file: str) -> None:
+    package, extra = NEEDED.get(Path(file).suffix.lower(), ("", ""))
+    if package and find_spec(package) is None:
         raise InputError(
-            f"{problem}: {' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed",
+            f"cannot write '{file}': {package} is not installed",
             remedy=f"Install the extra: pip install 'steelyard[{extra}]'.",
         )
 

@@ -104,8 +104,7 @@ def read_pair(job: ReadPair) -> Summary:
     """Both sides of a shard, gathered, as a state."""
     with ExitStack() as stack:
         truth = stack.enter_context(local_copy(job.truth))
-        hashes = [content_hash(truth, job.truth)]
-        predictions = None
+        hashes, predictions = [content_hash(truth, job.truth)], None
         if job.predictions is not None:
             predictions = stack.enter_context(local_copy(job.predictions))
             hashes.append(content_hash(predictions, job.predictions))
@@ -113,12 +112,11 @@ def read_pair(job: ReadPair) -> Summary:
         path = state_path(job.data.work, "shard", name)
         if there(path):
             return replace(_summary(read_container(path), name, path), new=False)
-        definition = job.data.definition
-        options = resolve_options(definition, job.data.request.options)
+        task, options = job.data.definition, resolve_options(job.data.definition, job.data.request.options)
         with reading_notes() as said:
-            sides = read_sides(definition, truth, predictions, job.data.columns, options)
+            sides = read_sides(task, truth, predictions, job.data.columns, options)
         notes = (*getattr(sides[0], "notes", ()), *(f"In some files {note.partition(': ')[2]}" for note in said))
-        return _kept(gather([sides], definition.truth.key), path, name, notes)
+        return _kept(gather([sides], task.truth.key), path, name, notes)
 
 
 @frozen
@@ -139,12 +137,11 @@ def split(job: Split) -> str:
         target = state_path(job.data.work, "split", name)
         if there(target):
             return name
-        definition = job.data.definition
         with reading_notes() as said:
-            records = read_side(definition, path, job.data.columns, job.side)
+            records = read_side(job.data.definition, path, job.data.columns, job.side)
         if said:  # which a report of buckets could not say
-            raise InputError(said[0], remedy="Write commas and decimal points, or join files one by one: --join pairs.")
-    cuts = cut(records, definition.truth.key, bucket_of(job.buckets), job.buckets)
+            raise InputError(said[0], remedy="Write commas and decimal points, or use --join pairs.")
+    cuts = cut(records, job.data.definition.truth.key, bucket_of(job.buckets), job.buckets)
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])
     head = container_bytes("index", {NAME: os.path.basename(target)}, {"starts": index})
