@@ -111,7 +111,12 @@ def contender(name: str, data: Data, effdet_path: str) -> tuple[Callable[[], Any
         function = losses.effdet
         if name.endswith("compiled"):
             function = torch.compile(lambda *arguments, positives: losses.effdet(*arguments, positives=positives))
-        return lambda: function(*data.levels(), positives=data.positives)[0], data.logits + data.boxes
+        if name.endswith(("compiled", "views")):
+            return lambda: function(*data.levels(), positives=data.positives)[0], data.logits + data.boxes
+        planes = data.logits, data.boxes, data.labels, data.box_targets
+        return lambda: function(*planes, positives=data.positives, anchors=ANCHORS_PER_CELL)[0], (
+            data.logits + data.boxes
+        )
 
     labels = torch.cat([label.flatten(1) for label in data.labels], 1)
     logits = torch.cat([level.detach().flatten(1, 3) for level in data.levels()[0]], 1).requires_grad_()
@@ -228,6 +233,7 @@ def main() -> int:
         groups = {
             "classes and boxes": [
                 "steelyard, as effdet",
+                "steelyard, as effdet, views",
                 "steelyard, as effdet, one array",
                 "steelyard, as effdet, compiled",
                 "effdet, jitted",

@@ -197,6 +197,32 @@ def test_the_loss_of_a_detector(settings: Any) -> None:
         torch.testing.assert_close(ours, expected, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_planes_as_a_convolution_leaves_them(dtype: torch.dtype, served: list[bool]) -> None:
+    """Without views, the loss and the gradients of the same on the CPU in float64."""
+    sides, anchors, classes = (8, 5, 2), 3, 7
+    made = torch.Generator().manual_seed(5)
+    logits = [torch.randn(2, anchors * classes, s, s, generator=made, dtype=torch.float64) for s in sides]
+    boxes = [torch.randn(2, anchors * 4, s, s, generator=made, dtype=torch.float64) for s in sides]
+    labels = [torch.randint(-2, classes, (2, s, s, anchors), generator=made) for s in sides]
+    targets = [torch.randn(2, s, s, anchors * 4, generator=made, dtype=torch.float64).to(dtype) for s in sides]
+    results = []
+    for on_gpu in (True, False):
+        leaves = [[x.to(dtype) for x in of] for of in (logits, boxes)]
+        if on_gpu:
+            leaves = [[x.cuda().requires_grad_() for x in of] for of in leaves]
+        else:
+            leaves = [[x.double().requires_grad_() for x in of] for of in leaves]
+        others = [[t.cuda() if on_gpu else t for t in labels], [t.cuda() if on_gpu else t.double() for t in targets]]
+        total = effdet(*leaves, *others, anchors=anchors).total
+        total.backward()
+        results.append([total.detach().cpu().double(), *(x.grad.cpu().double() for of in leaves for x in of)])
+    assert served == [True]
+    for given, expected in zip(*results, strict=True):
+        close = CLOSE[dtype]
+        torch.testing.assert_close(given, expected, rtol=max(close, 1e-6), atol=close * float(expected.abs().max()))
+
+
 def test_what_comes_from_above_is_taken_in() -> None:
     """The parts of a detector's loss have gradients of their own, a second way back gives the same, and so do streams."""
     x, boxes, labels = drawn((2, 40, 7)), drawn((2, 40, 4), 1), labels_of((2, 40, 7))

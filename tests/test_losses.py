@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import losses
+from steelyard.core.errors import InputError
 from steelyard.losses import detection_loss, effdet, focal_loss, huber_loss, smooth_l1_loss
 from steelyard.losses import formula as evaluation
 
@@ -91,10 +92,13 @@ def from_effdet(tensor: Any, numbers: int) -> Any:
     return tensor.permute(0, 2, 3, 1).unflatten(-1, (ANCHORS, numbers))
 
 
+@pytest.mark.parametrize("planes", [True, False])
 @pytest.mark.parametrize("tile", [1 << 20, 64])
 @pytest.mark.parametrize("given_positives", [True, False])
 @pytest.mark.parametrize("case", GOLDENS["detection"]["cases"], ids=lambda c: f"{c['label_smoothing']}-{c['legacy']}")
-def test_effdet(case: dict[str, Any], given_positives: bool, tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_effdet(
+    case: dict[str, Any], given_positives: bool, tile: int, planes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """To 1e-6 in float32: the three losses, and every gradient relative to the largest of its level."""
     monkeypatch.setattr(evaluation, "HOST_TILE", tile)
     logits = [x.requires_grad_() for x in levels("logits", None, torch.float32)]
@@ -103,13 +107,12 @@ def test_effdet(case: dict[str, Any], given_positives: bool, tile: int, monkeypa
     targets = [t.unflatten(-1, (ANCHORS, 4)) for t in levels("box_targets", None, torch.float32)]
     loss = dataclasses.replace(effdet, label_smoothing=case["label_smoothing"])
     positives = torch.tensor(GOLDENS["detection"]["positives"]) if given_positives else None
-    result = loss(
-        [from_effdet(x, CLASSES) for x in logits],
-        [from_effdet(x, 4) for x in boxes],
-        labels,
-        targets,
-        positives=positives,
-    )
+    if planes:
+        whole = levels("box_targets", None, torch.float32)
+        result = loss(logits, boxes, labels, whole, positives=positives, anchors=ANCHORS)
+    else:
+        views = [from_effdet(x, CLASSES) for x in logits], [from_effdet(x, 4) for x in boxes]
+        result = loss(*views, labels, targets, positives=positives)
     for name in ("total", "classes", "boxes"):
         assert getattr(result, name).item() == pytest.approx(case[name], rel=1e-6)
     result.total.backward()
@@ -117,6 +120,24 @@ def test_effdet(case: dict[str, Any], given_positives: bool, tile: int, monkeypa
         for tensor, expected in zip(tensors, case[name], strict=True):
             golden = torch.tensor(expected)
             torch.testing.assert_close(tensor.grad, golden, rtol=1e-6, atol=1e-6 * golden.abs().max().item())
+
+
+@pytest.mark.parametrize(
+    ("change", "anchors", "message"),
+    [
+        ({}, 0, "anchors is 0"),
+        ({}, True, "anchors is True"),
+        ({"logits": np.zeros((1, 7, 2, 2))}, 3, r"logits has the shape \(1, 7, 2, 2\), and a cell has 3 anchors"),
+        ({"boxes": np.zeros((1, 2, 2, 12))}, 3, "boxes has the shape"),
+        ({"box_targets": np.zeros((1, 2, 2, 3, 4))}, 3, "box_targets has the shape"),
+    ],
+)
+def test_planes_of_other_anchors_are_refused(change: dict[str, Any], anchors: Any, message: str) -> None:
+    arrays = {"logits": np.zeros((1, 6, 2, 2)), "boxes": np.zeros((1, 12, 2, 2)),
+              "class_targets": np.zeros((1, 2, 2, 3), np.int64), "box_targets": np.zeros((1, 2, 2, 12))}  # fmt: skip
+    assert np.isfinite(effdet(**arrays, anchors=3).total)
+    with pytest.raises(InputError, match=message):
+        effdet(**(arrays | change), anchors=anchors)
 
 
 @pytest.mark.parametrize(

@@ -137,19 +137,19 @@ TEST(trec_lines) {
   CHECK(broken.wrong == Wrong::number);
 }
 
-// 16 x 32 bytes times 5 vectors, summed one by one.
+// 80 x 32 bytes times 7 vectors, summed one by one.
 TEST(byte_matrix_is_exact) {
-  std::vector<std::int8_t> weights(16 * 32), x(5 * 32);
+  std::vector<std::int8_t> weights(80 * 32), x(7 * 32);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<std::int8_t>(mix64(i) % 255 - 127);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int8_t>(mix64(i + 1000) % 255 - 127);
-  const language::ByteMatrix matrix(weights, 16, 32);
-  std::vector<float> out(5 * 16);
-  matrix.multiply(x.data(), 5, out.data());
-  for (std::size_t v = 0; v < 5; ++v) {
-    for (std::size_t r = 0; r < 16; ++r) {
+  const language::ByteMatrix matrix(weights, 80, 32);
+  std::vector<float> out(7 * 80);
+  matrix.multiply(x.data(), 7, out.data());
+  for (std::size_t v = 0; v < 7; ++v) {
+    for (std::size_t r = 0; r < 80; ++r) {
       std::int32_t sum = 0;
       for (std::size_t c = 0; c < 32; ++c) sum += weights[r * 32 + c] * x[v * 32 + c];
-      EQUAL(out[v * 16 + r] - language::kMagic, static_cast<float>(sum));
+      EQUAL(out[v * 80 + r] - language::kMagic, static_cast<float>(sum));
     }
   }
 }

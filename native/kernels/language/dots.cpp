@@ -3,12 +3,15 @@
 // Integers make them exact, so that every kernel gives the same: the one chosen is the best that the machine has. On ARM
 // machines with the dot-product instructions, weights are kept four rows by four columns at a time, so that one instruction
 // adds sixteen products to four rows' sums and nothing is summed across a register; four vectors share each weight that is
-// loaded. Elsewhere rows are plain, and the compiler's own vectors do it, wider ones where an x86 machine has them (wide/).
+// loaded. x86 machines with AVX2 or AVX-512's products of bytes have them so too (dots_x86.hpp). Elsewhere rows are plain, and
+// the compiler's own vectors do it.
 #include "language/dots.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
+#include "language/dots_x86.hpp"
 #include "wide/wide.hpp"
 
 #if defined(__aarch64__) && \
@@ -29,11 +32,12 @@ namespace {
 #define STEELYARD_INLINE inline
 #endif
 
-using Kernel = void (*)(const std::int8_t*, std::size_t, std::size_t, const std::int8_t*, std::size_t, float*);
+// Weights, what each row's sum starts at, rows, columns, vectors and how many, results.
+using Kernel = void (*)(const std::int8_t*, const std::int32_t*, std::size_t, std::size_t, const std::int8_t*, std::size_t, float*);
 
 // The compiler's own vectors.
-void plain_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x, std::size_t vectors,
-                  float* out) {
+void plain_kernel(const std::int8_t* weights, const std::int32_t*, std::size_t rows, std::size_t columns, const std::int8_t* x,
+                  std::size_t vectors, float* out) {
   static const auto products = wide_kernels().byte_products;
   products(weights, rows, columns, x, vectors, kMagicBits, out);
 }
@@ -86,8 +90,8 @@ STEELYARD_DOTPROD STEELYARD_INLINE void sixteen_rows(const std::int8_t* weights,
 }
 
 // Sixteen rows after the other, each with all vectors, so that weights come from far once.
-STEELYARD_DOTPROD void dot_kernel(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
-                                 std::size_t vectors, float* out) {
+STEELYARD_DOTPROD void dot_kernel(const std::int8_t* weights, const std::int32_t*, std::size_t rows, std::size_t columns,
+                                 const std::int8_t* x, std::size_t vectors, float* out) {
   for (std::size_t r = 0; r < rows; r += 16, weights += 16 * columns, out += 16) {
     std::size_t v = 0;
     for (; v + 4 <= vectors; v += 4) sixteen_rows<4>(weights, columns, x + v * columns, rows, out + v * rows);
@@ -105,24 +109,31 @@ Kernel chosen_kernel() {
 #elif defined(STEELYARD_DOT_PRODUCT)
   constexpr unsigned long kDotProduct = 1ul << 20;  // HWCAP_ASIMDDP
   return !baseline_only() && (getauxval(AT_HWCAP) & kDotProduct) ? dot_kernel : plain_kernel;
+#elif defined(STEELYARD_DOT_X86)
+  if (baseline_only() || !x86::has_avx2()) return plain_kernel;
+  return x86::has_vnni() ? x86::vnni_kernel : x86::avx2_kernel;
 #else
   return plain_kernel;
 #endif
 }
 
-bool by_fours() {
-#if defined(STEELYARD_DOT_PRODUCT)
-  return chosen_kernel() == dot_kernel;
+// What is added to each byte of a vector, so that it has no sign.
+std::int32_t raised() {
+#if defined(STEELYARD_DOT_X86)
+  return chosen_kernel() == x86::vnni_kernel ? 128 : 0;
 #else
-  return false;
+  return 0;
 #endif
 }
 
 }  // namespace
 
 ByteMatrix::ByteMatrix(std::span<const std::int8_t> weights, std::size_t rows, std::size_t columns)
-    : rows_(rows), columns_(columns), weights_(weights.begin(), weights.end()) {
-  if (!by_fours()) return;
+    : rows_(rows), columns_(columns), weights_(weights.begin(), weights.end()), first_(rows, kMagicBits) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    first_[r] -= raised() * std::accumulate(weights.begin() + r * columns, weights.begin() + (r + 1) * columns, 0);
+  }
+  if (chosen_kernel() == plain_kernel) return;
   auto* to = weights_.data();
   for (std::size_t r = 0; r < rows; r += kRows) {
     for (std::size_t c = 0; c < columns; c += 4) {
@@ -133,7 +144,7 @@ ByteMatrix::ByteMatrix(std::span<const std::int8_t> weights, std::size_t rows, s
 
 void ByteMatrix::multiply(const std::int8_t* x, std::size_t vectors, float* out) const {
   static const Kernel kernel = chosen_kernel();
-  kernel(weights_.data(), rows_, columns_, x, vectors, out);
+  kernel(weights_.data(), first_.data(), rows_, columns_, x, vectors, out);
 }
 
 }  // namespace steelyard::language

@@ -32,6 +32,7 @@ class ByteMatrix {
  private:
   std::size_t rows_ = 0, columns_ = 0;
   std::vector<std::int8_t> weights_;  // in the order that the machine's kernel reads them
+  std::vector<std::int32_t> first_;   // what the sum of each row starts at
 };
 
 }  // namespace steelyard::language

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from steelyard.core.errors import InputError
 from steelyard.losses import boxes as box_losses
 from steelyard.losses import focal
-from steelyard.losses.arrays import Array, Namespace, check_choice, check_number, check_shape
+from steelyard.losses.arrays import Array, Namespace, check_choice, check_number, check_shape, namespace
 from steelyard.losses.sums import divide, on_gpu, total
 
 REDUCTIONS = ("sum", "mean", "positives")
@@ -54,13 +54,14 @@ class DetectionLoss:
         check_choice("box_loss", self.box_loss, BOX_LOSSES)
         check_choice("box_terms", self.box_terms, BOX_TERMS)
         check_choice("reduction", self.reduction, REDUCTIONS)
-        self._formulas()
-
-    def _formulas(self) -> tuple[focal.Focal, box_losses.Quadratic]:
-        return (
+        self.__dict__["formulas"] = (
             focal.Focal.checked(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing),
             box_losses.Quadratic.checked(self.delta, self.box_loss == "huber"),
         )
+
+    def _formulas(self) -> tuple[focal.Focal, box_losses.Quadratic]:
+        made: tuple[focal.Focal, box_losses.Quadratic] = self.__dict__["formulas"]
+        return made
 
     def __call__(
         self,
@@ -72,6 +73,7 @@ class DetectionLoss:
         ignore: Levels | None = None,
         weight_by_class: Array | None = None,
         positives: Array | float | None = None,
+        anchors: int | None = None,
     ) -> DetectionLosses:
         """The loss of a batch: `logits` (..., classes), `boxes` (..., 4) and their targets, as in `detection_loss`."""
         levels = _levels(
@@ -86,11 +88,12 @@ class DetectionLoss:
             )  # fmt: skip
             given = [fused.Level(x, t, left_out, b, target) for x, b, t, target, left_out in levels]
             losses = fused.losses(
-                settings, given, weight_by_class, positives, lambda: self._plain(levels, weight_by_class, positives)
-            )
+                settings, given, weight_by_class, positives,
+                lambda: self._plain(_apart(levels, anchors), weight_by_class, positives), anchors,
+            )  # fmt: skip
             if losses is not None:
                 return DetectionLosses(*losses)
-        return self._plain(levels, weight_by_class, positives)
+        return self._plain(_apart(levels, anchors), weight_by_class, positives)
 
     def _plain(
         self, levels: list[tuple[Any, ...]], weight_by_class: Array | None, positives: Array | float | None
@@ -164,6 +167,7 @@ def detection_loss(
     ignore: Levels | None = None,
     weight_by_class: Array | None = None,
     positives: Array | float | None = None,
+    anchors: int | None = None,
 ) -> DetectionLosses:
     """The loss of a detector: `class_weight` times the focal loss plus `box_weight` times the box loss.
 
@@ -171,6 +175,10 @@ def detection_loss(
     are what the regression predicts and should predict. Each may be a list with one array for each level of a feature
     pyramid. `ignore` (...) is true where an anchor does not count, in either loss. The settings are those of
     `DetectionLoss`; `effdet` is one with the settings of EfficientDet.
+
+    With `anchors`, the number of anchors of a cell, `logits` and `boxes` are as convolutions leave them: (batch,
+    anchors × numbers, height, width). Class targets are (batch, height, width, anchors), and box targets (batch,
+    height, width, anchors × coordinates). No views are made for it on a GPU.
 
     Gives (total, classes, boxes): the sum, and the two losses before their weights.
     """
@@ -194,7 +202,43 @@ def detection_loss(
         ignore=ignore,
         weight_by_class=weight_by_class,
         positives=positives,
+        anchors=anchors,
     )
+
+
+def _check_planes(levels: list[tuple[Any, ...]], anchors: int) -> None:
+    """Raise where planes are not those of so many anchors."""
+    if isinstance(anchors, bool) or not isinstance(anchors, int) or anchors < 1:
+        raise InputError(f"anchors is {anchors!r}", remedy="It is how many anchors a cell has: 1 or more.")
+    for x, b, _, box_target, _ in levels:
+        for name, array, axis in (("logits", x, 1), ("boxes", b, 1), ("box_targets", box_target, 3)):
+            if len(array.shape) != 4 or array.shape[axis] % anchors:
+                raise InputError(
+                    f"{name} has the shape {tuple(array.shape)}, and a cell has {anchors} anchors",
+                    remedy="With anchors, arrays are (batch, anchors × numbers, height, width), and box_targets "
+                    "(batch, height, width, anchors × coordinates).",
+                )
+
+
+def _apart(levels: list[tuple[Any, ...]], anchors: int | None) -> list[tuple[Any, ...]]:
+    """The same arrays with an axis for the anchors of a cell, and the numbers of an anchor last."""
+    if anchors is None:
+        return levels
+    _check_planes(levels, anchors)
+    return [
+        (_planes_apart(x, anchors), _planes_apart(b, anchors), t, _last_apart(target, anchors), left_out)
+        for x, b, t, target, left_out in levels
+    ]
+
+
+def _planes_apart(array: Any, anchors: int) -> Any:
+    xp, (batch, planes, height, width) = namespace(array=array), array.shape
+    apart = xp.reshape(array, (batch, anchors, planes // anchors, height, width))
+    return xp.permute_dims(apart, (0, 3, 4, 1, 2))
+
+
+def _last_apart(array: Any, anchors: int) -> Any:
+    return namespace(array=array).reshape(array, (*array.shape[:3], anchors, array.shape[3] // anchors))
 
 
 def _levels(**arguments: Any) -> list[tuple[Any, ...]]:

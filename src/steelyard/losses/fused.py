@@ -48,13 +48,15 @@ class Level(NamedTuple):
 
 
 def losses(
-    settings: Settings, levels: Sequence[Level], weight: Array | None, positives: Any, plain: Callable[[], Losses]
-) -> Losses | None:
+    settings: Settings, levels: Sequence[Level], weight: Array | None, positives: Any, plain: Callable[[], Losses],
+    anchors: int | None = None,
+) -> Losses | None:  # fmt: skip
     """The total, the loss of the classes and that of the boxes; None where these arrays are not served.
 
-    `plain` gives the same by other means, where a gradient of the gradient is wanted.
+    `plain` gives the same by other means, where a gradient of the gradient is wanted. With `anchors` arrays are as a
+    convolution leaves them: see `plan_of`.
     """
-    plan = _plan(settings, levels, weight, positives)
+    plan = _plan(settings, levels, weight, positives, anchors)
     if plan is None:
         return None
     boxes = [level.boxes for level in levels if level.boxes is not None]
@@ -63,10 +65,12 @@ def losses(
     return three
 
 
-def _plan(settings: Settings, levels: Sequence[Level], weight: Array | None, positives: Any) -> Plan | None:
+def _plan(
+    settings: Settings, levels: Sequence[Level], weight: Array | None, positives: Any, anchors: int | None
+) -> Plan | None:
     """How the arrays are walked, or None where one is of a kind that the kernels do not know."""
     first = levels[0].logits
-    device = first.device
+    device, place = first.device, first.get_device()
     if len(levels) > LEVELS or torch._C._are_functorch_transforms_active():
         return None
     for one in (weight, positives if isinstance(positives, torch.Tensor) else None):
@@ -77,12 +81,12 @@ def _plan(settings: Settings, levels: Sequence[Level], weight: Array | None, pos
     key = []
     for level in levels:
         for one in level:
-            if one is not None and (not isinstance(one, torch.Tensor) or one.device != device):
+            if one is not None and (not isinstance(one, torch.Tensor) or one.get_device() != place):
                 return None
         if level.targets.requires_grad or (level.box_targets is not None and level.box_targets.requires_grad):
             return None
         key.append(tuple(None if one is None else (one.shape, one.stride(), one.dtype) for one in level))
-    plan = plan_of(tuple(key), str(device))
+    plan = plan_of(tuple(key), str(device), anchors)
     dense = plan is not None and not plan.labels
     return None if dense and settings.reduction == "positives" and positives is None else plan
 
@@ -135,7 +139,6 @@ class _Call(NamedTuple):
             x if self.weight is None else self.weight, plan.table, x if sums is None else sums,
             counts[0], counts[1], *(x if one is None else one for one in above), x if losses is None else losses,
             x if losses is None else _done(x.device), plan.class_programs, plan.programs,
-            CLASSES=x.shape[-1], COORDINATES=1 if q is None else first.boxes.shape[-1],  # type: ignore[union-attr]
             COUNTED=counts[2], TARGET=kind, IGNORE=first.ignore is not None, WEIGHT=self.weight is not None,
             SUMS=sums is not None, SLOPES=bool(gradients), BOXES=q is not None, NONZERO=s.nonzero,
             **_asked(above), BACK=any(one is not None for one in above), ALPHA=f.alpha, GAMMA=f.gamma,

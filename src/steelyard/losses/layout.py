@@ -98,12 +98,16 @@ class Arrays:
 
 
 @cache
-def plan_of(key: tuple[Any, ...], device: str) -> Plan | None:
+def plan_of(key: tuple[Any, ...], device: str, anchors_per_cell: int | None = None) -> Plan | None:
     """The plan for levels of these shapes, or None where a kernel does not know a type, or how an array lies.
 
     `key` has five arrays for each level, each None or sizes, strides and type: logits, targets, what is left out, boxes
-    and their targets.
+    and their targets. With `anchors_per_cell` the numbers of an anchor lie in planes, as a convolution leaves them.
     """
+    if anchors_per_cell is not None:
+        if not _are_planes(key, anchors_per_cell):
+            return None
+        key = tuple(_apart(level, anchors_per_cell) for level in key)
     levels = [Arrays(*(None if one is None else Shape(*one) for one in level)) for level in key]  # type: ignore[arg-type]
     labels = levels[0].targets.dtype in LABELS
     if not all(_known(level, levels[0], labels) for level in levels):
@@ -144,12 +148,51 @@ def plan_of(key: tuple[Any, ...], device: str) -> Plan | None:
     facts = {
         "ROOM": ROOM, "WIDTH": WIDTH, "BLOCK": BLOCK, "TURNS": TURNS, "ANCHORS": ANCHORS, "TILE": TILE, "CHUNK": chunk,
         "CHUNKS": -(-classes // chunk), "BOX_BLOCK": BOX_BLOCK, "BOX_TURNS": BOX_TURNS,
+        "CLASSES": classes, "COORDINATES": 1 if levels[0].boxes is None else levels[0].boxes.sizes[-1],
         "ROUNDS": 1 << (-(-programs // 4096) - 1).bit_length(), "LAST": last, "LEVELS": len(levels), "num_warps": 4,
     }  # fmt: skip
     return Plan(
         labels, last, aligned, programs, class_programs, _table(rows, device), facts, tuple(sizes), tuple(anchors),
         device,
     )  # fmt: skip
+
+
+def _are_planes(key: tuple[Any, ...], anchors: Any) -> bool:
+    """Whether arrays have the planes of so many anchors."""
+    if type(anchors) is not int or anchors < 1:
+        return False
+    steps = ((0, 1), (3, 1), (4, 3))  # logits, boxes, box targets: the axis of their planes
+    given = [(level[array][0], axis) for level in key for array, axis in steps if level[array] is not None]
+    return all(len(sizes) == 4 and sizes[axis] % anchors == 0 for sizes, axis in given)
+
+
+def _apart(level: tuple[Any, ...], anchors: int) -> tuple[Any, ...]:
+    """The shapes of a level with an axis for the anchors of a cell and one for the numbers of an anchor."""
+    logits, targets, ignore, boxes, box_targets = level
+    return (
+        _planes_apart(logits, anchors),
+        targets,
+        ignore,
+        _planes_apart(boxes, anchors),
+        _last_apart(box_targets, anchors),
+    )
+
+
+def _planes_apart(array: Any, anchors: int) -> Any:
+    if array is None:
+        return None
+    (batch, planes, height, width), (by_batch, by_plane, by_row, by_column), dtype = array
+    numbers = planes // anchors
+    strides = (by_batch, by_row, by_column, by_plane * numbers, by_plane)
+    return (batch, height, width, anchors, numbers), strides, dtype
+
+
+def _last_apart(array: Any, anchors: int) -> Any:
+    if array is None:
+        return None
+    sizes, strides, dtype = array
+    numbers = sizes[3] // anchors
+    return (*sizes[:3], anchors, numbers), (*strides[:3], strides[3] * numbers, strides[3]), dtype
 
 
 def _known(level: Arrays, first: Arrays, labels: bool) -> bool:

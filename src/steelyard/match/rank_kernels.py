@@ -9,12 +9,14 @@ import triton.language as tl
 @triton.jit
 def count(
     query, gallery, high_at, low_at, half_at, above_at, near_at, crowded_at, many_at, rows, first,
-    last, room, WIDTH: tl.constexpr, SLOTS: tl.constexpr, HALVES: tl.constexpr, EDGE: tl.constexpr, M: tl.constexpr,
+    last, room, WIDTH: tl.constexpr, SLOTS: tl.constexpr, HALVES: tl.constexpr, EDGE: tl.constexpr,
+    DESCRIBED: tl.constexpr, M: tl.constexpr,
     N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
     """Count scores above the thresholds of each query, and list those that are too near to one.
 
     A program has M queries and N vectors of the gallery, of those from `first` to `last`. A query has SLOTS thresholds.
+    With DESCRIBED both matrices are descriptors, which the copy engine of newer GPUs reads by.
     A pair in the list is the threshold's number times 2^32, plus the place in the gallery. Where more than three of a
     program's scores lie near to one threshold, the threshold and the program's first place are listed as crowded.
     """
@@ -24,14 +26,20 @@ def count(
     begin = group * GROUP
     size = tl.minimum(down - begin, GROUP)
     inside = program - group * GROUP * across
-    row = (begin + inside % size) * M + tl.arange(0, M)
-    place = first + inside // size * N + tl.arange(0, N)
-    lane = tl.arange(0, K)
-    a_at = query + tl.minimum(row, rows - 1).to(tl.int64)[:, None] * WIDTH + lane[None, :]
-    b_at = gallery + tl.minimum(place, last - 1).to(tl.int64)[:, None] * WIDTH + lane[None, :]
+    row_begin = (begin + inside % size) * M
+    place_begin = first + inside // size * N
+    row = row_begin + tl.arange(0, M)
+    place = place_begin + tl.arange(0, N)
     value = tl.zeros((M, N), tl.float32)
-    for k in range(0, WIDTH, K):
-        value = tl.dot(tl.load(a_at + k), tl.trans(tl.load(b_at + k)), value)
+    if DESCRIBED:
+        for k in range(0, WIDTH, K):
+            value = tl.dot(query.load([row_begin, k]), gallery.load([place_begin, k]).T, value)
+    else:
+        lane = tl.arange(0, K)
+        a_at = query + tl.minimum(row, rows - 1).to(tl.int64)[:, None] * WIDTH + lane[None, :]
+        b_at = gallery + tl.minimum(place, last - 1).to(tl.int64)[:, None] * WIDTH + lane[None, :]
+        for k in range(0, WIDTH, K):
+            value = tl.dot(tl.load(a_at + k), tl.trans(tl.load(b_at + k)), value)
     if HALVES:
         value -= tl.load(half_at + tl.minimum(place, last - 1))[None, :]
     if EDGE:
@@ -52,7 +60,7 @@ def count(
                 last_one = tl.max(tl.where(is_near, column, -1), 1)
                 first_one = tl.min(tl.where(is_near, column, N), 1)
                 between = tl.sum(tl.where(is_near, column, 0), 1) - last_one - first_one
-                pair = (threshold.to(tl.int64) << 32) + tl.min(place, 0)
+                pair = (threshold.to(tl.int64) << 32) + place_begin
                 at = tl.atomic_add(many_at + tl.zeros((M,), tl.int32), near, (near > 0) & (near <= 3))
                 tl.store(near_at + at, pair + last_one, (near > 0) & (near <= 3) & (at < room))
                 tl.store(near_at + at + 1, pair + first_one, (near > 1) & (near <= 3) & (at + 1 < room))

@@ -7,6 +7,7 @@ double precision, and those that are nearly equal by the sum that has the same b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -159,13 +160,15 @@ def _count(counts: _Counts) -> None:
     near, close, crowded = (torch.empty(room, dtype=torch.int64, device=device) for _ in range(3))
     many = torch.zeros(3, dtype=torch.int64, device=device)  # of each of the three
     scores = torch.where(which >= 0, score[which], 0.0)
+    matrices, described = _described(rows, gallery.rows)
 
     def launch(begin: int, end: int) -> int:
         """Count a stretch; how many pairs are open."""
         programs = -(-len(rows) // SHAPE["M"]) * -(-(end - begin) // SHAPE["N"])
         rank_kernels.count[(programs,)](
-            rows, gallery.rows, ends[0], ends[1], half, above, near, crowded, many, len(rows), begin, end, room,
-            WIDTH=width, SLOTS=slots, HALVES=not cosine, EDGE=(end - begin) % SHAPE["N"] != 0, **SHAPE,
+            *matrices, ends[0], ends[1], half, above, near, crowded, many, len(rows), begin, end, room,
+            DESCRIBED=described, WIDTH=width, SLOTS=slots, HALVES=not cosine,
+            EDGE=(end - begin) % SHAPE["N"] != 0, **SHAPE,
         )  # fmt: skip
         again = int(many[2])
         if 0 < again <= room:
@@ -204,6 +207,19 @@ def _count(counts: _Counts) -> None:
     surely = above.long()[there]
     counts.above[which[there]] += surely
     counts.single[which[there]] += surely
+
+
+def _described(query: torch.Tensor, gallery: torch.Tensor) -> tuple[tuple[Any, Any], bool]:
+    """Descriptors of both matrices where the GPU has an engine that reads by them, and Triton knows it."""
+    try:
+        from triton.tools.tensor_descriptor import TensorDescriptor
+    except ImportError:
+        return (query, gallery), False
+    if not query.is_cuda or torch.cuda.get_device_capability(query.device) < (9, 0):
+        return (query, gallery), False
+    shapes = (SHAPE["M"], SHAPE["K"]), (SHAPE["N"], SHAPE["K"])
+    made = [TensorDescriptor.from_tensor(m, list(shape)) for m, shape in zip((query, gallery), shapes, strict=True)]
+    return (made[0], made[1]), True
 
 
 def _all_above(counts: _Counts, above: torch.Tensor, which: torch.Tensor) -> torch.Tensor:

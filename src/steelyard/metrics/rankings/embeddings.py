@@ -62,14 +62,12 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
     wanted = Wanted(judged.starts, row, parts.itself, _tie(parts), depth)
     ranks = _search(prediction)(query, gallery, wanted, options.of("distance"), prediction.source)
     unit = _text_order(parts.query)
-    place = np.empty(len(unit), dtype=np.int64)
-    place[unit] = np.arange(len(unit))
-    order = np.lexsort((np.where(ranks.rank > 0, ranks.rank, len(gallery) + 1), place[owner]))
+    order, unit_of = _by_unit(judged.starts, unit, np.where(ranks.rank > 0, ranks.rank, len(gallery) + 1))
     rank, many = ranks.rank[order], len(parts.query)
     return RankedPairs(
         truth=judged,
         units=judged.queries[unit],
-        owner=place[owner][order],
+        owner=unit_of,
         row=order,
         rank=rank,
         rank_input=rank,
@@ -80,6 +78,16 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
         tied=ranks.tied[unit],
         coverage=Coverage(many, many, many, 0, 0, policy.missing),
     )
+
+
+def _by_unit(starts: Array, unit: Array, rank: Array) -> tuple[Array, Array]:
+    """Rows unit by unit and by rank, and the unit of each."""
+    each = np.diff(starts)[unit]
+    owner = np.repeat(np.arange(len(unit)), each)
+    order = np.arange(len(rank)) - np.repeat(np.cumsum(each) - each - starts[:-1][unit], each)
+    if each.max(initial=0) > 1:
+        order = order[np.lexsort((rank[order], owner))]
+    return order, owner
 
 
 def _search(prediction: Embeddings) -> Callable[..., Ranks]:
