@@ -65,7 +65,7 @@ def test_counts_are_those_of_the_cpu_and_nothing_waits(task: str) -> None:
         warnings.simplefilter("ignore")  # that the mode is a prototype
         torch.cuda.set_sync_debug_mode("error")  # a call that waits raises
     try:
-        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as trace:
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], acc_events=True) as trace:
             for truth, predicted in there:
                 gathered.update(truth, predicted)
     finally:

@@ -20,7 +20,7 @@ MOST_SLOTS = 8  # thresholds of a query in one pass; one with more has several r
 FIRST, LAST = 2048, 1 << 17  # of the gallery in one launch: few at first, since many thresholds are decided by them
 ROOM = 1 << 26  # pairs that are listed in one launch
 PIECE_BYTES = 1 << 30
-SHAPE = {"M": 128, "N": 256, "K": 64, "GROUP": 8, "num_warps": 8, "num_stages": 3}
+SHAPE = {"M": 128, "N": 256, "K": 64, "GROUP": 16, "num_warps": 8, "num_stages": 3}
 
 
 def ranks_on_gpu(query: torch.Tensor, gallery: torch.Tensor, wanted: Wanted, distance: str, source: str) -> Ranks:
