@@ -109,7 +109,7 @@ def class_figure(scores: Mapping[str, Score], classes: int) -> Figure:
     known.sort(key=lambda pair: -pair[1].value if pair[1].better == "lower" else pair[1].value)
     kept, more = worst_and_best(range(len(known)))
     shown = [known[k] for k in kept]
-    label = next((score.label.partition(" of ")[0] for _, score in shown), "score")
+    label = next((_without(score.label, name) for name, score in shown), "score")
     columns = {"name": [name for name, _ in shown], "value": [score.value for _, score in shown]}
     nan = (math.nan, math.nan)
     cells = np.array([[score.value, *(score.interval or nan)] for _, score in known], float).reshape(len(known), 3)
@@ -118,6 +118,12 @@ def class_figure(scores: Mapping[str, Score], classes: int) -> Figure:
     of_all = f"The {len(scores)} of {classes:,} classes with the most data. " if classes > len(scores) else ""
     said = f"{of_all}The worst first.{more}"
     return Figure("by_class", "bars", f"{label} by class", columns, {"x": label}, said, table)
+
+
+def _without(label: str, name: str) -> str:
+    """The label of a metric of one class without the class."""
+    at = label.rfind(name)
+    return (label[:at] if at > 0 else label).rstrip(" ,:(").removesuffix(" of") or label
 
 
 def with_intervals(figure: Figure, scores: Mapping[str, Score]) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -56,7 +57,8 @@ def table(
 
 
 def _head(name: str, number: bool) -> str:
-    shown = escape(name) if name else '<span class="unseen">picture</span>'
+    broken = re.sub(r"\S{24}(?=\S)", lambda match: f"{match[0]}\0", name)  # a long word may be broken there
+    shown = escape(broken).replace("\0", "<wbr>") if name else '<span class="unseen">picture</span>'
     return f'<th scope="col"{" class=n" if number else ""}>{shown}</th>'
 
 
