@@ -136,7 +136,7 @@ void BoxStream::curves(double* precision, double* recall, double* scores) const 
   const std::size_t R = points();
   for (std::size_t t = 0; t < thresholds(); ++t) {
     if (parts_->positives > 0) {
-      parts_->curves[t].read(parts_->first, 1, precision + t * R, recall + t, scores + t * R);
+      parts_->curves[t].read(parts_->first, precision + t * R, recall + t, scores + t * R);
       continue;
     }
     recall[t] = kNothing;

@@ -45,6 +45,9 @@ void check_grid(View<double> grid) {
 
 EventStream make_events(const Ranked& in, std::size_t k, bool by_score) {
   EventStream out;
+  const auto most = static_cast<std::size_t>(in.end[k] - in.begin[k]);
+  out.stream.reserve(most);
+  if (by_score) out.last_of_tie.reserve(most);
   const Bits full = all_bits(in.thresholds);
   bool tied = false;   // an event of the last score
   double last = 0.0;   // the last score

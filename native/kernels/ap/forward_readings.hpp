@@ -112,15 +112,17 @@ struct Curves {
   }
   void miss(const double* w) { add(fp, w); }
 
-  // `first` is the score of the first detection. Values of a point lie `stride` apart.
-  void read(double first, std::size_t stride, double* precision, double* recall, double* scores) const {
+  // `first` is the score of the first detection.
+  void read(double first, double* precision, double* recall, double* scores) const {
     *recall = tp[0] / positives;
     double highest = 0.0;
-    for (std::size_t r = points; r-- > 0;) {
+    std::fill(precision + next, precision + points, 0.0);
+    for (std::size_t r = next; r-- > 0;) {  // what is best beyond the last point that is reached stands at `next`
       highest = std::max(highest, best[r + 1]);
-      precision[r * stride] = r < next ? highest : 0.0;
-      if (scores) scores[r * stride] = grid[r] <= 0 ? first : at[r];
+      precision[r] = highest;
     }
+    if (!scores) return;
+    for (std::size_t r = 0; r < points; ++r) scores[r] = grid[r] <= 0 ? first : at[r];
   }
 
  private:

@@ -12,10 +12,10 @@ MOST_PAIRS = 1_000_000  # of a truth and a prediction in one sample, about
 
 def overlap(a: Array, b: Array) -> Array:
     """IoU of boxes row by row; 0 where both are empty."""
-    low = np.minimum(a[:, :2] + a[:, 2:], b[:, :2] + b[:, 2:])
-    inner = np.clip(low - np.maximum(a[:, :2], b[:, :2]), 0, None)
-    shared = inner[:, 0] * inner[:, 1]
-    whole = a[:, 2] * a[:, 3] + b[:, 2] * b[:, 3] - shared
+    (left, top, width, height), (x, y, w, h) = a.T, b.T
+    shared = np.maximum(np.minimum(left + width, x + w) - np.maximum(left, x), 0)
+    shared *= np.maximum(np.minimum(top + height, y + h) - np.maximum(top, y), 0)
+    whole = width * height + w * h - shared
     iou: Array = np.divide(shared, whole, out=np.zeros(len(a)), where=whole > 0)
     return iou
 
@@ -67,7 +67,7 @@ class Sample:
 
     def _highest(self, truth_box: Array, prediction_box: Array) -> tuple[Array, Array, Array]:
         """Every overlap, where those of a truth begin, and the highest of each truth."""
-        overlaps = overlap(truth_box[self.truth], prediction_box[self.prediction])
+        overlaps = overlap(truth_box.take(self.truth, axis=0), prediction_box.take(self.prediction, axis=0))
         starts = np.flatnonzero(np.diff(self.truth, prepend=-1))
         return overlaps, starts, np.maximum.reduceat(overlaps, starts)
 

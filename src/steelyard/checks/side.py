@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EXAMPLES = 3
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Side:
     """Columns of the boxes, and the images and classes that are listed (None where the source lists none)."""
 

@@ -15,9 +15,11 @@ import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
 from steelyard.core.errors import InputError
+from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.ranking import RankingBlock, Reading
 from steelyard.core.spec import parse_spec, render_value
+from steelyard.core.weights import Role
 
 T = TypeVar("T")
 _BY_NAME: dict[str, type[Need]] = {}
@@ -161,6 +163,10 @@ class Curve(Reading):
     """A reading of a ranking, or of cells: a base for those that tasks define. Equal ones are read once for all."""
 
     ranking: Need
+
+    def read_from(self, made: Mapping[Any, Any], role: Role, facts: Facts) -> Any:
+        """The same out of what other curves have read under these weights; None where it must be read itself."""
+        return None
 
     def __str__(self) -> str:
         settings = (f"{field.name}={getattr(self, field.name)}" for field in dataclasses.fields(self))

@@ -38,8 +38,11 @@ class Totals:
 
     def _make(self, wanted: Wanted) -> None:
         if isinstance(wanted, Curve):
-            ranking: Any = self.state.blocks[wanted.ranking]
-            self._made[wanted] = ranking.read(wanted, self.weights, self.facts)
+            read = wanted.read_from(self._made, self.role, self.facts)
+            if read is None:
+                ranking: Any = self.state.blocks[wanted.ranking]
+                read = ranking.read(wanted, self.weights, self.facts)
+            self._made[wanted] = read
             return
         block = self.state.blocks[wanted]
         dense = wanted.drawn and isinstance(block, SumBlock | MomentsBlock | RowsBlock)

@@ -16,7 +16,6 @@ from steelyard.core.errors import InputError, nearest, nearest_of, shell_word
 from steelyard.core.records import Array, Column, ColumnType, Records, Schema, as_object
 from steelyard.io.csv import read_csv
 from steelyard.io.dialect import with_points
-from steelyard.io.excel import read_sheet
 from steelyard.io.frames import from_memory
 from steelyard.io.json import read_json, read_json_lines
 from steelyard.io.parquet import read_parquet
@@ -27,6 +26,13 @@ from steelyard.io.text import ending, first_bytes, refuse_foreign, sheet_path
 
 MOST_WHOLE = 2.0**53  # beyond it a double does not tell a whole number from the next
 
+
+def _read_sheet(path: Path, source: str) -> Table:
+    from steelyard.io.excel import read_sheet  # few tables are workbooks
+
+    return read_sheet(path, source)
+
+
 READERS: dict[str, Callable[[Path, str], Table]] = {
     ".csv": read_csv,
     ".tsv": lambda path, source: read_csv(path, source, "\t"),
@@ -35,7 +41,7 @@ READERS: dict[str, Callable[[Path, str], Table]] = {
     ".json": read_json,
     ".parquet": read_parquet,
     ".pq": read_parquet,
-    ".xlsx": read_sheet,
+    ".xlsx": _read_sheet,
 }
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import stat
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,8 +69,6 @@ def open_bytes(path: Path, source: str) -> Iterator[BinaryIO]:
                     yield unpacked
             else:
                 yield file
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"cannot be unpacked: {error}", where=source, remedy="Is the file whole?") from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", where=source) from None
 
@@ -137,7 +133,11 @@ class _Unpacked(io.RawIOBase):
     """What gzip packed, up to a limit: a small file must not fill the memory."""
 
     def __init__(self, file: BinaryIO, size: int, source: str) -> None:
+        import gzip  # few files are packed
+        import zlib
+
         self.inner, self.source, self.count = gzip.GzipFile(fileobj=file), source, 0
+        self.faults = (EOFError, gzip.BadGzipFile, zlib.error)
         self.most = min(max(LITTLE, MOST_TIMES * size), MOST_UNPACKED)
 
     def readable(self) -> bool:
@@ -146,7 +146,10 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer; refuse what grows beyond the limit."""
-        data = self.inner.read(len(buffer))
+        try:
+            data = self.inner.read(len(buffer))
+        except self.faults as error:
+            raise InputError(f"cannot be unpacked: {error}", where=self.source, remedy="Is the file whole?") from None
         self.count += len(data)
         if self.count > self.most:
             raise InputError(

@@ -9,7 +9,7 @@ Truths and detections without area are left out, as LVIS's own package leaves th
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records
 from steelyard.io.coco import read_coco, read_federated
-from steelyard.io.formats.dataset import Dataset
+
+if TYPE_CHECKING:
+    from steelyard.io.formats.dataset import Dataset
 
 MOST = 300
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
@@ -91,9 +93,12 @@ def _listed(given: Any, labels: Array) -> Array | None:
 
 def _places(known: Array, column: Array) -> Array:
     """The place of each id among the known ones; -1 where it is not there."""
+    given = np.ascontiguousarray(column)
+    if (known[1:] > known[:-1]).all():
+        return np.asarray(_native.places(known, given).astype(np.int64))
     order = np.argsort(known, kind="stable")
-    at = _native.places(known[order], np.ascontiguousarray(column))
-    return np.where(at >= 0, order[at], -1) if len(known) else np.full(len(column), -1)
+    at = _native.places(known[order], given)
+    return np.where(at >= 0, order[at], -1)
 
 
 def _ruled(truth: Federation, results: Results, width: int) -> tuple[BoxRecords, BoxRecords]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -118,6 +119,10 @@ class FigureValues:
     figure: Array
     recall: Array
 
+    def of_classes(self, codes: Sequence[int]) -> FigureValues:
+        """The curves of some classes."""
+        return FigureValues(self.figure.take(codes, axis=-1), self.recall.take(codes, axis=-1))
+
     def mean_figure(self, places: Sequence[int]) -> Floats:
         """The mean over some of the IoUs, for each row."""
         return _mean(self.figure, places, self.figure.ndim == 3)
@@ -128,13 +133,17 @@ class FigureValues:
 
 
 def _mean(values: Array, places: Sequence[int], curves: bool) -> Floats:
-    chosen = list(places)
-    return np.array([mean_defined(values[chosen])]) if curves else np.asarray(values[:, chosen].mean(axis=1))
+    chosen, stop = list(places), places[0] + len(places)
+    if not curves:
+        return np.asarray(values[:, chosen].mean(axis=1))
+    whole = chosen == list(range(places[0], stop))  # without a copy
+    return np.array([mean_defined(values[places[0] : stop] if whole else values[chosen])])
 
 
 def mean_defined(values: Array) -> float:
-    """The mean of what is defined, added up as the reference does (one flat array); nan where nothing is."""
-    flat = values[~np.isnan(values)]
+    """The mean over classes, the last axis, added up as the reference does (one flat array); nan where none has truth."""
+    defined = ~np.isnan(values[(0,) * (values.ndim - 1)])
+    flat = (values if defined.all() else values.compress(defined, axis=-1)).reshape(-1)
     return float(np.mean(flat)) if len(flat) else float("nan")
 
 
@@ -176,6 +185,13 @@ class RankingFigure(GroupCurve):
         elif self.group is not None:
             block = block.some(class_codes(facts, self.group))
         return FigureValues(*self._read(block, weights))
+
+    def read_from(self, made: Mapping[Any, Any], role: Role, facts: Facts) -> FigureValues | None:
+        """The curves of some classes, where those of all are there."""
+        if self.group is None or not self._by_recall(role):
+            return None
+        every: FigureValues | None = made.get(replace(self, group=None))
+        return None if every is None else every.of_classes(class_codes(facts, self.group))
 
     def _read(self, block: RankingBlock, weights: Weights) -> tuple[Array, Array]:
         if self._by_recall(weights.role):
