@@ -25,7 +25,7 @@ void class_curves(const Ranked& in, std::size_t k, View<double> weights, View<do
                   double* recall) {
   constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
   const std::size_t cells = in.thresholds * grid.size();
-  const EventStream stream = make_events(in, k, true);
+  const EventStream stream = make_events(in, k, scores != nullptr);
   const Events events = stream.events();
   double positives = 0;
   for (std::size_t i = 0; i < events.truths; ++i) positives += weights[static_cast<std::size_t>(events.truth_unit[i])];
@@ -46,7 +46,7 @@ void class_curves(const Ranked& in, std::size_t k, View<double> weights, View<do
   baseline::plain_before(events, weights.data(), sum, plain.data());
   Curves reading(grid.data(), grid.size(), positives);
   reading.plain = {plain.data()};
-  reading.score = events.score;
+  reading.score = scores ? events.score : nullptr;
   for (std::size_t t = 0; t < in.thresholds; ++t) {
     reading.reset();
     baseline::walk(ClassEvents<double, 1>{events, t, weights.data()}, reading);

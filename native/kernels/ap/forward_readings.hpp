@@ -78,7 +78,7 @@ struct ForwardArea {
 struct Curves {
   static constexpr bool kByTie = false;
   Plain<1> plain{};
-  const double *grid, *score;  // `score` by event
+  const double *grid, *score;  // `score` by event; null where the scores are not asked for
   std::size_t points;
   double positives, near;          // `near`: what must be found before it is worth asking whether `next` is reached
   std::size_t next = 0, free = 0;  // the first point that is not reached, and at the start
@@ -97,15 +97,16 @@ struct Curves {
     near = nearly(next);
     tp = fp = {};
     std::fill(best.begin(), best.end(), -1.0);
-    std::fill(at.begin(), at.end(), 0.0);
+    if (score) std::fill(at.begin(), at.end(), 0.0);
   }
 
   void hit(const double* w, std::size_t i) {
     add(tp, w);
     const double precision = tp[0] / ((fp[0] + plain(i)[0]) + tp[0] + kTiny);
     if (tp[0] >= near) {
-      const double recall = tp[0] / positives;
-      while (next < points && reaches(recall, next)) at[next++] = score[i];
+      const std::size_t before = next;
+      reach(tp[0] / positives);
+      if (score) std::fill(at.data() + before, at.data() + next, score[i]);
       near = nearly(next);
     }
     best[next] = std::max(best[next], precision);
@@ -127,6 +128,13 @@ struct Curves {
 
  private:
   double nearly(std::size_t r) const { return (static_cast<double>(r) - 1e-6) / static_cast<double>(points - 1) * positives; }
+
+  // Steps over the points that a recall reaches: at once over those that lie well below it.
+  void reach(double recall) {
+    const double below = recall * static_cast<double>(points - 1) - 1e-6;
+    if (below >= 0) next = std::max(next, std::min(points, static_cast<std::size_t>(below) + 1));
+    while (next < points && reaches(recall, next)) ++next;
+  }
 
   // Whether a recall reaches point r of the grid. On the point itself (real weights add up to it only nearly) the
   // point's own rounding decides, as it does for whole weights in the reference.

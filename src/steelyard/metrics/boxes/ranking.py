@@ -141,7 +141,7 @@ def _mean(values: Array, places: Sequence[int], curves: bool) -> Floats:
 
 
 def mean_defined(values: Array) -> float:
-    """The mean over classes, the last axis, added up as the reference does (one flat array); nan where none has truth."""
+    """The mean over classes, the last axis, added up as the reference does (one flat array); nan where none counts."""
     defined = ~np.isnan(values[(0,) * (values.ndim - 1)])
     flat = (values if defined.all() else values.compress(defined, axis=-1)).reshape(-1)
     return float(np.mean(flat)) if len(flat) else float("nan")
