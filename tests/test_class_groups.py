@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import steelyard as sy
@@ -48,6 +49,19 @@ def test_lvis_by_frequency(case: str, tmp_path: Path) -> None:
             assert score.why
         else:
             assert score.value == expected, name
+
+
+def test_a_group_is_the_same_alone_and_behind_all_classes(tmp_path: Path) -> None:
+    """Behind a mean over all classes it is read from their curves: to the same bit, and in draws by itself."""
+    paths = files(tmp_path, *lvis("lvis/common"))
+    settings: dict[str, Any] = {"draws": 100, "save_draws": True, "options": {"format": "lvis"}}
+    for name in ("APr", "APc", "APf"):
+        alone, behind = (
+            sy.evaluate("boxes", *paths, specs, **settings).scores[LVIS[name]]
+            for specs in ([LVIS[name]], [LVIS["AP"], LVIS[name]])
+        )
+        assert alone.value == behind.value == CASES["lvis/common"]["expected"][name]
+        assert np.array_equal(alone.draws, behind.draws, equal_nan=True)
 
 
 def test_intervals_and_units_know_the_groups(tmp_path: Path) -> None:

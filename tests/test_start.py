@@ -48,6 +48,15 @@ def test_a_folder_of_maps_needs_no_reader_of_tables(tmp_path: Path) -> None:
     assert not {"steelyard.io.read", "steelyard.io.json", "steelyard.io.csv", "steelyard.render.text"} & modules
 
 
+def test_plain_tables_need_no_reader_of_packed_files(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,label\n1,a\n2,b\n")
+    path = str(tmp_path / "a.csv")
+    code = f"import steelyard as sy\nsy.evaluate('labels', {path!r}, {path!r}, confidence=None)"
+    modules = loaded(code)
+    assert "steelyard.io.csv" in modules
+    assert not {"steelyard.io.excel", "zipfile", "gzip", "tempfile"} & modules
+
+
 def test_help_loads_no_command() -> None:
     code = (
         "import contextlib, io\nfrom steelyard.cli.main import cli\n"

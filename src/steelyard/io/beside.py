@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, first_few, nearest
 from steelyard.core.task import Task
-from steelyard.io.read import READERS, is_empty, read_table
 from steelyard.io.table import Table
 from steelyard.io.text import ending, sheet_path
 
@@ -24,11 +23,17 @@ ID_NAMES = ("unit", "id")
 def in_file(name: str) -> tuple[str, str] | None:
     """The column and the file of COLUMN@FILE; None where it is the name of a column alone."""
     column, at, file = name.partition("@")
-    return (column, file) if column and at and ending(sheet_path(file)[0]) in READERS else None
+    if not (column and at):
+        return None
+    from steelyard.io.read import READERS  # few evaluations name a file: the others need no reader of tables
+
+    return (column, file) if ending(sheet_path(file)[0]) in READERS else None
 
 
 def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> Array:
     """The value of COLUMN@FILE in each unit, as text; "" where its cell is empty. `option` is what named it."""
+    from steelyard.io.read import read_table
+
     column, file = in_file(name) or ("", "")
     table = read_table(file, "groups")
     if column not in table.columns:
@@ -72,6 +77,8 @@ def _id_column(task: Task, table: Table, file: str, column: str) -> str:
 
 
 def _text(value: Any) -> str:
+    from steelyard.io.read import is_empty
+
     if is_empty(value):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
