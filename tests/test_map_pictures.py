@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,10 @@ from PIL import Image
 
 import steelyard as sy
 from steelyard.core.errors import InputError
+from steelyard.core.scene import EllipseShape, RasterShape, Scene
 from steelyard.maps.raster import PALETTE, coloured
+from steelyard.render.charts.layout import text_width
+from steelyard.render.svg import scene_svg
 
 FIRST, SECOND = PALETTE[:2]
 RIGHT, WRONG, GREY = "eef2ee", "d7263d", "c9c9c9"
@@ -121,3 +126,21 @@ def test_volumes_agree_and_surfaces_lie_near() -> None:
     assert curve.columns["y"][-1] == 1.0
     assert curve.columns["x"][-1] == 2.0
     assert "nsd_tolerance" not in sy.evaluate("volumes", truth, prediction, ["dice"], confidence=None).figures
+
+
+@pytest.mark.parametrize("rasters", [(RasterShape("true", "", 4, 4),), ()])
+def test_entries_of_a_legend_do_not_touch(rasters: tuple[RasterShape, ...]) -> None:
+    """Long names of classes, and those of ellipses and their pairs: each ends before the next begins, with its swatch."""
+    names = ("sidewalk and curbs", "traffic light pole", "vegetation in pots", "a" * 40)
+    legend = tuple((name, f"{place:06x}") for place, name in enumerate(names))
+    shapes = (EllipseShape("truth", 0, 0, 0, 40, 30),) if not rasters else ()
+    svg = scene_svg(Scene("title", "summary", shapes, rasters=rasters, legend=legend))
+    placed = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*font-size="(\d+)"[^>]*>([^<]+)</text>', svg)
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for x, y, size, words in placed:
+        lines.setdefault(y, []).append((float(x), float(x) + text_width(words, float(size))))
+    assert max(map(len, lines.values())) >= 3
+    swatch = 18 if rasters else 0
+    for line in lines.values():
+        assert all(end + swatch < start for (_, end), (start, _) in pairwise(sorted(line)))
+        assert max(end for _, end in line) <= 720

@@ -6,6 +6,7 @@ import math
 from html import escape
 
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, PolygonShape, Scene
+from steelyard.render.charts.layout import text_width
 from steelyard.render.svg_parts import INK, PAPER, SIDE, Backdrop
 from steelyard.render.svg_parts import number as _n
 from steelyard.render.svg_parts import text as _text
@@ -175,14 +176,14 @@ def _legend(scene: Scene, top: float) -> list[str]:
     items = [("truth", TRUTH, ""), ("detected", PREDICTION, ' stroke-dasharray="7 4"')]
     if not any(isinstance(shape, BoxShape | PolygonShape) for shape in scene.shapes):
         items.append(("pair, distance", PAIR, ""))
-    drawn = []
-    for i, (name, colour, dash) in enumerate(items):
-        x = 12 + 115 * i
+    drawn, x = [], 12.0
+    for name, colour, dash in items:
         drawn.append(
-            f'<line x1="{x}" y1="{_n(y - 4)}" x2="{x + 26}" y2="{_n(y - 4)}" stroke="{colour}" stroke-width="2"{dash}/>'
-            + _text(x + 32, y, name, INK)
+            f'<line x1="{_n(x)}" y1="{_n(y - 4)}" x2="{_n(x + 26)}" y2="{_n(y - 4)}" stroke="{colour}" '
+            f'stroke-width="2"{dash}/>' + _text(x + 32, y, name, INK)
         )
-    drawn.append(_text(12 + 115 * len(items) + 20, y, "filled: no partner", INK))
+        x += 32 + text_width(name, 13) + 14
+    drawn.append(_text(x, y, "filled: no partner", INK))
     drawn.append(_text(12, y + 24, scene.title, INK, size=15))
     drawn.append(_text(12, y + 45, scene.summary, INK))
     return drawn

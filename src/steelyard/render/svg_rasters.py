@@ -6,11 +6,13 @@ import re
 from html import escape
 
 from steelyard.core.scene import Scene
+from steelyard.render.charts.layout import fitting, text_width
 from steelyard.render.svg_parts import INK, PAPER, SIDE, Backdrop, number, text
 
 _GAP, _LINE = 12.0, 22.0
 _BASE64, _COLOUR = re.compile(r"[A-Za-z0-9+/=]*"), re.compile(r"[0-9a-f]{6}")
-_NAME = 150.0  # how wide an entry of the legend is
+_LETTERS, _SWATCH, _BETWEEN = 13, 18.0, 14.0  # of an entry of the legend
+_NAME = 150.0  # that a name has at most
 
 
 def rasters_svg(scene: Scene, backdrop: Backdrop | None = None) -> str:
@@ -58,14 +60,15 @@ def _image(href: str, x: float, y: float, wide: float, high: float, more: str, n
 
 def _legend(scene: Scene, top: float) -> tuple[list[str], int]:
     """Swatches with their names, as many in a row as there is room for."""
-    across = int(SIDE // _NAME)
     shown = [entry for entry in scene.legend if _COLOUR.fullmatch(entry[1])]
+    names = fitting([name for name, _ in shown], _NAME, _LETTERS)
+    each = _SWATCH + max((text_width(name, _LETTERS) for name in names), default=0.0) + _BETWEEN
+    across = int((SIDE + _BETWEEN) // each)
     drawn = []
-    for place, (name, colour) in enumerate(shown):
-        x, y = (place % across) * _NAME, top + (place // across) * _LINE
-        short = name if len(name) <= 18 else f"{name[:17]}…"
+    for place, (short, (_, colour)) in enumerate(zip(names, shown, strict=True)):
+        x, y = (place % across) * each, top + (place // across) * _LINE
         drawn.append(
             f'<rect x="{number(x)}" y="{number(y + 4)}" width="12" height="12" fill="#{colour}" stroke="{INK}" '
-            f'stroke-width="0.5"/>' + text(x + 18, y + 15, short, INK)
+            f'stroke-width="0.5"/>' + text(x + _SWATCH, y + 15, short, INK, size=_LETTERS)
         )
     return drawn, -(-len(shown) // across)
