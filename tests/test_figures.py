@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import Callable
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import steelyard as sy
 from steelyard.core.figure import Figure
 from steelyard.render.charts.journal import paper_of
-from steelyard.render.charts.layout import fitting, text_width, ticks
+from steelyard.render.charts.layout import apart, fitting, text_width, ticks
 from steelyard.render.charts.render import spec_of, svg_text
 
 SAMPLE = Path(str(files("steelyard") / "samples"))
@@ -128,3 +129,24 @@ def test_ticks_have_room() -> None:
         assert 2 <= len(at) <= 5
         assert at[-1] <= high
     assert ticks(1.0, 1.0, 100) == [1.0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 23, 24])
+@pytest.mark.parametrize("size", [6.0, 11.9, 12.0, 40.0])
+def test_names_of_narrow_columns_keep_their_distance_and_the_last(count: int, size: float) -> None:
+    """The last is the background of a confusion matrix. Letters are 11 high: names need 12 from one to the next."""
+    names = [f"class {place}" for place in range(count)]
+    shown = [names.index(name) for name in apart(names, size)]
+    assert shown[-1] == count - 1
+    assert all((second - first) * size >= 12 for first, second in pairwise(shown))
+    assert size < 12 or len(shown) == count
+
+
+def test_a_matrix_of_narrow_columns_names_the_last() -> None:
+    names = [f"class {place}" for place in range(23)] + ["(background)"]
+    columns = {"row": names, "column": names, "share": [0.5] * 24, "text": ["1"] * 24}
+    figure = Figure("confusion", "matrix", "Confusion", columns, facts={"x": "predicted", "y": "true"})
+    encoding = spec_of(figure, 350.0)["layer"][0]["encoding"]
+    for side in "xy":
+        assert encoding[side]["axis"]["values"][-1] == "(background)"
+        assert len(encoding[side]["axis"]["values"]) < 24

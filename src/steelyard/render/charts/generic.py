@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.figure import Figure
-from steelyard.render.charts.layout import LABEL, NARROW, fitting, legend_columns, text_width
+from steelyard.render.charts.layout import LABEL, NARROW, apart, fitting, legend_columns, text_width
 from steelyard.render.charts.library import altair
 from steelyard.render.charts.theme import BLUE, DASHES, GREEN, GREY, HEIGHT, INK, ORANGE, PAPER, SERIES, SHAPES, SOFT
 
@@ -272,9 +272,10 @@ def matrix(figure: Figure, width: float) -> Any:
     padding = {"left": 5, "top": 5, "bottom": 5, "right": 5 if flat else max(5.0, over - size / 2 + 5)}
     angle = 0 if flat else -45 if size >= 20 else -90
     x = alt.X("column:N", sort=None, title=clean(figure.facts["x"]),
-              axis=alt.Axis(orient="top", labelAngle=angle, grid=False, labelOverlap=size < 13,
+              axis=alt.Axis(orient="top", labelAngle=angle, grid=False, labelOverlap=False,
+                            values=apart(list(heads.values()), size),
                             minExtent=0 if flat else over / (0.71 if angle == -90 else 1) + 8))  # fmt: skip
-    rows_axis = alt.Axis(grid=False, labelOverlap=size < 13, minExtent=side - 30)
+    rows_axis = alt.Axis(grid=False, labelOverlap=False, values=apart(list(names.values()), size), minExtent=side - 30)
     y = alt.Y("row:N", sort=None, title=clean(figure.facts["y"]), axis=rows_axis)
     shade = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 0.95]), legend=None)
     layers = [base.mark_rect(color=BLUE, stroke=PAPER, strokeWidth=1).encode(x=x, y=y, opacity=shade)]

@@ -50,6 +50,12 @@ def _cut(text: str, room: float, size: float) -> str:
     return f"{text[: keep - tail]}…{text[len(text) - tail :]}"
 
 
+def apart(names: Sequence[str], size: float) -> list[str]:
+    """The names of rows or columns of a size that have room: every so many, and always the last."""
+    step = max(1, math.ceil((LABEL + 1) / size))
+    return [*names[: max(0, len(names) - step) : step], *names[-1:]]
+
+
 def ticks(low: float, high: float, width: float) -> list[float]:
     """Round numbers from low to high, so far apart that their labels have room."""
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
