@@ -2,9 +2,9 @@
 
     python tools/keep_release.py
 
-Writes tests/released/VERSION: a report and a state of every task's sample, one result of each other kind, and
-public.json with the names, parameters, metrics and fields that are public. Run once when a version is released, and
-never again for that version: the files are what that version wrote. tests/test_promises.py reads them all.
+Writes tests/released/VERSION: a report and both states (rows, sums) of every task's sample, one result of each other
+kind, and public.json with the names, parameters, metrics and fields that are public. Run once when a version is
+released, and never again for that version: the files are what that version wrote. tests/test_promises.py reads them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -47,6 +48,28 @@ def public() -> dict[str, Any]:
     }
 
 
+def keep_vlm(folder: Path) -> None:
+    """The score of the small model that comes with the package, on a few frames."""
+    from steelyard.vlm import run as runner
+    from steelyard.vlm.backend import ModelOptions
+    from steelyard.vlm.frames import read_frames
+    from steelyard.vlm.models import open_backend
+    from steelyard.vlm.prompts import PROMPTS
+    from steelyard.vlm.score import score
+
+    sample = ROOT / "src" / "steelyard" / "samples" / "vlm"
+    backend = open_backend(f"hf:{sample / 'model'}", ModelOptions(device="cpu"))
+    prompts = tuple(PROMPTS.values())[:1]
+    runner.run(read_frames(sample / "frames.csv"), backend, prompts, "run", model="hf:model", controls=True)
+    backend.close()
+    score("run", draws=DRAWS).to_json(folder / "vlm-score.json")
+
+
+def maps(place: Path) -> bool:
+    """Whether a task's data are files beside a table, which a state of rows names and does not hold."""
+    return any(path.is_dir() for path in place.iterdir())
+
+
 def keep(folder: Path) -> None:
     """Write everything of this version."""
     with tempfile.TemporaryDirectory() as raw:
@@ -60,13 +83,20 @@ def keep(folder: Path) -> None:
             report.to_json(folder / f"{task}.report.json")
             accumulator = sy.Accumulator(task, options=options)
             accumulator.update(truth, a)
-            accumulator.save(folder / f"{task}.state")
+            if not maps(place):
+                accumulator.save(folder / f"{task}.rows.state")
+            accumulator.compact()
+            accumulator.save(folder / f"{task}.sums.state")
             if task == "weights":
                 comparison = sy.compare(task, truth, a, b, draws=DRAWS)
                 comparison.to_json(folder / "comparison.json")
                 sy.compare_all(task, truth, {"a": a, "b": b, "c": a}, draws=DRAWS).to_json(folder / "lineup.json")
                 sy.gate(report, ["mae < 30"]).to_json(folder / "gate.json")
-            os.chdir(ROOT)
+                command = [sys.executable, "-m", "steelyard", "plan", "comparison.json", "-o", "plan.json"]
+                subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        os.chdir(raw)
+        keep_vlm(folder)
+        os.chdir(ROOT)
     text = json.dumps(public(), indent=1, sort_keys=True)
     (folder / "public.json").write_text(text + "\n", encoding="utf-8")
 
