@@ -43,6 +43,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     "rankings.scores": (
         "ranking_bpref", "ranking_err", "ranking_gain", "ranking_hits", "ranking_r_hits", "ranking_rbp",
     ),
+    "rankings.above": ("count_above",),
     "rankings.texts": ("pack_integers", "pack_objects", "pack_offsets", "pack_runs", "text_codes", "text_runs"),
     "rankings.trec": ("read_trec",),
     "captions.entries": (

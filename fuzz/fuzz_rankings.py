@@ -78,6 +78,16 @@ def fuzz_scores(rng: random.Random) -> None:
     draw.call(_native.ranking_bpref, *events, 1.0)
 
 
+@target("rankings.above")
+def fuzz_above(rng: random.Random) -> None:
+    draw = Draw(rng)
+    rows, columns = draw.size(5), draw.size(40)
+    scores = rng.choice([draw.few(rows, columns), draw.real(rows, columns, low=-2.0)]).astype(np.float32)
+    starts = draw.offsets(rows, draw.size(12))
+    high = np.sort(draw.real(int(starts[-1]), low=-2.0)).astype(np.float32)
+    draw.call(_native.count_above, scores, starts, high, high - rng.choice([0.0, 0.1, 3.0]))
+
+
 @target("rankings.texts")
 def fuzz_texts(rng: random.Random) -> None:
     draw, n = Draw(rng), rng.randrange(9)

@@ -241,7 +241,7 @@ def test_few_truths_are_said() -> None:
     truth, predicted = columns(), columns(score=[0.9])
     report = sy.evaluate("boxes3d", truth, predicted, ["kitti_ap"], confidence=None)
     (note,) = report["kitti_ap"].notes
-    assert "cannot reach 100 with 1 truth of Car: a perfect result would be 0.0" in note
+    assert "cannot reach 100 with 1 truth of Car, moderate: a perfect result would be 0.0" in note
 
 
 def test_undefined_says_why() -> None:
@@ -337,7 +337,7 @@ def test_seen_from_above() -> None:
     assert isinstance(other, PolygonShape)
     assert outline.points == pytest.approx((20, -60, 20, -40, -20, -40, -20, -60))
     assert outline.matched
-    assert other.label == "0.75"
+    assert other.label == "Car 0.75"
     assert "1.00 m and 0° off" in other.facts
     assert (line.x1, line.y1, line.x2, line.y2) == pytest.approx((0, -50, 10, -50))  # type: ignore[union-attr]
     assert "1 true, 1 predicted, 1 found" in shown.summary

@@ -13,6 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.main import cli
 from steelyard.io.write import write_bytes, write_text
+from steelyard.render.charts import library
 
 COMMAND = f'"{sys.executable}" -m steelyard'
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and modes of POSIX")
@@ -215,6 +216,7 @@ def test_nothing_is_written_where_one_output_cannot_be(
     monkeypatch.chdir(here)
     if lacks:
         monkeypatch.setitem(sys.modules, lacks, None)
+        library.vl_convert.cache_clear()  # another test may have loaded it
     before = sorted(here.iterdir())
     with pytest.raises(sy.InputError, match=message):
         cli(["evaluate", "weights", "t.csv", "a.csv", "--draws", "100", *options], standalone_mode=False)

@@ -1,4 +1,4 @@
-"""Results of all five kinds come back equal from JSON and from pickle, and hold no data once they are detached."""
+"""Results of all kinds come back equal from JSON and from pickle, and hold no data once they are detached."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.forms import form_of
 from steelyard.results.gate import Gate, Verdict
 from steelyard.results.origin import Model, Side, Sources, TaskFacts
+from steelyard.results.plan import MetricPlan, Planned, StudyPlan
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
 from steelyard.results.vlm import Pair, PromptScore, RunSource, VlmScore
@@ -134,7 +135,17 @@ vlm_score = st.builds(
     frames=count, confidence=st.none() | number, parser=count,
     runs=st.lists(st.builds(RunSource, folder=text, models=texts, prompts=named), max_size=1).map(tuple),
 )  # fmt: skip
-DRAWN = {"report": report, "comparison": comparison, "lineup": lineup, "gate": gate, "vlm-score": vlm_score}
+metric_plan = st.builds(
+    MetricPlan, spec=text, measured_in=text, curve=st.tuples(st.tuples(count, number, number)),
+    target=st.none() | number, needed=st.none() | st.builds(Planned, units=count, cautious=count),
+)  # fmt: skip
+plan = st.builds(
+    StudyPlan, task=text, unit=text, units=count, power=number, confidence=number,
+    metrics=st.lists(metric_plan, min_size=1, max_size=2).map(tuple), pilot=text,
+)  # fmt: skip
+DRAWN = {
+    "report": report, "comparison": comparison, "lineup": lineup, "gate": gate, "vlm-score": vlm_score, "plan": plan,
+}  # fmt: skip
 
 
 @cache
@@ -251,9 +262,9 @@ def test_a_gate_takes_what_is_about_one_model() -> None:
     results = kinds()
     two = Lineup(results["lineup"].comparisons[:1])
     assert sy.gate(two.to_dict(), "mae > 1000").outcome == "pass"
-    for kind in ("lineup", "vlm-score"):
-        with pytest.raises(sy.InputError, match=f"is a {kind}: it holds .* Give a result of evaluate"):
-            sy.gate(results[kind].to_dict(), "mae > 1")
+    with pytest.raises(sy.InputError, match=r"holds several models: A, B, C.*Name one with --model NAME"):
+        sy.gate(results["lineup"].to_dict(), "mae > 1")
+    assert sy.gate(results["vlm-score"].to_dict(), "mae > 100000").outcome == "pass"  # of one prompt
     with pytest.raises(sy.InputError, match="is a gate: it holds verdicts"):
         sy.gate(sy.gate(results["report"], "mae > 1").to_dict(), "mae > 1")
 

@@ -40,6 +40,8 @@ def main(folder: Path) -> None:
         else:
             wheel.rename(folder / wheel.name)
     (wheel,) = folder.glob("steelyard-*.whl")
+    if "-cp311-abi3-" not in wheel.name:
+        sys.exit(f"{wheel.name} is not for every Python from 3.11 on")
     run("abi3audit", "--strict", "--verbose", wheel)
     run("twine", "check", "--strict", folder / archive.name, wheel)
     if subprocess.run([sys.executable, ROOT / "tools" / "check_wheel.py", wheel], check=False).returncode:

@@ -219,6 +219,7 @@ def test_settings_are_shown_in_a_signature() -> None:
         "cluster",
         "strata",
         "sequence",
+        "tags",
     ]
     defaults = [shown[name].default for name in ("seed", "by", "missing", "columns", "options", "confidence", "draws")]
     assert defaults == [7, (), None, None, None, 0.95, 1000]

@@ -64,7 +64,7 @@ OUTPUTS: list[Row] = [
     output("figures below a file", "--figures shut/f", "shut/f", files={"shut": closed}, memory=False),
     output("name of 300 characters", f"-o {'y' * 300}.json", "cannot be written"),
     output("onto a device that is full", "-o /dev/full/x.json", "/dev/full/x.json", "cannot be written"),
-    output("of two, one cannot be written", "-o out.json -o shut/out.md", "shut/out.md", "cannot be written", files={"shut": closed}, writes=("out.json",)),
+    output("of two, one cannot be written", "-o out.json -o shut/out.md", "shut/out.md", "cannot be written", files={"shut": closed}),
     row("output: stdout that is full", "evaluate weights truth.csv pred.csv", "standard output", files=W, stdout="/dev/full"),
     row("output: stdout that is full, JSON", "evaluate weights truth.csv pred.csv --json", "standard output", files=W, stdout="/dev/full"),
     row("output: catalogue to a full stdout", "metrics", "standard output", stdout="/dev/full"),

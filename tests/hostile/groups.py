@@ -64,7 +64,7 @@ ROWS: list[Row] = [
            truth="id,label,judge\n1,cat,cat\n2,,\n"),
     judged("without any truth", "--proxy judge", "no row has a value in 'label'",
            truth="id,label,judge\n1,,cat\n2,,dog\n"),
-    judged("with slices", "--proxy judge.csv --by label", "--proxy", "--by"),
+    judged("with slices that it sees otherwise", "--proxy judge.csv --by label", "judge.csv", "unit '3' of truth.csv", "slice 'cat'"),
     judged("with clusters", "--proxy judge.csv --cluster label", "--proxy", "--cluster"),
     judged("with many files", "--proxy judge.csv --workers 1", "all data in one place"),
     judged("corrected in no way", "--proxy judge.csv --judge-correction rate", "rate", "difference"),

@@ -117,7 +117,7 @@ ROWS: list[Row] = [
     row("compare: results that are not there", "compare nowhere.json r.json", "nowhere.json", "no such file", files={"r.json": GOOD}),
     row("compare: results that are cut off", "compare r.json c.json", "c.json", "not valid JSON", files={"r.json": GOOD, "c.json": GOOD[:50]}),
     row("compare: one result alone", "compare r.json", "r.json", "one result alone", files={"r.json": GOOD}),
-    row("compare: three results", "compare r.json r.json r.json", "3 results", files={"r.json": GOOD}),
+    row("compare: three results, one cut off", "compare r.json r.json c.json", "c.json", "not valid JSON", files={"r.json": GOOD, "c.json": GOOD[:50]}),
     row("compare: a prompt of a result that has none", "compare weights t.csv a.csv b.csv --model direct", "--model"),
     row("plan: not there", "plan nowhere.json", "nowhere.json", "no such file"),
     row("plan: cut off", "plan c.json", "c.json", "not valid JSON", files={"c.json": pilot()[:50]}),

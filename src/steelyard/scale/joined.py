@@ -18,7 +18,7 @@ from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.task import Task
 from steelyard.core.units import Units
-from steelyard.engine.evidence import definitions_of, tables_of
+from steelyard.engine.evidence import Live, definitions_of, tables_of
 from steelyard.engine.measure import measured, unit_values
 from steelyard.results.evidence import Evidence
 from steelyard.results.report import Report
@@ -97,8 +97,11 @@ class Gathered(Evidence):
 
     @cached_property
     def whole(self) -> Report:
-        """The report of all rows in one place, for its evidence."""
-        return gathered(self.states).report(list(self.chosen), confidence=None, save_draws=False)
+        """The report of all rows in one place, for its evidence; only what is looked at has its intervals made."""
+        plain = gathered(self.states).report(list(self.chosen), confidence=None, save_draws=False)
+        if not isinstance(plain.evidence, Live):
+            return plain
+        return replace(plain, evidence=replace(plain.evidence, request=self.report.request))
 
     @property
     def tables(self) -> tuple[str, ...]:
