@@ -69,6 +69,9 @@ def test_widths() -> None:
     for text, millimetres in {"85mm": 85, "8.5 cm": 85, "3.5in": 88.9, "72pt": 25.4 * 72 / 72, "1col": 89}.items():
         if millimetres >= 40:
             assert paper_of(width=text).width == pytest.approx(millimetres)
+    assert paper_of(width=85).width == paper_of(width="85mm").width == 85
+    with pytest.raises(sy.InputError, match="a figure of 5mm is too narrow"):
+        paper_of(width=5.0)
     assert paper_of("pdf, .PNG,pdf").formats == ("pdf", "png")
     assert paper_of().formats == ("svg", "png", "pdf")
 

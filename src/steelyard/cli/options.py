@@ -248,16 +248,22 @@ def parse_confidence(text: str) -> float | None:
         raise InputError(f"--ci '{text}' is not a level", remedy="Write 0.95, or none.") from None
 
 
+def _named_values(pairs: Sequence[str], option: str, form: str, example: str) -> dict[str, str]:
+    """Pairs of NAME=VALUE, each name once."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"{option} '{pair}' is not {form}", remedy=f"Example: {option} {example}.")
+        if name in values:
+            raise InputError(f"{option} names '{name}' twice", remedy="Give each name once.")
+        values[name] = value
+    return values
+
+
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
     """NAME=COLUMN pairs as a mapping."""
-    mapping: dict[str, str] = {}
-    for pair in pairs:
-        name, equals, column = pair.partition("=")
-        if not (name and equals and column):
-            raise InputError(f"--map '{pair}' is not NAME=COLUMN", remedy="Example: --map weight=grams.")
-        if name in mapping:
-            raise InputError(f"--map names '{name}' twice", remedy="Give each name once.")
-        mapping[name] = column
+    mapping = _named_values(pairs, "--map", "NAME=COLUMN", "weight=grams")
     ctx = click.get_current_context()
     if _WEIGHT in ctx.meta:
         name = _weight_name(str(ctx.params["task"]))
@@ -291,15 +297,9 @@ def parse_models(given: Sequence[str]) -> list[str] | dict[str, str]:
 
 def parse_tags(pairs: Sequence[str]) -> dict[str, str]:
     """NAME=VALUE pairs as tags; `date=now` is the present time, to the second."""
-    tags: dict[str, str] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not (name and equals and value):
-            raise InputError(f"--tag '{pair}' is not NAME=VALUE", remedy="Example: --tag model=small.")
-        if name in tags:
-            raise InputError(f"--tag names '{name}' twice", remedy="Give each name once.")
-        now = (name, value) == ("date", "now")
-        tags[name] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if now else value
+    tags = _named_values(pairs, "--tag", "NAME=VALUE", "model=small")
+    if tags.get("date") == "now":
+        tags["date"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return tags
 
 

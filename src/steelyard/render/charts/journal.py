@@ -34,8 +34,10 @@ class Paper:
         return self.width / INCH * PIXELS
 
 
-def paper_of(formats: str | Sequence[str] = (), width: str = "", dpi: int | None = None, font: str = "") -> Paper:
-    """What was asked for, or an error that says what there is."""
+def paper_of(
+    formats: str | Sequence[str] = (), width: str | float = "", dpi: int | None = None, font: str = ""
+) -> Paper:
+    """What was asked for, or an error that says what there is. A bare number is a width in millimetres."""
     plain = Paper()
     listed = formats.split(",") if isinstance(formats, str) else list(formats)
     named = tuple(dict.fromkeys(name.strip().lower().removeprefix(".") for name in listed if name.strip()))
@@ -50,7 +52,8 @@ def paper_of(formats: str | Sequence[str] = (), width: str = "", dpi: int | None
     return Paper(named or FORMATS, _millimetres(width) if width else plain.width, fine, font or FONT)
 
 
-def _millimetres(text: str) -> float:
+def _millimetres(width: str | float) -> float:
+    text = width if isinstance(width, str) else f"{width:g}mm"
     asked = text.strip().lower().replace(" ", "")
     if asked in COLUMNS:
         return COLUMNS[asked]
@@ -60,10 +63,10 @@ def _millimetres(text: str) -> float:
             f"'{text[:40]}' is no width of a figure",
             remedy=f"Write a length such as 85mm, 8.5cm, 3.35in or 241pt, or {', '.join(COLUMNS)}.",
         )
-    width = float(match[1]) * UNITS[match[2]]
-    if not NARROWEST <= width <= WIDEST:
+    length = float(match[1]) * UNITS[match[2]]
+    if not NARROWEST <= length <= WIDEST:
         raise InputError(
             f"a figure of {text.strip()} is too narrow or too wide",
             remedy=f"Choose from {NARROWEST:g}mm to {WIDEST:g}mm.",
         )
-    return width
+    return length
