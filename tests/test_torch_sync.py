@@ -168,4 +168,5 @@ def test_the_lightning_example_on_two_ranks(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env, timeout=180)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "distributed_backend=gloo" in done.stderr
-    assert set(done.stdout.split("\n")) - {""} == {"0.7932 11.0"}
+    said = done.stdout.split()  # lines of two processes may come one inside the other
+    assert sorted("".join(said).replace("0.7932", "a").replace("11.0", "b")) == ["a", "a", "b", "b"], done.stdout
