@@ -804,3 +804,9 @@ def test_kernels_refuse_what_they_cannot_do() -> None:
     ):
         with pytest.raises(ValueError):  # noqa: PT011
             call()
+
+
+def test_the_chart_by_class_is_named_by_its_metric() -> None:
+    truth = ["cat", "dog", "cat", "dog", "cat", "dog"]
+    report = sy.evaluate("labels", truth, ["cat", "dog", "dog", "dog", "cat", "cat"], draws=100)
+    assert report.figure("by_class").title == "F1 by class"

@@ -17,7 +17,7 @@ from browser import Browser, Page
 from PIL import Image
 
 import steelyard as sy
-from steelyard.io.write import write_bytes
+from steelyard.cli.demo import copy_sample
 from steelyard.metrics import catalogue
 from steelyard.view.index import run_id
 
@@ -32,13 +32,12 @@ def main() -> None:
     wanted = set(sys.argv[1:])
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        place = Path(folder)
-        os.chdir(place)
         for task, sample in catalogue.samples().items():
             if wanted and task not in wanted:
                 continue
-            for name, file in sample.files:
-                write_bytes(place / name, file.read_bytes())
+            place = Path(folder) / task
+            copy_sample(sample, place)
+            os.chdir(place)
             truth, a, b, by = sample.truth, sample.a, sample.b, [sample.by] if sample.by else []
             sy.evaluate(task, truth, a, by=by, options=sample.options).to_html(place / "report.html")
             _shoot(browser, place / "report.html", task)
@@ -51,6 +50,8 @@ def main() -> None:
                 page = browser.open(place / "report.html", width=WIDTH, height=760)
                 page.run("document.getElementById('explorer').scrollIntoView()")
                 _save(page, "explorer", whole=False)
+        place = Path(folder)
+        os.chdir(place)
         if not wanted or "week" in wanted:
             for file in (SAMPLE / "weights").iterdir():
                 (place / file.name).write_bytes(file.read_bytes())

@@ -218,8 +218,8 @@ def shown_parity(record: dict[str, Any]) -> str:
         rows.append(f"| {' | '.join([*cells, difference(row['largest'])])} |")
     return "\n".join([*head, *rows]) + (
         "\n\nA difference is relative to the expected value, or absolute where that is below one. What tests compare "
-        "to the bit is not\ncounted among the numbers. Differences above 1e-9 are of references that work in single "
-        "precision or print few digits."
+        "to the bit is not\ncounted among the numbers. Differences above 1e-9 stand where the reference is rougher "
+        "itself: single precision, few\nprinted digits, polygons for ellipses, draws for statistics."
     )
 
 

@@ -123,7 +123,7 @@ def class_figure(scores: Mapping[str, Score], classes: int) -> Figure:
 def _without(label: str, name: str) -> str:
     """The label of a metric of one class without the class."""
     at = label.rfind(name)
-    return (label[:at] if at > 0 else label).rstrip(" ,:(").removesuffix(" of") or label
+    return (label[:at] if at > 0 else label).rstrip(" ,:('\"").removesuffix(" of") or label
 
 
 def with_intervals(figure: Figure, scores: Mapping[str, Score]) -> Figure:

@@ -100,7 +100,8 @@ class LogLoss(ProbabilityMean):
         if several(totals.facts):
             return ()
         count = int(totals[NoChance()][0])
-        return (f"{count} rows give their true class a probability of 0; it is taken for 2.2e-16.",) if count else ()
+        rows = "1 row gives its" if count == 1 else f"{count} rows give their"
+        return (f"{rows} true class a probability of 0; it is taken for 2.2e-16.",) if count else ()
 
 
 @frozen
