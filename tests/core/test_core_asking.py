@@ -51,6 +51,7 @@ def test_values(text: str, value: Any) -> None:
         ("map(a=", "it ends too early"),
         ("map(a", "it ends too early"),
         ("map)", "nothing may follow from ')' on"),
+        ("map,mae", "nothing may follow from ',' on; several metrics are given one by one: -m a -m b, or a list"),
         ("map(a=1 b=2)", "',' is expected where 'b' stands"),
         ("map(a=1, a=2)", "'a' is given twice"),
         ("map(1=2)", "a setting's name is expected where '1' stands"),
