@@ -248,11 +248,18 @@ def parse_confidence(text: str) -> float | None:
         raise InputError(f"--ci '{text}' is not a level", remedy="Write 0.95, or none.") from None
 
 
-def _named_values(pairs: Sequence[str], option: str, form: str, example: str) -> dict[str, str]:
-    """Pairs of NAME=VALUE, each name once."""
+def _named_values(
+    pairs: Sequence[str],
+    option: str,
+    form: str,
+    example: str,
+    *,
+    split: Callable[[str, str], Sequence[str]] = str.partition,
+) -> dict[str, str]:
+    """Pairs of NAME=VALUE, each name once; `split` cuts at the first = or at the last."""
     values: dict[str, str] = {}
     for pair in pairs:
-        name, equals, value = pair.partition("=")
+        name, equals, value = split(pair, "=")
         if not (name and equals and value):
             raise InputError(f"{option} '{pair}' is not {form}", remedy=f"Example: {option} {example}.")
         if name in values:
@@ -314,15 +321,7 @@ def _weight_name(task: str) -> str:
 
 def parse_margins(pairs: Sequence[str], option: str = "--margin") -> dict[str, str]:
     """SPEC=SIZE pairs as a mapping; a spec may hold a = inside its brackets."""
-    margins: dict[str, str] = {}
-    for pair in pairs:
-        spec, equals, size = pair.rpartition("=")
-        if not (spec and equals and size):
-            raise InputError(f"{option} '{pair}' is not SPEC=SIZE", remedy=f"Example: {option} map=0.005.")
-        if spec in margins:
-            raise InputError(f"{option} names '{spec}' twice", remedy="Give each metric once.")
-        margins[spec] = size
-    return margins
+    return _named_values(pairs, option, "SPEC=SIZE", "map=0.005", split=str.rpartition)
 
 
 def check_outputs(

@@ -127,17 +127,23 @@ def convert(
     if model is not None:
         dataset = fit(dataset, model)
     changes = tuple(losses(dataset, form.name, manner) if form.losses is None else form.losses(dataset, manner))
-    lost = [loss for loss in changes if loss.kind == "lost"]
-    if strict and lost:
-        raise InputError(
-            f"{len(lost)} kinds of things would be lost; {lost[0].text()}", where=os.fspath(target),
-            remedy="Nothing was written. Leave --strict out to write it all the same.",
-        )  # fmt: skip
+    if strict:
+        refuse_losses(changes, os.fspath(target))
     _write(form.render(dataset, manner), goal, dataset.source)
     return Conversion(
         os.fspath(source), read_as, os.fspath(target), form.name, len(dataset.pictures), len(dataset),
         len(dataset.categories), dataset.score is not None, changes, notes,
     )  # fmt: skip
+
+
+def refuse_losses(changes: Iterable[Loss], target: str) -> None:
+    """Raise where anything would be lost, before anything is written."""
+    lost = [loss for loss in changes if loss.kind == "lost"]
+    if lost:
+        raise InputError(
+            f"{len(lost)} kinds of things would be lost; {lost[0].text()}", where=target,
+            remedy="Nothing was written. Leave --strict out to write it all the same.",
+        )  # fmt: skip
 
 
 def check_target(goal: Path, folder: bool, target: str, force: bool) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.records import Array
 from steelyard.core.task import Task
-from steelyard.io.formats.convert import Conversion, check_target, write_files
+from steelyard.io.formats.convert import Conversion, check_target, refuse_losses, write_files
 from steelyard.io.formats.folder import recover
 from steelyard.io.formats.manner import Loss
 from steelyard.io.formats.nuscenes_release import read_release
@@ -66,12 +66,8 @@ def convert_solid(
     records = read_as(task, path, _side(path, os.fspath(source), form), form)
     camera = records.form == "kitti" or all(name in records for name in IMAGE)
     losses = tuple(_losses(records, to, camera))
-    lost = [loss for loss in losses if loss.kind == "lost"]
-    if strict and lost:
-        raise InputError(
-            f"{len(lost)} kinds of things would be lost; {lost[0].text()}", where=os.fspath(target),
-            remedy="Nothing was written. Leave --strict out to write it all the same.",
-        )  # fmt: skip
+    if strict:
+        refuse_losses(losses, os.fspath(target))
     if to == "kitti":
         write_files(_kitti(records, camera), goal, records.source)
     else:
