@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.core.figure import Listing, Texts
+from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.render.page.sketch import sketch
 from steelyard.results import packed
 from steelyard.results.packed import EXACT_ROWS, pack, unpack
 
@@ -175,3 +176,10 @@ def test_more_classes_than_a_matrix_may_have(tmp_path: Path) -> None:
     assert "of 10,200 classes has" in page
     assert 'id="data-table-classes"' in page
     assert len(page) < 1_500_000
+
+
+def test_a_sketch_draws_the_line_that_its_caption_speaks_of() -> None:
+    columns = {"name": ["mae", "rmse"], "value": [30.0, 10.0], "low": [20.0, 5.0], "high": [40.0, 15.0]}
+    drawn = sketch(Figure("differences", "intervals", "Gain", columns, {"at": 0.0}))
+    assert drawn.count('stroke-dasharray="3 3"') == 1
+    assert "stroke-dasharray" not in sketch(Figure("differences", "intervals", "Gain", columns))

@@ -39,12 +39,14 @@ def _numbers(figure: Figure, name: str) -> Array:
 
 
 def _rows(figure: Figure) -> str:
-    """Bars, or points, by name; lines are intervals."""
+    """Bars, or points, by name; lines are intervals, and a dashed one stands at what the figure compares with."""
+    at = figure.facts.get("at")
     values = _numbers(figure, "value")
     kept = [i for i in range(len(figure)) if np.isfinite(values[i])][:MOST_ROWS]
     low = _numbers(figure, "low") if "low" in figure.columns else values
     high = _numbers(figure, "high") if "high" in figure.columns else values
     every = np.concatenate([values[kept], low[kept], high[kept], [0.0] if figure.chart == "bars" else []])
+    every = every if at is None else np.append(every, float(at))
     least, most = _range(every)
     names = fitting([str(figure.columns["name"][i]) for i in kept], 0.38 * WIDE)
     side = max(map(text_width, names), default=0.0) + 10
@@ -55,6 +57,11 @@ def _rows(figure: Figure) -> str:
         return side + room * (value - least) / (most - least)
 
     body = []
+    if at is not None:
+        body.append(
+            f'<line class="s-ink" stroke-dasharray="3 3" x1="{x(float(at)):.1f}" x2="{x(float(at)):.1f}" y1="0" '
+            f'y2="{ROW * len(kept):.1f}" stroke-width="1"/>'
+        )
     for row, (i, name, text) in enumerate(zip(kept, names, texts, strict=True)):
         y = ROW * row + ROW / 2
         body.append(_text(side - 6, y + 4, name, "end"))
