@@ -17,6 +17,7 @@
 # make docs   the documentation, into site/; every page is opened in a browser
 # make docs-publish VERSION=v0.2.0  put it beside the other versions, on the branch gh-pages
 # make wheel  the source archive and a wheel built from it alone, into dist/, checked and tried in an empty environment
+# make wheel WHOLE=1  the same without nanobind-backend, as musl and free-threaded Pythons get it, into dist/whole
 # make oldest  the laws, the command line and the results with the oldest packages that are allowed
 # make audit  holes that are known in the packages that a user's install may bring
 # make workflows  the files of .github, read by two linters; needs node
@@ -43,14 +44,14 @@ test: $(VENV)/test build/ctest-plain/tested
 	$(PY) -m pytest -n 2 --dist worksteal --junitxml=$(OUT)/tests.xml
 
 kills: $(VENV)/test
-	STEELYARD_KILLS=50 $(PY) -m pytest -n 0 -rP tests/test_kills*.py
+	STEELYARD_KILLS=50 $(PY) -m pytest -n 0 -rP -o junit_logging=system-out --junitxml=$(OUT)/kills.xml tests/test_kills*.py
 	STEELYARD_KILLS=20 $(PY) -m pytest -n 0 tests/test_scale_clusters.py -k killed_in
 
 partitions: $(VENV)/test
 	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -n 2 --dist worksteal tests/test_state.py -k partition
 
 simulate: $(VENV)/test
-	STEELYARD_SETS=400 $(PY) -m pytest -n 2 tests/test_simulated*.py tests/test_families.py tests/test_stats.py
+	STEELYARD_SETS=400 $(PY) -m pytest -n 2 --junitxml=$(OUT)/simulate.xml tests/test_simulated*.py tests/test_families.py tests/test_stats.py
 
 gpu-test: $(VENV)/test
 	$(PY) -m pytest -n 0 gpu
@@ -80,7 +81,8 @@ build/ctest-%/tested: $(NATIVE) | $(PY)
 	$(PIP) install cmake
 	$(BIN)/cmake -S native -B $(@D) -DCMAKE_BUILD_TYPE=Release -DSTEELYARD_SANITIZE=$(if $(findstring sanitized,$@),ON,OFF)
 	$(BIN)/cmake --build $(@D) --parallel 2
-	$(BIN)/ctest --test-dir $(@D) --output-on-failure
+	@mkdir -p $(OUT)
+	$(BIN)/ctest --test-dir $(@D) --output-on-failure --output-junit $(abspath $(OUT))/$(notdir $(@D)).xml
 	@touch $@
 
 FUZZ_SECONDS ?= 60
@@ -120,7 +122,7 @@ docs-publish: $(VENV)/docs
 	$(PY) tools/publish_docs.py "$(VERSION)"
 
 wheel: $(VENV)/wheel
-	$(PY) tools/build_wheel.py dist
+	$(PY) tools/build_wheel.py $(if $(WHOLE),dist/whole --whole,dist)
 
 oldest: $(VENV)/wheel
 	$(PY) tools/try_oldest.py

@@ -1,6 +1,7 @@
 """Ask for known holes in what a user's install may bring: the package's own needs, with every extra.
 
-Run by `make audit`. The needs are read from pyproject.toml, so that tools of the tests are not counted.
+Run by `make audit`. The needs are read from pyproject.toml, so that tools of the tests are not counted. A package that
+could not be asked for is a failure too: where the list of known holes cannot be reached, nothing was audited.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         wanted = Path(folder) / "needs.txt"
         wanted.write_text("\n".join(sorted(needs)) + "\n", encoding="utf-8")
-        done = subprocess.run([sys.executable, "-m", "pip_audit", "--requirement", wanted], check=False)
+        done = subprocess.run([sys.executable, "-m", "pip_audit", "--strict", "--requirement", wanted], check=False)
     sys.exit(done.returncode)
 
 

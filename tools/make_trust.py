@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -100,18 +101,31 @@ def take_parity() -> dict[str, Any]:
     return {"rows": rows}
 
 
+def suite_of(name: str) -> ET.Element:
+    """The tests that a run has written."""
+    root = ET.parse(OUT / name).getroot()
+    suite = root if root.tag == "testsuite" else root.find("testsuite")
+    assert suite is not None
+    return suite
+
+
+def counts_of(suite: ET.Element) -> dict[str, int]:
+    """How many passed, and how many did not."""
+    failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+    skipped = int(suite.get("skipped", 0)) + int(suite.get("disabled", 0))
+    return {"passed": int(suite.get("tests", 0)) - failed - skipped, "failed": failed}
+
+
 def take_tests() -> dict[str, Any]:
     """Counts of the last `make test`."""
-    suite = ET.parse(OUT / "tests.xml").getroot().find("testsuite")
-    assert suite is not None
+    suite = suite_of("tests.xml")
     cases = [case.get("classname", "") for case in suite.iter("testcase")]
 
     def among(pattern: str) -> int:
         return sum(bool(re.search(pattern, name)) for name in cases)
 
     return {
-        "passed": int(suite.get("tests", 0)) - sum(int(suite.get(k, 0)) for k in ("failures", "errors", "skipped")),
-        "failed": int(suite.get("failures", 0)) + int(suite.get("errors", 0)),
+        **counts_of(suite),
         "skipped": int(suite.get("skipped", 0)),
         "bad_input": among(r"hostile|bad_input|damage|packed_files|native_checks"),
         "laws": among(r"test_laws|map_laws"),
@@ -144,6 +158,31 @@ def take_fuzz() -> dict[str, Any]:
     return {"targets": len(runs), "runs": sum(runs), "seconds": int(lines[0].split()[1])}
 
 
+def take_sanitizers() -> dict[str, Any]:
+    """The C++ tests under sanitizers, by set of instructions."""
+    suite = suite_of("ctest-sanitized.xml")
+    return {**counts_of(suite), "names": sorted(case.get("name", "") for case in suite.iter("testcase"))}
+
+
+def take_kills() -> dict[str, Any]:
+    """Commands that were killed, and how often in time."""
+    suite = suite_of("kills.xml")
+    said = "\n".join(out.text or "" for out in suite.iter("system-out"))
+    kills = sum(int(count) for count in re.findall(r"^(\d+) (?:of \d+ )?kills came in time", said, re.MULTILINE))
+    return {**counts_of(suite), "kills": kills}
+
+
+def take_simulate() -> dict[str, Any]:
+    """The simulated tests, and the table of intervals that the page of statistics holds."""
+    text = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    table = text.split("<!-- simulated: start -->")[1].split("<!-- simulated: end -->")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if "`" in line]
+    shares = [float(cell.strip("* ")) for row in rows for cell in row[2].split("/") if cell.strip("* –")]
+    inside = sum(93 <= share <= 97 for share in shares)
+    return {**counts_of(suite_of("simulate.xml")), "metrics": len(rows), "shares": len(shares), "inside": inside,
+            "median": statistics.median(shares)}  # fmt: skip
+
+
 def take_bench() -> dict[str, Any]:
     """How many groups of the last table Steelyard leads, and where not."""
     table = json.loads((OUT / "bench" / "table.json").read_text(encoding="utf-8"))
@@ -162,6 +201,9 @@ RECORDS: dict[str, tuple[str, Callable[[], dict[str, Any]], str]] = {
     "mutants": ("mutants.md", take_mutants, "make mutants"),
     "coverage": ("coverage/summary.json", take_coverage, "make coverage"),
     "fuzz": ("fuzz.txt", take_fuzz, "make fuzz"),
+    "sanitizers": ("ctest-sanitized.xml", take_sanitizers, "make ctest"),
+    "kills": ("kills.xml", take_kills, "make kills"),
+    "simulate": ("simulate.xml", take_simulate, "make simulate"),
     "bench": ("bench/table.json", take_bench, "make bench"),
 }
 
@@ -185,16 +227,10 @@ START = """# Why trust it?
 A number is worth what stands behind it. This page is made by `tools/make_trust.py` from the records of the last runs,
 and each part names the command that makes it again. What no run has recorded yet is said so."""
 
-END = """## Intervals and verdicts
+END = """## Threats
 
-Coverage of the intervals of every metric, type-1 error and power of every test are simulated; the tables and the
-commands stand in [How sure is a number](statistics.md). `make simulate` holds them to their bands.
-
-## Memory and crashes
-
-`make ctest` runs the C++ tests of the kernels under the address and undefined-behaviour sanitizers with every set of
-instructions that the machine has; `make kills` kills every command that writes in the middle of it; `make partitions`
-cuts the data of every task in 10,000 ways. SECURITY.md names the threats, and the tests that meet them."""
+SECURITY.md names what a hostile file, result, state, server or page could try, and the tests that meet it.
+`make partitions` cuts the data of every task in 10,000 ways: states and reports stay the same."""
 
 
 def page(kept: dict[str, Any]) -> str:
@@ -253,6 +289,30 @@ def shown_fuzz(record: dict[str, Any]) -> str:
     )
 
 
+def shown_sanitizers(record: dict[str, Any]) -> str:
+    names = ", ".join(record["names"])
+    return (
+        "The C++ tests of the kernels under the address and undefined-behaviour sanitizers, once for each set of\n"
+        f"instructions: {record['passed']} runs passed, {record['failed']} failed ({names})."
+    )
+
+
+def shown_kills(record: dict[str, Any]) -> str:
+    return (
+        f"{record['kills']:,} kills in the middle of commands that write: what was there before, or the whole of what "
+        f"is new,\nis what stands afterwards. {record['passed']} tests passed, {record['failed']} failed."
+    )
+
+
+def shown_simulate(record: dict[str, Any]) -> str:
+    return (
+        f"{record['passed']} simulated tests of intervals, p-values and plans passed, {record['failed']} failed. The "
+        f"table of [How sure is a\nnumber](statistics.md) holds {record['metrics']} metrics of populations at several "
+        f"numbers of units: of {record['shares']:,} coverages\n{record['inside'] / record['shares']:.0%} lie in 93 to "
+        f"97 %, and their median is {record['median']} %."
+    )
+
+
 def shown_bench(record: dict[str, Any]) -> str:
     behind = "".join(f"\n- {name}" for name in record["behind"])
     return f"Fastest of all in {record['led']} of {record['groups']} comparisons." + (
@@ -262,11 +322,13 @@ def shown_bench(record: dict[str, Any]) -> str:
 
 TITLES = {
     "parity": "Parity with references", "tests": "Tests", "mutants": "Would a fault be noticed?",
-    "coverage": "What the tests reach", "fuzz": "Fuzzing", "bench": "Speed beside the peers",
+    "coverage": "What the tests reach", "fuzz": "Fuzzing", "sanitizers": "Memory", "kills": "Kills",
+    "simulate": "Intervals and verdicts", "bench": "Speed beside the peers",
 }  # fmt: skip
 SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
     "parity": shown_parity, "tests": shown_tests, "mutants": shown_mutants, "coverage": shown_coverage,
-    "fuzz": shown_fuzz, "bench": shown_bench,
+    "fuzz": shown_fuzz, "sanitizers": shown_sanitizers, "kills": shown_kills, "simulate": shown_simulate,
+    "bench": shown_bench,
 }  # fmt: skip
 
 
