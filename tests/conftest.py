@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,3 +34,22 @@ def steelyard(tmp_path: Path, command_line: CommandLine) -> Callable[..., subpro
         return command_line.run([str(arg) for arg in args], cwd, env)
 
     return run
+
+
+@pytest.fixture
+def fast_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Back-off of questions to servers at a hundredth: waits are asserted where they matter."""
+    import tenacity
+
+    real = tenacity.wait_random_exponential
+    monkeypatch.setattr(tenacity, "wait_random_exponential", lambda **k: real(multiplier=0.002, max=0.02))
+
+
+@pytest.fixture
+def frames(tmp_path: Path) -> Any:
+    """Two sequences of three pictures."""
+    from vlm_help import frames_csv
+
+    from steelyard.vlm.frames import read_frames
+
+    return read_frames(frames_csv(tmp_path))

@@ -24,7 +24,6 @@ from steelyard.core.errors import InputError
 from steelyard.vlm import images, wire
 from steelyard.vlm.backend import ModelOptions, PermanentError, Reply
 from steelyard.vlm.completions import error_detail, read_completion
-from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import NAME, Journal, Reading, Turn, read_journal
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import PROMPTS, choose_prompts
@@ -33,19 +32,7 @@ from steelyard.vlm.secret import Secret
 
 DIRECT = (PROMPTS["direct"],)
 SECRET = "sk-very-secret/0123456789+abc"
-
-
-@pytest.fixture(autouse=True)
-def fast_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tenacity
-
-    real = tenacity.wait_random_exponential
-    monkeypatch.setattr(tenacity, "wait_random_exponential", lambda **k: real(multiplier=0.002, max=0.02))
-
-
-@pytest.fixture
-def frames(tmp_path: Path):
-    return read_frames(frames_csv(tmp_path))
+pytestmark = pytest.mark.usefixtures("fast_waits")
 
 
 def ask(url: str, frames, out: Path, **options):

@@ -8,11 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from vlm_help import completion, frames_csv, sent_grey, serving
+from vlm_help import completion, sent_grey, serving
 
 from steelyard.core.errors import InputError
 from steelyard.vlm.backend import ModelOptions, PermanentError
-from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import NAME, read_journal
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.pace import Pace, retry_after
@@ -21,20 +20,7 @@ from steelyard.vlm.run import run
 
 DIRECT = (PROMPTS["direct"],)
 SECRET = "sk-very-secret-0123456789"
-
-
-@pytest.fixture(autouse=True)
-def fast_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Back-off at a hundredth: the waits are asserted where they matter."""
-    import tenacity
-
-    real = tenacity.wait_random_exponential
-    monkeypatch.setattr(tenacity, "wait_random_exponential", lambda **k: real(multiplier=0.002, max=0.02))
-
-
-@pytest.fixture
-def frames(tmp_path: Path):
-    return read_frames(frames_csv(tmp_path))
+pytestmark = pytest.mark.usefixtures("fast_waits")
 
 
 def ask(url: str, frames, out: Path, prompts=DIRECT, **options):

@@ -31,19 +31,7 @@ from steelyard.vlm.usage import Tokens, tokens_of
 
 DIRECT = (PROMPTS["direct"],)
 SECRET = "sk-very-secret-0123456789"
-
-
-@pytest.fixture(autouse=True)
-def fast_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tenacity
-
-    real = tenacity.wait_random_exponential
-    monkeypatch.setattr(tenacity, "wait_random_exponential", lambda **k: real(multiplier=0.002, max=0.02))
-
-
-@pytest.fixture
-def frames(tmp_path: Path):
-    return read_frames(frames_csv(tmp_path))
+pytestmark = pytest.mark.usefixtures("fast_waits")
 
 
 def ask(spec: str, frames, out: Path, **options):

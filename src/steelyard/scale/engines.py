@@ -241,14 +241,6 @@ class Ray:
             for reference in waiting:
                 self._ray.cancel(reference)
 
-    @staticmethod
-    def _died(future: Any) -> bool:
-        """Whether workers died of a job; another error is raised."""
-        error = future.exception()
-        if error is not None and type(error).__name__ != "KilledWorker":
-            raise error
-        return error is not None
-
     def close(self) -> None:
         """Leave the cluster; end it where this run started it."""
         self._ray.shutdown()
