@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +111,21 @@ def test_no_host_of_a_registry_is_named() -> None:
         for n in tracked
         if n != "tests/test_release.py" and (ROOT / n).is_file() and hosts.search((ROOT / n).read_bytes())
     ] == []
+
+
+def test_a_whole_build_asks_for_no_backend(tmp_path: Path) -> None:
+    """What musl and free-threaded Pythons get: the same needs but for nanobind's backend."""
+    source = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(source, encoding="utf-8")
+    command = [sys.executable, ROOT / "tools" / "build_whole.py", tmp_path]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("STEELYARD_WHOLE is not set")
+    for _ in range(2):
+        subprocess.run(command, check=True, env={**os.environ, "STEELYARD_WHOLE": "true"})
+        before, after = tomllib.loads(source), tomllib.loads((tmp_path / "pyproject.toml").read_text(encoding="utf-8"))
+        assert before["project"].pop("dependencies") == [
+            *after["project"].pop("dependencies"),
+            "nanobind-backend>=1.0",
+        ]
+        assert before == after
