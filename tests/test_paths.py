@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -229,13 +230,37 @@ def test_findings_of_the_quick_checks_reach_an_accumulator() -> None:
     assert state.report(case.metrics).notes == expected
 
 
-@pytest.mark.xfail(strict=True, reason="shards run no quick checks: their findings count over all rows")
-def test_findings_of_the_quick_checks_reach_shards(tmp_path: Path) -> None:
+@pytest.mark.parametrize("makers", [("pairs", 3), ("hash", 2)], ids=lambda m: m[0])
+def test_findings_of_the_quick_checks_reach_shards(tmp_path: Path, makers: tuple[str, int]) -> None:
+    """In each part of enough rows, in the words of the first; the whole data say the same with their own counts."""
+    join, parts = makers
     case = finding_case()
-    expected = sy.evaluate(case.task, *case.sides, case.metrics, **case.settings).notes
-    paths = write_parts(tmp_path, case.parts(3, False))
-    report = evaluate_shards(case.task, *paths, case.metrics, work=tmp_path / "work", workers=1, **case.settings)
-    assert [note for note in report.notes if "tells more" in note] == [n for n in expected if "tells more" in n]
+    whole = sy.evaluate(case.task, *case.sides, case.metrics, **case.settings).notes
+    (code,) = re.findall(r"\((\S+)\). sy.check", " ".join(whole))
+    paths = write_parts(tmp_path, case.parts(parts, False))
+    report = evaluate_shards(
+        case.task, *paths, case.metrics, work=tmp_path / "work", workers=1, join=join, **case.settings
+    )
+    (note,) = [note for note in report.notes if "tells more" in note]
+    assert re.fullmatch(
+        rf".* \({code}, in [123] of {parts} parts\)\. `steelyard check weights` of one part's files tells more\.", note
+    )
+
+
+def test_a_finding_of_parts_is_said_once() -> None:
+    """As the first part says it, and in how many parts."""
+    from steelyard.checks.findings import Finding
+    from steelyard.checks.quick import notes_of_parts
+    from steelyard.metrics import catalogue
+
+    def finding(code: str, what: str) -> Finding:
+        return Finding(code, "warning", "predictions", what, 1, 2)
+
+    parts = [[], [finding("b", "Two.")], [finding("a", "One"), finding("b", "Three."), finding("b", "Four.")]]
+    assert notes_of_parts(catalogue.find_task("weights"), parts) == [
+        "Two (b, in 2 of 3 parts). `steelyard check weights` of one part's files tells more.",
+        "One (a, in 1 of 3 parts). `steelyard check weights` of one part's files tells more.",
+    ]
 
 
 def test_paths_that_name_the_same_units_have_the_same_digest(tmp_path: Path) -> None:

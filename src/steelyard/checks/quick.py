@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from steelyard.checks.catalogue import module_of
 from steelyard.checks.check import Data, run_checks
+from steelyard.checks.findings import Finding
 from steelyard.core.records import Records
 from steelyard.core.task import Task
 
@@ -14,6 +17,26 @@ IN_MEMORY = ("truth", "predictions", "gathered truth", "gathered predictions")
 
 def notes(task: Task, truth: Records, prediction: Records, pairs: Any, options: Any) -> tuple[str, ...]:
     """A sentence for each finding about data that evaluation has read, with the command that tells more."""
+    findings = quick_findings(task, truth, prediction, pairs, options)
+    command = _command(task, truth.source, prediction.source) if findings else ""
+    return tuple(f"{finding.what.rstrip('.')} ({finding.code}). {command}" for finding in findings)
+
+
+def notes_of_parts(task: Task, parts: Sequence[Sequence[Finding]]) -> list[str]:
+    """A sentence for each finding about data that were read in parts: as the first part says it, and in how many."""
+    first: dict[str, Finding] = {}
+    for finding in (finding for findings in parts for finding in findings):
+        first.setdefault(finding.code, finding)
+    counts = Counter(code for findings in parts for code in {finding.code for finding in findings})
+    return [
+        f"{finding.what.rstrip('.')} ({code}, in {counts[code]} of {len(parts)} parts). "
+        f"`steelyard check {task.name}` of one part's files tells more."
+        for code, finding in first.items()
+    ]
+
+
+def quick_findings(task: Task, truth: Records, prediction: Records, pairs: Any, options: Any) -> list[Finding]:
+    """What the quick checks find in data that evaluation has read."""
     findings = []
     module = module_of(task)
     if hasattr(module, "quick"):
@@ -22,8 +45,7 @@ def notes(task: Task, truth: Records, prediction: Records, pairs: Any, options: 
         data = Data(truth, prediction, pairs, options, quick=True)
         data.read["key"], data.read["keys"] = [], 1
         findings += run_checks(module.CHECKS, data)
-    command = _command(task, truth.source, prediction.source) if findings else ""
-    return tuple(f"{finding.what.rstrip('.')} ({finding.code}). {command}" for finding in findings)
+    return findings
 
 
 def _command(task: Task, truth: str, prediction: str) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from steelyard.align.cut import cut, nothing_of
 from steelyard.align.gather import Gathered, RowLocation, gather
 from steelyard.align.unit_digest import id_keys, total_digest
+from steelyard.checks.findings import Finding
 from steelyard.compacted import Compacted, pack_compacted
 from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
@@ -229,13 +230,30 @@ def under_whole(part: Measured, measuring: Measuring) -> Measured:
     return Measured.unified([part, Measured(part.units.take(np.zeros(0, np.int64)), measuring.whole, {})])[0]
 
 
-def facts_of_pairs(state: State) -> tuple[Facts, bool, bool]:
-    """What holds for a state's units: the classes there are.
+@frozen
+class PartFacts:
+    """What holds for the units of a state.
 
-    And whether all units weigh 1, and whether no unit can lie in another state too.
+    `facts` are the classes there are; `unweighted` says that all units weigh 1, `own_units` that no unit can lie in
+    another state too; `findings` are those of the quick checks.
     """
-    pairs = joined(state)[0]
-    return pairs.facts, pairs.weight is None, not isinstance(pairs, Countable) or pairs.own_units
+
+    facts: Facts
+    unweighted: bool
+    own_units: bool
+    findings: tuple[Finding, ...]
+
+
+def facts_of_part(state: State) -> PartFacts:
+    """Join a state's units and look at them."""
+    from steelyard.checks.quick import quick_findings
+
+    pairs, shard = joined(state)
+    definition = state.measuring.data.definition
+    options = resolve_options(definition, state.measuring.options)
+    findings = quick_findings(definition, shard.truth, shard.prediction, pairs, options)
+    own_units = not isinstance(pairs, Countable) or pairs.own_units
+    return PartFacts(pairs.facts, pairs.weight is None, own_units, tuple(findings))
 
 
 def measuring_name(measuring: Measuring) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from steelyard.align.unit_digest import digest_text
+from steelyard.checks.quick import notes_of_parts
 from steelyard.core.errors import InputError, first_few
 from steelyard.core.facts import Facts
 from steelyard.core.metric import Metric
@@ -92,16 +93,17 @@ def evaluate_shards(
         measuring = jobs.Measuring(run.data, sum(state.rows[0] for state in states))
         given = _states(states, measuring, run)
         run.read_notes = list(dict.fromkeys(note for state in states for note in state.notes))
-        every = run.every("facts", jobs.facts_of_pairs, given)
-        facts = Facts.merge([one for one, _, _ in every])[0]
+        every: list[jobs.PartFacts] = run.every("facts", jobs.facts_of_part, given)
+        facts = Facts.merge([one.facts for one in every])[0]
         nothing = State(Units(np.zeros(0, np.int64)), facts, {})
         chosen = expanded(definition, chosen, metrics is None, nothing)
         given = [replace(state, measuring=replace(measuring, whole=facts)) for state in given]
-        if not all(own for _, _, own in every):
+        if not all(one.own_units for one in every):
             return one_report([_gathered(run, given, chosen, sources)], chosen, run.notes())
+        run.read_notes += notes_of_parts(definition, [one.findings for one in every])
         return report_of_shards(
             run, given, states, chosen, sources, facts,
-            by_group=not request.by and all(unweighted for _, unweighted, _ in every),
+            by_group=not request.by and all(one.unweighted for one in every),
             by_default=metrics is None, memory=memory, approximate=approximate,
         )  # fmt: skip
 
