@@ -1,33 +1,58 @@
 """Run the whole test suite and count the lines and branches that it reaches, in Python and in the native core.
 
-    python tools/measure_coverage.py [TESTS ...]
+    python tools/measure_coverage.py [--add] [TESTS ...]
 
 Run by `make coverage`; it takes about twice as long as `make test`. The native core is built with gcc's counters into
 an environment of its own, which sees the packages of this one. Writes out/coverage: summary.json for the scorecard,
-missing.md with what no test reaches, by file. Below 95 % is an error. Settings stand in pyproject.toml.
+missing.md with what no test reaches and what is not counted, by file. Below 95 % is an error. With --add the counts of
+the last run are kept. Settings stand in pyproject.toml.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build" / "coverage"
+DATA = ROOT / "build" / "coverage-data"
 FOLDER = ROOT / "build" / "coverage-env"
 PYTHON = FOLDER / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 OUT = ROOT / "out" / "coverage"
 WANTED = 95.0
 
+# Tests fork commands, which end by os._exit: that would lose the native counts of the process.
+KEEP_COUNTS = """
+import ctypes, os, sys
+
+def keep_counts_and_exit(code, exit=os._exit):
+    native = sys.modules.get("steelyard._native")
+    if native is not None:
+        ctypes.CDLL(native.__file__).steelyard_keep_counts()
+    exit(code)
+
+os._exit = keep_counts_and_exit
+"""
+
+# A process whose folder is gone cannot be measured, and must say what it says without.
+START = """
+import contextlib
+
+with contextlib.suppress(OSError):
+    import coverage
+
+    coverage.process_startup()
+"""
+
 
 def prepare() -> None:
-    """An environment with a native core that counts."""
+    """An environment with a native core that counts; it sees the packages of this one."""
     subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", FOLDER], check=True)
     site = Path(
         subprocess.run(
@@ -35,7 +60,13 @@ def prepare() -> None:
             capture_output=True, text=True, check=True,
         ).stdout.strip()
     )  # fmt: skip
-    (site / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    packages = [path for path in sys.path if Path(path).name == "site-packages"]
+    (site / "packages.pth").write_text("\n".join(packages) + "\n", encoding="utf-8")
+    (site / "keep_counts.py").write_text(KEEP_COUNTS, encoding="utf-8")
+    (site / "keep_counts.pth").write_text("import keep_counts\n", encoding="utf-8")
+    # Packages' own .pth files are not read from there: the one that starts coverage in a new process is written here.
+    (site / "zz_coverage.pth").write_text("import start_coverage\n", encoding="utf-8")
+    (site / "start_coverage.py").write_text(START, encoding="utf-8")
     subprocess.run(
         [sys.executable, "-m", "pip", "--quiet", "--python", PYTHON, "install", "--no-build-isolation", "--no-deps",
          "--ignore-installed", "--config-settings=cmake.define.STEELYARD_COVERAGE=ON",
@@ -44,22 +75,36 @@ def prepare() -> None:
     )  # fmt: skip
 
 
-def run_tests(tests: list[str]) -> int:
-    """The suite, with counters of Python in every process."""
-    for old in (*BUILD.rglob("*.gcda"), *ROOT.glob(".coverage*")):
+def clear() -> None:
+    """Forget the counts of the last run."""
+    shutil.rmtree(DATA, ignore_errors=True)
+    for old in BUILD.rglob("*.gcda"):
         old.unlink()
+
+
+def run_tests(tests: list[str]) -> int:
+    """Run the suite, with counters of Python in every process."""
+    DATA.mkdir(parents=True, exist_ok=True)
     command = [PYTHON, "-m", "coverage", "run", "-m", "pytest", "-n", "2", "--dist", "worksteal", *tests]
-    failed = subprocess.run(command, cwd=ROOT, check=False).returncode
-    subprocess.run([PYTHON, "-m", "coverage", "combine", "--quiet"], cwd=ROOT, check=True)
-    subprocess.run([PYTHON, "-m", "coverage", "json", "--quiet", "-o", OUT / "python.json"], cwd=ROOT, check=True)
-    subprocess.run(
-        [PYTHON, "-m", "gcovr", "--root", ROOT, "--filter", "native/kernels/", "--filter", "native/bindings/",
-         "--exclude-throw-branches", "--exclude-unreachable-branches", "--merge-mode-functions", "merge-use-line-min",
-         "--gcov-ignore-parse-errors", "all", "--json-summary", OUT / "native.json",
-         "--json", OUT / "native_lines.json", BUILD],
-        cwd=ROOT, check=True,
-    )  # fmt: skip
-    return failed
+    return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "COVERAGE_FILE": str(DATA / ".coverage")}
+
+
+def collect() -> None:
+    """Add up what the processes counted."""
+
+    def run(*args: str | Path) -> None:
+        subprocess.run([PYTHON, "-m", *args], cwd=ROOT, env=environment(), check=True)
+
+    run("coverage", "combine", "--quiet", "--append")
+    run("coverage", "json", "--quiet", "-o", OUT / "python.json")
+    run("gcovr", "--root", ROOT, "--filter", "native/kernels/", "--filter", "native/bindings/",
+        "--exclude-throw-branches", "--exclude-unreachable-branches", "--merge-mode-functions", "merge-use-line-min",
+        "--gcov-ignore-parse-errors", "all", "--json-summary", OUT / "native.json",
+        "--json", OUT / "native_lines.json", BUILD)  # fmt: skip
 
 
 def percent(part: float, whole: float) -> float:
@@ -89,31 +134,73 @@ def spans(lines: list[int]) -> str:
     return ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in parts)
 
 
+def listed(rows: dict[str, tuple[list[int], list[int]]]) -> list[str]:
+    shown = [
+        f"| {name} | {spans(lines) or '-'} | {spans(sorted(set(branches) - set(lines))) or '-'} |"
+        for name, (lines, branches) in sorted(rows.items())
+        if lines or branches
+    ]
+    return ["| file | lines that no test reaches | lines with a branch that no test takes |", "|---|---|---|", *shown]
+
+
 def missing() -> str:
-    """What no test reaches, by file."""
+    """What no test reaches and what is not counted, by file."""
     python = json.loads((OUT / "python.json").read_text(encoding="utf-8"))["files"]
     native = json.loads((OUT / "native_lines.json").read_text(encoding="utf-8"))["files"]
-    rows = [(name, one["missing_lines"]) for name, one in python.items()]
-    rows += [(one["file"], sorted({x["line_number"] for x in one["lines"] if not x["count"]})) for one in native]
-    listed = [f"| {name} | {len(lines)} | {spans(lines)} |" for name, lines in sorted(rows) if lines]
-    return "\n".join(["| file | lines | which |", "|---|---|---|", *listed]) + "\n"
+    ours = {
+        name: (one["missing_lines"], [abs(start) for start, _ in one["missing_branches"]])
+        for name, one in python.items()
+    }
+    theirs = {}
+    for one in native:
+        lines = merged(one["lines"])
+        theirs[one["file"]] = (
+            sorted(number for number, (count, _) in lines.items() if not count),
+            sorted(number for number, (count, branches) in lines.items() if count and not all(branches)),
+        )
+    excluded = [
+        f"| {name} | {spans(one['excluded_lines'])} |" for name, one in sorted(python.items()) if one["excluded_lines"]
+    ]
+    parts = [
+        "# What no test reaches", "", "## Python", "", *listed(ours), "", "## Native core", "", *listed(theirs), "",
+        "## Not counted", "", "By the rules under `tool.coverage.report` in pyproject.toml:", "",
+        "| file | lines |", "|---|---|", *excluded,
+    ]  # fmt: skip
+    return "\n".join(parts) + "\n"
 
 
-def main(tests: list[str]) -> None:
-    OUT.mkdir(parents=True, exist_ok=True)
+def merged(lines: list[dict[str, Any]]) -> dict[int, tuple[int, list[int]]]:
+    """Count of each line, and of its branches."""
+    found: dict[int, tuple[int, list[int]]] = {}
+    for line in lines:
+        count, branches = found.get(line["line_number"], (0, []))
+        branches = branches + [branch["count"] for branch in line.get("branches", ())]
+        found[line["line_number"]] = (count + line["count"], branches)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Count the lines and branches that the tests reach.")
+    parser.add_argument("--add", action="store_true", help="add to the counts of the last run")
+    parser.add_argument("tests", nargs="*", help="files of tests; all where none is given")
+    asked = parser.parse_args()
     if shutil.which("gcov") is None:
         sys.exit("the native core is counted by gcov, which comes with gcc: there is none on this machine")
+    OUT.mkdir(parents=True, exist_ok=True)
     prepare()
-    failed = run_tests(tests)
+    if not asked.add:
+        clear()
+    failed = run_tests(asked.tests)
+    collect()
     shares = summary()
     (OUT / "summary.json").write_text(json.dumps(shares, indent=1) + "\n", encoding="utf-8")
     (OUT / "missing.md").write_text(missing(), encoding="utf-8")
     for name, share in shares.items():
         print(f"{name:16} {share:6.2f} %")
     below = [name for name, share in shares.items() if share < WANTED]
-    if failed or (below and not tests):
+    if failed or (below and not asked.tests):
         sys.exit("tests failed" if failed else f"below {WANTED} %: {', '.join(below)}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
