@@ -13,9 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ FOLDER = ROOT / "build" / "coverage-env"
 PYTHON = FOLDER / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 OUT = ROOT / "out" / "coverage"
 WANTED = 95.0
+DECIDES = re.compile(r"\b(if|for|while|switch|case)\b|\?|&&|\|\|")
 
 # Tests fork commands, which end by os._exit: that would lose the native counts of the process.
 KEEP_COUNTS = """
@@ -85,7 +88,7 @@ def clear() -> None:
 def run_tests(tests: list[str]) -> int:
     """Run the suite, with counters of Python in every process."""
     DATA.mkdir(parents=True, exist_ok=True)
-    command = [PYTHON, "-m", "coverage", "run", "-m", "pytest", "-n", "2", "--dist", "worksteal", *tests]
+    command = [str(PYTHON), "-m", "coverage", "run", "-m", "pytest", "-n", "2", "--dist", "worksteal", *tests]
     return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
 
 
@@ -97,29 +100,53 @@ def collect() -> None:
     """Add up what the processes counted."""
 
     def run(*args: str | Path) -> None:
-        subprocess.run([PYTHON, "-m", *args], cwd=ROOT, env=environment(), check=True)
+        subprocess.run([str(PYTHON), "-m", *map(str, args)], cwd=ROOT, env=environment(), check=True)
 
     run("coverage", "combine", "--quiet", "--append")
     run("coverage", "json", "--quiet", "-o", OUT / "python.json")
     run("gcovr", "--root", ROOT, "--filter", "native/kernels/", "--filter", "native/bindings/",
-        "--exclude-throw-branches", "--exclude-unreachable-branches", "--merge-mode-functions", "merge-use-line-min",
-        "--gcov-ignore-parse-errors", "all", "--json-summary", OUT / "native.json",
-        "--json", OUT / "native_lines.json", BUILD)  # fmt: skip
+        "--exclude-unreachable-branches", "--merge-mode-functions", "merge-use-line-min",
+        "--gcov-ignore-parse-errors", "all", "--json", OUT / "native.json", BUILD)  # fmt: skip
 
 
 def percent(part: float, whole: float) -> float:
     return round(100 * part / whole, 2) if whole else 100.0
 
 
+def native_counts() -> dict[str, dict[int, tuple[int, list[int]]]]:
+    """Of every line of every file how often it ran, and each of its branches.
+
+    The instances of a template are added up. A branch is one of the source: those on a line that decides nothing are
+    the compiler's, for destructors and static values, and a call that may throw is none.
+    """
+    counts: dict[str, dict[int, tuple[int, list[int]]]] = {}
+    for file in json.loads((OUT / "native.json").read_text(encoding="utf-8"))["files"]:
+        source = (ROOT / file["file"]).read_text(encoding="utf-8").splitlines()
+        runs: Counter[int] = Counter()
+        taken: dict[int, Counter[int]] = {}
+        for line in file["lines"]:
+            number = line["line_number"]
+            runs[number] += line["count"]
+            if not DECIDES.search(source[number - 1].partition("//")[0]):
+                continue
+            thrown = {branch["branchno"] for branch in line["branches"] if branch["throw"]}
+            for branch in line["branches"]:
+                if not thrown & {branch["branchno"], branch["branchno"] + 1}:
+                    taken.setdefault(number, Counter())[branch["branchno"]] += branch["count"]
+        counts[file["file"]] = {line: (count, list(taken.get(line, {}).values())) for line, count in runs.items()}
+    return counts
+
+
 def summary() -> dict[str, Any]:
     """Shares of lines and branches."""
     python = json.loads((OUT / "python.json").read_text(encoding="utf-8"))["totals"]
-    native = json.loads((OUT / "native.json").read_text(encoding="utf-8"))
+    lines = [line for file in native_counts().values() for line in file.values()]
+    taken = [count > 0 for _, branches in lines for count in branches]
     return {
         "python_lines": percent(python["covered_lines"], python["num_statements"]),
         "python_branches": percent(python["covered_branches"], python["num_branches"]),
-        "native_lines": percent(native["line_covered"], native["line_total"]),
-        "native_branches": percent(native["branch_covered"], native["branch_total"]),
+        "native_lines": percent(sum(count > 0 for count, _ in lines), len(lines)),
+        "native_branches": percent(sum(taken), len(taken)),
     }
 
 
@@ -146,18 +173,17 @@ def listed(rows: dict[str, tuple[list[int], list[int]]]) -> list[str]:
 def missing() -> str:
     """What no test reaches and what is not counted, by file."""
     python = json.loads((OUT / "python.json").read_text(encoding="utf-8"))["files"]
-    native = json.loads((OUT / "native_lines.json").read_text(encoding="utf-8"))["files"]
     ours = {
         name: (one["missing_lines"], [abs(start) for start, _ in one["missing_branches"]])
         for name, one in python.items()
     }
-    theirs = {}
-    for one in native:
-        lines = merged(one["lines"])
-        theirs[one["file"]] = (
+    theirs = {
+        name: (
             sorted(number for number, (count, _) in lines.items() if not count),
-            sorted(number for number, (count, branches) in lines.items() if count and not all(branches)),
+            sorted(number for number, (_, branches) in lines.items() if not all(branches)),
         )
+        for name, lines in native_counts().items()
+    }
     excluded = [
         f"| {name} | {spans(one['excluded_lines'])} |" for name, one in sorted(python.items()) if one["excluded_lines"]
     ]
@@ -167,16 +193,6 @@ def missing() -> str:
         "| file | lines |", "|---|---|", *excluded,
     ]  # fmt: skip
     return "\n".join(parts) + "\n"
-
-
-def merged(lines: list[dict[str, Any]]) -> dict[int, tuple[int, list[int]]]:
-    """Count of each line, and of its branches."""
-    found: dict[int, tuple[int, list[int]]] = {}
-    for line in lines:
-        count, branches = found.get(line["line_number"], (0, []))
-        branches = branches + [branch["count"] for branch in line.get("branches", ())]
-        found[line["line_number"]] = (count + line["count"], branches)
-    return found
 
 
 def main() -> None:
