@@ -73,6 +73,7 @@ def prepare() -> None:
     subprocess.run(
         [sys.executable, "-m", "pip", "--quiet", "--python", PYTHON, "install", "--no-build-isolation", "--no-deps",
          "--ignore-installed", "--config-settings=cmake.define.STEELYARD_COVERAGE=ON",
+         "--config-settings=cmake.define.STEELYARD_TESTS=ON",
          f"--config-settings=build-dir={BUILD}", "--editable", ROOT],
         check=True,
     )  # fmt: skip
@@ -86,8 +87,10 @@ def clear() -> None:
 
 
 def run_tests(tests: list[str]) -> int:
-    """Run the suite, with counters of Python in every process."""
+    """Run the suite, with counters of Python in every process, and the C++ tests of the kernels."""
     DATA.mkdir(parents=True, exist_ok=True)
+    for simd in ("baseline", "avx2"):
+        subprocess.run([BUILD / "native" / "kernel_tests"], env={**os.environ, "STEELYARD_SIMD": simd}, check=True)
     command = [str(PYTHON), "-m", "coverage", "run", "-m", "pytest", "-n", "2", "--dist", "worksteal", *tests]
     return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
 
