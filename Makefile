@@ -11,7 +11,8 @@
 # make bench-check  compare that table with the last one in benchmarks/results/, and name what got worse by more than 10 %
 # make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
-# make mutants  change the core and the engine one small thing at a time; at least 90 % must be noticed by their tests (30 minutes)
+# make mutants  change core, engine and metrics one small thing at a time; at least 90 % of each must be noticed by their tests (hours;
+#             MUTANTS=2000 runs a random sample of so many per room)
 # make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test`)
 # make trust  how near the numbers come to their references, and the scorecard docs/trust.md from the last runs
 # make docs   the documentation, into site/; every page is opened in a browser
@@ -105,8 +106,8 @@ fuzz: $(VENV)/test
 	    cat $(OUT)/fuzz.one; cat $(OUT)/fuzz.one >> $(OUT)/fuzz.part; done
 	@mv $(OUT)/fuzz.part $(OUT)/fuzz.txt && rm -f $(OUT)/fuzz.one
 
-mutants: $(VENV)/installed
-	$(PY) tools/mutants.py
+mutants: $(VENV)/test
+	$(PY) tools/mutants.py $(if $(MUTANTS),--sample $(MUTANTS))
 
 coverage: $(VENV)/test
 	$(PIP) install --requirement requirements/coverage.txt

@@ -1,95 +1,116 @@
-"""Run the tests against every mutant that mutmut made. Started by `tools/mutants.py` in the folder of the mutants.
+"""Run the tests against mutants that mutmut made. Started by `tools/mutants.py` in the folder of the mutants.
 
 All tests are collected once. Each mutant has a process of its own, forked from there, which runs the tests that reach
-the changed function, the quickest first, until one fails. That costs some hundredths of a second a mutant, where a
-start of pytest for each costs ten times as much.
+the changed function until one fails: first those that failed for another mutant of the function or of its file, then
+the quickest. That costs some hundredths of a second per mutant, where a start of pytest for each costs ten times as
+much. Which tests reach a function is kept until the sources change, or the file of the test.
 
-Arguments: how many processes run beside each other, then patterns of names of mutants, then `--` and those of pytest.
+Tests that start the command line do not judge, nor do tests that take more than `SLOWEST` seconds; and a mutant that
+tests of `ENOUGH` seconds have not noticed has survived.
+
+Arguments: how many processes run beside each other, the file with the names of the mutants, then those of pytest.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import gc
+import hashlib
 import json
 import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.tmpdir import tmppath_result_key
 
 NOTICED, SURVIVED, UNTESTED, WENT_WRONG = 1, 0, 33, 35  # as mutmut writes them
 SLOW, LEAST_SECONDS = 5, 10  # a mutant may take so many times what the tests take, and never less than this
+SLOWEST, ENOUGH = 2.0, 20.0  # seconds
+OUTSIDE = "command_line"  # the fixture of tests that start processes, which no mutant reaches
+SOURCES = Path("..") / "src"
+KEPT = Path("reached.json")
 
 
 class Verdicts:
-    """The mutants of all files, each with how its tests ended; None where it is still to be run."""
+    """How the tests of mutants ended, in the files that mutmut keeps."""
 
-    def __init__(self, patterns: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         self.files = {
             path: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path("src").rglob("*.meta"))
         }
-        self.place = {name: path for path, kept in self.files.items() for name in kept["exit_code_by_key"]}
-        self.open = [
-            name
-            for pattern in patterns or ["*"]
-            for name, path in self.place.items()
-            if fnmatch.fnmatch(name, pattern) and self.files[path]["exit_code_by_key"][name] is None
-        ]
+        place = {name: path for path, kept in self.files.items() for name in kept["exit_code_by_key"]}
+        self.place = {name: place[name] for name in names}
 
     def write(self, name: str, code: int) -> None:
         self.files[self.place[name]]["exit_code_by_key"][name] = code
 
+    def leave(self, name: str) -> None:
+        """No test reaches a mutant: it keeps the verdict that it has."""
+        codes = self.files[self.place[name]]["exit_code_by_key"]
+        codes[name] = UNTESTED if codes[name] is None else codes[name]
+
     def save(self) -> None:
-        for path in {self.place[name] for name in self.open}:
+        for path in set(self.place.values()):
             path.write_text(json.dumps(self.files[path], indent=4), encoding="utf-8")
 
 
 class Judge:
     """A pytest plugin that runs the collected tests against mutants."""
 
-    def __init__(self, beside: int, patterns: Sequence[str]) -> None:
-        self.beside, self.patterns = beside, patterns
+    def __init__(self, beside: int, names: Sequence[str]) -> None:
+        self.beside, self.names = beside, names
         self.status = WENT_WRONG
         self.running: dict[int, str] = {}
         self.failures: defaultdict[str, Counter[int]] = defaultdict(Counter)
         self.failed, self.fails = os.pipe()
         self.spoken: dict[int, int] = {}
 
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if OUTSIDE not in getattr(item, "fixturenames", ())]
+
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             return False
-        verdicts = Verdicts(self.patterns)
+        verdicts = Verdicts(self.names)
         session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # one for all processes
-        reach, seconds = reached(session.items)
+        reach, seconds = reached(session.items, self.beside)
         gc.freeze()
         try:
-            for done, name in enumerate(dict.fromkeys(verdicts.open)):
-                function = function_of(name)
-                before = self.failures[function]
-                tests = sorted(reach[function], key=lambda i: (-before[i], seconds[i]))
+            for done, name in enumerate(self.names):
+                tests = self.tests(name, reach[function_of(name)], seconds)
                 if not tests:
-                    verdicts.write(name, UNTESTED)
+                    verdicts.leave(name)
                     continue
                 while len(self.running) >= self.beside:
                     self.wait(verdicts)
                 self.start(name, tests, session.items, sum(seconds[i] for i in tests))
                 if done % 100 == 99:
                     verdicts.save()
-                    print(f"{done + 1} of {len(verdicts.open)} mutants are run", file=sys.__stderr__, flush=True)
+                    print(f"{done + 1} of {len(self.names)} mutants are run", file=sys.__stderr__, flush=True)
             while self.running:
                 self.wait(verdicts)
         finally:
             verdicts.save()
         self.status = 0
         return True
+
+    def tests(self, name: str, reaching: Sequence[int], seconds: dict[int, float]) -> list[int]:
+        """The tests that judge a mutant, in their order."""
+        near, around = self.failures[function_of(name)], self.failures[module_of(name)]
+        judging, spent = [], 0.0
+        for i in sorted(reaching, key=lambda i: (-near[i], -around[i], seconds[i])):
+            if seconds[i] <= SLOWEST and spent < ENOUGH:
+                judging.append(i)
+                spent += seconds[i]
+        return judging
 
     def start(self, name: str, tests: Sequence[int], items: Sequence[pytest.Item], seconds: float) -> None:
         """A process that runs tests against a mutant, and says which test fails."""
@@ -119,7 +140,9 @@ class Judge:
         code = os.waitstatus_to_exitcode(status)
         verdicts.write(name, code)
         if code == NOTICED:
-            self.failures[function_of(name)][self.said(child)] += 1
+            test = self.said(child)
+            self.failures[function_of(name)][test] += 1
+            self.failures[module_of(name)][test] += 1
 
     def said(self, child: int) -> int:
         """The test that failed in a process."""
@@ -135,33 +158,65 @@ def function_of(name: str) -> str:
     return name.partition("__mutmut_")[0]
 
 
-def reached(items: Sequence[pytest.Item]) -> tuple[defaultdict[str, list[int]], dict[int, float]]:
+def module_of(name: str) -> str:
+    """The module that a mutant is in."""
+    return name.rpartition(".")[0]
+
+
+def reached(items: Sequence[pytest.Item], beside: int) -> tuple[defaultdict[str, list[int]], dict[int, float]]:
     """The tests that reach each function, and what each test takes; all of them must pass."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        with os.fdopen(write, "w", encoding="utf-8") as out:
-            for i, hits, seconds, failed in walked(items):
-                out.write(json.dumps([i, hits, seconds, failed]) + "\n")
-        os._exit(0)
-    os.close(write)
+    kept = known(items)
+    new = [i for i, item in enumerate(items) if item.nodeid not in kept["tests"]]
+    size = -(-len(new) // beside) or 1
+    with tempfile.TemporaryDirectory() as folder:
+        children = []
+        for start in range(0, len(new), size):
+            out = Path(folder) / str(start)
+            children.append((os.fork(), out))
+            if children[-1][0] == 0:
+                with out.open("w", encoding="utf-8") as lines:
+                    for row in walked([items[i] for i in new[start : start + size]]):
+                        lines.write(json.dumps(row) + "\n")
+                os._exit(0)
+        for child, out in children:
+            os.waitpid(child, 0)
+            for line in out.read_text(encoding="utf-8").splitlines():
+                test, hits, seconds, failed = json.loads(line)
+                if failed:
+                    raise pytest.UsageError(f"a test fails without any mutant: {test}\n{failed}")
+                kept["tests"][test] = [hits, seconds]
+    KEPT.write_text(json.dumps(kept), encoding="utf-8")
     reach: defaultdict[str, list[int]] = defaultdict(list)
     taken = {}
-    with os.fdopen(read, encoding="utf-8") as lines:
-        for line in lines:
-            i, hits, taken[i], failed = json.loads(line)
-            if failed:
-                raise pytest.UsageError(f"a test fails without any mutant: {items[i].nodeid}\n{failed}")
-            for name in hits:
-                reach[name].append(i)
-    os.waitpid(child, 0)
-    if len(taken) != len(items):
-        raise pytest.UsageError("the tests ended before all were run")
+    for i, item in enumerate(items):
+        if item.nodeid not in kept["tests"]:
+            raise pytest.UsageError("the tests ended before all were run")
+        hits, taken[i] = kept["tests"][item.nodeid]
+        for name in hits:
+            reach[name].append(i)
     return reach, taken
 
 
-def walked(items: Sequence[pytest.Item]) -> Iterator[tuple[int, list[str], float, str]]:
+def known(items: Sequence[pytest.Item]) -> dict[str, Any]:
+    """What an earlier run found of tests whose files are the same."""
+    helpers = [path for path in Path("tests").rglob("*.py") if not path.name.startswith("test_")]
+    sources = digest(*sorted(SOURCES.rglob("*.py")), *sorted(helpers))
+    files = {str(path): digest(path) for path in dict.fromkeys(item.path for item in items)}
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    if kept.get("sources") != sources:
+        return {"sources": sources, "files": files, "tests": {}}
+    changed = {path for path, now in files.items() if kept["files"].get(path) != now}
+    gone = {item.nodeid for item in items if str(item.path) in changed}
+    tests = {test: row for test, row in kept["tests"].items() if test not in gone}
+    return {"sources": sources, "files": {**kept["files"], **files}, "tests": tests}
+
+
+def digest(*paths: Path) -> str:
+    """A digest of files."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def walked(items: Sequence[pytest.Item]) -> Iterator[tuple[str, list[str], float, str]]:
     """Each test without a mutant: the functions that it calls, what it takes, and how it fails."""
     from mutmut.mutation import trampoline
 
@@ -169,9 +224,9 @@ def walked(items: Sequence[pytest.Item]) -> Iterator[tuple[int, list[str], float
     trampoline.record_trampoline_hit = lambda name, caller=None: hits.add(name)  # type: ignore[assignment]
     os.environ["MUTANT_UNDER_TEST"] = "stats"
     start = time.process_time()
-    for i, failed in enumerate(faults(items)):
+    for item, failed in zip(items, faults(items), strict=True):
         end = time.process_time()
-        yield i, sorted(hits), end - start, "" if failed is None else repr(failed)
+        yield item.nodeid, sorted(hits), end - start, "" if failed is None else repr(failed)
         start = end
         hits.clear()
 
@@ -198,12 +253,11 @@ def faults(items: Sequence[pytest.Item]) -> Iterator[BaseException | None]:
 
 
 def main() -> int:
-    end = sys.argv.index("--")
-    beside, *patterns = sys.argv[1:end]
+    beside, names, *arguments = sys.argv[1:]
     sys.path.insert(0, str(Path("src").absolute()))
     os.environ["MUTANT_UNDER_TEST"] = ""
-    judge = Judge(int(beside), patterns)
-    pytest.main(sys.argv[end + 1 :], plugins=[judge])
+    judge = Judge(int(beside), json.loads(Path(names).read_text(encoding="utf-8")))
+    pytest.main(arguments, plugins=[judge])
     return judge.status
 
 

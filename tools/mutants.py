@@ -1,16 +1,27 @@
 """Change the source one small thing at a time, and see whether the tests notice. Run by `make mutants`.
 
-mutmut makes the changes, and `mutant_tests.py` runs the tests that reach each; the settings stand in pyproject.toml.
-mutmut needs a pytest before 9.2, so it has an environment of its own. What it made is kept in `mutants/`: a second run
-looks only at what changed, and at what no test noticed. The table and the changes that no test noticed are written to
-`out/mutants.md`; fewer than 90 % noticed is an error.
+mutmut makes the changes, and `mutant_tests.py` runs the tests that reach each; which tests judge which room stands in
+pyproject.toml. mutmut needs a pytest before 9.2, so it has an environment of its own. What it made is kept in
+`mutants/`: a second run looks only at what changed, and at what no test noticed. The table and the changes that no test
+noticed are written to `out/mutants.md`; a room of which fewer than 90 % are noticed is an error.
 
-Patterns of names look at some only: `tools/mutants.py 'steelyard.engine.judged.*'`.
+Nothing is left out: a change of the words of a message counts as any other, and so does one that makes no difference.
+
+    tools/mutants.py --sample 2000 --room metrics   a random sample, with the interval of the share
+    tools/mutants.py 'steelyard.engine.judged.*'    what matches a pattern only
+    tools/mutants.py --tests tests/metrics          look at what no test noticed so far with these tests alone
+
+A sample is drawn by file, in proportion to the mutants of each and at least five per file, by the digests of the seed
+and the names: with the same seed a file's mutants stay in it when other files change. The share of a room weighs the
+files by all of their mutants. Tests that are written for the survivors of a sample make its share too good: the share
+that is reported comes from another seed.
 """
 
 from __future__ import annotations
 
-import difflib
+import argparse
+import fnmatch
+import hashlib
 import json
 import os
 import shutil
@@ -20,13 +31,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from mutant_table import FEWEST, NOTICED, File, table
+
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".venv" / "mutants-env"
 PYTHON = FOLDER / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 MADE = ROOT / "mutants"
 WANTED = 0.90
-NOTICED = {1, 3, 24, -24, 36, 152, 255, -14}  # failed, crashed, or ran out of time
-UNTESTED = 33
 GENERATE = """
 import os
 from pathlib import Path
@@ -42,41 +53,49 @@ mutmut.create_mutants(os.cpu_count() or 1)
 
 
 def main() -> None:
+    asked = arguments()
     prepare()
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mutmut"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    rooms: dict[str, list[str]] = settings["mutants"]["rooms"]
     shutil.rmtree(MADE / "tests", ignore_errors=True)
     print("making the mutants", flush=True)
     subprocess.run([PYTHON, "-c", GENERATE], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    forget()
-    judge(sys.argv[1:], [*settings["pytest_add_cli_args"], *settings["pytest_add_cli_args_test_selection"]])
-    verdicts = {
-        path: {key: code for key, code in read(path)["exit_code_by_key"].items() if code is not None}
-        for path in sorted((MADE / "src").rglob("*.meta"))
-    }
-    text, share = table({path: codes for path, codes in verdicts.items() if codes})
+    wanted = [room for room in rooms if not asked.room or room in asked.room]
+    names = {room: chosen(room, asked) for room in wanted}
+    for tests in dict.fromkeys(tuple(rooms[room]) for room in wanted):
+        these = [name for room in wanted if tuple(rooms[room]) == tests for name in names[room]]
+        judge(still_open(these, asked), [*settings["mutmut"]["pytest_add_cli_args"], *(asked.tests or found(tests))])
+    verdicts = {room: judged(room, set(names[room])) for room in wanted}
+    text, shares = table(verdicts, asked.seed if asked.sample else None)
     out = ROOT / "out"
     out.mkdir(exist_ok=True)
     (out / "mutants.md").write_text(text, encoding="utf-8")
-    print(text.split("\n\n")[1])
-    print(f"{share:.1%} of the mutants are noticed; the others are listed in {out / 'mutants.md'}")
-    if share < WANTED:
+    print("\n\n".join(text.split("\n\n")[1:4]))
+    print(f"What was not noticed is listed in {out / 'mutants.md'}")
+    if min(shares.values(), default=1.0) < WANTED:
         sys.exit(1)
 
 
-def judge(patterns: list[str], arguments: list[str]) -> None:
-    """Run the tests, with one thread in each process."""
-    tests = Path(__file__).with_name("mutant_tests.py")
-    command = [PYTHON, tests, str(os.cpu_count() or 1), *patterns, "--", *arguments, "-q", "--rootdir=."]
-    if subprocess.run(command, cwd=MADE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}).returncode:
-        sys.exit("the tests could not be run against the mutants")
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("patterns", nargs="*", help="names of mutants; all without any")
+    parser.add_argument("--room", action="append", help="core, engine or metrics; all without any")
+    parser.add_argument("--sample", type=int, metavar="N", help="so many mutants of each room")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--tests", action="append", help="the tests that judge, in place of those of the room")
+    return parser.parse_args()
 
 
 def prepare() -> None:
-    """An environment without the package, and the native core beside the sources."""
+    """An environment with the packages of this one but without Steelyard, and the native core beside the sources."""
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", FOLDER], check=True)
         needed = ROOT / "requirements" / "mutants.txt"
         subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "--requirement", needed], check=True)
+        ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        place = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
+        beside = [path for path in sys.path if Path(path).name == "site-packages"]
+        (Path(place) / "beside.pth").write_text("\n".join(beside) + "\n", encoding="utf-8")
     ask = "import steelyard._native as n; print(n.__file__)"
     printed = subprocess.run(
         [sys.executable, "-c", ask], capture_output=True, text=True, check=True, cwd=ROOT / "tools"
@@ -87,53 +106,66 @@ def prepare() -> None:
         shutil.copyfile(native, beside)
 
 
-def forget() -> None:
-    """Look again at what no test noticed: the tests may be better now."""
-    for path in (MADE / "src").rglob("*.meta"):
-        verdicts = read(path)
-        codes = verdicts["exit_code_by_key"]
-        verdicts["exit_code_by_key"] = {key: code if code in NOTICED else None for key, code in codes.items()}
-        path.write_text(json.dumps(verdicts, indent=4), encoding="utf-8")
+def files(room: str) -> list[Path]:
+    """What mutmut keeps of the files of a room."""
+    return sorted((MADE / "src" / "steelyard" / room).rglob("*.meta"))
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What mutmut keeps of a file."""
-    verdicts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    """What mutmut keeps of a file: how the tests of each mutant ended, None where they have not been run."""
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return kept
+
+
+def chosen(room: str, asked: argparse.Namespace) -> list[str]:
+    """The mutants of a room that are looked at."""
+    by_file = []
+    for path in files(room):
+        names = list(read(path)["exit_code_by_key"])
+        patterns = asked.patterns or ["*"]
+        by_file.append([name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)])
+    total = sum(map(len, by_file))
+    if asked.sample is None or asked.sample >= total:
+        return [name for names in by_file for name in names]
+    drawn = []
+    for names in by_file:
+        count = max(FEWEST, round(asked.sample * len(names) / total))
+        drawn += sorted(names, key=lambda name: hashlib.sha256(f"{asked.seed} {name}".encode()).digest())[:count]
+    return drawn
+
+
+def still_open(names: list[str], asked: argparse.Namespace) -> list[str]:
+    """Those that no test has noticed. Tests that were asked for look at what others let pass only."""
+    codes: dict[str, int | None] = {}
+    for path in files("."):
+        codes |= read(path)["exit_code_by_key"]
+    return [name for name in names if codes[name] not in NOTICED and (codes[name] is not None or not asked.tests)]
+
+
+def found(tests: tuple[str, ...]) -> list[str]:
+    """The files of tests that patterns name."""
+    return [path.relative_to(ROOT).as_posix() for pattern in tests for path in sorted(ROOT.glob(pattern))]
+
+
+def judge(names: list[str], arguments: list[str]) -> None:
+    """Run the tests against mutants, with one thread in each process."""
+    (MADE / "names.json").write_text(json.dumps(names), encoding="utf-8")
+    tests = Path(__file__).with_name("mutant_tests.py")
+    command = [PYTHON, tests, str(os.cpu_count() or 1), "names.json", *arguments, "-q", "--rootdir=."]
+    if subprocess.run(command, cwd=MADE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}).returncode:
+        sys.exit("the tests could not be run against the mutants")
+
+
+def judged(room: str, names: set[str]) -> list[File]:
+    """The verdicts of the files of a room."""
+    verdicts = []
+    for path in files(room):
+        codes = read(path)["exit_code_by_key"]
+        run = {name: code for name, code in codes.items() if name in names and code is not None}
+        if run:
+            name = path.relative_to(MADE / "src" / "steelyard").as_posix().removesuffix(".meta")
+            verdicts.append(File(name, path.with_suffix(""), len(codes), run))
     return verdicts
-
-
-def table(verdicts: dict[Path, dict[str, int]]) -> tuple[str, float]:
-    """The table by file, what was not noticed, and the share that was."""
-    rows, lost, total = [], [], [0, 0, 0, 0]
-    for path, codes in verdicts.items():
-        noticed = sum(code in NOTICED for code in codes.values())
-        untested = sum(code == UNTESTED for code in codes.values())
-        counts = [len(codes), noticed, untested, len(codes) - noticed - untested]
-        total = [before + now for before, now in zip(total, counts, strict=True)]
-        rows.append(row(path.relative_to(MADE / "src" / "steelyard").as_posix().removesuffix(".meta"), counts))
-        lost += [change(path.with_suffix(""), key) for key, code in codes.items() if code not in NOTICED]
-    head = ["| file | mutants | noticed | untested | survived | share |", "|---|---|---|---|---|---|"]
-    parts = ["# Mutants", "\n".join([*head, *rows, row("all", total)]), "## Not noticed", "\n\n".join(lost)]
-    return "\n\n".join(parts) + "\n", total[1] / max(1, total[0])
-
-
-def row(name: str, counts: list[int]) -> str:
-    """A row of the table."""
-    return f"| {name} | {' | '.join(map(str, counts))} | {counts[1] / max(1, counts[0]):.1%} |"
-
-
-def change(path: Path, key: str) -> str:
-    """The lines that a mutant changes, under its name."""
-    name = key.rpartition(".")[2]
-    original = f"{name.partition('__mutmut_')[0]}__mutmut_orig"
-    spans = read(path.with_name(f"{path.name}.spans"))["spans"]
-    lines = path.read_text(encoding="utf-8").splitlines()
-    sources = []
-    for function in (original, name):
-        first, last = spans.get(function, (1, 0))
-        sources.append([line.replace(function, "f") for line in lines[first - 1 : last]])
-    changed = [line for line in difflib.ndiff(*sources) if line[:2] in ("- ", "+ ")]
-    return "\n".join([f"- {key}", *(f"      {line}" for line in changed)])
 
 
 if __name__ == "__main__":
