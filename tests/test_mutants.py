@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-import make_trust
-import mutant_table
+import make_trust  # noqa: E402
+import mutant_table  # noqa: E402
 
 
 def file(name: str, mutants: int, noticed: int, survived: int) -> mutant_table.File:

@@ -201,14 +201,18 @@ def known(items: Sequence[pytest.Item]) -> dict[str, Any]:
     """What an earlier run found of tests whose files are the same."""
     helpers = [path for path in Path("tests").rglob("*.py") if not path.name.startswith("test_")]
     sources = digest(*sorted(SOURCES.rglob("*.py")), *sorted(helpers))
-    files = {str(path): digest(path) for path in dict.fromkeys(item.path for item in items)}
+    files = {path: digest(Path(path)) for path in dict.fromkeys(file_of(item.nodeid) for item in items)}
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     if kept.get("sources") != sources:
         return {"sources": sources, "files": files, "tests": {}}
     changed = {path for path, now in files.items() if kept["files"].get(path) != now}
-    gone = {item.nodeid for item in items if str(item.path) in changed}
-    tests = {test: row for test, row in kept["tests"].items() if test not in gone}
+    tests = {test: row for test, row in kept["tests"].items() if file_of(test) not in changed}
     return {"sources": sources, "files": {**kept["files"], **files}, "tests": tests}
+
+
+def file_of(test: str) -> str:
+    """The file that a test stands in, by the test's id."""
+    return test.partition("::")[0]
 
 
 def digest(*paths: Path) -> str:
