@@ -53,6 +53,13 @@ with contextlib.suppress(OSError):
     coverage.process_startup()
 """
 
+# Else workers that write their counts for more than ten seconds are killed by xdist.
+PATIENCE = """
+from xdist.workermanage import NodeManager
+
+NodeManager.EXIT_TIMEOUT = 600
+"""
+
 
 def prepare() -> None:
     """An environment with a native core that counts; it sees the packages of this one."""
@@ -66,6 +73,7 @@ def prepare() -> None:
     packages = [path for path in sys.path if Path(path).name == "site-packages"]
     (site / "packages.pth").write_text("\n".join(packages) + "\n", encoding="utf-8")
     (site / "keep_counts.py").write_text(KEEP_COUNTS, encoding="utf-8")
+    (site / "wait_for_counts.py").write_text(PATIENCE, encoding="utf-8")
     (site / "keep_counts.pth").write_text("import keep_counts\n", encoding="utf-8")
     # Packages' own .pth files are not read from there: the one that starts coverage in a new process is written here.
     (site / "zz_coverage.pth").write_text("import start_coverage\n", encoding="utf-8")
@@ -91,7 +99,8 @@ def run_tests(tests: list[str]) -> int:
     DATA.mkdir(parents=True, exist_ok=True)
     for simd in ("baseline", "avx2"):
         subprocess.run([BUILD / "native" / "kernel_tests"], env={**os.environ, "STEELYARD_SIMD": simd}, check=True)
-    command = [str(PYTHON), "-m", "coverage", "run", "-m", "pytest", "-n", "2", "--dist", "worksteal", *tests]
+    pytest = ["pytest", "-p", "wait_for_counts", "-n", "2", "--dist", "worksteal"]
+    command = [str(PYTHON), "-m", "coverage", "run", "-m", *pytest, *tests]
     return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
 
 
