@@ -31,6 +31,19 @@ def test_a_file_that_was_run_whole_adds_no_error() -> None:
     assert mutant_table.estimate([file("core/a.py", 10, 9, 1)]) == (0.9, 0.0)
 
 
+def test_files_of_which_few_were_run_are_taken_together() -> None:
+    files = [
+        file("core/a.py", 100, 9, 1),
+        file("core/b.py", 30, 2, 0),
+        file("core/c.py", 20, 1, 1),
+        file("d.py", 2, 2, 0),
+    ]
+    share, error = mutant_table.estimate(files)
+    assert share == pytest.approx((100 * 0.9 + 50 * 0.75 + 2 * 1.0) / 152)
+    few = (50 / 152) ** 2 * (0.75 * 0.25 / 3) * (1 - 4 / 50)
+    assert error == pytest.approx(math.sqrt((100 / 152) ** 2 * (0.9 * 0.1 / 9) * (1 - 10 / 100) + few))
+
+
 def test_the_scorecard_takes_the_sample_and_its_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, part = [file("core/a.py", 10, 10, 0)], [file("metrics/b.py", 1001, 501, 0)]
     text, shares = mutant_table.table({"core": whole, "metrics": part}, 3)

@@ -69,15 +69,22 @@ def table(rooms: dict[str, list[File]], seed: int | None) -> tuple[str, dict[str
 
 
 def estimate(files: list[File]) -> tuple[float, float]:
-    """The share of a room that is noticed, each file weighed by all of its mutants, and the standard error of it."""
-    total = sum(file.mutants for file in files)
-    share = sum(file.mutants * file.share for file in files) / max(1, total)
-    variance = 0.0
-    for file in files:
-        run = len(file.codes)
-        if 1 < run < file.mutants:
-            spread = file.share * (1 - file.share) / (run - 1) * (1 - run / file.mutants)
-            variance += (file.mutants / total) ** 2 * spread
+    """The share of a room that is noticed, each file weighed by all of its mutants, and the standard error of it.
+
+    Files of which fewer than `FEWEST` were run are taken together.
+    """
+    strata = [(f.mutants, len(f.codes), f.noticed) for f in files if len(f.codes) >= min(FEWEST, f.mutants)]
+    small = [f for f in files if len(f.codes) < min(FEWEST, f.mutants)]
+    if small:
+        run = sum(len(f.codes) for f in small)
+        strata.append((sum(f.mutants for f in small), run, sum(f.noticed for f in small)))
+    total = max(1, sum(mutants for mutants, _, _ in strata))
+    share, variance = 0.0, 0.0
+    for mutants, run, noticed in strata:
+        part, weight = noticed / run, mutants / total
+        share += weight * part
+        if 1 < run < mutants:
+            variance += weight**2 * part * (1 - part) / (run - 1) * (1 - run / mutants)
     return share, math.sqrt(variance)
 
 

@@ -79,12 +79,16 @@ def fingerprint(matrix: list[list[int]]) -> list[int]:
 
 
 @pytest.mark.parametrize(("dtype", "formats"), [("float32", "<fi"), ("float64", "<dq"), ("float16", "<fi")])
-def test_a_digest_of_embeddings_is_that_of_their_bits(dtype: str, formats: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_digest_of_embeddings_is_that_of_their_bits(
+    dtype: str, formats: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch: Any = pytest.importorskip("torch")
     monkeypatch.setattr("steelyard.core.embeddings._ROWS", 2)
     values = [[0.5, -1.25, 3.0], [0.0, 2.0, -0.5], [1.0, 1.0, 8.0], [-4.0, 0.25, 1.5], [7.0, 6.0, -5.0]]
     bits = [[struct.unpack(f"<{formats[2]}", struct.pack(f"<{formats[1]}", v))[0] for v in row] for row in values]
-    made = DeviceEmbeddings("p", {"query": torch.tensor(values, dtype=getattr(torch, dtype)), "id": np.array(["a", "é"])})
+    made = DeviceEmbeddings(
+        "p", {"query": torch.tensor(values, dtype=getattr(torch, dtype)), "id": np.array(["a", "é"])}
+    )
     total = hashlib.sha256()
     total.update("id:(2,):a\x1fé".encode())
     total.update(f"query:(5, 3):torch.{dtype}:{fingerprint(bits)}".encode())
