@@ -9,8 +9,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.core.options import Options
-from steelyard.core.task import Policy
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, Steps
+from steelyard.core.task import Policy
 from steelyard.io.sources import read_sides
 from steelyard.maps.raster import colour
 from steelyard.metrics import catalogue
