@@ -14,6 +14,11 @@ from steelyard.core.records import as_object
 from steelyard.io.table import Table
 from steelyard.io.text import open_text
 
+KINDS: dict[str, Any] = {
+    "an object": dict, "an array": list, "a text": str, "a number": (int, float),
+    "a text or a number": (str, int, float),
+}  # fmt: skip
+
 
 def json_text(data: Any) -> str:
     """JSON text that any strict reader takes: no NaN, no Infinity."""
@@ -87,6 +92,17 @@ def parse_json(text: str, where: str, remedy: str = "") -> Any:
         raise InputError("the JSON is nested too deeply", where=where, remedy=remedy) from None
     except ValueError:
         raise InputError("a whole number of more than 4,300 digits", where=where, remedy=remedy) from None
+
+
+def expect(value: Any, kind: str, name: str, where: str) -> Any:
+    """The value under a name where it is of a kind of `KINDS`; else an error that says what stands there instead."""
+    if isinstance(value, KINDS[kind]) and not isinstance(value, bool):
+        return value
+    raise InputError(
+        f"'{name}' is {_kind(value)} where {kind} is expected",
+        where=where,
+        remedy="Is the file whole, and of that format?",
+    )
 
 
 def _object(value: Any, where: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.records import as_object
 from steelyard.io.csv import read_csv
 from steelyard.io.excel import read_sheet
-from steelyard.io.json import parse_json, read_json, read_json_lines
+from steelyard.io.json import expect, parse_json, read_json, read_json_lines
 from steelyard.io.log_replies import replies_of
 from steelyard.io.table import Table
 from steelyard.io.text import check_readable, ending, open_bytes, read_bytes
@@ -152,7 +152,9 @@ def _harness(file: Path, source: str) -> Iterator[Row]:
     for i in range(len(table)):
         row = {name: column[i] for name, column in table.columns.items()}
         known = row.get("metrics")
-        scored = known if isinstance(known, list) else [name for name in names if name not in HARNESS]
+        scored = [name for name in names if name not in HARNESS]
+        if isinstance(known, list):
+            scored = [expect(name, "a text", "metrics", table.place(i)) for name in known]
         made = {"question": row["doc_id"], "answers": _listed(row.get("target"))}
         doc = row.get("doc")
         if isinstance(doc, Mapping):
@@ -215,15 +217,16 @@ def _is_sample(name: str) -> bool:
 def _sample(sample: Any, source: str) -> Row:
     if not isinstance(sample, dict) or "id" not in sample or "target" not in sample:
         raise InputError("a sample has no id or no target", where=source, remedy="Is it a log of inspect_ai?")
-    output = sample.get("output") or {}
-    choices = output.get("choices") or [{}]
-    stop = choices[0].get("stop_reason") if isinstance(choices[0], Mapping) else None
-    completion = output.get("completion")
-    if completion is None and isinstance(choices[0], Mapping):
-        completion = (choices[0].get("message") or {}).get("content")
+    where = f"{source}, sample '{sample['id']}'"
+    output = expect(sample.get("output") or {}, "an object", "output", where)
+    choices = expect(output.get("choices") or [{}], "an array", "choices", where)
+    first = expect(choices[0], "an object", "choices", where)
+    stop, completion = first.get("stop_reason"), output.get("completion")
+    if completion is None:
+        completion = expect(first.get("message") or {}, "an object", "message", where).get("content")
     outcome = "failed" if sample.get("error") else "truncated" if stop == "max_tokens" else "ok"
     row = {
-        "question": sample["id"],
+        "question": expect(sample["id"], "a text or a number", "id", source),
         "epoch": sample.get("epoch", 1),
         "answers": _listed(sample["target"]),
         "prediction": _text(completion),
@@ -234,7 +237,7 @@ def _sample(sample: Any, source: str) -> Row:
     metadata = sample.get("metadata")
     if isinstance(metadata, Mapping):
         row |= {str(n): v for n, v in metadata.items() if isinstance(v, str | int | float) and str(n) not in row}
-    return row | _scores(sample.get("scores") or {})
+    return row | _scores(expect(sample.get("scores") or {}, "an object", "scores", where))
 
 
 def _with_epochs(rows: list[Row]) -> list[Row]:
@@ -326,7 +329,7 @@ def _vlmevalkit(file: Path, source: str) -> Iterator[Row]:
         index = _whole(row["index"])
         reply = _text(row["prediction"])
         made: Row = {
-            "question": row["index"],
+            "question": expect(row["index"], "a text or a number", "index", table.place(i)),
             "answers": _listed(row["answer"]),
             "prediction": "" if FAILED in reply else reply,
             "outcome": "failed" if FAILED in reply else "ok",
@@ -361,7 +364,9 @@ def _vqa(file: Path, source: str) -> Iterator[Row]:
     if not isinstance(notes, list) or not all(isinstance(one, dict) and "question_id" in one for one in notes):
         raise InputError("there are no annotations of questions", where=source, remedy="An array of rows is read, too.")
     for one in notes:
-        given = [a.get("answer") if isinstance(a, dict) else a for a in one.get("answers") or []]
+        where = f"{source}, question {one['question_id']}"
+        answers = expect(one.get("answers") or [], "an array", "answers", where)
+        given = [a.get("answer") if isinstance(a, dict) else a for a in answers]
         row = {
             "question": one["question_id"],
             "answers": _listed(given),

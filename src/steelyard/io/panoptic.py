@@ -17,6 +17,7 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.options import Options
 from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
+from steelyard.io.json import expect
 from steelyard.io.maps import in_rows
 from steelyard.io.read import read_table, to_records
 from steelyard.io.text import read_bytes
@@ -53,9 +54,11 @@ def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, known: d
 def _coco(path: Path, source: str, known: dict[int, tuple[str, int]]) -> Records:
     try:
         content = json.loads(read_bytes(path, source))
-        annotations = content["annotations"]
+        annotations = expect(content["annotations"], "an array", "annotations", source)
         listed = {int(one["id"]): (str(one["name"]), int(one["isthing"])) for one in content.get("categories", ())}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(
             f"is no panoptic JSON: {type(error).__name__} {error}", where=source, remedy="It needs annotations."
         ) from None
@@ -68,7 +71,8 @@ def _coco(path: Path, source: str, known: dict[int, tuple[str, int]]) -> Records
     for number, one in enumerate(annotations):
         where = f"{source}, annotations[{number}]"
         try:
-            image, file, listed_segments = one["image_id"], one["file_name"], one["segments_info"]
+            image = expect(one["image_id"], "a text or a number", "image_id", where)
+            file, listed_segments = expect(one["file_name"], "a text", "file_name", where), one["segments_info"]
             entries = [_segment(entry, categories, named, where) for entry in listed_segments]
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, InputError):

@@ -84,7 +84,7 @@ def schema_of(given: Any, path: str = "schema") -> dict[str, Any]:
         raise ValueError("the schema is nested too deep")
     types = given.get("type", [])
     types = [types] if isinstance(types, str) else types
-    if not isinstance(types, list) or not all(one in TYPES for one in types):
+    if not isinstance(types, list) or not all(isinstance(one, str) and one in TYPES for one in types):
         raise ValueError(f"{path} has the type '{str(given.get('type'))[:40]}'; known: {', '.join(TYPES)}")
     made: dict[str, Any] = {}
     for word, value in given.items():

@@ -149,7 +149,7 @@ def _pairs(truth: Dataset, key: str, width: int) -> Array:
     cells = []
     for i, picture in enumerate(truth.pictures):
         listed = picture.extra.get(key)
-        if not isinstance(listed, list) or not all(v in place for v in listed):
+        if not isinstance(listed, list) or not all(isinstance(v, int | str) and v in place for v in listed):
             raise InputError(
                 f"'{key}' is not a list of category ids",
                 where=f"{truth.source}, image {picture.id}",

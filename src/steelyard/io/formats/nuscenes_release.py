@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError
-from steelyard.io.json import parse_json
+from steelyard.io.json import expect, parse_json
 from steelyard.io.text import open_text
 
 CLASSES = {
@@ -24,6 +24,12 @@ CLASSES = {
     "static_object.bicycle_rack": "bicycle_rack",
 }  # fmt: skip
 LONGEST = 1.5  # seconds from one box of a track to the next
+# What stands under a key, where that is no text: its kind, and how many of it an array has (0: any number).
+KINDS: dict[str, tuple[str, int | None]] = {
+    "timestamp": ("a number", None), "num_lidar_pts": ("a number", None), "num_radar_pts": ("a number", None),
+    "translation": ("a number", 3), "size": ("a number", 3), "rotation": ("a number", 4),
+    "attribute_tokens": ("a text", 0),
+}  # fmt: skip
 Row = dict[str, Any]
 
 
@@ -81,9 +87,16 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
         raise InputError("is no list of rows", where=str(path), remedy="Give a table as nuScenes has it.")
     made: dict[str, Row] = {}
     for i, row in enumerate(rows):
+        where = f"{path}, row {i}"
         for key in ("token", *needed):
             if not isinstance(row, dict) or key not in row:
-                raise InputError(f"the key '{key}' is missing", where=f"{path}, row {i}", remedy="Is the file whole?")
+                raise InputError(f"the key '{key}' is missing", where=where, remedy="Is the file whole?")
+            kind, count = KINDS.get(key, ("a text", None))
+            values = [row[key]] if count is None else expect(row[key], "an array", key, where)
+            for value in values:
+                expect(value, kind, key, where)
+            if count is not None and count != len(values) and count:
+                raise InputError(f"'{key}' has {len(values)} numbers, not {count}", where=where, remedy="Is it whole?")
         made[row["token"]] = row
     return made
 

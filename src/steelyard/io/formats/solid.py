@@ -24,7 +24,7 @@ from steelyard.io.formats.manner import Loss
 from steelyard.io.formats.nuscenes_release import read_release
 from steelyard.io.json import parse_json
 from steelyard.io.solid import SolidRecords, read_as
-from steelyard.io.text import read_bytes
+from steelyard.io.text import open_text, read_bytes
 from steelyard.io.write import csv_text, write_text
 
 FORMATS = ("kitti", "nuscenes")
@@ -39,7 +39,7 @@ AXES = {
     "kitti": "with x right, y down, z ahead, from the middle of the bottom",
     "nuscenes": "with x ahead, y left, z up, from the middle of the box",
 }
-_SCORE = re.compile(rb'"detection_score"\s*:\s*(-?[0-9.]+)')
+_SCORE = re.compile(rb'"detection_score"\s*:\s*(-?)[0-9]')
 
 
 def convert_solid(
@@ -86,7 +86,8 @@ def _from_release(
         raise InputError("tables of a release become a .json file", where=target, remedy="Convert that one further.")
     wanted = None
     if like is not None:
-        given = parse_json(read_bytes(Path(like), os.fspath(like)).decode(), os.fspath(like))
+        with open_text(Path(like), os.fspath(like)) as file:
+            given = parse_json(file.read(), os.fspath(like))
         results = given.get("results") if isinstance(given, dict) else None
         if not isinstance(results, dict):
             raise InputError("has no 'results'", where=os.fspath(like), remedy="Give the JSON of a submission.")
@@ -103,7 +104,7 @@ def _side(path: Path, source: str, form: str) -> str:
     """Whether a source has scores: by the columns of its first line, or by its first score."""
     if form == "nuscenes":
         score = _SCORE.search(read_bytes(path, source))
-        return "truth" if score is None or float(score[1]) < 0 else "prediction"
+        return "truth" if score is None or score[1] else "prediction"
     if form == "csv":
         with path.open("rb") if path.is_file() else open(os.devnull, "rb") as file:
             return "prediction" if b"score" in file.readline().replace(b'"', b"").strip().split(b",") else "truth"

@@ -71,6 +71,7 @@ def read_segments(records: Records, rows: Array) -> Segments:
     return Segments(pair, number, category, crowd > 0, area, kinds, key, order)
 
 
+LARGEST = 1 << 62  # of a category and an area
 Columns = tuple[list[int], Array, Array, Array, Array]
 Kinds = dict[int, tuple[str, bool]]
 
@@ -141,8 +142,12 @@ def row_segments(records: Records, row: int) -> dict[int, Segment]:
             if number in segments or not 0 < number < 1 << BITS:
                 what = "stands twice" if number in segments else "is no id: 1 to 2²⁴ - 1"
                 raise InputError(f"segment {number} {what}", where=where, remedy="Each id stands for one segment.")
-            name, thing = str(one.get("name", category)), bool(one.get("isthing", 1))
-            segments[number] = Segment(category, name, bool(one.get("iscrowd", 0)), thing, int(one.get("area", -1)))
+            name, thing, area = str(one.get("name", category)), bool(one.get("isthing", 1)), int(one.get("area", -1))
+            if max(abs(category), abs(area)) >= LARGEST:
+                raise InputError(
+                    f"segment {number} has a category or an area that is too large", where=where, remedy="Check it."
+                )
+            segments[number] = Segment(category, name, bool(one.get("iscrowd", 0)), thing, area)
     except _FAULTS as error:
         if isinstance(error, InputError):
             raise
