@@ -44,7 +44,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "ranking_bpref", "ranking_err", "ranking_gain", "ranking_hits", "ranking_r_hits", "ranking_rbp",
     ),
     "rankings.above": ("count_above",),
-    "rankings.texts": ("pack_integers", "pack_objects", "pack_offsets", "pack_runs", "text_codes", "text_runs"),
+    "rankings.texts": ("pack_integers", "pack_objects", "pack_offsets", "pack_runs", "text_runs"),
     "rankings.trec": ("read_trec",),
     "captions.entries": (
         "caption_trees", "caption_tuples", "meteor_counts", "ngram_overlap", "ptb_tokens", "scene_scores",

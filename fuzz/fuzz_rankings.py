@@ -98,7 +98,6 @@ def fuzz_texts(rng: random.Random) -> None:
     draw.call(_native.pack_offsets, np.frombuffer(text, np.uint8), draw.offsets(draw.size(), len(text)))
     packed = _native.pack_integers(draw.whole(3, n))
     draw.call(_native.text_runs, *packed)
-    draw.call(_native.text_codes, *packed)
 
 
 LINES = {

@@ -154,12 +154,6 @@ Out<std::int64_t> runs_of(In1<std::uint8_t> text, In1<std::uint64_t> place, In1<
   return release(rows);
 }
 
-Tuple<Out<std::int64_t>, Out<std::int64_t>> codes_of(In1<std::uint8_t> text, In1<std::uint64_t> place, In1<std::uint64_t> key) {
-  Buffer<std::int64_t> code(place.shape(0)), first;
-  text_codes(make_texts(view(text), view(place), view(key)), place.shape(0), code.data(), first);
-  return nb::make_tuple(release(code), release(first));
-}
-
 }  // namespace
 
 void bind_texts(nb::module_& m) {
@@ -174,8 +168,6 @@ void bind_texts(nb::module_& m) {
         "Places and keys of ids that lie one after the other in a text; or the first row that holds none.");
   m.def("text_runs", &runs_of, nb::arg("text").noconvert(), nb::arg("place").noconvert(),
         nb::arg("key").noconvert(), "Rows where the id differs from the one before.");
-  m.def("text_codes", &codes_of, nb::arg("text").noconvert(), nb::arg("place").noconvert(),
-        nb::arg("key").noconvert(), "Codes of ids in order of first appearance, and the rows of those.");
 }
 
 }  // namespace steelyard

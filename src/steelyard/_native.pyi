@@ -577,9 +577,6 @@ def pack_offsets(text: NDArray[numpy.uint8], offsets: NDArray[numpy.int64]) -> i
 def text_runs(text: NDArray[numpy.uint8], place: NDArray[numpy.uint64], key: NDArray[numpy.uint64]) -> NDArray[numpy.int64]:
     """Rows where the id differs from the one before."""
 
-def text_codes(text: NDArray[numpy.uint8], place: NDArray[numpy.uint64], key: NDArray[numpy.uint64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """Codes of ids in order of first appearance, and the rows of those."""
-
 def tracking_overlaps(truth: NDArray[numpy.float64], truth_frame: NDArray[numpy.int64], truth_ends: NDArray[numpy.int64], prediction: NDArray[numpy.float64], prediction_frame: NDArray[numpy.int64], prediction_ends: NDArray[numpy.int64], threads: int = 0) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
     """
     Pairs of boxes (left, top, right, low) of one frame that overlap: their rows and IoU, run by run.

@@ -1,7 +1,5 @@
 #include "rankings/id_columns.hpp"
 
-#include <vector>
-
 #include "support/checks.hpp"
 
 namespace steelyard {
@@ -34,31 +32,6 @@ void text_runs(const Texts& texts, std::size_t n, Buffer<std::int64_t>& rows) {
     if (i == 0 || texts.key[i] != texts.key[i - 1] || texts[i] != texts[i - 1]) {
       rows.push(static_cast<std::int64_t>(i));
     }
-  }
-}
-
-void text_codes(const Texts& texts, std::size_t n, std::int64_t* code, Buffer<std::int64_t>& first) {
-  std::vector<std::int64_t> table(64, -1);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (2 * first.size() >= table.size()) {
-      table.assign(4 * table.size(), -1);
-      for (std::size_t c = 0; c < first.size(); ++c) {
-        std::size_t slot = texts.key[static_cast<std::size_t>(first[c])] & (table.size() - 1);
-        while (table[slot] >= 0) slot = (slot + 1) & (table.size() - 1);
-        table[slot] = static_cast<std::int64_t>(c);
-      }
-    }
-    std::size_t slot = texts.key[i] & (table.size() - 1);
-    while (table[slot] >= 0) {
-      const auto row = static_cast<std::size_t>(first[static_cast<std::size_t>(table[slot])]);
-      if (texts.key[row] == texts.key[i] && texts[row] == texts[i]) break;
-      slot = (slot + 1) & (table.size() - 1);
-    }
-    if (table[slot] < 0) {
-      table[slot] = static_cast<std::int64_t>(first.size());
-      first.push(static_cast<std::int64_t>(i));
-    }
-    code[i] = table[slot];
   }
 }
 

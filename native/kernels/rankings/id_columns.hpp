@@ -1,4 +1,4 @@
-// Columns of ids: found in a text, distinguished, and coded.
+// Columns of ids: found in a text, and distinguished.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,5 @@ Texts make_texts(View<std::uint8_t> text, View<std::uint64_t> place, View<std::u
 
 // Rows where the id differs from the one before it.
 void text_runs(const Texts& texts, std::size_t n, Buffer<std::int64_t>& rows);
-// Codes of ids in order of first appearance, and the row of each first appearance.
-void text_codes(const Texts& texts, std::size_t n, std::int64_t* code, Buffer<std::int64_t>& first);
 
 }  // namespace steelyard
