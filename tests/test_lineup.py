@@ -197,3 +197,21 @@ def test_names_that_are_none(steelyard: Callable[..., Any], models: list[str], m
 def test_one_model_is_no_comparison() -> None:
     with pytest.raises(sy.InputError, match="two predictions or more"):
         sy.compare_all("weights", WEIGHTS[0], [WEIGHTS[1]])
+
+
+def test_a_file_of_truth_is_read_once_for_all_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    import steelyard.io.coco as coco
+
+    read: list[str] = []
+    columns = coco._columns
+
+    def counted(path: Any, side: str, *rest: Any) -> Any:
+        read.append(side)
+        return columns(path, side, *rest)
+
+    monkeypatch.setattr(coco, "_columns", counted)
+    truth, model = (SAMPLE / "boxes" / name for name in ("truth.json", "model_a.json"))
+    sy.compare_all("boxes", truth, [model, model, model], ["map"], draws=100)
+    assert sorted(read) == ["prediction"] * 3 + ["truth"]
+    sy.evaluate("boxes", truth, model, ["map"], confidence=None)
+    assert read.count("truth") == 2, "another call reads what is there now"

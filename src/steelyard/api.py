@@ -13,7 +13,7 @@ from steelyard.core.state import State
 from steelyard.engine.margins import margins_of
 from steelyard.engine.names import named_models
 from steelyard.engine.report import report_of
-from steelyard.engine.run import Measured, check_asked, expanded, measure_sides, metrics_of
+from steelyard.engine.run import Measured, check_asked, expanded, measure_models, measure_sides, metrics_of
 from steelyard.engine.threads import use_threads
 from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison, Lineup
@@ -100,7 +100,7 @@ def compare_all(
     each, names = named_models(predictions)
     if len(each) < 2:
         raise InputError("a comparison needs two predictions or more", remedy="Name the one to beat first.")
-    models = [measure_sides(definition, request, truth, one) for one in each]
+    models = measure_models(definition, request, truth, each)
     chosen = expanded(definition, chosen, metrics is None, State.unified([m.state for m in models])[0])
     margins_of(request.margin, chosen)
     return lineup(definition, chosen, request, models, [findings(model, task) for model in models], names)

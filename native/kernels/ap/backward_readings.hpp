@@ -12,158 +12,12 @@
 
 #include <cstring>
 
-#include "ap/counted_readings.hpp"
-#include "ap/figures.hpp"
-#include "ap/lanes.hpp"
+#include "ap/event_rows.hpp"
 
 namespace steelyard::STEELYARD_TARGET {
 namespace {
 
 constexpr std::int32_t kMostTruths = 10'000;  // of a class: further on the points of the grid lie closer than floats tell
-constexpr std::size_t H = C / 2;
-constexpr float kUnit = 1 / kOne;
-
-using Floats = Lanes<float, C>;
-using Bytes = Lanes<std::uint8_t, C>;
-
-// A sum of rows of L bytes, in bytes for as long as it fits.
-template <std::size_t L>
-class Tally {
- public:
-  explicit Tally(std::size_t heaviest) : room_(255 / heaviest) {}
-
-  // Adds row(i) for each i from `first` to `last`. Four at a time: the sum is then not waited for at each of them.
-  template <typename Row>
-  void add_rows(std::size_t first, std::size_t last, Row row) {
-    while (first < last) {
-      if (rows_ == room_) flush();
-      const std::size_t free = room_ - rows_, end = last - first > free ? first + free : last;
-      rows_ += end - first;
-      for (; first + 4 <= end; first += 4) four(row(first), row(first + 1), row(first + 2), row(first + 3), part_.v);
-      for (; first < end; ++first) one(row(first), part_.v);
-    }
-  }
-  const Lanes<std::int32_t, L>& total() {
-    flush();
-    return sum_;
-  }
-  // The sum, at least 1, in multiples of 2^-24.
-  void into(float* to) const { put(sum_.v, part_.v, to); }
-  // The same of what is left of `all`.
-  void rest_into(std::int32_t all, float* to) const { put_rest(sum_.v, part_.v, all, to); }
-
- private:
-  using Row = const std::uint8_t* STEELYARD_RESTRICT;
-
-  STEELYARD_NOINLINE static void four(Row a, Row b, Row c, Row d, std::uint8_t* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<std::uint8_t>(to[l] + ((a[l] + b[l]) + (c[l] + d[l])));
-  }
-  STEELYARD_NOINLINE static void one(Row row, std::uint8_t* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<std::uint8_t>(to[l] + row[l]);
-  }
-  STEELYARD_NOINLINE static void put(const std::int32_t* STEELYARD_RESTRICT sum, Row part, float* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<float>(larger(sum[l] + part[l], 1)) * kUnit;
-  }
-  STEELYARD_NOINLINE static void put_rest(const std::int32_t* STEELYARD_RESTRICT sum, Row part, std::int32_t all,
-                                          float* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<float>(larger(all - (sum[l] + part[l]), 1)) * kUnit;
-  }
-  void flush() {
-    for (std::size_t l = 0; l < L; ++l) sum_[l] += part_[l];
-    part_ = {};
-    rows_ = 0;
-  }
-
-  Lanes<std::uint8_t, L> part_{};
-  Lanes<std::int32_t, L> sum_{};
-  std::size_t room_, rows_ = 0;
-};
-
-std::int32_t largest(const Lanes<std::int32_t, C>& of) {
-  std::int32_t most = 0;
-  for (std::size_t l = 0; l < C; ++l) most = larger(most, of[l]);
-  return most;
-}
-
-// What the thresholds of a class share. By event: its weights, and the weight of all detections down to it (at least 1, in
-// multiples of 2^-24) where a run ends with it. By row of the runs: what its hits weigh.
-struct EventRows {
-  Floats *down_to, *run;
-  Bytes* weight;
-
-  void take(const ClassJob& job) const {
-    const Events& in = job.events;
-    for (std::size_t e = 0; e < in.count; ++e) {
-      const auto unit = static_cast<std::size_t>(in.unit[e]);
-      if (job.halves) put_both(job.halves + unit * H, weight[e].v, weight[e].v + H);
-      else std::memcpy(weight[e].v, job.counts + unit * C, C);
-    }
-  }
-  void add_runs(const ClassJob& job) const {
-    const Runs& runs = job.marks.runs;
-    for (std::size_t r = 0; r < runs.rows; ++r) {
-      const std::uint32_t* hits = job.marks.hits.event + runs.start[r];
-      if (runs.size[r] == 1) {
-        put_float(weight[*hits].v, run[r].v);
-        continue;
-      }
-      Lanes<std::uint16_t, C> all;
-      two(weight[hits[0]].v, weight[hits[1]].v, all.v);
-      for (std::size_t i = 2; i < runs.size[r]; ++i) more(weight[hits[i]].v, all.v);
-      put_float(all.v, run[r].v);
-    }
-  }
-  // Adds up what is above each event. Whether floats hold the sums.
-  bool add_up(const ClassJob& job) const {
-    if (!job.halves) {
-      Tally<C> tally(job.heaviest);
-      each_end(job, job.counts, tally, [&](std::size_t e, std::size_t) { tally.into(down_to[e].v); });
-      return largest(tally.total()) < kMostExact;  // nothing is asked of what is below
-    }
-    if (job.events.entries >= kMostExact) return false;
-    Tally<H> tally(job.heaviest);
-    each_end(job, job.halves, tally, [&](std::size_t e, std::size_t entries) {
-      tally.into(down_to[e].v);
-      tally.rest_into(static_cast<std::int32_t>(entries), down_to[e].v + H);
-    });
-    return true;
-  }
-
- private:
-  static constexpr std::int32_t kMostExact = 1 << 24;
-
-  template <typename W>
-  STEELYARD_NOINLINE static void put_float(const W* STEELYARD_RESTRICT weight, float* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<float>(std::int32_t{weight[l]});
-  }
-  STEELYARD_NOINLINE static void two(const std::uint8_t* STEELYARD_RESTRICT a, const std::uint8_t* STEELYARD_RESTRICT b,
-                                     std::uint16_t* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(a[l] + b[l]);
-  }
-  STEELYARD_NOINLINE static void more(const std::uint8_t* STEELYARD_RESTRICT a, std::uint16_t* STEELYARD_RESTRICT to) {
-    for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(to[l] + a[l]);
-  }
-  static void put_both(const std::uint8_t* STEELYARD_RESTRICT half, std::uint8_t* STEELYARD_RESTRICT to,
-                       std::uint8_t* STEELYARD_RESTRICT other) {
-    for (std::size_t l = 0; l < H; ++l) to[l] = half[l];
-    for (std::size_t l = 0; l < H; ++l) other[l] = static_cast<std::uint8_t>(1 - half[l]);
-  }
-
-  // Adds up the entries down to the last run, and calls put(event, entries down to it) at the end of each.
-  template <std::size_t L, typename Put>
-  static void each_end(const ClassJob& job, const std::uint8_t* table, Tally<L>& tally, Put put) {
-    const Events& in = job.events;
-    auto row = [&](std::size_t i) { return table + static_cast<std::size_t>(in.stream[i] & ~kEvent) * L; };
-    std::size_t next = 0;
-    for (std::size_t e = 0; e < in.count; ++e) {
-      if (!job.marks.ends[e]) continue;
-      const std::size_t end = std::size_t{job.marks.place[e]} + 1;
-      tally.add_rows(next, end, row);
-      next = end;
-      put(e, end);
-    }
-  }
-};
 
 // The points of the grid but the first, which whatever is found reaches. A recall of found / positives reaches
 // floor(found * last / positives) of them. The quotient lies at least 1 / positives below the next whole number, so adding
@@ -179,7 +33,9 @@ class BackwardGrid {
     const auto last = static_cast<std::int32_t>(job.points - 1);
     for (std::size_t l = 0; l < C; ++l) scale[l] = static_cast<float>(last) / static_cast<float>(positives[l]);
     for (std::size_t l = 0; l < C; ++l) {
-      if (counts[l] && job.inexact[positives[l] % last]) note(job, l, positives[l], last);
+      if (!counts[l] || !job.inexact[positives[l] % last]) continue;
+      note(job, l, positives[l], last);
+      if (points_[l] > 0) lanes_[count_++] = static_cast<std::uint8_t>(l);
     }
   }
 
@@ -197,6 +53,12 @@ class BackwardGrid {
     return i > 0 ? exact_[l][i - 1] : -1.0f;
   }
 
+  // Calls put(lane) for each lane that has exact points.
+  template <typename Put>
+  void each_inexact(Put put) const {
+    for (std::size_t i = 0; i < count_; ++i) put(std::size_t{lanes_[i]});
+  }
+
   float nudge;
   Floats scale;
 
@@ -209,7 +71,8 @@ class BackwardGrid {
     }
   }
 
-  std::uint8_t points_[C] = {};
+  std::uint8_t points_[C] = {}, lanes_[C];
+  std::size_t count_ = 0;
   float exact_[C][kMostPoints];  // rising
 };
 
@@ -235,65 +98,126 @@ class BackwardEnvelope {
  public:
   BackwardEnvelope(const BackwardGrid& grid, const Lanes<std::int32_t, C>& found, const Lanes<std::int32_t, C>& ignored)
       : grid_(grid), found_(scaled(found, 1.0f)), ignored_(scaled(ignored, kUnit)) {
-    for (std::size_t l = 0; l < C; ++l) {
-      reached_[l] = BackwardGrid::reached(found_[l] * grid_.scale[l] + grid_.nudge);
-      exact_[l] = grid_.next(l, found_[l]);
-    }
-    correct();
+    begin(found_.v, grid_.scale.v, grid_.nudge, reached_.v);
+    grid_.each_inexact([&](std::size_t l) {
+      const float exact = grid_.next(l, found_[l]);
+      if (exact < 0) return;
+      if (found_[l] == exact) reached_[l] -= 1;
+      inexact_[count_++] = {exact, static_cast<std::uint32_t>(l)};
+    });
   }
 
-  // A run that weighs `weight` and closes `down_to`. Without<true>: some are ignored down to it.
+  // Runs that follow each other with nothing ignored between them: `count` of them, at most kTogether. Without<true>:
+  // some are ignored down to them.
+  static constexpr std::size_t kTogether = 4;
   template <bool Without>
-  void run(const Floats& down_to, const Floats& weight) {
-    step<Without>(down_to.v, ignored_.v, weight.v, grid_.scale.v, grid_.nudge, found_.v, best_.v, sum_.v, reached_.v);
-    if (doubtful_ && passes(found_.v, exact_.v)) correct();
+  void runs(const RunSums* const* run, std::size_t count) {
+    if (count == 4) together<Without, 4>(run);
+    if (count == 2 || count == 3) together<Without, 2>(run);
+    if (count % 2 == 1) together<Without, 1>(run + count - 1);
   }
   void ignore(const Bytes& weight) { take(weight.v, ignored_.v); }
   // The first point too.
   double figure(std::size_t l) const { return static_cast<double>(sum_[l] + best_[l]); }
 
  private:
-  template <bool Without>
-  STEELYARD_NOINLINE static void step(const float* STEELYARD_RESTRICT down_to, const float* STEELYARD_RESTRICT ignored,
-                                      const float* STEELYARD_RESTRICT weight, const float* STEELYARD_RESTRICT scale,
-                                      float nudge, float* STEELYARD_RESTRICT found, std::int32_t* STEELYARD_RESTRICT best,
-                                      std::int32_t* STEELYARD_RESTRICT sum, std::int32_t* STEELYARD_RESTRICT reached) {
-    for (std::size_t l = 0; l < C; ++l) {
-      const float all = Without ? at_least_one(down_to[l] - ignored[l]) : down_to[l];
-      const std::int32_t b = larger(best[l], static_cast<std::int32_t>(found[l] / all));
-      const float left = found[l] - weight[l];
-      const std::int32_t now = BackwardGrid::reached(left * scale[l] + nudge);
-      best[l] = b;
-      found[l] = left;
-      sum[l] += b * (reached[l] - now);
-      reached[l] = now;
+  // What is known of a lane after each run.
+  struct Lane {
+    float found;
+    std::int32_t best, sum, reached;
+
+    void run(float down_to, float weight, float scale, float nudge) {
+      best = larger(best, static_cast<std::int32_t>(found / down_to));
+      found -= weight;
+      const std::int32_t now = BackwardGrid::reached(found * scale + nudge);
+      sum += best * (reached - now);
+      reached = now;
     }
+  };
+  // A lane that has exact points below: the next of them.
+  struct Inexact {
+    float exact;
+    std::uint32_t lane;
+  };
+
+  // Lanes that come down to an exact point are walked alone, and put in the place of what the others' way makes of them.
+  template <bool Without, std::size_t N>
+  void together(const RunSums* const* run) {
+    Lane lanes[C];
+    std::uint8_t alone[C];
+    std::size_t walked = 0, kept = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      Inexact at = inexact_[i];
+      const std::size_t l = at.lane;
+      float left = found_[l];
+      for (std::size_t k = 0; k < N; ++k) left -= run[k]->weight[l];
+      if (left <= at.exact) {
+        lanes[walked] = alone_through<Without, N>(run, at);
+        alone[walked++] = static_cast<std::uint8_t>(l);
+      }
+      if (at.exact > 0) inexact_[kept++] = at;
+    }
+    count_ = kept;
+    steps<Without, N>(run[0], run[N > 1], run[N > 2 ? 2 : 0], run[N > 3 ? 3 : 0], ignored_.v, grid_.scale.v, grid_.nudge,
+                      found_.v, best_.v, sum_.v, reached_.v);
+    for (std::size_t i = 0; i < walked; ++i) {
+      const std::size_t l = alone[i];
+      found_[l] = lanes[i].found, best_[l] = lanes[i].best, sum_[l] = lanes[i].sum, reached_[l] = lanes[i].reached;
+    }
+  }
+
+  // Takes away the points that are not reached, as long as what is found rests on them.
+  template <bool Without, std::size_t N>
+  Lane alone_through(const RunSums* const* run, Inexact& at) const {
+    const std::size_t l = at.lane;
+    Lane lane{found_[l], best_[l], sum_[l], reached_[l]};
+    for (std::size_t k = 0; k < N; ++k) {
+      const float down_to = run[k]->down_to[l];
+      lane.run(Without ? at_least_one(down_to - ignored_[l]) : down_to, run[k]->weight[l], grid_.scale[l], grid_.nudge);
+      if (lane.found < at.exact) at.exact = grid_.next(l, lane.found);
+      if (lane.found != at.exact) continue;
+      lane.sum += lane.best;
+      lane.reached -= 1;
+    }
+    return lane;
+  }
+
+  // N runs, one after the other. What is known of a lane is read and written once for all of them.
+  template <bool Without, std::size_t N>
+  STEELYARD_NOINLINE static void steps(const RunSums* STEELYARD_RESTRICT a, const RunSums* STEELYARD_RESTRICT b,
+                                       const RunSums* STEELYARD_RESTRICT c, const RunSums* STEELYARD_RESTRICT d,
+                                       const float* STEELYARD_RESTRICT ignored, const float* STEELYARD_RESTRICT scale,
+                                       float nudge, float* STEELYARD_RESTRICT found, std::int32_t* STEELYARD_RESTRICT best,
+                                       std::int32_t* STEELYARD_RESTRICT sum, std::int32_t* STEELYARD_RESTRICT reached) {
+    for (std::size_t l = 0; l < C; ++l) {
+      Lane lane{found[l], best[l], sum[l], reached[l]};
+      auto one = [&](const RunSums* run) {
+        const float all = Without ? at_least_one(run->down_to.v[l] - ignored[l]) : run->down_to.v[l];
+        lane.run(all, run->weight.v[l], scale[l], nudge);
+      };
+      one(a);
+      if constexpr (N > 1) one(b);
+      if constexpr (N > 2) one(c);
+      if constexpr (N > 3) one(d);
+      found[l] = lane.found;
+      best[l] = lane.best;
+      sum[l] = lane.sum;
+      reached[l] = lane.reached;
+    }
+  }
+  STEELYARD_NOINLINE static void begin(const float* STEELYARD_RESTRICT found, const float* STEELYARD_RESTRICT scale, float nudge,
+                                       std::int32_t* STEELYARD_RESTRICT reached) {
+    for (std::size_t l = 0; l < C; ++l) reached[l] = BackwardGrid::reached(found[l] * scale[l] + nudge);
   }
   STEELYARD_NOINLINE static void take(const std::uint8_t* STEELYARD_RESTRICT weight, float* STEELYARD_RESTRICT from) {
     for (std::size_t l = 0; l < C; ++l) from[l] -= static_cast<float>(std::int32_t{weight[l]}) * kUnit;
   }
-  // Whether something found has come down to an exact point.
-  STEELYARD_NOINLINE static bool passes(const float* STEELYARD_RESTRICT found, const float* STEELYARD_RESTRICT exact) {
-    std::int32_t any = 0;
-    for (std::size_t l = 0; l < C; ++l) any |= found[l] <= exact[l] ? 1 : 0;
-    return any != 0;
-  }
-  // Takes away the points that are not reached, as long as what is found rests on them.
-  void correct() {
-    doubtful_ = false;
-    for (std::size_t l = 0; l < C; ++l) {
-      if (found_[l] < exact_[l]) exact_[l] = grid_.next(l, found_[l]);
-      doubtful_ |= exact_[l] > 0;
-      if (found_[l] != exact_[l]) continue;
-      sum_[l] += best_[l];
-      reached_[l] -= 1;
-    }
-  }
 
   const BackwardGrid& grid_;
-  Floats found_, ignored_, exact_;
+  Floats found_, ignored_;
   Shares best_{}, sum_{}, reached_;
-  bool doubtful_ = false;  // exact points lie below
+  Inexact inexact_[C];
+  std::size_t count_ = 0;
 };
 
 }  // namespace

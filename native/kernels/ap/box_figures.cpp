@@ -45,7 +45,7 @@ class ClassMarks {
   Marks marks() const {
     return {place_.data(), ends_.data(), {hits_.data(), hits_begin_.data()}, {ignored_.data(), ignored_begin_.data()},
             {first_.data(), first_begin_.data()}, {others_.data(), others_begin_.data()},
-            {row_.data(), start_.data(), size_.data(), runs_begin_.data(), start_.size()}};
+            {row_.data(), last_.data(), start_.data(), size_.data(), also_.data(), runs_begin_.data(), start_.size()}};
   }
   std::size_t runs() const { return start_.size(); }
 
@@ -74,13 +74,15 @@ class ClassMarks {
     if (row == 0 || size_[row - 1] != run || !std::equal(mine, hits_.end(), hits_.begin() + start_[row - 1])) {
       start_.push_back(static_cast<std::uint32_t>(hits_.size() - run));
       size_.push_back(static_cast<std::uint32_t>(run));
+      also_.push_back(row);
       row = static_cast<std::uint32_t>(start_.size());
     }
     row_.push_back(row - 1);
+    last_.push_back(hits_.back());
     run = 0;
   }
 
-  std::vector<std::uint32_t> place_, ends_, hits_, ignored_, first_, others_, row_, start_, size_;
+  std::vector<std::uint32_t> place_, ends_, hits_, ignored_, first_, others_, row_, start_, size_, last_, also_;
   std::vector<std::size_t> hits_begin_, ignored_begin_, first_begin_, others_begin_, runs_begin_;
 };
 
@@ -89,7 +91,7 @@ class ClassMarks {
 class CountedRows {
  public:
   CountedRows(const std::uint8_t* counts, std::size_t units, std::size_t groups) : table_(units * kCountedLanes) {
-    for (std::size_t g = 0; g < kCountedLanes / kCountedRows; ++g) {
+    for (std::size_t g = 0; g < kGroups; ++g) {
       const std::uint8_t* rows = counts + (groups > g ? g : 0) * units * kCountedRows;
       for (std::size_t u = 0; u < units; ++u) {
         std::uint8_t* to = table_.data() + u * kCountedLanes + g * kHalf;
@@ -100,11 +102,9 @@ class CountedRows {
     std::uint8_t most = 1;
     for (std::uint8_t count : table_) most = std::max(most, count);
     heaviest_ = most;
-    if (most > 1 || !opposed(units)) return;
-    halves_.resize(units * kLaneHalf);
-    for (std::size_t u = 0; u < units; ++u) {
-      std::copy_n(table_.data() + u * kCountedLanes, kLaneHalf, halves_.data() + u * kLaneHalf);
-    }
+    if (most > 1) return;
+    if (opposed(units)) take_halves(units);
+    else take_lacking(units);
   }
 
   static std::size_t lane(std::size_t row) {
@@ -113,23 +113,47 @@ class CountedRows {
   void into(ClassJob& job) const {
     job.counts = table_.data();
     job.halves = halves_.empty() ? nullptr : halves_.data();
+    job.lacking = lacking_.empty() ? nullptr : lacking_.data();
+    job.left = left_.data();
     job.heaviest = heaviest_;
   }
 
  private:
-  static constexpr std::size_t kHalf = kCountedRows / 2, kLaneHalf = kCountedLanes / 2;
+  static constexpr std::size_t kHalf = kCountedRows / 2, kLaneHalf = kCountedLanes / 2, kGroups = kCountedLanes / kCountedRows;
+  static constexpr std::size_t kSeldom = 4;  // one unit in so many is lacking in some row, at most
 
   // Whether each half takes what the other leaves out.
   bool opposed(std::size_t units) const {
     std::uint8_t apart = 1;
-    for (std::size_t u = 0; u < units; ++u) {
+    for (std::size_t u = 0; u < units && apart; ++u) {
       const std::uint8_t* row = table_.data() + u * kCountedLanes;
       for (std::size_t l = 0; l < kLaneHalf; ++l) apart &= static_cast<std::uint8_t>(row[l] ^ row[kLaneHalf + l]);
     }
     return apart != 0;
   }
+  void take_halves(std::size_t units) {
+    halves_.resize(units * kLaneHalf);
+    for (std::size_t u = 0; u < units; ++u) {
+      std::copy_n(table_.data() + u * kCountedLanes, kLaneHalf, halves_.data() + u * kLaneHalf);
+    }
+  }
+  // Rows that leave few units out: those alone.
+  void take_lacking(std::size_t units) {
+    lacking_.assign(units, 0);
+    std::uint32_t rows = 0;
+    for (std::size_t u = 0; u < units; ++u) {
+      const std::uint8_t* row = table_.data() + u * kCountedLanes;
+      std::uint8_t all = 1;
+      for (std::size_t l = 0; l < kCountedLanes; ++l) all &= row[l];
+      if (all) continue;
+      if (++rows > units / kSeldom) return lacking_.clear();
+      lacking_[u] = rows;
+      for (std::size_t l = 0; l < kCountedLanes; ++l) left_.push_back(1 - row[l]);
+    }
+  }
 
-  std::vector<std::uint8_t> table_, halves_;
+  std::vector<std::uint8_t> table_, halves_, left_;
+  std::vector<std::uint32_t> lacking_;
   std::size_t heaviest_;
 };
 
@@ -160,7 +184,7 @@ class Figures {
     const Scratch scratch(job_scratch(events_, runs_));
     std::vector<double> values(thresholds_ * lanes, 0.0), recalls(thresholds_ * lanes, 0.0), classes(lanes, 0.0);
     ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), reached_.data(), missed_.data(), inexact_.data(),
-                 weights, nullptr, nullptr, 1, {}, images, scratch.data(), values.data(), recalls.data(), classes.data()};
+                 weights, nullptr, nullptr, nullptr, nullptr, 1, {}, images, scratch.data(), values.data(), recalls.data(), classes.data()};
     if (counts) counts->into(job);
     for (std::size_t k = 0; k < streams_.size(); ++k) {
       job.events = streams_[k].events();

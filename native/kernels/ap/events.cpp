@@ -46,24 +46,25 @@ void check_grid(View<double> grid) {
 EventStream make_events(const Ranked& in, std::size_t k, bool by_score) {
   EventStream out;
   const auto most = static_cast<std::size_t>(in.end[k] - in.begin[k]);
-  out.stream.reserve(most);
+  out.stream.resize(most);
+  std::uint32_t* entry = out.stream.data();
   if (by_score) out.last_of_tie.reserve(most);
   const Bits full = all_bits(in.thresholds);
   bool tied = false;   // an event of the last score
   double last = 0.0;   // the last score
   for (std::int64_t i = in.begin[k]; i < in.end[k]; ++i) {
-    if (in.rank[i] >= in.most) continue;
     const Bits h = in.hit[i] & full, ig = in.ignored[i] & full;
-    if (h == 0 && ig == full) continue;
-    const bool event = (h | ig) != 0;
+    const bool kept = (in.rank[i] < in.most) & ((h != 0) | (ig != full)), event = kept & ((h | ig) != 0);
     const std::int32_t unit = in.image ? in.image[i] : 0;
-    if (by_score) {
-      if (!out.stream.empty() && last == in.score[i]) out.last_of_tie.back() = 0;
+    if (by_score && kept) {
+      if (entry != out.stream.data() && last == in.score[i]) out.last_of_tie.back() = 0;
       else tied = false;
       out.last_of_tie.push_back(1);
       last = in.score[i];
     }
-    out.stream.push_back(static_cast<std::uint32_t>(unit) | (event ? kEvent : 0));
+    // Which ones are kept follows no pattern, so this is no branch.
+    *entry = static_cast<std::uint32_t>(unit) | (event ? kEvent : 0);
+    entry += kept;
     if (!event) continue;
     out.hit.push_back(h);
     out.ignored.push_back(ig);
@@ -75,6 +76,7 @@ EventStream make_events(const Ranked& in, std::size_t k, bool by_score) {
       tied = true;
     }
   }
+  out.stream.resize(static_cast<std::size_t>(entry - out.stream.data()));
   if (!in.counts) return out;
   for (std::int64_t i = in.truth_begin[k]; i < in.truth_begin[k + 1]; ++i) {
     if (in.counts[i]) out.truth_unit.push_back(in.truth_image[i]);

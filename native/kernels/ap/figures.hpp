@@ -28,17 +28,18 @@ struct MarkedEvents {
   const std::size_t* begin;
 };
 // Hits with nothing but what is ignored between them are a run, which goes on for kLongestRun hits at most. The runs of
-// threshold t go from begin[t] to begin[t + 1]. Most thresholds share theirs: run r has the hits of row[r], which are
-// those from start[row] on, size[row] of them.
+// threshold t go from begin[t] to begin[t + 1]. Most thresholds share theirs: run r ends with the event last[r] and has
+// the hits of row[r], which are those from start[row] on, size[row] of them.
 struct Runs {
-  const std::uint32_t *row, *start, *size;
+  const std::uint32_t *row, *last, *start, *size;
+  const std::uint32_t* also;  // by row: another one with the same last event, from 1 on, or 0
   const std::size_t* begin;
   std::size_t rows;
 };
 constexpr std::size_t kLongestRun = 16;  // as many bytes fit into 16 bits
 struct Marks {
   const std::uint32_t* place;  // by event: its entry
-  const std::uint32_t* ends;   // by event: not 0 where it is the last of a run at some threshold
+  const std::uint32_t* ends;   // by event: a row of runs that it is the last of, from 1 on, or 0
   MarkedEvents hits, ignored;
   MarkedEvents first, others;  // hits at the first t + 1 thresholds and at no other; hits at threshold t of other events
   Runs runs;
@@ -58,6 +59,9 @@ struct ClassJob {
   const std::uint8_t* counts;  // [units][kCountedLanes]
   const std::uint8_t* halves;  // [units][kCountedLanes / 2]: the first half of the counts, where the second takes every unit
                                // that the first leaves out, and leaves out every one that it takes; else null
+  const std::uint32_t* lacking;  // by unit: 0 where every row takes it once, or a row of `left`, from 1 on; null where many
+                                 // are lacking, or some are taken more than once
+  const std::uint8_t* left;      // [..][kCountedLanes]: 1 where a unit is not taken
   std::size_t heaviest;        // the largest of the counts, at least 1
   Marks marks;                 // where there are counts
   const double* images;        // [lanes], the sum of the weights
@@ -67,7 +71,7 @@ struct ClassJob {
 };
 // `runs`: their rows.
 constexpr std::size_t job_scratch(std::size_t events, std::size_t runs) {
-  return ((events + 1) * 3 * sizeof(std::int64_t) + runs * sizeof(float)) * kCountedLanes;
+  return ((events + 1) * 3 * sizeof(std::int64_t) + runs * 2 * sizeof(float)) * kCountedLanes;
 }
 
 // Rows of one class under kRowLanes rows of weights.

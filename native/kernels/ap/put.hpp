@@ -12,9 +12,9 @@ template <std::size_t N, typename Value, typename Found>
 void put(const ClassJob& job, std::size_t t, const bool* counts, Value value, Found found) {
   double *values = job.value + t * N, *recalls = job.recall + t * N;
   for (std::size_t l = 0; l < N; ++l) {
-    if (!counts[l]) continue;
-    values[l] += value(l);
-    recalls[l] += found(l);
+    const double v = value(l), f = found(l);
+    values[l] += counts[l] ? v : 0.0;
+    recalls[l] += counts[l] ? f : 0.0;
   }
 }
 

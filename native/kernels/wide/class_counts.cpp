@@ -1,6 +1,7 @@
 // One class of detections under many rows of counts side by side: see ap/walk.hpp and the readings.
 #include "ap/backward_readings.hpp"
 #include "ap/counted_readings.hpp"
+#include "ap/event_rows.hpp"
 #include "ap/put.hpp"
 #include "ap/walk.hpp"
 #include "wide/target.hpp"
@@ -85,29 +86,38 @@ Lanes<std::int32_t, C> all_truths(const ClassJob& job) {
 void fall(const ClassJob& job, const EventRows& rows, std::size_t t, BackwardEnvelope& reading) {
   const Runs& runs = job.marks.runs;
   const auto& [ignored, ignored_begin] = job.marks.ignored;
-  auto last = [&](std::size_t r) { return job.marks.hits.event[runs.start[runs.row[r]] + runs.size[runs.row[r]] - 1]; };
-  std::size_t next = ignored_begin[t + 1];
-  for (std::size_t r = runs.begin[t + 1]; r-- > runs.begin[t];) {
-    const std::size_t e = last(r);
-    if (r > runs.begin[t]) {
-      prefetch(rows.down_to + last(r - 1));
-      prefetch(rows.run + runs.row[r - 1]);
+  const std::size_t begin = runs.begin[t], none = ignored_begin[t];
+  std::size_t next = ignored_begin[t + 1], r = runs.begin[t + 1];
+  while (r > begin) {
+    const RunSums* some[BackwardEnvelope::kTogether];
+    std::size_t count = 0;
+    do {
+      const std::uint32_t row = runs.row[r - 1], last = runs.last[r - 1];
+      if (next > none && ignored[next - 1] > last) {
+        if (count > 0) break;
+        do reading.ignore(rows.weight[ignored[--next]]);
+        while (next > none && ignored[next - 1] > last);
+      }
+      some[count++] = rows.run + row;
+    } while (--r > begin && count < BackwardEnvelope::kTogether);
+    for (std::size_t i = 1; i <= BackwardEnvelope::kTogether && r >= begin + i; ++i) {
+      const RunSums& soon = rows.run[runs.row[r - i]];
+      prefetch(&soon.down_to);
+      prefetch(&soon.weight);
     }
-    for (; next > ignored_begin[t] && ignored[next - 1] > e; --next) reading.ignore(rows.weight[ignored[next - 1]]);
-    if (next > ignored_begin[t]) reading.run<true>(rows.down_to[e], rows.run[runs.row[r]]);
-    else reading.run<false>(rows.down_to[e], rows.run[runs.row[r]]);
+    if (next > none) reading.runs<true>(some, count);
+    else reading.runs<false>(some, count);
   }
 }
 
 // Whether the figure or the recall could be had so: the class must not be too large, and no more be found than there is.
 bool read_backward(const ClassJob& job) {
-  const Events& in = job.events;
   Lanes<std::int32_t, C> positives = all_truths(job), found[kMostThresholds];
   const std::int32_t most = largest(positives);
   const bool grid = on_grid(job.figure);
   if (most > (grid ? kMostTruths : 0x7FFFFFFF / 255)) return false;
   auto* scratch = static_cast<Floats*>(job.scratch);
-  const EventRows rows{scratch, scratch + in.count, reinterpret_cast<Bytes*>(scratch + in.count + job.marks.runs.rows)};
+  const EventRows rows{reinterpret_cast<RunSums*>(scratch), reinterpret_cast<Bytes*>(scratch + 2 * job.marks.runs.rows)};
   rows.take(job);
   std::int32_t beyond = 0;
   Lanes<std::int32_t, C> first{};
@@ -124,16 +134,22 @@ bool read_backward(const ClassJob& job) {
     counts[l] = positives[l] > 0;
     positives[l] = counts[l] ? positives[l] : 1;
   }
-  const BackwardGrid points(job, positives, counts);
   if (grid && !rows.add_up(job)) return false;
-  if (grid) rows.add_runs(job);
   for (std::size_t l = 0; l < C; ++l) job.classes[l] += counts[l] ? 1.0 : 0.0;
+  auto recall = [&](std::size_t t) {
+    return [&, t](std::size_t l) { return static_cast<double>(found[t][l]) / static_cast<double>(positives[l]); };
+  };
+  if (!grid) {
+    for (std::size_t t = 0; t < job.thresholds; ++t) put<C>(job, t, counts, [](std::size_t) { return 0.0; }, recall(t));
+    return true;
+  }
+  rows.add_runs(job);
+  const BackwardGrid points(job, positives, counts);
   const double whole = static_cast<double>(job.points) * static_cast<double>(kOne);
   for (std::size_t t = 0; t < job.thresholds; ++t) {
     BackwardEnvelope reading(points, found[t], marked_at(job, rows, job.marks.ignored, t));
-    if (grid) fall(job, rows, t, reading);
-    put<C>(job, t, counts, [&](std::size_t l) { return grid ? reading.figure(l) / whole : 0.0; },
-           [&](std::size_t l) { return static_cast<double>(found[t][l]) / static_cast<double>(positives[l]); });
+    fall(job, rows, t, reading);
+    put<C>(job, t, counts, [&](std::size_t l) { return reading.figure(l) / whole; }, recall(t));
   }
   return true;
 }

@@ -112,6 +112,8 @@ def _compared(value: Any) -> tuple[Any, ...]:
 
 
 def _equal(self: Any, other: object) -> Any:
+    if other is self:
+        return True
     if other.__class__ is not self.__class__:
         return NotImplemented
     return _compared(self) == _compared(other)

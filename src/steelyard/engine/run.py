@@ -54,6 +54,14 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
     return replace(measure_records(task, request, options, *sides), notes=tuple(said))
 
 
+def measure_models(task: Task, request: Request, truth: Any, models: Sequence[Any]) -> list[Measured]:
+    """The predictions of each model against the same truth."""
+    from steelyard.io.coco import truth_read_once  # only comparisons need it
+
+    with truth_read_once():
+        return [measure_sides(task, request, truth, one) for one in models]
+
+
 def measure_records(task: Task, request: Request, options: Options, truth: Records, prediction: Records) -> Measured:
     """Join and measure what was read."""
     advance("matching", 0, 1)

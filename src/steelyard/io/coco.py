@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -16,6 +19,8 @@ from steelyard.core.records import Array, BoxRecords, Records, as_object
 from steelyard.io.text import is_plain, read_bytes
 
 Columns = dict[str, Any]
+Truths = dict[tuple[str, str], BoxRecords]  # by path and by what was read of it
+_TRUTHS: ContextVar[Truths | None] = ContextVar("truths that were read", default=None)
 FEDERATED = (
     "The truth says which classes were looked for in each image, as LVIS does, and is scored by COCO's rules, which "
     "count every other detection as wrong. Say --format lvis (option format=lvis) for LVIS's rules."
@@ -24,14 +29,30 @@ WHAT = {"boxes": 0, "masks": 1, "keypoints": 2, "oriented": 3}
 _KEYS = {"boxes": "bbox", "masks": "segmentation", "keypoints": "keypoints", "oriented": "obb"}
 
 
+@contextlib.contextmanager
+def truth_read_once() -> Iterator[None]:
+    """Read a file of truth once inside the block, however many models are scored on it."""
+    before = _TRUTHS.set({})
+    try:
+        yield
+    finally:
+        _TRUTHS.reset(before)
+
+
 def read_coco(
     path: str | PathLike[str], side: str, threads: int = 0, what: str = "boxes", truth: Records | None = None
 ) -> BoxRecords:
     """Read one side, "truth" or "prediction". Polygons of predictions need the truth, for the images' sizes."""
-    source = str(path)
-    if not is_plain(Path(path), source):
-        return parse_coco(read_bytes(Path(path), source), side, source, threads, what, truth)
-    return _records(_columns(path, side, threads, what, truth), source, side == "truth", what)
+    source, known = str(path), _TRUTHS.get() if side == "truth" else None
+    if known is not None and (source, what) in known:
+        return known[source, what]
+    if is_plain(Path(path), source):
+        records = _records(_columns(path, side, threads, what, truth), source, side == "truth", what)
+    else:
+        records = parse_coco(read_bytes(Path(path), source), side, source, threads, what, truth)
+    if known is not None:
+        known[source, what] = records
+    return records
 
 
 def read_federated(path: str | PathLike[str]) -> tuple[BoxRecords, Columns]:
