@@ -293,6 +293,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "twice": ({"truth": ["a.csv", "a.csv"]}, "a.csv: the file is named twice"),
     "nothing": ({"truth": "nowhere/*.csv"}, "truth 'nowhere/*.csv': no file has such a name"),
     "missing file": ({"truth": "nowhere.csv"}, "nowhere.csv"),
+    **{
+        f"{name} in a file": ({name: given}, "'site@groups.csv' lies in a file beside, which shards do not read")
+        for name, given in {"cluster": "site@groups.csv", "strata": "site@groups.csv", "by": ["site@groups.csv"]}.items()
+    },
 }
 
 

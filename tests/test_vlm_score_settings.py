@@ -88,6 +88,24 @@ def test_settings_are_those_of_evaluate(folder: Path, ours: dict[str, Any], thei
     assert bool(made.slices) == ("by" in ours)
 
 
+@pytest.mark.parametrize("setting", [{"by": ["{}"]}, {"by": [("food", "{}")]}, {"cluster": "{}"}, {"strata": "{}"}])
+def test_a_column_in_a_table_beside_is_one_of_the_frames(folder: Path, tmp_path: Path, setting: dict[str, Any]) -> None:
+    def named(name: str) -> dict[str, Any]:
+        return eval(repr(setting).replace("{}", name))  # type: ignore[no-any-return]
+
+    site = {f.sequence: f.text("site") for f in read_frames(folder / "frames.csv")}
+    table = tmp_path / "sites.csv"
+    table.write_text("sequence,place\n" + "".join(f"{s},{place}\n" for s, place in [*site.items(), ("other", "far")]))
+    made, wanted = (score(folder / "run", "mae_overall", **named(name)) for name in (f"place@{table}", "site"))
+    assert [row.report.scores for row in made.rows] == [row.report.scores for row in wanted.rows]
+    slices = [[list(each.values()) for each in one.rows[0].report.slices.values()] for one in (made, wanted)]
+    assert slices[0] == slices[1]
+    assert bool(slices[0]) == ("by" in setting)
+    table.write_text("sequence,place\ns0,north\n")
+    with pytest.raises(InputError, match=r"sites.csv: sequence 's1' has no row, which --(by|cluster|strata) needs"):
+        score(folder / "run", "mae_overall", **named(f"place@{table}"))
+
+
 def test_a_weight_by_hand(tmp_path: Path) -> None:
     """Two meals off by 10 g and 40 g, of weights 3 and 1: (3 * 10 + 40) / 4."""
     frames_csv(tmp_path, length=1)

@@ -266,11 +266,14 @@ def parse(folder: str, to: str | None, mode: str | None) -> None:
 @click.option(
     "--by",
     multiple=True,
-    metavar="COLUMN",
-    help="Slice by a column of the frames; several joined by commas are crossed. May be given several times.",
+    metavar="COLUMN[@FILE]",
+    help="Slice by a column of the frames, or of a table of sequences beside; several joined by commas are crossed. "
+    "May be given several times.",
 )
-@click.option("--cluster", metavar="COLUMN", help="Draw sequences of one value together, such as those of a person.")
-@click.option("--strata", metavar="COLUMN", help="Keep the share of each value in every draw.")
+@click.option(
+    "--cluster", metavar="COLUMN[@FILE]", help="Draw sequences of one value together, such as those of a person."
+)
+@click.option("--strata", metavar="COLUMN[@FILE]", help="Keep the share of each value in every draw.")
 @click.option("--weight", metavar="COLUMN", help="The column of the frames with the sequences' own weights.")
 @click.option("--draws", default=1000, show_default=True, metavar="N", help="Bootstrap draws of sequences.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws.")

@@ -27,7 +27,7 @@ from steelyard.vlm.readings import Run, Taken, read_run
 from steelyard.vlm.score_answers import Replies, replies
 from steelyard.vlm.score_answers import pairs as own_pairs
 from steelyard.vlm.score_answers import row as own_row
-from steelyard.vlm.sides import Asked, Key, check_columns, metrics_by_task, weight_sides
+from steelyard.vlm.sides import Asked, Key, check_columns, columns_beside, metrics_by_task, weight_sides
 from steelyard.vlm.spending import Tally, effort_of_all
 
 METRICS: dict[str, tuple[str, ...]] = {
@@ -66,7 +66,8 @@ def score(
     """Score runs: errors with intervals, differences between prompts, checks of the instrument, what it took.
 
     `metrics` are those of the task and of `answers`; each question takes those that its task has. `by`, `cluster`,
-    `strata` and `weight` name columns of the frames, as in `evaluate`. `prices` say what tokens cost.
+    `strata` and `weight` name columns of the frames, as in `evaluate`; the first three also a column of a table of
+    sequences beside, as "person@people.csv". `prices` say what tokens cost.
     """
     if task not in METRICS:
         raise InputError(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
@@ -76,15 +77,17 @@ def score(
     request = Request.of(task, metrics, report)  # type: ignore[arg-type]
     if request.confidence is None:
         raise InputError("a score of prompts against each other needs a confidence level", remedy="Write --ci 0.95.")
-    named = [*(name for names in request.by for name in names), *filter(None, design.values())]
+    named = {name: "by" for names in request.by for name in names}
+    named |= {name: option for option, name in design.items() if name}
     priced = read_prices(prices) if isinstance(prices, str | Path) else prices
     runs = [read_run(place, mode) for place in ([folders] if isinstance(folders, str | Path) else folders)]
+    beside = columns_beside(runs, named)
     for run in runs:
-        check_columns(run, [*named, *filter(None, [weight])])
+        check_columns(run, [name for name in (*named, weight) if name and name not in beside])
     taken = [taken.asked for run in runs for taken in run.taken]
     tasks = list(dict.fromkeys(task if one.weighs else one.kind.task for one in taken))
     specs = [str(spec) for spec in request.metrics or ()]
-    asked = Asked(metrics_by_task(specs, tasks), tuple(dict.fromkeys(named)), weight, report, comparison)
+    asked = Asked(metrics_by_task(specs, tasks), tuple(named), weight, report, comparison, beside)
     return _scored(runs, task, asked, priced)
 
 

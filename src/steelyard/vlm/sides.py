@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
+from steelyard.io.beside import in_file, values_beside
 from steelyard.metrics import catalogue
 from steelyard.vlm.answers import Answer
 from steelyard.vlm.frames import FRAMES, Frame
@@ -25,13 +27,17 @@ EXTRA: dict[str, dict[str, Any]] = {"boxes": {"extra": "skip"}, "answers": {}}
 
 @frozen
 class Asked:
-    """What is asked for of every report: metrics by task, columns of the frames that come along, and settings."""
+    """What is asked for of every report: metrics by task, columns of the frames that come along, and settings.
+
+    `beside` are columns that lie in a file of their own (COLUMN@FILE): by name, the value of each sequence.
+    """
 
     metrics: Mapping[str, tuple[str, ...] | None]
     columns: tuple[str, ...]
     weight: str | None
     report: Mapping[str, Any]
     comparison: Mapping[str, Any]
+    beside: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, task: str, defaults: Sequence[str]) -> Sequence[str]:
         """The metrics of a task: those that were asked for, as far as it has them, else its defaults."""
@@ -67,6 +73,17 @@ def check_columns(run: Run, columns: Sequence[str]) -> None:
         if name not in known:
             remedy = f"{nearest(name, known)} A run keeps the columns of its frames: run the same command again."
             raise InputError(f"the frames of this run have no column '{name}'", where=str(run.folder), remedy=remedy)
+
+
+def columns_beside(runs: Sequence[Run], named: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The columns that are named as COLUMN@FILE: the value of each sequence. `named` says which option named each."""
+    sequences = list(dict.fromkeys(frame.sequence for run in runs for frame in run.frames))
+    task = catalogue.find_task("sequences")
+    return {
+        name: dict(zip(sequences, values_beside(task, sequences, name, option).tolist(), strict=True))
+        for name, option in named.items()
+        if in_file(name) is not None and not any(name in known_columns(run) for run in runs)
+    }
 
 
 def weight_sides(
@@ -137,7 +154,8 @@ def _with_columns(side: Side, frames: Sequence[Frame], asked: Asked, same: Seque
                 f"the column '{name}' of the frames has a name that the task needs",
                 remedy="Give it another name in the frames, and run the same command again.",
             )
-        side.setdefault(name, [frame.text(name) for frame in frames])
+        of = asked.beside.get(name)
+        side.setdefault(name, [frame.text(name) if of is None else of[frame.sequence] for frame in frames])
     if asked.weight is not None:
         side[WEIGHT] = [_weight(frame, asked.weight) for frame in frames]
     return side
