@@ -295,7 +295,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "missing file": ({"truth": "nowhere.csv"}, "nowhere.csv"),
     **{
         f"{name} in a file": ({name: given}, "'site@groups.csv' lies in a file beside, which shards do not read")
-        for name, given in {"cluster": "site@groups.csv", "strata": "site@groups.csv", "by": ["site@groups.csv"]}.items()
+        for name, given in {
+            "cluster": "site@groups.csv",
+            "strata": "site@groups.csv",
+            "by": ["site@groups.csv"],
+        }.items()
     },
 }
 
