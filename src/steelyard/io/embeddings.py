@@ -30,7 +30,15 @@ def is_embeddings(data: Any) -> bool:
         return False
     if "query_label" in data:
         return True
-    return "query" in data and (data["query"].ndim if hasattr(data["query"], "ndim") else np.ndim(data["query"])) == 2
+    if "query" not in data:
+        return False
+    queries = data["query"]
+    if hasattr(queries, "ndim"):
+        return bool(queries.ndim == 2)
+    try:
+        return np.ndim(queries) == 2
+    except ValueError:  # rows of several lengths
+        return False
 
 
 def read_npz(path: Path, source: str) -> Embeddings:

@@ -208,10 +208,12 @@ def _text(value: Any) -> str:
 
 def is_empty(value: Any) -> bool:
     """Whether a cell holds nothing."""
-    if value is None or value == "":
+    if value is None:
         return True
     if isinstance(value, str):
         return not value.strip()
+    if isinstance(value, np.ndarray):
+        return value.size == 0
     try:
         return bool(value != value)
     except (TypeError, ValueError):  # pandas.NA has no truth value
@@ -224,10 +226,9 @@ def _problem(table: Table, name: str, row: int, what: str, remedy: str) -> Input
 
 def as_ids(table: Table, name: str, values: Array) -> Array:
     """Ids as whole numbers where all of them are, else as text without blanks around it."""
-    if values.dtype.kind in "iu":
-        return values.astype(np.int64, copy=False)
-    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():
-        return values.astype(np.int64)
+    whole = _whole(table, name, values)
+    if whole is not None:
+        return whole
     raw = values.tolist()
     if raw and all(type(v) is int and abs(v) < 1 << 62 for v in raw):
         return np.array(raw, dtype=np.int64)
@@ -235,17 +236,31 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
     for row, value in enumerate(texts):
         if is_empty(value):
             raise _problem(table, name, row, "the id is empty", "Give every row an id.")
-        if isinstance(value, list | tuple | dict | set):
+        if isinstance(value, list | tuple | dict | set | np.ndarray):
             raise _problem(table, name, row, f"{_shown(value)} is no id", "Give a text or a whole number.")
     return as_object([str(v) for v in texts])
 
 
+def _whole(table: Table, name: str, values: Array) -> Array | None:
+    """A column of whole numbers as such; None where it is none, or some do not fit."""
+    if values.dtype.kind in "iu":
+        fits = values.dtype != np.uint64 or not len(values) or values.max() < 1 << 63
+        return values.astype(np.int64, copy=False) if fits else None
+    if values.dtype.kind != "f" or not np.isfinite(values).all() or (values != np.floor(values)).any():
+        return None
+    large = np.flatnonzero(np.abs(values) > MOST_WHOLE)
+    if len(large):
+        row = int(large[0])
+        what = f"{values[row]:.17g} is a floating-point number, which does not hold every whole number of that size"
+        raise _problem(table, name, row, what, "Give whole numbers or texts.")
+    return values.astype(np.int64)
+
+
 def _labels(table: Table, name: str, values: Array, column: Column) -> Array:
     """Integers stay integers and text stays as it is: ten million labels are looked at once, by who counts them."""
-    if values.dtype.kind in "iub":
-        return values.astype(np.int64, copy=False)
-    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():
-        return values.astype(np.int64)
+    whole = values.astype(np.int64) if values.dtype.kind == "b" else _whole(table, name, values)
+    if whole is not None:
+        return whole
     if values.dtype.kind == "U":
         return values
     raw = values.tolist()

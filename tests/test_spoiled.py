@@ -1,4 +1,4 @@
-"""Every value of every JSON file that is read, put wrong one at a time: a message or a result, never another error."""
+"""Values of every JSON file and of every column, put wrong one at a time: a message or a result, never another error."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import DRAWN
 from test_answers_logs import KIT, archive, options, sample
 from test_boxes3d import nuscenes_box
 from test_convert_solid import release
@@ -277,3 +278,45 @@ def test_a_wrong_value_is_a_message(name: str, tmp_path: Path) -> None:
             faults.append(f"{file} {'/'.join(map(str, at))} = {junk!r}: {error!r}")
         (tmp_path / file).write_text(json.dumps(documents[file]), encoding="utf-8")
     assert not faults, "\n".join(faults)
+
+
+CELLS: tuple[Any, ...] = (
+    None, True, -1, 3, 0.5, float("nan"), float("inf"), 10**30, "", "x", "1,5", [], [[]], [None], ["a", 1], {}, {"a": []},
+    b"x", object(), np.array([1, 2]), np.array([]), np.float32(3), "\x00", "\ud800", "a" * 70_000, complex(1, 2),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("task", DRAWN)
+def test_a_wrong_cell_is_a_message(task: str) -> None:
+    """One cell of a column, or all of them, of data in memory."""
+    drawn, faults = DRAWN[task], []
+    sides = [{name: list(column) for name, column in side.items()} for side in drawn.draw(np.random.default_rng(1), 5)]
+    wrong = [(s, name, i, every) for s in (0, 1) for name in sides[s] for i in range(len(CELLS)) for every in (0, 1)]
+    for s, name, i, every in random.Random(0).sample(wrong, min(MOST // 2, len(wrong))):
+        made = [dict(side) for side in sides]
+        length = len(sides[s][name])
+        made[s][name] = [CELLS[i] if every or k == length // 2 else sides[s][name][k] for k in range(length)]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                sy.evaluate(task, *made, confidence=None, **drawn.policy).to_json()
+        except sy.InputError:
+            pass
+        except Exception as error:
+            faults.append(f"{('truth', 'predictions')[s]} {name} = {CELLS[i]!r:.40}: {error!r}")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("value", [1e308, 2.0**53 + 2, -(2.0**60)])
+def test_ids_that_a_float_cannot_tell_apart_are_refused(value: float) -> None:
+    truth = {"dish": np.array([1.0, value]), "item": ["a", "a"], "weight": [1.0, 2.0]}
+    with pytest.raises(sy.InputError, match=r"truth, row 1, column 'dish': .* does not hold every whole number"):
+        sy.evaluate("weights", truth, truth, "mae")
+
+
+def test_ids_beyond_64_bits_are_texts() -> None:
+    """They meet, whatever type holds them."""
+    ids = np.array([2**63 + 1, 2**63 + 2], dtype=np.uint64)
+    truth = {"dish": ids, "item": ["a", "a"], "weight": [1.0, 2.0]}
+    said = {"dish": [str(2**63 + 2), str(2**63 + 1)], "item": ["a", "a"], "weight": [2.5, 1.0]}
+    assert sy.evaluate("weights", truth, said, "mae", confidence=None)["mae"].value == 0.25
