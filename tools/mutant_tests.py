@@ -33,7 +33,7 @@ from _pytest.tmpdir import tmppath_result_key
 
 NOTICED, SURVIVED, UNTESTED, WENT_WRONG = 1, 0, 33, 35  # as mutmut writes them
 SLOW, LEAST_SECONDS = 5, 10  # a mutant may take so many times what the tests take, and never less than this
-SLOWEST, ENOUGH = 2.0, 20.0  # seconds
+SLOWEST, ENOUGH = 2.0, 5.0  # seconds
 MOST_FAILING = (
     20  # tests without any mutant, which do not judge: they start programs of the project, or look for its files
 )
