@@ -129,7 +129,7 @@ def test_counting_agrees_with_adding_real_weights(kind: str, seed: int) -> None:
         assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("truths", [1, 7, 20, 50, 100, 140, 400, 1000, 9_990, 10_010])
+@pytest.mark.parametrize("truths", [1, 7, 20, 50, 100, 140, 400, 1000, 9_990, 10_010, 20_000])
 def test_one_pass_back_counts_as_two_do(truths: int) -> None:
     """To the bit: on points of the grid that a recall does not reach by their rounding, with ignored detections, with
     runs of hits short and long, under rows of which one half takes what the other leaves out, in a part that is not

@@ -1,6 +1,7 @@
 // One class of detections under many rows of counts side by side: see ap/walk.hpp and the readings.
 #include "ap/backward_readings.hpp"
 #include "ap/counted_readings.hpp"
+#include "ap/large_envelope.hpp"
 #include "ap/event_rows.hpp"
 #include "ap/put.hpp"
 #include "ap/walk.hpp"
@@ -83,13 +84,14 @@ Lanes<std::int32_t, C> all_truths(const ClassJob& job) {
 }
 
 // One threshold, from the last run back.
-void fall(const ClassJob& job, const EventRows& rows, std::size_t t, BackwardEnvelope& reading) {
+template <typename Reading>
+void fall(const ClassJob& job, const EventRows& rows, std::size_t t, Reading& reading) {
   const Runs& runs = job.marks.runs;
   const auto& [ignored, ignored_begin] = job.marks.ignored;
   const std::size_t begin = runs.begin[t], none = ignored_begin[t];
   std::size_t next = ignored_begin[t + 1], r = runs.begin[t + 1];
   while (r > begin) {
-    const RunSums* some[BackwardEnvelope::kTogether];
+    const RunSums* some[Reading::kTogether];
     std::size_t count = 0;
     do {
       const std::uint32_t row = runs.row[r - 1], last = runs.last[r - 1];
@@ -99,14 +101,14 @@ void fall(const ClassJob& job, const EventRows& rows, std::size_t t, BackwardEnv
         while (next > none && ignored[next - 1] > last);
       }
       some[count++] = rows.run + row;
-    } while (--r > begin && count < BackwardEnvelope::kTogether);
-    for (std::size_t i = 1; i <= BackwardEnvelope::kTogether && r >= begin + i; ++i) {
+    } while (--r > begin && count < Reading::kTogether);
+    for (std::size_t i = 1; i <= Reading::kTogether && r >= begin + i; ++i) {
       const RunSums& soon = rows.run[runs.row[r - i]];
       prefetch(&soon.down_to);
       prefetch(&soon.weight);
     }
-    if (next > none) reading.runs<true>(some, count);
-    else reading.runs<false>(some, count);
+    if (next > none) reading.template runs<true>(some, count);
+    else reading.template runs<false>(some, count);
   }
 }
 
@@ -115,7 +117,7 @@ bool read_backward(const ClassJob& job) {
   Lanes<std::int32_t, C> positives = all_truths(job), found[kMostThresholds];
   const std::int32_t most = largest(positives);
   const bool grid = on_grid(job.figure);
-  if (most > (grid ? kMostTruths : 0x7FFFFFFF / 255)) return false;
+  if (most > 0x7FFFFFFF / 255) return false;
   auto* scratch = static_cast<Floats*>(job.scratch);
   const EventRows rows{reinterpret_cast<RunSums*>(scratch), reinterpret_cast<Bytes*>(scratch + 2 * job.marks.runs.rows)};
   rows.take(job);
@@ -144,13 +146,18 @@ bool read_backward(const ClassJob& job) {
     return true;
   }
   rows.add_runs(job);
-  const BackwardGrid points(job, positives, counts);
   const double whole = static_cast<double>(job.points) * static_cast<double>(kOne);
-  for (std::size_t t = 0; t < job.thresholds; ++t) {
-    BackwardEnvelope reading(points, found[t], marked_at(job, rows, job.marks.ignored, t));
+  auto read = [&](std::size_t t, auto&& reading) {
     fall(job, rows, t, reading);
     put<C>(job, t, counts, [&](std::size_t l) { return reading.figure(l) / whole; }, recall(t));
+  };
+  auto ignored = [&](std::size_t t) { return marked_at(job, rows, job.marks.ignored, t); };
+  if (most > kMostTruths) {
+    for (std::size_t t = 0; t < job.thresholds; ++t) read(t, LargeEnvelope(job, positives, found[t], ignored(t)));
+    return true;
   }
+  const BackwardGrid points(job, positives, counts);
+  for (std::size_t t = 0; t < job.thresholds; ++t) read(t, BackwardEnvelope(points, found[t], ignored(t)));
   return true;
 }
 
