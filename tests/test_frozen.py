@@ -146,6 +146,66 @@ def test_the_first_instance_is_made_as_the_others_are() -> None:
         define()()
 
 
+@frozen
+class Flat:
+    """A class whose fields are read late: no field has a default that is made."""
+
+    kind: ClassVar[str] = "kind"
+    first: int
+    second: float = 2.0
+
+
+@frozen
+class Deep(Flat, Base):
+    """Fields of a class that is read at once, of one that is read late, and its own."""
+
+    second: float = 3.0
+    third: str = "c"
+
+
+class Undecorated(Flat):
+    """A class that adds nothing."""
+
+
+def test_fields_that_are_read_late() -> None:
+    """Made before they are read, and the same ones after."""
+    early = Deep(1), Undecorated(4, second=5.0)
+    assert (early[0].first, early[0].second, early[0].hidden, early[0].third) == (1, 3.0, [], "c")
+    assert [field.name for field in dataclasses.fields(Deep)] == ["first", "second", "hidden", "third"]
+    assert [field.name for field in dataclasses.fields(Undecorated)] == ["first", "second"]
+    assert dataclasses.is_dataclass(Flat)
+    assert dataclasses.asdict(early[1]) == {"first": 4, "second": 5.0}
+    assert dataclasses.replace(early[0], third="d") == Deep(1, third="d")
+
+
+def test_many_instances_are_the_same_as_few() -> None:
+    """`__init__` is compiled after some instances."""
+
+    @frozen
+    class Many:
+        """Two fields."""
+
+        first: int
+        second: str = "b"
+
+    made = [Many(1) for _ in range(100)]
+    assert set(made) == {Many(first=1, second="b")}
+    with pytest.raises(TypeError, match="first"):
+        Many()
+    with pytest.raises(TypeError, match="multiple values for argument 'first'"):
+        Many(1, first=2)
+
+
+def test_a_default_that_would_be_shared_is_refused() -> None:
+    with pytest.raises(ValueError, match="mutable default"):
+
+        @frozen
+        class Shared:
+            """A list for all instances."""
+
+            values: list[int] = []
+
+
 def test_a_class_without_fields() -> None:
     @frozen
     class Bare:
