@@ -121,9 +121,8 @@ def test_threads_do_not_matter() -> None:
     truth, predicted = DRAW["tracking"](np.random.default_rng(2), 20)
     results = []
     for threads in (1, 3):
-        sy.use_threads(threads)
-        results.append(values(sy.evaluate("tracking", truth, predicted, SPECS, confidence=None)))
-    sy.use_threads(0)
+        with sy.use_threads(threads):
+            results.append(values(sy.evaluate("tracking", truth, predicted, SPECS, confidence=None)))
     assert results[0] == results[1]
 
 

@@ -109,6 +109,8 @@ def test_threads() -> None:
             assert _native.set_threads(3) == 3
         with use_threads(None):
             assert _native.set_threads(0) == 0
+        use_threads(5)  # without a block it holds from here on
+        assert _native.set_threads(5) == 5
     finally:
         _native.set_threads(before)
     for count, shown in ((0, "0"), (-2, "-2"), (4097, "4097"), (10**9, "so many"), (10**9 - 1, "999999999")):
