@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.spec import render_value
 from steelyard.core.totals import Wanted
 from steelyard.core.weights import Floats
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
 
 
 @frozen
@@ -50,6 +53,13 @@ class Metric(ABC):
 
         Both are of shape (rows, parts). A part of nothing is left out of the mean. The interval is then made from
         the proportions.
+        """
+        return None
+
+    def part_units(self, state: State) -> Floats | None:
+        """How many units, or clusters, each part stands on; None where each unit must be looked at.
+
+        Parts of many classes need it: units x classes is never held.
         """
         return None
 

@@ -30,6 +30,7 @@ LEAST_ENDLESS = 3  # for an interval where the range has no end
 CAP = 1.1  # of the draws' standard error: the jackknife is too large for ranked metrics
 ON_END = 0.05  # share of draws on an end of the range, above which their spread is not taken on the line
 UNDEFINED_SHARE = 0.01
+MANY_PARTS = 2000  # whose correlations are not held
 SAME = 1e-12
 
 Interval = tuple[float, float]
@@ -125,10 +126,9 @@ def by_parts(
 ) -> Estimate:
     """The interval of a mean of proportions: MOVER over the ends of each."""
     low, high = parts.ends(confidence)
-    r = parts.correlation
     scale = (bounds[1] - bounds[0]) / len(parts.share)
     below, above = parts.share - low, high - parts.share
-    reach = [math.sqrt(max(float(side @ r @ side), 0.0)) * scale for side in (below, above)]
+    reach = [math.sqrt(max(parts.spread(side), 0.0)) * scale for side in (below, above)]
     kept = draws[~np.isnan(draws)]
     se_left, df = (math.nan, math.inf) if left_out is None else jackknife(left_out, sample.alike)
     se = se_left if se_left > 0 else float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
@@ -140,11 +140,16 @@ def by_parts(
 @frozen
 class Parts:
     """Proportions that a metric is the mean of: each one's share, how many units stand behind it, and how they go
-    together."""
+    together.
+
+    Of many parts the correlations are not made: `moves` are the rows, each column of length 1 or 0, whose product they
+    are, beside the 1 of each part with itself.
+    """
 
     share: Floats
     effective: Floats
     correlation: Floats
+    moves: Floats | None = None
 
     @staticmethod
     def of(share: Floats, rows: Floats, units: Floats, deviations: Floats, factor: float) -> Parts:
@@ -157,9 +162,20 @@ class Parts:
             effective = np.where(inner, share * (1 - share) / squares, units)
             length = np.sqrt((moved**2).sum(axis=0))
             unit = np.where(length > 0, moved / length, 0.0)
+        effective = np.clip(effective, 1.0, np.maximum(rows, 1.0))
+        if len(share) > MANY_PARTS:
+            return Parts(share, effective, np.eye(0), unit)
         correlation = unit.T @ unit
         np.fill_diagonal(correlation, 1.0)
-        return Parts(share, np.clip(effective, 1.0, np.maximum(rows, 1.0)), correlation)
+        return Parts(share, effective, correlation)
+
+    def spread(self, side: Floats) -> float:
+        """The square of a sum of what lies to one side of each part."""
+        if self.moves is None:
+            return float(side @ self.correlation @ side)
+        sums = self.moves @ side
+        alone = side[~self.moves.any(axis=0)]
+        return float(sums @ sums + alone @ alone)
 
     def ends(self, confidence: float) -> tuple[Floats, Floats]:
         """The mean of the Clopper-Pearson and the Jeffreys ends; Clopper-Pearson's at 0 and at 1."""

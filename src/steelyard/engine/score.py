@@ -20,7 +20,6 @@ from steelyard.core.units import Units
 from steelyard.core.weights import Floats
 from steelyard.engine.intervals import FEW_UNITS, Estimate, Parts, Sample, by_jackknife, by_parts, by_range
 from steelyard.engine.measure import needs_of, unit_values
-from steelyard.engine.sequence import sequenced
 from steelyard.results.score import Direction, Score
 
 NOTHING = Estimate()
@@ -57,7 +56,11 @@ def score(
         str(metric): _score(metric, counted, value, estimate, units, draws if request.save_draws else None)
         for metric, value, (estimate, draws) in zip(metrics, values, drawn, strict=True)
     }
-    return scores if request.sequence is None else sequenced(state, metrics, scores, request)
+    if request.sequence is None:
+        return scores
+    from steelyard.engine.sequence import sequenced  # few ask for it
+
+    return sequenced(state, metrics, scores, request)
 
 
 def nothing_drawn(units: Units, request: Request) -> Estimate:
@@ -175,6 +178,9 @@ def _shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
 
 def _units(metric: Metric, state: State, defined: Floats) -> Floats:
     """How many units, or clusters, each part stands on."""
+    known = metric.part_units(state)
+    if known is not None:
+        return np.asarray(known[defined])
     total = np.zeros(int(defined.sum()))
     counted, cluster = state.units.counted, state.units.drawn_as[1]
     seen = np.zeros((0 if state.units.cluster is None else len(state.units.drawn_as[0]), len(total)), dtype=bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from steelyard.metrics.labels.counts import (
     Counts,
     ProportionMetric,
     class_counts,
+    class_units,
     count_needs,
     holds,
     several,
@@ -26,6 +27,9 @@ from steelyard.metrics.labels.counts import (
 from steelyard.metrics.labels.hard import two_by_two_correlation
 from steelyard.metrics.labels.needs import Confusion, LabelDistance, RowSum
 from steelyard.metrics.labels.top import TopAccuracy
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
 
 RIGHT = RowSum("right")
 _ROUNDING = 1e-12
@@ -218,6 +222,10 @@ class BalancedAccuracy(LabelMetric):
         """The recall of every class."""
         counts = class_counts(totals)
         return None if self.adjusted else (counts.tp, counts.tp + counts.fn)
+
+    def part_units(self, state: State) -> Floats | None:
+        """Those with a row of the class."""
+        return class_units(state, None, lambda counts: (counts.tp, counts.tp + counts.fn))
 
 
 @frozen

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 from itertools import combinations
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,12 +25,16 @@ from steelyard.metrics.labels.counts import (
     CountMetric,
     PerClass,
     class_support,
+    class_units,
     classes_of,
     count_needs,
     several,
 )
 from steelyard.metrics.labels.hard import F1
 from steelyard.metrics.labels.ranked import RankedMetric, RocAuc
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
 
 
 @frozen
@@ -168,6 +172,11 @@ class Macro(Average):
         present = counts.present.any(axis=0)  # a unit stands behind classes that it does not have: what they are not
         return fraction[0] * present, fraction[1] * present
 
+    def part_units(self, state: State) -> Floats | None:
+        """From the entries of each class, where none but its own rows count."""
+        of = self.of
+        return class_units(state, of.limit, of.fraction) if isinstance(of, CountMetric) and not of.negatives else None
+
 
 @frozen
 class Weighted(Average):
@@ -249,6 +258,13 @@ class Micro(Wrapper):
             return None
         return self.of.fraction(self.of.counts(totals).pooled())
 
+    def part_units(self, state: State) -> Floats | None:
+        """Those with a decision that counts."""
+        of = self.of
+        if not isinstance(of, CountMetric) or of.negatives:
+            return None
+        return class_units(state, of.limit, of.fraction, pooled=True)
+
 
 @frozen
 class EachClass(Wrapper):
@@ -287,6 +303,10 @@ class EachClass(Wrapper):
     def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
         """Those of the mean."""
         return Macro(self.of).parts(totals)
+
+    def part_units(self, state: State) -> Floats | None:
+        """Those of the mean."""
+        return Macro(self.of).part_units(state)
 
 
 def as_spec(name: str) -> str | int:

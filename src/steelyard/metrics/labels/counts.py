@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import field
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,8 +21,11 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.totals import Declared, Wanted
-from steelyard.core.weights import Floats, ratio
+from steelyard.core.weights import Entries, Floats, ratio
 from steelyard.metrics.labels.needs import ClassCounts, Present, RowSum, WeightedRows
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
 
 INFINITY = float("inf")
 NO_LABELS = "the predictions hold scores and no labels"
@@ -110,6 +113,30 @@ def _some_left(totals: Declared, need: ClassCounts) -> Array:
     tp, fn, fp = cells[:, 0], cells[:, 1], cells[:, 2]
     rows = totals[Present(WeightedRows())] if several(totals.facts) else (tp + fn).sum(axis=1)
     return np.asarray(rows[:, np.newaxis] - tp - fp - fn > 0.5)
+
+
+def class_units(
+    state: State, threshold: float | None, fraction: Callable[[Counts], Any], *, pooled: bool = False
+) -> Floats | None:
+    """How many units, or clusters, stand behind each class, or all together, in a proportion without true negatives."""
+    entries: Entries | None = getattr(state.blocks[ClassCounts(threshold)], "entries", None)
+    if entries is None:
+        return None
+    units, classes = state.units, entries.size // 3
+    kind, place = np.divmod(entries.code.astype(np.int64), max(classes, 1))
+    if pooled:
+        place, classes = np.zeros_like(place), 1
+    pair, at = np.unique(entries.owner * classes + place, return_inverse=True)
+    value = np.ones(len(kind)) if entries.value is None else entries.value
+    cells: Floats = np.bincount(kind * len(pair) + at, weights=value, minlength=3 * len(pair)).astype(np.float64)
+    tp, fn, fp = cells.reshape(3, -1)
+    owner, place = np.divmod(pair, max(classes, 1))
+    stands = (fraction(Counts(tp, fp, fn, lambda: np.zeros(len(pair))))[1] > 0) & (units.counted[owner] > 0)
+    owner, place = owner[stands], place[stands]
+    if units.cluster is None:
+        return np.bincount(place, weights=units.counted[owner], minlength=classes).astype(np.float64)
+    seen = np.unique(units.drawn_as[1][owner] * classes + place)
+    return np.bincount(seen % max(classes, 1), minlength=classes).astype(np.float64)
 
 
 def class_support(totals: Declared) -> Floats:
@@ -277,6 +304,14 @@ class CountMetric(PerClass):
             return None
         place = place_of(self, self.only, facts)
         return None if place < 0 else self.fraction(self.counts(totals).of(place))
+
+    def part_units(self, state: State) -> Floats | None:
+        """Those of the class."""
+        facts = state.facts
+        if self.negatives or (self.only is None and self.has_overall(facts)):
+            return None
+        units, place = class_units(state, self.limit, self.fraction), place_of(self, self.only, facts)
+        return None if units is None else units[[place]]
 
     def of(self, totals: Declared, place: int) -> Floats:
         """The formula of one class's counts."""
