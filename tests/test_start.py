@@ -57,6 +57,14 @@ def test_plain_tables_need_no_reader_of_packed_files(tmp_path: Path) -> None:
     assert not {"steelyard.io.excel", "zipfile", "gzip", "tempfile"} & modules
 
 
+def test_data_in_memory_need_no_reader_of_files() -> None:
+    sides = "{'dish': [1, 2, 3], 'item': [1, 1, 1], 'weight': [1, 2, 4]}, " * 2
+    code = f"import steelyard as sy\nsy.evaluate('weights', {sides} draws=100)"
+    slow = {"pathlib", "json", "csv", "statistics", "hashlib", "_hashlib", "steelyard.io.csv", "steelyard.io.shapes"}
+    slow |= {"steelyard.engine.sequence", "steelyard.results.comparison", "steelyard.engine.margins"}
+    assert not slow & (loaded(code) - loaded("import numpy"))
+
+
 def test_help_loads_no_command() -> None:
     code = (
         "import contextlib, io\nfrom steelyard.cli.main import cli\n"

@@ -10,16 +10,14 @@ from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.request import NOT_OF_READING, Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
-from steelyard.engine.margins import margins_of
-from steelyard.engine.names import named_models
 from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, check_asked, expanded, measure_models, measure_sides, metrics_of
 from steelyard.engine.threads import use_threads
 from steelyard.metrics import catalogue
-from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.report import Report
 
 if TYPE_CHECKING:
+    from steelyard.results.comparison import Comparison, Lineup
     from steelyard.results.gate import Gate
     from steelyard.results.plan import StudyPlan
     from steelyard.results.vlm import VlmScore
@@ -93,6 +91,8 @@ def compare_all(
     of A's value.
     """
     from steelyard.engine.lineup import lineup
+    from steelyard.engine.margins import margins_of
+    from steelyard.engine.names import named_models
 
     request = Request.of(task, metrics, settings)
     definition = catalogue.find_task(task)

@@ -22,7 +22,7 @@ QUICK = 1000  # rows that a quick check looks at, evenly over all
 WHOLE = 200_000  # rows that a full one does
 
 
-@dataclass
+@dataclass(repr=False, eq=False, match_args=False)  # which would be slow to make
 class Data:
     """Both sides as they were read, and their pairs, without what stands on one side only (None where that fails).
 

@@ -29,7 +29,7 @@ NOT_OF_READING = (
     "by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata", "sequence",
     "tags",
 )  # fmt: skip
-TAG, MOST_TAGS, LONGEST_TAG = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}"), 32, 200
+TAG, MOST_TAGS, LONGEST_TAG = r"[A-Za-z][A-Za-z0-9._-]{0,63}", 32, 200
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -213,7 +213,7 @@ def check_tags(tags: Mapping[str, Any]) -> None:
     if len(tags) > MOST_TAGS:
         raise InputError(f"there are {len(tags)} tags", remedy=f"Give {MOST_TAGS} at most.")
     for name, value in tags.items():
-        if not isinstance(name, str) or not TAG.fullmatch(name):
+        if not isinstance(name, str) or not re.fullmatch(TAG, name):
             raise InputError(
                 f"{name!r} is no name of a tag", remedy="Begin with a letter; then letters, digits, '.', '-' and '_'."
             )

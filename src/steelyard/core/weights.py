@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from steelyard.core.frozen import frozen
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -43,7 +44,7 @@ class Role(Enum):
     OBSERVED = "observed"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Entries:
     """Columns that are mostly zero: each entry adds its `value` (1 where None) to column `code` of its `owner` unit.
 
@@ -54,6 +55,8 @@ class Entries:
     code: Array
     value: Array | None
     size: int
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     def times(self, factor: Array) -> Floats:
         """The values, each times its unit's factor."""

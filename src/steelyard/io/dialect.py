@@ -12,8 +12,8 @@ from steelyard.core.frozen import frozen
 
 NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 DECIMALS = {"comma": ",", "point": ".", ",": ",", ".": "."}
-_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,][0-9]{3})+")
-_PLAIN = re.compile(r"[+-]?[0-9]*,[0-9]*([eE][+-]?[0-9]+)?")
+_GROUPED = r"[+-]?[1-9][0-9]{0,2}([.,][0-9]{3})+"
+_PLAIN = r"[+-]?[0-9]*,[0-9]*([eE][+-]?[0-9]+)?"
 
 
 @frozen
@@ -80,14 +80,15 @@ def with_points(texts: Sequence[str], decimal: str | None, source: str, name: st
     if decimal is None and commas and points:
         return [], (max(commas[0], points[0]), "the column has both commas and points in its numbers")
     marked = commas if decimal is None and commas else points if decimal is None else []
-    if marked and all(_GROUPED.fullmatch(texts[i].strip()) for i in marked):
+    if marked and all(map(re.compile(_GROUPED).fullmatch, (texts[i].strip() for i in marked))):
         text = texts[marked[0]].strip()
         return [], (marked[0], f"'{text}' may have decimals or thousands")
     if not commas or decimal == ".":
         return list(texts), (-1, "")
     if decimal == "," and points:
         return [], (points[0], f"'{texts[points[0]].strip()}' has a point where decimals have commas")
-    odd = next((i for i in commas if not _PLAIN.fullmatch(texts[i].strip())), None)
+    plain = re.compile(_PLAIN)
+    odd = next((i for i in commas if not plain.fullmatch(texts[i].strip())), None)
     if odd is not None:
         return list(texts), (-1, "")  # no number at all, which is said as of any other
     note(f"{source}: column '{name}' is read with decimal commas.")

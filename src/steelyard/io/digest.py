@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +21,10 @@ def digest(records: Records) -> str:
     A large one enters by a 256-bit fingerprint that is made at the speed of memory; of many texts, the distinct ones
     and the fingerprint of which stands where.
     """
-    import hashlib  # slow to load: nothing needs it before data are read
-
     own = getattr(records, "digest", None)  # a shape with a digest of its own
     if own is not None:
         return str(own())
-    total = hashlib.sha256()
+    total = _sha256()
     for name in sorted(records.columns):
         column = records.columns[name]
         total.update(f"{name}:{len(column)}:".encode())
@@ -52,6 +52,16 @@ def digest(records: Records) -> str:
         else:
             total.update(np.ascontiguousarray(column).data)
     return f"sha256:{total.hexdigest()}"
+
+
+def _sha256() -> Any:
+    """SHA-256 by Python's own code, where it has it: to load OpenSSL takes longer than what is hashed here."""
+    for name in ("_sha2", "_sha256", "hashlib"):  # since Python 3.12, before it, and always
+        try:
+            return import_module(name).sha256()
+        except ImportError:
+            continue
+    raise AssertionError("hashlib is always there")
 
 
 def maps_digest(column: Array, sums: Mapping[str, bytes]) -> bytes:

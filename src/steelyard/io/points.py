@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -55,6 +54,8 @@ def parse_points(value: Any) -> Array | None:
 
 def _from_text(text: str) -> Any:
     if text.lstrip().startswith("["):
+        import json
+
         try:
             return json.loads(text)
         except json.JSONDecodeError as error:

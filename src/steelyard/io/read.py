@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest, nearest_of, shell_word
 from steelyard.core.records import Array, Column, ColumnType, Records, Schema, as_object
-from steelyard.io.csv import read_csv
 from steelyard.io.dialect import with_points
 from steelyard.io.frames import from_memory
-from steelyard.io.json import read_json, read_json_lines
-from steelyard.io.parquet import read_parquet
-from steelyard.io.points import points_column
-from steelyard.io.shapes import mask_column, numbers_column
 from steelyard.io.table import Table
 from steelyard.io.text import ending, first_bytes, refuse_foreign, sheet_path
 
 MOST_WHOLE = 2.0**53  # beyond it a double does not tell a whole number from the next
 
 
-def _read_sheet(path: Path, source: str) -> Table:
-    from steelyard.io.excel import read_sheet  # few tables are workbooks
-
-    return read_sheet(path, source)
-
-
-READERS: dict[str, Callable[[Path, str], Table]] = {
-    ".csv": read_csv,
-    ".tsv": lambda path, source: read_csv(path, source, "\t"),
-    ".jsonl": read_json_lines,
-    ".ndjson": read_json_lines,
-    ".json": read_json,
-    ".parquet": read_parquet,
-    ".pq": read_parquet,
-    ".xlsx": _read_sheet,
+# By the ending of a file: the module and the function that read it, and what else the function takes.
+READERS: dict[str, tuple[str, ...]] = {
+    ".csv": ("csv", "read_csv"),
+    ".tsv": ("csv", "read_csv", "\t"),
+    ".jsonl": ("json", "read_json_lines"),
+    ".ndjson": ("json", "read_json_lines"),
+    ".json": ("json", "read_json"),
+    ".parquet": ("parquet", "read_parquet"),
+    ".pq": ("parquet", "read_parquet"),
+    ".xlsx": ("excel", "read_sheet"),
 }
 
 
@@ -51,6 +40,8 @@ def read_table(data: Any, side: str) -> Table:
         return data
     if not isinstance(data, str | PathLike):
         return from_memory(data, side)
+    from pathlib import Path  # slow to load, as each reader is
+
     path = Path(sheet_path(str(data))[0])
     reader = READERS.get(ending(path))
     if reader is None:
@@ -58,7 +49,9 @@ def read_table(data: Any, side: str) -> Table:
         if path.is_file():
             refuse_foreign(first_bytes(path, str(data)), str(data))
         raise InputError(f"'{path.suffix}' is no format that can be read", where=str(data), remedy=f"Known: {known}.")
-    return reader(path, str(data))
+    module, function, *more = reader
+    table: Table = getattr(import_module(f"steelyard.io.{module}"), function)(path, str(data), *more)
+    return table
 
 
 def check_mapping(mapping: Mapping[str, str], sides: Mapping[str, Schema], tables: Mapping[str, Table]) -> None:
@@ -167,14 +160,20 @@ def _convert(table: Table, name: str, column: Column, type_: ColumnType) -> Arra
     if type_ == "flag":
         return _flags(table, name, values)
     if type_ == "points":
+        from steelyard.io.points import points_column  # few columns hold points, masks or rows of numbers
+
         return points_column(table, name, values)
     if type_ == "label":
         return _labels(table, name, values, column)
     if type_ == "labels":
         return _label_sets(values)
     if type_ == "mask":
+        from steelyard.io.shapes import mask_column
+
         return mask_column(table, name, values)
     if type_ == "numbers":
+        from steelyard.io.shapes import numbers_column
+
         return numbers_column(table, name, values)
     if type_ in ("map", "volume"):
         from steelyard.io.map_cells import map_column  # few tasks have maps: the others need no reader of them
@@ -202,6 +201,8 @@ def _text(value: Any) -> str:
     if isinstance(value, tuple | np.ndarray):
         value = list(value)
     if isinstance(value, list | dict):
+        import json
+
         return json.dumps(value, ensure_ascii=False, default=str)
     return "" if is_empty(value) else str(value)
 
@@ -342,7 +343,7 @@ def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
     return numbers.astype(np.int64) if column.type == "integer" and not empty.any() else numbers
 
 
-_COMMA = re.compile(r"[+-]?[0-9][0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
+_COMMA = r"[+-]?[0-9][0-9.]*,[0-9]+([eE][+-]?[0-9]+)?"
 
 
 def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Array:
@@ -374,7 +375,7 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
             numbers[row] = float(value)
         except (TypeError, ValueError, OverflowError):
             remedy = "Write digits with a decimal point."
-            if isinstance(value, str) and _COMMA.fullmatch(value.strip()):
+            if isinstance(value, str) and re.fullmatch(_COMMA, value.strip()):
                 remedy = "It has a comma: write a decimal point, and nothing between thousands."
             raise _problem(table, name, row, f"{_shown(value)} is not a number", remedy) from None
     return numbers

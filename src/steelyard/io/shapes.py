@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,7 +51,7 @@ def _whole(value: Any) -> int:
 def pack_mask(value: Any, size: Sequence[int] = (-1, -1)) -> bytes:
     """A mask from COCO's forms (or their JSON), or from pixels. Raises ValueError."""
     if isinstance(value, str):
-        value = json.loads(value)
+        value = _from_json(value)
     if isinstance(value, np.ndarray) and value.dtype != object:
         if value.ndim != 2 or value.dtype.kind not in "bui":
             raise ValueError(f"pixels of type {value.dtype} with {value.ndim} dimensions")
@@ -66,13 +65,19 @@ def pack_mask(value: Any, size: Sequence[int] = (-1, -1)) -> bytes:
     return packed
 
 
+def _from_json(text: str) -> Any:
+    import json  # slow to load: few cells are texts
+
+    return json.loads(text)
+
+
 def numbers_column(table: Table, name: str, values: Array) -> Array:
     """Cells of as many numbers each, as one array with two dimensions."""
     rows: list[Array] = []
     for row, value in enumerate(values.tolist()):
         problem = ""
         try:
-            numbers = np.asarray(json.loads(value) if isinstance(value, str) else value, dtype=np.float64).ravel()
+            numbers = np.asarray(_from_json(value) if isinstance(value, str) else value, dtype=np.float64).ravel()
             if not np.isfinite(numbers).all():
                 problem = "a number is not finite"
             elif rows and len(numbers) != len(rows[0]):

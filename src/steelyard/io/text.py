@@ -7,10 +7,12 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from steelyard.core.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
@@ -30,6 +32,8 @@ _FOREIGN = (
 
 def ending(path: str | os.PathLike[str]) -> str:
     """The ending that says a file's format, in small letters; `.gz` behind it only says that it is packed."""
+    from pathlib import Path  # slow to load: data in memory need it nowhere
+
     given = Path(sheet_path(os.fspath(path))[0])
     packed = given.suffix.lower() == ".gz" and given.with_suffix("").suffix
     return (given.with_suffix("") if packed else given).suffix.lower()
