@@ -158,8 +158,10 @@ $(VENV)/lint: $(VENV)/installed requirements/lint.txt
 	$(PIP) install --requirement requirements/lint.txt
 	@touch $@
 
+# nuscenes-devkit asks for an older NumPy than it needs.
 $(VENV)/bench: $(VENV)/installed requirements/bench.txt
 	$(PIP) install --requirement requirements/bench.txt
+	$(PIP) install --no-deps nuscenes-devkit
 	@touch $@
 
 $(VENV)/docs: $(VENV)/test requirements/docs.txt

@@ -4,7 +4,7 @@ Each tool runs as a fresh process (import, load both files, evaluate, summarise)
 time counts, which is the figure that does not depend on what else the machine does. The data is made here, shaped like
 COCO val2017 (S and M: 5,000 images, 36,000 truths with polygons; L: 80,000 images, 365 classes, a million truths).
 
-    python benchmarks/bench_boxes.py [S] [M] [L] [--rounds 3] [--no-draws] [--keep FOLDER]
+    python benchmarks/bench_boxes.py [S] [M] [L] [--rounds 2] [--no-draws] [--all] [--keep FOLDER]
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ PEERS = {
     "steelyard, drop-in": ("steelyard", COCO.replace("MODULE", "steelyard.compat.pycocotools")),
 }  # fmt: skip
 SLOW = {"pycocotools", "faster-coco-eval"}  # left out at L, and run once
+LEFT_OUT = {"L": SLOW, "M": SLOW}  # unless they are asked for by --all: a minute and more
 
 
 def make_data(size: str, folder: Path) -> tuple[Path, Path]:
@@ -172,9 +173,10 @@ def measure(code: str) -> tuple[float, float, float, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", default=[], choices=[*SIZES, []], help="S and M")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--no-draws", dest="draws", action="store_false", help="leave out 1,000 bootstrap draws")
     parser.add_argument("--skip", nargs="*", default=[], help="peers to leave out")
+    parser.add_argument("--all", action="store_true", help="peers that take long too")
     parser.add_argument("--keep", type=Path, help="keep the data in this folder")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -191,8 +193,9 @@ def run_size(size: str, folder: Path, asked: argparse.Namespace) -> None:
     prelude = f"TRUTH, RESULTS, NUMBERS = {str(truth)!r}, {str(results)!r}, {NUMBERS!r}\n"
     tools = {"steelyard": prelude + OURS}
     for name, (module, code) in PEERS.items():
-        if name in asked.skip or (name in SLOW and size == "L"):
+        if name in asked.skip or (name in LEFT_OUT.get(size, ()) and not asked.all):
             print(f"  {name}: left out")
+            record(f"{KIND} {size}", name, "takes long: asked for by --all")
         elif importlib.util.find_spec(module) is None:
             print(f"  {name}: not installed, skipped")
             record(f"{KIND} {size}", name, "not installed")
@@ -200,6 +203,7 @@ def run_size(size: str, folder: Path, asked: argparse.Namespace) -> None:
             tools[name] = prelude + code
     best: dict[str, tuple[float, float, float, str]] = {}
     failed: dict[str, str] = {}
+    runs = dict.fromkeys(tools, 0)
     for turn in range(1 if QUICK else asked.rounds):
         for name, code in tools.items():
             if turn and name in SLOW:
@@ -210,12 +214,13 @@ def run_size(size: str, folder: Path, asked: argparse.Namespace) -> None:
                 print(f"  {name}: failed: {error}")
                 failed[name] = f"failed: {error}"
                 continue
+            runs[name] += 1
             known = best.get(name)
             best[name] = taken if known is None else (*map(min, known[:3], taken[:3]), taken[3])
     ours = best.get("steelyard")
     for name in tools:
         taken = best.get(name)
-        row = failed[name] if taken is None else Run(*taken[:3])
+        row = failed[name] if taken is None else Run(*taken[:3], runs[name])
         record(f"{KIND} {size}", name, row, None if ours is None else Run(*ours[:3]))
     peers = {name: taken for name, taken in best.items() if not name.startswith("steelyard")}
     fastest = [min((taken[i] for taken in peers.values()), default=float("nan")) for i in range(3)]

@@ -111,7 +111,7 @@ def main() -> None:
     if given.device == "cuda":
         on_gpu(given.queries or 1_000_000, given.gallery or 1_000_000, given.width)
     else:
-        on_cpu(given.queries or sized(4000, 64), given.gallery or sized(100_000, 500), given.width)
+        on_cpu(given.queries or sized(4000, 64), given.gallery or sized(24_000, 500), given.width)
 
 
 if __name__ == "__main__":

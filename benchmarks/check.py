@@ -3,7 +3,8 @@
     python benchmarks/check.py [NEW] [OLD]
 
 NEW is out/bench/table.json, and OLD the newest table of benchmarks/results/ of the same processor and the same size of
-data. Exit 1 where a row got worse. Below 5 ms nothing is said: the clock of processes is too coarse.
+data. Exit 1 where a row got worse. Below 5 ms nothing is said: the clock of processes is too coarse. Rows that are new,
+and rows that are not there any more, are named and change nothing else.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 WORSE = 1.10
 LEAST_SECONDS = 0.005
+SHOWN = 8  # rows of a kind that are named
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -51,6 +53,19 @@ def compare(new: dict[str, Any], old: dict[str, Any]) -> list[str]:
     return lines
 
 
+def apart(new: dict[str, Any], old: dict[str, Any]) -> list[str]:
+    """A line for the rows that are in one table alone, and one for those that did not run this time."""
+    now, then = ours(new).keys(), ours(old).keys()
+    failed = {(row["script"], row["group"], row["name"]) for row in new["rows"] if "not_run" in row}
+    groups = {"new": now - then, "not there any more": then - now - failed, "not run": failed & then}
+    return [f"{title}: {_listed(keys)}" for title, keys in groups.items() if keys]
+
+
+def _listed(keys: set[tuple[str, str, str]]) -> str:
+    names = sorted(f"{script.removeprefix('bench_')}: {group}: {name}" for script, group, name in keys)
+    return "; ".join(names[:SHOWN]) + (f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
 def main() -> int:
     given = [Path(argument) for argument in sys.argv[1:]]
     path = given[0] if given else Path("out/bench/table.json")
@@ -67,9 +82,9 @@ def main() -> int:
     if sort_of(new) != sort_of(before):
         print(f"not the same: {sort_of(new)} and {sort_of(before)} of {old.name}")
         return 2
-    lines = compare(new, before)
+    lines, other = compare(new, before), apart(new, before)
     shared = len(ours(new).keys() & ours(before).keys())
-    print("\n".join([*lines, f"{len(lines)} of {shared} rows got worse by more than 10 % since {old.name}"]))
+    print("\n".join([*other, *lines, f"{len(lines)} of {shared} rows got worse by more than 10 % since {old.name}"]))
     return 1 if lines else 0
 
 

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 QUICK = bool(os.environ.get("STEELYARD_BENCH_QUICK"))  # a smoke run: small data, one round, no figure means anything
@@ -24,6 +24,7 @@ def sized(whole: int, quick: int) -> int:
 
 
 LIMIT = sized(3600, 30)  # CPU seconds that a candidate may take: none holds up the whole run
+ENOUGH = 3.0  # CPU seconds of a candidate, its set-up too, after which it is not run again
 PREFIX = f"""
 import json, resource, time
 resource.setrlimit(resource.RLIMIT_CPU, ({LIMIT}, {LIMIT + 5}))
@@ -37,30 +38,32 @@ try:  # a child begins with its parent's peak where the system hands that on
     _peak = int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
 except OSError:
     _peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"cpu": _end[0] - _start[0], "wall": _end[1] - _start[1], "peak": _peak}))
+print(json.dumps({"cpu": _end[0] - _start[0], "wall": _end[1] - _start[1], "peak": _peak, "all": _used()}))
 """
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run cost; `cpu` counts from the end of the set-up, or from the start of the process."""
+    """What the cheapest of the runs cost; `cpu` counts from the end of the set-up, or from the start of the process."""
 
     cpu: float
     wall: float
     peak_mb: float
+    runs: int = 1
 
 
 def measure(work: str, setup: str = "", *, repeat: int = 3, whole: bool = False) -> Run | str:
     """Run Python code in fresh processes and keep the cheapest; a text says why it could not run.
 
-    With `whole`, the process's own start and its imports count too.
+    With `whole`, the process's own start and its imports count too. What takes long is run less often than `repeat`.
     """
     repeat = 1 if QUICK else repeat
     start = "0.0" if whole else "_used()"
     code = f"{PREFIX}{setup}\n_start = ({start}, time.perf_counter())\n{work}\n{SUFFIX}"
     best: Run | None = None
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    for _ in range(repeat):  # compiled modules are kept, as they are where packages are installed
+    spent = 0.0
+    for turn in range(1, repeat + 1):  # compiled modules are kept, as they are where packages are installed
         begin = time.perf_counter()
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=kept)
         if done.returncode == -signal.SIGXCPU:
@@ -71,8 +74,10 @@ def measure(work: str, setup: str = "", *, repeat: int = 3, whole: bool = False)
         scale = 1024 if sys.platform != "darwin" else 1024 * 1024
         wall = time.perf_counter() - begin if whole else data["wall"]
         run = Run(data["cpu"], wall, data["peak"] / scale)
-        if best is None or run.cpu < best.cpu:
-            best = run
+        best = replace(run if best is None or run.cpu < best.cpu else best, runs=turn)
+        spent += data["all"]
+        if spent > ENOUGH:
+            break
     assert best is not None
     return best
 

@@ -25,8 +25,8 @@ HERE = Path(__file__).parent
 PEERS = (
     "numpy", "scipy", "scikit-learn", "torch", "torchmetrics", "pycocotools", "faster-coco-eval", "hotcoco",
     "ultrafast-pycocotools", "vernier", "pycocoevalcap", "ranx", "ir-measures", "pytrec_eval-terrier", "shapely",
-    "surface-distance", "motrics", "trackeval", "torchvision", "transformers", "pyarrow", "distributed", "ray",
-    "pillow", "rapidfuzz", "jiwer",
+    "surface-distance", "motrics", "trackeval", "nuscenes-devkit", "torchvision", "transformers", "pyarrow",
+    "distributed", "ray", "pillow", "rapidfuzz", "jiwer",
 )  # fmt: skip
 
 
@@ -93,7 +93,8 @@ def markdown(result: dict[str, Any]) -> str:
         "# Benchmarks",
         "",
         f"{about['date']}, {about['processor']} ({about['system']}), {about['cores']} cores, Python {about['python']},"
-        f" Steelyard {about['steelyard']}. CPU seconds count; `ratio` is to the first row of a group that is ours.",
+        f" Steelyard {about['steelyard']}. CPU seconds count; `ratio` is to the first row of a group that is ours. The"
+        " cheapest of so many `runs` is shown: what takes long is run less often.",
         *(["", SMOKE] if result["quick"] else []),
         "",
         f"Peers: {peers}.",
@@ -105,13 +106,15 @@ def markdown(result: dict[str, Any]) -> str:
         if (row["script"], row["group"]) != group:
             group = row["script"], row["group"]
             lines += ["", f"## {row['script'].removeprefix('bench_')}: {row['group']}", ""]
-            lines += ["| | CPU s | s | MB | ratio |", "|---|---|---|---|---|"]
+            lines += ["| | CPU s | s | MB | ratio | runs |", "|---|---|---|---|---|---|"]
         if "not_run" in row:
-            lines.append(f"| {row['name']} | not run: {row['not_run']} | | | |")
+            lines.append(f"| {row['name']} | not run: {row['not_run']} | | | | |")
             continue
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
         memory = f"{row['peak_mb']:.0f}" if row["peak_mb"] else ""
-        lines.append(f"| {row['name']} | {row['cpu']:.4g} | {row['wall']:.4g} | {memory} | {ratio} |")
+        lines.append(
+            f"| {row['name']} | {row['cpu']:.4g} | {row['wall']:.4g} | {memory} | {ratio} | {row.get('runs', '')} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -40,7 +40,7 @@ def table(path: Path, processor: str = "one", **seconds: float) -> str:
 
 
 def test_rows_that_got_worse_are_named(tmp_path: Path) -> None:
-    """Ours above 10 % alone: not a peer, not what is too short, not what is new or gone."""
+    """Ours above 10 % alone: not a peer, not what is too short. What is new or gone is named, and no fault."""
     same = {"steelyard_b": 1.0, "peer": 1.0}
     old = table(tmp_path / "old.json", steelyard_a=1.0, steelyard_short=0.001, steelyard_gone=1, **same)
     worse = {"steelyard_b": 1.09, "peer": 9.0}
@@ -49,11 +49,18 @@ def test_rows_that_got_worse_are_named(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.splitlines()) == (
         1,
         [
+            "new: x: g: steelyard new",
+            "not there any more: x: g: steelyard gone",
             "x: g: steelyard a: 1.0000 -> 1.2000 CPU s",
             "1 of 3 rows got worse by more than 10 % since old.json",
         ],
     )
     assert run("check.py", old, old).returncode == 0
+    stopped = json.loads(Path(old).read_text(encoding="utf-8"))
+    stopped["rows"][0] = {"script": "bench_x", "group": "g", "name": "steelyard a", "not_run": "failed"}
+    (tmp_path / "stopped.json").write_text(json.dumps(stopped))
+    done = run("check.py", str(tmp_path / "stopped.json"), old)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "not run: x: g: steelyard a")
     assert run("check.py", new, table(tmp_path / "other.json", "two", steelyard_a=1.0)).returncode == 2
     assert run("check.py", str(tmp_path / "none.json"), old).returncode == 2
 
