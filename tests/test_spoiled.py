@@ -20,6 +20,7 @@ from test_boxes3d import nuscenes_box
 from test_convert_solid import release
 
 import steelyard as sy
+from steelyard.core.request import Settings
 from steelyard.vlm.prices import read_prices
 from steelyard.vlm.questions import read_questions
 
@@ -320,3 +321,51 @@ def test_ids_beyond_64_bits_are_texts() -> None:
     truth = {"dish": ids, "item": ["a", "a"], "weight": [1.0, 2.0]}
     said = {"dish": [str(2**63 + 2), str(2**63 + 1)], "item": ["a", "a"], "weight": [2.5, 1.0]}
     assert sy.evaluate("weights", truth, said, "mae", confidence=None)["mae"].value == 0.25
+
+
+SETTINGS: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0.5,
+    float("nan"),
+    10**30,
+    "",
+    "x",
+    [],
+    [[]],
+    [None],
+    {"a": []},
+    object(),
+    int,
+)
+
+
+@pytest.mark.parametrize("name", sorted(Settings.__annotations__))
+def test_a_wrong_setting_is_a_message(name: str) -> None:
+    truth = {"dish": ["a", "b", "c"], "item": ["i"] * 3, "weight": [1.0, 2.0, 4.0]}
+    faults = []
+    for value in SETTINGS:
+        try:
+            sy.evaluate("weights", truth, truth, "mae", **{"draws": 100, name: value}).to_json()  # type: ignore[misc]
+        except sy.InputError:
+            pass
+        except Exception as error:
+            faults.append(f"{name} = {value!r}: {error!r}")
+    assert not faults, "\n".join(faults)
+
+
+def test_wrong_rules_and_specs_are_messages() -> None:
+    report = sy.read(RELEASED / "weights.report.json")
+    assert isinstance(report, sy.Report)
+    for rule in (None, 3, [None], [["mae > 3"]]):
+        with pytest.raises(sy.InputError, match="is no rule"):
+            sy.gate(report, rule)  # type: ignore[arg-type]
+    with pytest.raises(KeyError, match="3 is no spec of a metric"):
+        report[3]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("data", [[], {"images": [], "annotations": [], "categories": []}])
+def test_oriented_truth_without_an_image_is_refused(data: Any) -> None:
+    with pytest.raises(sy.InputError, match="truth: there is no image"):
+        sy.evaluate("oriented", data, [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, field, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal, TypedDict, TypeVar
@@ -123,9 +123,14 @@ class Request:
             ("draws", self.draws, Integral),
             ("seed", self.seed, Integral),
         ):
-            if value is not None and not isinstance(value, kind):
+            if (value is not None or name != "confidence") and not isinstance(value, kind):
                 said = "a number" if kind is Real else "a whole number"
                 raise InputError(f"{name} is {value!r}", remedy=f"It must be {said}.")
+        for name in ("missing", "extra", "adjust", "sequence", "judge_correction"):
+            if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
+                raise InputError(f"{name} is {getattr(self, name)!r}", remedy="Give a text.")
+        if not isinstance(self.save_draws, bool):
+            raise InputError(f"save_draws is {self.save_draws!r}", remedy="It is True or False.")
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InputError(
                 f"a confidence of {self.confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95."
@@ -226,7 +231,7 @@ def check_tags(tags: Mapping[str, Any]) -> None:
 def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
     if metrics is None:
         return None
-    listed = (metrics,) if isinstance(metrics, str | Metric) else tuple(metrics)
+    listed = (metrics,) if isinstance(metrics, Metric) else _several(metrics, "metrics")
     for name in listed:
         if not isinstance(name, str | Metric):
             raise InputError(f"{name!r} is no metric", remedy="Give its spec as a text, such as 'mae'.")
@@ -235,7 +240,7 @@ def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
 
 def _crossings(by: By) -> tuple[tuple[str, ...], ...]:
     """The columns of each slicing, several where they are crossed."""
-    given = (by,) if isinstance(by, str) else tuple(by)
+    given = _several(by, "by")
     columns = [(one,) if isinstance(one, str) else tuple(one) if isinstance(one, Sequence) else () for one in given]
     for one, names in zip(given, columns, strict=True):
         if not names or not all(isinstance(name, str) and name for name in names):
@@ -249,14 +254,23 @@ def _mapping(given: Any, name: str, example: str) -> dict[str, Any]:
     return dict(given or {})
 
 
-def _words(names: Sequence[str] | str) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
+def _several(given: Any, name: str) -> tuple[Any, ...]:
+    """What is given alone or several times; None is none."""
+    if given is None or isinstance(given, str):
+        return () if given is None else (given,)
+    if not isinstance(given, Iterable) or isinstance(given, type):
+        raise InputError(f"{name} is {given!r}", remedy="Give a text, or a list of texts.")
+    return tuple(given)
 
 
 def _tools(names: Sequence[str] | str) -> tuple[str, ...]:
     """Names of tools, also several in one text with commas between them; a text without a name stays as it is."""
-    parts = [part.strip() for name in _words(names) for part in name.split(",")]
-    return tuple(dict.fromkeys(part for part in parts if part)) or _words(names)
+    given = _several(names, "explain")
+    for name in given:
+        if not isinstance(name, str):
+            raise InputError(f"{name!r} names no tool to explain", remedy="Give its name as a text.")
+    parts = [part.strip() for name in given for part in name.split(",")]
+    return tuple(dict.fromkeys(part for part in parts if part)) or given
 
 
 def takes_settings(*left_out: str) -> Callable[[F], F]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
@@ -47,7 +47,11 @@ def gate(
     on other truth, and compares unpaired. `ledger` is a file that counts the looks at this truth, so that all of them
     together keep the level; `looks` is how many there will be, and without it there is no end.
     """
-    wanted = [parse_rule(rule) for rule in ([rules] if isinstance(rules, str) else rules)]
+    listed = [rules] if isinstance(rules, str) else list(rules) if isinstance(rules, Iterable) else [rules]
+    for rule in listed:
+        if not isinstance(rule, str):
+            raise InputError(f"{rule!r} is no rule", remedy='Give a text, such as "mae > 30", or several.')
+    wanted = [parse_rule(rule) for rule in listed]
     if not wanted:
         raise InputError("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
     check_looks(ledger, looks)

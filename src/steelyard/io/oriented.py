@@ -41,7 +41,8 @@ def read_sides(
     first = _read(truth, task.truth, columns, "truth", options, None)
     second = _read(predictions, task.prediction, columns, "prediction", options, first)
     sides = _fitted(first, second)
-    if not len(sides[0]) and not (isinstance(sides[0], BoxRecords) and sides[0].images is not None):
+    images = sides[0].images if isinstance(sides[0], BoxRecords) else None
+    if not len(sides[0]) and (images is None or not len(images)):
         raise InputError("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
 

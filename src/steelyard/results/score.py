@@ -153,6 +153,8 @@ class BySpec(dict[str, Any]):
         self.task = task
 
     def __missing__(self, spec: str) -> Any:
+        if not isinstance(spec, str):
+            raise KeyError(f"{spec!r} is no spec of a metric. Give a text, such as '{next(iter(self), 'mae')}'.")
         meant = canonical(spec, self.task)
         if meant != spec and meant in self:
             return self[meant]
