@@ -268,6 +268,7 @@ def test_the_peak_of_memory_is_one_gradient() -> None:
     assert torch.cuda.max_memory_allocated() - before < 1.1 * own
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # PyTorch's own import
 def test_compiled_losses_are_equal() -> None:
     x, targets = drawn((50, 9)).float(), labels_of((50, 9))
     compiled = torch.compile(lambda x, t: focal_loss(x, t, reduction="sum"))

@@ -21,7 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "io": {"core", "maps", "_native"},
     "align": {"core", "_native"},
     "match": {"core", "_native"},
-    "losses": {"core"},
+    "losses": {"core", "_native"},
     "language": {"core", "_native"},
     "metrics": {"core", "align", "match", "losses", "language", "maps", "_native"},
     "engine": {"core", "io", "align", "metrics", "results", "_native"},

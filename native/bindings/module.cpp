@@ -13,6 +13,7 @@ void bind_count_above(nanobind::module_& m);
 void bind_draws(nanobind::module_& m);
 void bind_edits(nanobind::module_& m);
 void bind_ellipses(nanobind::module_& m);
+void bind_focal(nanobind::module_& m);
 void bind_keypoints(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
 void bind_language(nanobind::module_& m);
@@ -48,6 +49,7 @@ NB_MODULE(_native, m) {
   steelyard::bind_draws(m);
   steelyard::bind_edits(m);
   steelyard::bind_ellipses(m);
+  steelyard::bind_focal(m);
   steelyard::bind_keypoints(m);
   steelyard::bind_labels(m);
   steelyard::bind_language(m);

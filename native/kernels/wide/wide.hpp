@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "ap/figures.hpp"
+#include "losses/focal.hpp"
 
 namespace steelyard {
 
@@ -31,6 +32,8 @@ struct WideKernels {
   // Rows of bytes times vectors of bytes, each sum from `start` on, kept as the bits of a float; see language/dots.cpp.
   void (*byte_products)(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
                         std::size_t vectors, std::int32_t start, float* out);
+  // The sum of the focal loss of a stretch of logits; see losses/focal.hpp.
+  double (*focal_stretch)(const FocalStretch& job);
 };
 
 const WideKernels& wide_kernels();

@@ -122,6 +122,10 @@ class Quadratic:
         error = self._error(xp, x, parts)
         return self._value(xp, error), self._slope(xp, error)
 
+    def native_sum(self, x: Array, parts: Parts, slope: Array | None, threads: int) -> float | None:
+        """None: boxes are few."""
+        return None
+
     def _error(self, xp: Namespace, x: Array, parts: Parts) -> Array:
         dtype = computing_type(xp, x)
         error = cast(xp, x, dtype)

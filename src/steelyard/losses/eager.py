@@ -40,6 +40,15 @@ def _slope(formula: Formula, x: Array, parts: Any, scale: Array) -> Array:
     return result
 
 
+def _natively(formula: Formula, x: Array, parts: Any, slope: Array | None) -> float | None:
+    """The sum, and the derivative, by native code; None where the tensors are not served."""
+    plain = type(x) in (torch.Tensor, torch.nn.Parameter) and x.device.type == "cpu" and x.dtype == torch.float32
+    if not plain or x.is_neg() or torch._C._are_functorch_transforms_active():
+        return None
+    into = None if slope is None else slope.numpy()
+    return formula.native_sum(x.detach().numpy(), parts, into, torch.get_num_threads())
+
+
 class _Total(torch.autograd.Function):
     """Gives the sum and, where it is to be kept, the derivative (without a gradient of its own)."""
 
@@ -47,6 +56,9 @@ class _Total(torch.autograd.Function):
     def forward(formula: Formula, x: Array, parts: Any, keep: bool) -> tuple[Array, Array | None]:
         xp = torch_namespace()
         slope = torch.empty_like(x) if keep else None
+        whole = _natively(formula, x, parts, slope)
+        if whole is not None:
+            return torch.tensor(whole, dtype=x.dtype), slope
         sums = []
         for tile in tiles_of(x):
             if slope is None:

@@ -144,6 +144,20 @@ class Focal:
         """The loss and its derivative."""
         return self._evaluate(xp, x, parts, slope=True)
 
+    def native_sum(self, x: Array, parts: Parts, slope: Array | None, threads: int) -> float | None:
+        """The sum over a NumPy array, and the derivative, into `slope`; None where native code does not serve them."""
+        if parts.labels is None or parts.weight is not None or self.label_smoothing:
+            return None
+        labels = np.asarray(parts.labels)
+        if parts.keep is not None:
+            if parts.keep.ndim != labels.ndim:
+                return None
+            labels = np.where(np.asarray(parts.keep), labels, IGNORED)
+        from steelyard.losses import host
+
+        alphas = self.alpha, self.alpha if self.constant_alpha else 1 - self.alpha
+        return host.focal_sum(x, labels, alphas, self.gamma, slope, threads)
+
     def _evaluate(self, xp: Namespace, x: Array, parts: Parts, slope: bool) -> tuple[Array, Any]:
         dtype = computing_type(xp, x)
         x = cast(xp, x, dtype)

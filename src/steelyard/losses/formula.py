@@ -25,6 +25,9 @@ class Formula(Protocol):
     def value_and_slope(self, xp: Namespace, x: Array, parts: Any) -> tuple[Array, Array]:
         """The loss and its derivative, sharing what they have in common."""
 
+    def native_sum(self, x: Array, parts: Any, slope: Array | None, threads: int) -> float | None:
+        """The sum over a NumPy array, and the derivative, into `slope`; None where native code does not serve them."""
+
 
 def tiles_of(x: Array) -> list[Tile]:
     """The tiles that an array is evaluated in."""

@@ -121,10 +121,13 @@ def walk(
             scale = scale * CLASS_WEIGHT
         factor = scale.to(TYPE)
         if LAST:
+            n = tl.load(row + 1)
+            if ALIGNED:  # said here: of an argument of a function it would be lost
+                n = tl.multiple_of(n, 16)
             total = _walk_last(
-                x_at, labels_at, ignore_at, weight_at, out_at, piece.to(tl.int64), tl.load(row + 1), factor,
+                x_at, labels_at, ignore_at, weight_at, out_at, piece.to(tl.int64), n, factor,
                 CLASSES, TARGET, IGNORE, WEIGHT, SUMS, SLOPES, ALPHA, GAMMA, CONSTANT_ALPHA, SMOOTHING, TINY, TYPE,
-                ALIGNED, BLOCK, TURNS,
+                BLOCK, TURNS,
             )  # fmt: skip
         else:
             total = _walk_apart(
@@ -163,15 +166,12 @@ def _walk_last(
     x_at, target_at, ignore_at, weight_at, out_at, piece, n, factor,
     CLASSES: tl.constexpr, TARGET: tl.constexpr, IGNORE: tl.constexpr, WEIGHT: tl.constexpr, SUMS: tl.constexpr,
     SLOPES: tl.constexpr, ALPHA: tl.constexpr, GAMMA: tl.constexpr, CONSTANT_ALPHA: tl.constexpr,
-    SMOOTHING: tl.constexpr, TINY: tl.constexpr, TYPE: tl.constexpr, ALIGNED: tl.constexpr, BLOCK: tl.constexpr,
-    TURNS: tl.constexpr,
+    SMOOTHING: tl.constexpr, TINY: tl.constexpr, TYPE: tl.constexpr, BLOCK: tl.constexpr, TURNS: tl.constexpr,
 ):  # fmt: skip
     """Logits that lie anchor by anchor, the classes of one behind the other."""
     lane = tl.arange(0, BLOCK)
     loss = tl.zeros((BLOCK,), TYPE)
     begin = piece * (BLOCK * TURNS)
-    if ALIGNED:
-        n = tl.multiple_of(n, 16)
     for turn in range(TURNS):
         start = begin + turn * BLOCK
         inside = lane < n - start

@@ -1,7 +1,7 @@
 """Layout: how the arrays of the losses lie in memory, and which program of a kernel takes which piece of them.
 
-An array is walked in the order in which it lies, whatever its axes mean: axes are sorted by their strides, and those
-that lie one behind the other in every array are joined. Imports PyTorch, for the tables that kernels read.
+An array is walked in the order in which it lies, whatever its axes mean (see `strides`). Imports PyTorch, for the tables
+that kernels read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from steelyard.losses.strides import Strides, is_dense, is_packed, joined
+
 LEVELS = 8
 WIDTH, ROOM = 17, 16  # numbers of a row of a table, and rows
 BLOCK, TURNS = 1024, 16  # elements of a turn, and turns of a program
@@ -24,8 +26,6 @@ MOST_COUNTING = 900  # programs that count
 MOST = 1 << 31
 TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 LABELS = (torch.int64, torch.int32)
-
-Strides = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def plan_of(key: tuple[Any, ...], device: str, anchors_per_cell: int | None = No
         "ROOM": ROOM, "WIDTH": WIDTH, "BLOCK": BLOCK, "TURNS": TURNS, "ANCHORS": ANCHORS, "TILE": TILE, "CHUNK": chunk,
         "CHUNKS": -(-classes // chunk), "BOX_BLOCK": BOX_BLOCK, "BOX_TURNS": BOX_TURNS,
         "CLASSES": classes, "COORDINATES": 1 if levels[0].boxes is None else levels[0].boxes.sizes[-1],
-        "ROUNDS": 1 << (-(-programs // 4096) - 1).bit_length(), "LAST": last, "LEVELS": len(levels), "num_warps": 4,
+        "ROUNDS": 1 << (-(-programs // 4096) - 1).bit_length(), "LAST": last, "LEVELS": len(levels), "num_warps": 8 if last else 4,
     }  # fmt: skip
     return Plan(
         labels, last, aligned, programs, class_programs, _table(rows, device), facts, tuple(sizes), tuple(anchors),
@@ -228,7 +228,7 @@ def _chunk(classes: int) -> int:
 def _lies_last(level: Arrays, labels: bool) -> bool:
     """Whether the classes of an anchor lie one behind the other, and anchors in the order of their targets."""
     x, t = level.logits, level.targets
-    return _is_packed(x.sizes, x.strides) and _is_packed(x.sizes[:-1] if labels else x.sizes, t.strides)
+    return is_packed(x.sizes, x.strides) and is_packed(x.sizes[:-1] if labels else x.sizes, t.strides)
 
 
 def _planes(shape: Strides, x: Strides, t: Strides, chunks: int) -> tuple[list[int], int] | None:
@@ -258,41 +258,3 @@ def _boxes(level: Arrays) -> list[int] | None:
     lead = 4 - len(sizes)
     padded = [[0] * lead + list(of) for of in strides]
     return [math.prod(shape), *([1] * lead + sizes)[1:], *padded[0], *padded[1], *padded[2]]
-
-
-def _is_packed(shape: Strides, strides: Strides) -> bool:
-    """Whether an array lies in the order of its axes, without gaps."""
-    step = 1
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size != 1 and stride != step:
-            return False
-        step *= size
-    return True
-
-
-def is_dense(shape: Strides, strides: Strides) -> bool:
-    """Whether elements fill a stretch of memory, each once."""
-    step = 1
-    for size, stride in sorted(zip(shape, strides, strict=True), key=lambda one: one[1]):
-        if size != 1:
-            if stride != step:
-                return False
-            step *= size
-    return True
-
-
-def joined(shape: Strides, arrays: Sequence[Strides]) -> tuple[list[int], list[list[int]]]:
-    """Sizes of the joined axes, outermost first by the strides of the first array, and each array's strides."""
-    sizes: list[int] = []
-    strides: list[list[int]] = [[] for _ in arrays]
-    for axis in sorted((a for a in range(len(shape)) if shape[a] != 1), key=lambda a: -arrays[0][a]):
-        steps = [of[axis] for of in arrays]
-        if sizes and all(kept[-1] == step * shape[axis] for kept, step in zip(strides, steps, strict=True)):
-            sizes[-1] *= shape[axis]
-            for kept, step in zip(strides, steps, strict=True):
-                kept[-1] = step
-        else:
-            sizes.append(shape[axis])
-            for kept, step in zip(strides, steps, strict=True):
-                kept.append(step)
-    return (sizes, strides) if sizes else ([1], [[1] for _ in arrays])

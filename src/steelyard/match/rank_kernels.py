@@ -1,4 +1,7 @@
-"""Kernels of ranks on a GPU, in Triton: see `ranks_gpu`, which launches them."""
+"""Kernels of ranks on a GPU, in Triton: see `ranks_gpu`, which launches them.
+
+Counts are not specialized: each kernel is compiled once, whatever they are.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,10 @@ import triton
 import triton.language as tl
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows", "first", "last", "room"])
 def count(
-    query, gallery, high_at, low_at, half_at, above_at, near_at, crowded_at, many_at, rows, first,
-    last, room, WIDTH: tl.constexpr, SLOTS: tl.constexpr, HALVES: tl.constexpr, EDGE: tl.constexpr,
-    DESCRIBED: tl.constexpr, M: tl.constexpr,
+    query, gallery, high_at, low_at, half_at, above_at, near_at, crowded_at, many_at, rows, first, last, room,
+    WIDTH: tl.constexpr, SLOTS: tl.constexpr, HALVES: tl.constexpr, DESCRIBED: tl.constexpr, M: tl.constexpr,
     N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
     """Count scores above the thresholds of each query, and list those that are too near to one.
@@ -30,7 +32,8 @@ def count(
     place_begin = first + inside // size * N
     row = row_begin + tl.arange(0, M)
     place = place_begin + tl.arange(0, N)
-    value = tl.zeros((M, N), tl.float32)
+    # Sums of what lies beyond the last begin so low that they stay there, for which no second kernel is compiled.
+    value = tl.zeros((M, N), tl.float32) + tl.where(place < last, 0.0, float("-inf"))[None, :]
     if DESCRIBED:
         for k in range(0, WIDTH, K):
             value = tl.dot(query.load([row_begin, k]), gallery.load([place_begin, k]).T, value)
@@ -42,8 +45,6 @@ def count(
             value = tl.dot(tl.load(a_at + k), tl.trans(tl.load(b_at + k)), value)
     if HALVES:
         value -= tl.load(half_at + tl.minimum(place, last - 1))[None, :]
-    if EDGE:
-        value = tl.where((place < last)[None, :], value, float("-inf"))
     column = tl.arange(0, N)[None, :]
     for slot in tl.static_range(SLOTS):
         threshold = row * SLOTS + slot
@@ -69,9 +70,9 @@ def count(
                 tl.store(crowded_at + at, pair, (near > 3) & (at < room))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["last", "room"])
 def crowd(
-    crowded_at, many, query, gallery, high_at, low_at, half_at, above_at, near_at, many_at, last, room,
+    crowded_at, query, gallery, high_at, low_at, half_at, above_at, near_at, many_at, last, room,
     WIDTH: tl.constexpr, SLOTS: tl.constexpr, HALVES: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
     """Count and list the scores of one query and N vectors, where many lie near to a threshold.
@@ -98,7 +99,7 @@ def crowd(
     tl.store(near_at + at, (threshold << 32) + place, near & (at < room))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["many", "room"])
 def decide(
     near_at, many, query, gallery, owner_at, query_length, gallery_length, score_at, above_at, close_at, close_many,
     room, factor, WIDTH: tl.constexpr, SLOTS: tl.constexpr, COSINE: tl.constexpr, PAIRS: tl.constexpr,

@@ -19,6 +19,7 @@ from steelyard.core.frozen import frozen
 
 Array = NDArray[Any]
 QUERY_BYTES, PAIR_BYTES = 256 << 20, 32 << 20
+ROW_BYTES = 1 << 20  # of rows that are converted at a time: they stay in the cache of a core
 QUERIES, GALLERY = 512, 8192  # of one block
 
 
@@ -74,7 +75,11 @@ class Space:
         """Some vectors in double precision, as they are compared."""
         matrix, length = ((self.query, self.query_length), (self.gallery, self.gallery_length))[side]
         part = as_double(matrix[index])
-        return part / length[index][:, None] if self.distance == "cosine" else part * self.factor
+        if self.distance == "cosine":
+            part /= length[index][:, None]
+        else:
+            part *= self.factor
+        return part
 
     def scores(self, query: Any, gallery: Any) -> Any:
         """The exact scores of pairs of rows."""
@@ -102,12 +107,18 @@ def space_of(query: Array, gallery: Array, distance: str, source: str) -> Space:
             lengths.append(np.zeros(0))
             continue
         length = np.concatenate(
-            [np.zeros(0)] + [tree_sum(as_double(matrix[part]) ** 2) for part in pieces(*matrix.shape)]
+            [np.zeros(0)] + [tree_sum(_squares(matrix[part])) for part in pieces(*matrix.shape, ROW_BYTES)]
         )
         refuse_zeros(np.flatnonzero(length == 0), name, source)
         lengths.append(np.sqrt(length))
-    largest = max((float(np.abs(matrix).max()) for matrix in (query, gallery) if matrix.size), default=0.0)
+    sides = (query, gallery) if distance != "cosine" else ()
+    largest = max((max(float(matrix.max()), -float(matrix.min())) for matrix in sides if matrix.size), default=0.0)
     return Space(distance, query, gallery, lengths[0], lengths[1], power_below(largest))
+
+
+def _squares(rows: Array) -> Array:
+    exact = as_double(rows)
+    return np.multiply(exact, exact, out=exact)
 
 
 def power_below(largest: float) -> float:
@@ -207,12 +218,18 @@ def _query_pieces(starts: Array, width: int) -> list[slice]:
 
 
 def _rounded(space: Space, side: int, part: slice) -> tuple[Array, Array, Array]:
-    """Rows in single precision, their lengths, and the lengths of what rounding took from them."""
-    rows = np.empty((part.stop - part.start, space.query.shape[1]), dtype=np.float32)
+    """Rows in single precision, their lengths, and the lengths of what rounding took from them; both at most so long."""
+    width = space.query.shape[1]
+    rows = np.empty((part.stop - part.start, width), dtype=np.float32)
     length, lost = np.empty(len(rows)), np.empty(len(rows))
-    for piece in pieces(len(rows), rows.shape[1]):
+    if space.distance == "cosine":  # a row has the length 1; rounding takes half a unit of each element, or of the least
+        lost[:] = 2.0**-23.9 + width * 2.0**-149
+        length[:] = 1 + lost
+    for piece in pieces(len(rows), width, ROW_BYTES):
         exact = space.rows(side, slice(part.start + piece.start, part.start + piece.stop))
         rows[piece] = exact
+        if space.distance == "cosine":
+            continue
         length[piece] = np.sqrt(np.einsum("ij,ij->i", rows[piece], rows[piece], dtype=np.float64))
         exact -= rows[piece]
         lost[piece] = np.sqrt(np.einsum("ij,ij->i", exact, exact))
@@ -230,7 +247,9 @@ def _count_part(counts: Counts, part: slice) -> None:
     owner, score = counts.owner[mine] - part.start, counts.score[mine]
     middle = score
     if not cosine:
-        squares = np.concatenate([tree_sum(space.rows(0, _moved(p, part.start)) ** 2) for p in pieces(*rows.shape)])
+        squares = np.concatenate(
+            [tree_sum(_squares(space.rows(0, _moved(p, part.start)))) for p in pieces(*rows.shape, ROW_BYTES)]
+        )
         middle = (squares[owner] - score**2) / 2
     block = np.empty((min(QUERIES, len(rows)), min(GALLERY, len(space.gallery))), dtype=np.float32)
     for begin in range(0, len(space.gallery), GALLERY):

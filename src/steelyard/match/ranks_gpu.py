@@ -167,13 +167,12 @@ def _count(counts: _Counts) -> None:
         programs = -(-len(rows) // SHAPE["M"]) * -(-(end - begin) // SHAPE["N"])
         rank_kernels.count[(programs,)](
             *matrices, ends[0], ends[1], half, above, near, crowded, many, len(rows), begin, end, room,
-            DESCRIBED=described, WIDTH=width, SLOTS=slots, HALVES=not cosine,
-            EDGE=(end - begin) % SHAPE["N"] != 0, **SHAPE,
+            DESCRIBED=described, WIDTH=width, SLOTS=slots, HALVES=not cosine, **SHAPE,
         )  # fmt: skip
         again = int(many[2])
         if 0 < again <= room:
             rank_kernels.crowd[(again,)](
-                crowded, again, rows, gallery.rows, ends[0], ends[1], half, above, near, many, end, room, WIDTH=width,
+                crowded, rows, gallery.rows, ends[0], ends[1], half, above, near, many, end, room, WIDTH=width,
                 SLOTS=slots, HALVES=not cosine, N=SHAPE["N"], K=SHAPE["K"], num_warps=4,
             )  # fmt: skip
         return max(again, int(many[0]))
