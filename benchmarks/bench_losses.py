@@ -4,7 +4,7 @@
 
 The shape is EfficientDet's at 512 pixels: 49,104 anchors on five levels, 90 classes. Each contender runs in a process
 of its own, on the same drawn tensors, and its peak of memory is counted from where the tensors stand ready. On a CPU
-the seconds are CPU seconds (user and system, all threads), on a GPU those between two events. effdet is not installed
+the first column is CPU seconds (user and system, all threads), on a GPU the time between two events. effdet is not installed
 (it pulls in torchvision): its sdist is fetched with pip and its loss.py is read from there.
 """
 
@@ -188,6 +188,7 @@ def measure(name: str, device: str, batch: int, repeats: int, effdet_path: str) 
             stop.record()
             torch.cuda.synchronize()
             times.append(start.elapsed_time(stop) / 1000)
+        walls = times
     else:
         for leaf in leaves:
             leaf.grad = None
@@ -195,12 +196,14 @@ def measure(name: str, device: str, batch: int, repeats: int, effdet_path: str) 
             loss = step()
         peak = watch.peak - watch.start
         step()  # the second call is where the jit makes its plans
-        times = []
+        times, walls = [], []
         for _ in range(repeats):
-            start_cpu = time.process_time()
+            start_wall, start_cpu = time.perf_counter(), time.process_time()
             step()
             times.append(time.process_time() - start_cpu)
-    return {"seconds": min(times), "peak": peak, "loss": float(loss)}
+            walls.append(time.perf_counter() - start_wall)
+    middle = sorted(times)[len(times) // 2]
+    return {"seconds": min(times), "median": middle, "wall": min(walls), "peak": peak, "loss": float(loss)}
 
 
 def main() -> int:
@@ -242,7 +245,7 @@ def main() -> int:
             "focal, γ = 2": ["steelyard, focal of labels", "steelyard, focal of dense targets", "torchvision"],
         }
         for title, names in groups.items():
-            print(f"\n{title:34}{'ms':>10}{'ratio':>8}{'peak MiB':>10}{'ratio':>8}  loss")
+            print(f"\n{title:34}{'ms':>10}{'ratio':>8}{'median':>10}{'wall':>10}{'peak MiB':>10}{'ratio':>8}  loss")
             first: dict[str, Any] = {}
             for name in names:
                 missing = "compiling takes a minute" if QUICK and name.endswith("compiled") else ""
@@ -265,10 +268,11 @@ def main() -> int:
                     continue
                 result = json.loads(run.stdout.splitlines()[-1])
                 first = first or result
-                rows = [Run(one["seconds"], one["seconds"], one["peak"] / 2**20) for one in (result, first)]
+                rows = [Run(one["seconds"], one["wall"], one["peak"] / 2**20) for one in (result, first)]
                 record(f"{title}, {device}", name, *rows)
                 print(
                     f"{name:34}{1000 * result['seconds']:10.2f}{result['seconds'] / first['seconds']:8.2f}"
+                    f"{1000 * result['median']:10.2f}{1000 * result['wall']:10.2f}"
                     f"{result['peak'] / 2**20:10.0f}{result['peak'] / first['peak']:8.2f}  {result['loss']:.6g}"
                 )
     return 0

@@ -122,6 +122,17 @@ def above(starts: Any = (0, 1, 2), high: Any = (0.5, 0.5), low: Any = (0.4, 0.4)
     return _native.count_above(scores, ints(*starts), *(np.array(end, dtype=np.float32) for end in (high, low)))
 
 
+def focal(**changed: Any) -> Any:
+    given: dict[str, Any] = {"logits": np.zeros(24, dtype=np.float32), "labels": ints(0, 0, 0, 0), "gamma": 2.0}
+    given |= {"size": (1, 2, 2), "logit_steps": (0, 12), "label_steps": (0, 2, 1), "classes": 6, "class_step": 2}
+    given |= {"alpha_class": 0.5, "alpha_background": 0.5, "slope": None, "threads": 1} | changed
+    if "rows" in given:
+        for name in ("rows", "size", "logit_steps", "label_steps", "class_step"):
+            del given[name]
+        return _native.focal_of_rows(**given)
+    return _native.focal_of_planes(**given)
+
+
 REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("count_above, thresholds of another row", lambda: above(starts=(0, 2)), "each row of scores has its thresholds"),
     ("count_above, thresholds that do not exist", lambda: above(starts=(0, 1, 3)), "cover the thresholds"),
@@ -129,6 +140,17 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("count_above, thresholds with one end", lambda: above(low=(0.4,)), "a threshold has two ends"),
     ("count_above, ends of thresholds that cross", lambda: above(low=(0.6, 0.4)), "not in order"),
     ("count_above, an end that is not a number", lambda: above(high=(NAN, 0.5)), "not in order"),
+    ("focal_of_planes, another gamma", lambda: focal(gamma=3.0), "gamma is none of"),
+    ("focal_of_planes, a negative factor", lambda: focal(alpha_class=-1.0), "a factor of the loss is negative"),
+    ("focal_of_planes, a factor that is not a number", lambda: focal(alpha_background=NAN), "not a number"),
+    ("focal_of_planes, lines that are too long", lambda: focal(size=(1, 2, 3)), "a step leads out of the array"),
+    ("focal_of_planes, classes that do not exist", lambda: focal(classes=7), "a step leads out of the array"),
+    ("focal_of_planes, a step beyond numbers", lambda: focal(class_step=2**62), "a step leads out of the array"),
+    ("focal_of_planes, labels too few", lambda: focal(labels=ints(0, 0, 0)), "a step leads out of the array"),
+    ("focal_of_planes, a short slope", lambda: focal(slope=np.zeros(3, np.float32)), "differ in size"),
+    ("focal_of_planes, too many classes", lambda: focal(classes=2**31, class_step=0), "too many classes"),
+    ("focal_of_rows, labels too few", lambda: focal(rows=True, labels=ints(0, 0)), "each label has a logit"),
+    ("focal_of_rows, no classes", lambda: focal(rows=True, classes=0), "each label has a logit"),
     ("box_figures, negative weight", lambda: figures(-np.ones((2, 3))), "a weight is negative or not finite"),
     ("box_figures, nan weight", lambda: figures(np.full((2, 3), NAN)), "a weight is negative or not finite"),
     ("box_figures, infinite weight", lambda: figures(np.full((2, 3), INF)), "a weight is negative or not finite"),

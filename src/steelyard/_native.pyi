@@ -140,6 +140,14 @@ def ellipse_match_by_score(truth: NDArray[numpy.float64], detected: NDArray[nump
 def assign(cost: NDArray[numpy.float64], optimal: bool) -> NDArray[numpy.int64]:
     """Pair rows with columns, each used once: the column of each row, or -1."""
 
+def focal_of_planes(logits: NDArray[numpy.float32], labels: NDArray[numpy.int64], size: Sequence[int], logit_steps: Sequence[int], label_steps: Sequence[int], classes: int, class_step: int, alpha_class: float, alpha_background: float, gamma: float, slope: NDArray[numpy.float32] | None, threads: int) -> float:
+    """
+    The sum of the focal loss of logits that lie in planes of a class each, along two axes of lines of anchors; and its derivative, into `slope`. A label is a class, -2 where an anchor does not count, or another number.
+    """
+
+def focal_of_rows(logits: NDArray[numpy.float32], labels: NDArray[numpy.int64], classes: int, alpha_class: float, alpha_background: float, gamma: float, slope: NDArray[numpy.float32] | None, threads: int) -> float:
+    """The same of logits that lie anchor by anchor."""
+
 def oks(d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], sigmas: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
     """
     Object keypoint similarity, detections by truths; points are x, y, v in turn.

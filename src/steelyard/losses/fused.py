@@ -150,7 +150,8 @@ class _Call(NamedTuple):
         )  # fmt: skip
 
     def _each(self, name: str) -> tuple[Array, ...]:
-        return tuple(getattr(level, name) for level in self.levels)
+        place = Level._fields.index(name)
+        return tuple([level[place] for level in self.levels])
 
     def _bytes(self, name: str) -> tuple[Array, ...]:
         """Booleans as bytes where they lie; where there are none, any pointer."""
@@ -198,7 +199,7 @@ _counters: dict[tuple[torch.device, int], Array] = {}
 
 def _done(device: torch.device) -> Array:
     """Where the programs of a launch count how many have ended: a place for each stream, 0 between launches."""
-    key = device, torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else 0
+    key = device, torch._C._cuda_getCurrentRawStream(device.index) if device.type == "cuda" else 0
     if key not in _counters:
         _counters[key] = torch.zeros(1, dtype=torch.int32, device=device)
     return _counters[key]

@@ -20,7 +20,8 @@ def focal_sum(
 ) -> float | None:
     """The sum of the loss of logits, and the derivative, into `slope`; None where the arrays are not served.
 
-    `labels` are -2 where an anchor does not count. `alphas` are the factor where the class is the anchor's, and the other.
+    `labels` are -2 where an anchor does not count. `alphas` are the factors where the class is the anchor's, and where
+    it is not.
     """
     if x.dtype != np.float32 or not x.size or gamma not in GAMMAS:
         return None

@@ -1,7 +1,7 @@
 """Layout: how the arrays of the losses lie in memory, and which program of a kernel takes which piece of them.
 
-An array is walked in the order in which it lies, whatever its axes mean (see `strides`). Imports PyTorch, for the tables
-that kernels read.
+An array is walked in the order in which it lies, whatever its axes mean (see `strides`). Imports PyTorch, for the
+tables that kernels read.
 """
 
 from __future__ import annotations
@@ -149,7 +149,8 @@ def plan_of(key: tuple[Any, ...], device: str, anchors_per_cell: int | None = No
         "ROOM": ROOM, "WIDTH": WIDTH, "BLOCK": BLOCK, "TURNS": TURNS, "ANCHORS": ANCHORS, "TILE": TILE, "CHUNK": chunk,
         "CHUNKS": -(-classes // chunk), "BOX_BLOCK": BOX_BLOCK, "BOX_TURNS": BOX_TURNS,
         "CLASSES": classes, "COORDINATES": 1 if levels[0].boxes is None else levels[0].boxes.sizes[-1],
-        "ROUNDS": 1 << (-(-programs // 4096) - 1).bit_length(), "LAST": last, "LEVELS": len(levels), "num_warps": 8 if last else 4,
+        "ROUNDS": 1 << (-(-programs // 4096) - 1).bit_length(), "LAST": last, "LEVELS": len(levels),
+        "num_warps": 8 if last else 4,
     }  # fmt: skip
     return Plan(
         labels, last, aligned, programs, class_programs, _table(rows, device), facts, tuple(sizes), tuple(anchors),

@@ -106,9 +106,8 @@ def space_of(query: Array, gallery: Array, distance: str, source: str) -> Space:
         if distance != "cosine":
             lengths.append(np.zeros(0))
             continue
-        length = np.concatenate(
-            [np.zeros(0)] + [tree_sum(_squares(matrix[part])) for part in pieces(*matrix.shape, ROW_BYTES)]
-        )
+        parts = pieces(len(matrix), matrix.shape[1], ROW_BYTES)
+        length = np.concatenate([np.zeros(0)] + [tree_sum(_squares(matrix[part])) for part in parts])
         refuse_zeros(np.flatnonzero(length == 0), name, source)
         lengths.append(np.sqrt(length))
     sides = (query, gallery) if distance != "cosine" else ()
@@ -117,8 +116,9 @@ def space_of(query: Array, gallery: Array, distance: str, source: str) -> Space:
 
 
 def _squares(rows: Array) -> Array:
-    exact = as_double(rows)
-    return np.multiply(exact, exact, out=exact)
+    exact: Array = as_double(rows)
+    exact *= exact
+    return exact
 
 
 def power_below(largest: float) -> float:
@@ -218,11 +218,13 @@ def _query_pieces(starts: Array, width: int) -> list[slice]:
 
 
 def _rounded(space: Space, side: int, part: slice) -> tuple[Array, Array, Array]:
-    """Rows in single precision, their lengths, and the lengths of what rounding took from them; both at most so long."""
+    """Rows in single precision, their lengths, and the lengths of what rounding took from them; or more than those."""
     width = space.query.shape[1]
     rows = np.empty((part.stop - part.start, width), dtype=np.float32)
     length, lost = np.empty(len(rows)), np.empty(len(rows))
-    if space.distance == "cosine":  # a row has the length 1; rounding takes half a unit of each element, or of the least
+    if (
+        space.distance == "cosine"
+    ):  # a row has the length 1; rounding takes half a unit of each element, or of the least
         lost[:] = 2.0**-23.9 + width * 2.0**-149
         length[:] = 1 + lost
     for piece in pieces(len(rows), width, ROW_BYTES):
@@ -247,9 +249,8 @@ def _count_part(counts: Counts, part: slice) -> None:
     owner, score = counts.owner[mine] - part.start, counts.score[mine]
     middle = score
     if not cosine:
-        squares = np.concatenate(
-            [tree_sum(_squares(space.rows(0, _moved(p, part.start)))) for p in pieces(*rows.shape, ROW_BYTES)]
-        )
+        parts = pieces(len(rows), width, ROW_BYTES)
+        squares = np.concatenate([tree_sum(_squares(space.rows(0, _moved(p, part.start)))) for p in parts])
         middle = (squares[owner] - score**2) / 2
     block = np.empty((min(QUERIES, len(rows)), min(GALLERY, len(space.gallery))), dtype=np.float32)
     for begin in range(0, len(space.gallery), GALLERY):
