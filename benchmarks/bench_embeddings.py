@@ -55,10 +55,7 @@ def on_cpu(queries: int, gallery: int, width: int) -> None:
 
 def first_calls(queries: int, gallery: int, width: int) -> None:
     """Two new processes, the first with an empty cache of compiled kernels."""
-    sizes = [
-        f"--{name}={number}"
-        for name, number in zip(("queries", "gallery", "width"), (queries, gallery, width), strict=True)
-    ]
+    sizes = [f"--queries={queries}", f"--gallery={gallery}", f"--width={width}"]
     with tempfile.TemporaryDirectory() as cache:
         for title in ("kernels are compiled", "kernels are found compiled"):
             print(f"a new process, {title}", flush=True)

@@ -4,8 +4,8 @@
 
 The shape is EfficientDet's at 512 pixels: 49,104 anchors on five levels, 90 classes. Each contender runs in a process
 of its own, on the same drawn tensors, and its peak of memory is counted from where the tensors stand ready. On a CPU
-the first column is CPU seconds (user and system, all threads), on a GPU the time between two events. effdet is not installed
-(it pulls in torchvision): its sdist is fetched with pip and its loss.py is read from there.
+the time is CPU time (user and system, all threads), and wall time beside it; on a GPU that between two events. effdet
+is not installed (it pulls in torchvision): its sdist is fetched with pip and its loss.py is read from there.
 """
 
 from __future__ import annotations
