@@ -169,14 +169,13 @@ def _count(counts: _Counts) -> None:
             *matrices, ends[0], ends[1], half, above, near, crowded, many, len(rows), begin, end, room,
             DESCRIBED=described, WIDTH=width, SLOTS=slots, HALVES=not cosine, **SHAPE,
         )  # fmt: skip
-        listed, _, again = _numbers(many)
+        again = int(many[2])
         if 0 < again <= room:
             rank_kernels.crowd[(again,)](
                 crowded, rows, gallery.rows, ends[0], ends[1], half, above, near, many, end, room, WIDTH=width,
                 SLOTS=slots, HALVES=not cosine, N=SHAPE["N"], K=SHAPE["K"], num_warps=4,
             )  # fmt: skip
-            listed = _numbers(many)[0]
-        return max(again, listed)
+        return max(again, int(many[0]))
 
     def stretch(begin: int, end: int) -> None:
         many.zero_()
@@ -193,7 +192,7 @@ def _count(counts: _Counts) -> None:
             near, listed, space.query, space.gallery, owner, space.query_length, space.gallery_length, scores, above,
             close, many[1:], room, space.factor, WIDTH=own, SLOTS=slots, COSINE=cosine, PAIRS=16, K=64, num_warps=4,
         )  # fmt: skip
-        pairs = close[: _numbers(many)[1]]
+        pairs = close[: int(many[1])]
         counts.decide(which.view(-1)[pairs >> 32], pairs & 0xFFFFFFFF, (counts.above, counts.single, counts.equal))
 
     begin, step = 0, FIRST
@@ -207,14 +206,6 @@ def _count(counts: _Counts) -> None:
     surely = above.long()[there]
     counts.above[which[there]] += surely
     counts.single[which[there]] += surely
-
-
-def _numbers(tensor: torch.Tensor) -> list[int]:
-    """The values, once they are there. Reading them alone would wait with the interpreter's lock held."""
-    if tensor.is_cuda:
-        torch.cuda.current_stream(tensor.device).synchronize()
-    values: list[int] = tensor.tolist()
-    return values
 
 
 def _described(query: torch.Tensor, gallery: torch.Tensor) -> tuple[tuple[Any, Any], bool]:

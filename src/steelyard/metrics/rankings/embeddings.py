@@ -49,20 +49,19 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
 
 def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, options: Options) -> RankedPairs:
     """The ranks of the vectors with a query's label, without lists of the others."""
-    from concurrent.futures import ThreadPoolExecutor  # imports much
-
     check_policy(policy)
     _need(truth, "query_label", "The truth of embeddings is labels.")
     _need(prediction, "query", "The predictions are vectors.")
     parts = _Parts([truth, prediction])
     owner, row = _alike_rows(truth, parts)
+    judged = _rankings(truth.source, parts, owner, row, np.ones(len(row)))
+    sums = _native.ranking_sums(judged.documents.key, judged.values, judged.starts)
+    judged.content.append(Content(np.diff(judged.starts), sums))
     query, gallery = _vectors(prediction, parts)
     depth = max(1, int(options.of("depth")))
-    wanted = Wanted(_starts(parts, owner), row, parts.itself, _tie(parts), depth)
-    with ThreadPoolExecutor(1) as aside:  # beside the search, which on a GPU waits most of the time
-        judging = aside.submit(_judged, truth.source, parts, owner, row)
-        ranks = _search(prediction)(query, gallery, wanted, options.of("distance"), prediction.source)
-    judged, unit = judging.result()
+    wanted = Wanted(judged.starts, row, parts.itself, _tie(parts), depth)
+    ranks = _search(prediction)(query, gallery, wanted, options.of("distance"), prediction.source)
+    unit = _text_order(parts.query)
     order, unit_of = _by_unit(judged.starts, unit, np.where(ranks.rank > 0, ranks.rank, len(gallery) + 1))
     rank, many = ranks.rank[order], len(parts.query)
     return RankedPairs(
@@ -79,14 +78,6 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
         tied=ranks.tied[unit],
         coverage=Coverage(many, many, many, 0, 0, policy.missing),
     )
-
-
-def _judged(source: str, parts: _Parts, owner: Array, row: Array) -> tuple[Rankings, Array]:
-    """The judgements, and the order of the queries as texts."""
-    judged = _rankings(source, parts, owner, row, np.ones(len(row)))
-    sums = _native.ranking_sums(judged.documents.key, judged.values, judged.starts)
-    judged.content.append(Content(np.diff(judged.starts), sums))
-    return judged, _text_order(parts.query)
 
 
 def _by_unit(starts: Array, unit: Array, rank: Array) -> tuple[Array, Array]:
@@ -221,17 +212,14 @@ def _vectors(prediction: Embeddings, parts: _Parts) -> tuple[Any, Any]:
     return prediction["query"], prediction["query" if parts.alone else "gallery"]
 
 
-def _starts(parts: _Parts, owner: Array) -> Array:
-    return np.append(0, np.cumsum(np.bincount(owner, minlength=len(parts.query)))).astype(np.int64)
-
-
 def _rankings(source: str, parts: _Parts, owner: Array, row: Array, values: Array) -> Rankings:
+    starts = np.append(0, np.cumsum(np.bincount(owner, minlength=len(parts.query)))).astype(np.int64)
     return Rankings(
         source,
         {},
         place=lambda at: f"{source}, query '{parts.query[owner[at]]}'",
         queries=_names(parts.query),
-        starts=_starts(parts, owner),
+        starts=starts,
         documents=parts.gallery_ids.take(row),
         values=values,
     )
