@@ -34,9 +34,8 @@ from _pytest.tmpdir import tmppath_result_key
 NOTICED, SURVIVED, UNTESTED, WENT_WRONG = 1, 0, 33, 35  # as mutmut writes them
 SLOW, LEAST_SECONDS = 5, 10  # a mutant may take so many times what the tests take, and never less than this
 SLOWEST, ENOUGH = 2.0, 5.0  # seconds
-MOST_FAILING = (
-    20  # tests without any mutant, which do not judge: they start programs of the project, or look for its files
-)
+AT_ONCE = 100  # tests that a process walks through
+MOST_FAILING = 20  # tests without any mutant, which do not judge: they start programs of the project
 OUTSIDE = "command_line"  # the fixture of tests that start processes, which no mutant reaches
 SOURCES = Path("..") / "src"
 KEPT = Path("reached.json")
@@ -168,27 +167,30 @@ def module_of(name: str) -> str:
 
 def reached(items: Sequence[pytest.Item], beside: int) -> tuple[defaultdict[str, list[int]], dict[int, float]]:
     """The tests that reach each function, and what each test takes."""
-    kept = known(items)
-    new = [i for i, item in enumerate(items) if item.nodeid not in kept["tests"]]
-    size, failing = -(-len(new) // beside) or 1, []
+    kept, failing = known(items), []
+    new = [item for item in items if item.nodeid not in kept["tests"]]
     with tempfile.TemporaryDirectory() as folder:
-        children = []
-        for start in range(0, len(new), size):
-            out = Path(folder) / str(start)
-            children.append((os.fork(), out))
-            if children[-1][0] == 0:
-                with out.open("w", encoding="utf-8") as lines:
-                    for row in walked([items[i] for i in new[start : start + size]]):
-                        lines.write(json.dumps(row) + "\n")
+        running: set[int] = set()
+        for start in range(0, len(new), AT_ONCE):
+            if len(running) >= beside:
+                running.discard(os.wait()[0])
+            child = os.fork()
+            running.add(child)
+            if child == 0:
+                rows = walked(new[start : start + AT_ONCE])
+                (Path(folder) / str(start)).write_text(
+                    "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+                )
                 os._exit(0)
-        for child, out in children:
-            os.waitpid(child, 0)
-            for line in out.read_text(encoding="utf-8").splitlines():
-                test, hits, seconds, failed = json.loads(line)
-                if failed:
-                    failing.append(test)
-                    print(f"fails without any mutant: {test}: {failed:.300}", file=sys.__stderr__, flush=True)
-                kept["tests"][test] = [[] if failed else hits, seconds]
+        while running:
+            running.discard(os.wait()[0])
+        lines = [line for out in Path(folder).iterdir() for line in out.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        test, hits, seconds, failed = json.loads(line)
+        if failed:
+            failing.append(test)
+            print(f"fails without any mutant: {test}: {failed:.300}", file=sys.__stderr__, flush=True)
+        kept["tests"][test] = [[] if failed else hits, seconds]
     if len(failing) > MOST_FAILING:
         raise pytest.UsageError(f"{len(failing)} tests fail without any mutant")
     KEPT.write_text(json.dumps(kept), encoding="utf-8")
