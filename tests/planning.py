@@ -78,11 +78,34 @@ def boxes(rng: Rng, units: int) -> tuple[Any, Any, Any]:
     return truth, detected(0.6), detected(0.64)
 
 
+def tracks(rng: Rng, units: int) -> tuple[Any, Any, Any]:
+    """Videos of six frames with three tracks; B loses and renames fewer of them, and often where A does not."""
+    frames, tracks = 6, 3
+    count = units * tracks * frames
+    sequence = np.repeat(np.arange(units), tracks * frames)
+    track, frame = np.tile(np.repeat(np.arange(tracks), frames), units), np.tile(np.arange(1, frames + 1), units * tracks)
+    size = np.full(count, 40.0)
+    truth = {"sequence": sequence, "frame": frame, "track": track, "x": 100.0 * track + 3.0 * frame}
+    truth |= {"y": np.zeros(count), "w": size, "h": size, "label": np.full(count, "car")}
+    ease = np.repeat(rng.random(units * tracks), frames)
+
+    def followed(share: float) -> dict[str, Any]:
+        kept = 0.5 * ease + 0.5 * rng.random(count) < share
+        renamed = rng.random((units * tracks, frames)) < 0.5 * (1 - share)
+        side = {name: values[kept] for name, values in truth.items()}
+        side["track"] = (10 * track + renamed.cumsum(axis=1).reshape(-1))[kept]
+        side["x"] = side["x"] + rng.normal(0, 3, int(kept.sum()))
+        return side
+
+    return truth, followed(0.75), followed(0.79)
+
+
 STUDIES = (
     Study("labels", "accuracy", labels, 200, 20_000),
     Study("labels", "macro(f1)", labels, 200, 20_000),
     Study("boxes", "map50", boxes, 150, 3_000),
     Study("boxes", "map", boxes, 150, 3_000),
+    Study("tracking", "hota", tracks, 60, 1_500),
 )
 
 

@@ -153,7 +153,8 @@ ALL_RIGHT = answers([("yes", "yes", 45), ("yes", "no", 5)], (50, 50))
         (JUDGED, {"proxy": "label"}, "--proxy 'label' stands for no true value"),
         (JUDGED, {"proxy": "no/such.csv"}, "no/such.csv"),
         (JUDGED, {"proxy": JUDGED[2], "by": ["label"]}, "lies in slice 'no', and in another one by the proxy"),
-        (JUDGED, {"proxy": JUDGED[2], "cluster": "label"}, "--proxy cannot be had with --cluster"),
+        (JUDGED, {"proxy": JUDGED[2], "cluster": "id", "judge_correction": "rates"},
+         "rates of a judge's errors cannot be had with --cluster"),
         (JUDGED, {"proxy": JUDGED[2], "strata": "label"}, "--proxy cannot be had with --strata"),
         (JUDGED, {"proxy": JUDGED[2], "save_draws": True}, "--proxy cannot be had with --explain or --save-draws"),
         (JUDGED, {"proxy": JUDGED[2], "judge_correction": "rate"}, "'rate' is no correction of a judge"),
@@ -260,3 +261,28 @@ def test_slices_that_truth_and_proxy_see_apart_are_refused() -> None:
     labelled, named, judge = answers([("yes", "yes", 30), ("no", "no", 20)], (30, 20))
     with pytest.raises(sy.InputError, match="rates of a judge's errors cannot be had with --by"):
         sy.evaluate("labels", labelled, named, ["accuracy"], proxy=judge, judge_correction="rates", by=["label"])
+
+
+def test_whole_clusters_are_drawn_where_they_have_truth_or_none() -> None:
+    """Six answers of a person are alike: as sure as ten persons, by truth and by the others alike."""
+    person = np.repeat(np.arange(60), 6)
+    right = (person % 3 > 0).astype(int)
+    ids, labelled = np.arange(360), 180
+    truth = {"id": ids[:labelled], "label": right[:labelled], "person": person[:labelled]}
+    judge = np.where(ids % 10 == 0, 1 - right, right)
+    given = ("labels", truth, {"id": ids, "label": np.ones(360, int)}, ["accuracy"])
+    proxy = {"id": ids, "label": judge, "person": person}
+    by_person = sy.evaluate(*given, proxy=proxy, cluster="person", draws=400)
+    alone = sy.evaluate(*given, proxy=proxy, draws=400)
+    assert by_person["accuracy"].clusters == 30
+    assert by_person["accuracy"].se > 1.5 * alone["accuracy"].se
+    assert any("30 clusters of 180 units by 'person'" in note for note in by_person.notes)
+    moved = {**proxy, "person": np.where(ids == 3, 1, person)}
+    with pytest.raises(sy.InputError, match="unit '3' is of person '0' by the truth, and of '1' by the proxy"):
+        sy.evaluate(*given, proxy=moved, cluster="person")
+    mixed = {name: values[:-1] for name, values in truth.items()}
+    with pytest.raises(sy.InputError, match="person '29' has both units with truth and units without"):
+        sy.evaluate(given[0], mixed, *given[2:], proxy=proxy, cluster="person")
+    lacking = {name: proxy[name] for name in ("id", "label")}
+    with pytest.raises(sy.InputError, match="column 'person' is missing, which --cluster names"):
+        sy.evaluate(*given, proxy=lacking, cluster="person")

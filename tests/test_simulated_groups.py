@@ -119,6 +119,29 @@ def test_few_labels_and_a_judge_hold_with_a_smaller_error() -> None:
 
 
 @pytest.mark.slow
+def test_few_labels_of_whole_clusters_hold_by_cluster() -> None:
+    """50 of 300 clusters of six have truth, and answers of one cluster go together: draws of units hold too seldom."""
+    rng = np.random.default_rng(26)
+    ids, cluster, labelled = np.arange(1800), np.repeat(np.arange(300), 6), 300
+    held = {"cluster": 0, "units": 0}
+    for k in range(SETS):
+        easy = np.clip(rng.beta(1.6, 0.7, 300), 0, 1)[cluster]  # the mean is 0.696
+        right = (rng.random(len(ids)) < easy).astype(int)
+        judge = np.where(rng.random(len(ids)) < 0.85, right, 1 - right)
+        truth = {"id": ids[:labelled], "label": right[:labelled], "person": cluster[:labelled]}
+        proxy = {"id": ids, "label": judge, "person": cluster}
+        for way in held:
+            score = sy.evaluate(
+                "labels", truth, {"id": ids, "label": np.ones(len(ids), int)}, ["accuracy"], proxy=proxy,
+                cluster="person" if way == "cluster" else None, draws=DRAWS, seed=k,
+            )["accuracy"]  # fmt: skip
+            held[way] += holds(score, 1.6 / 2.3)
+    assert at_least(held["cluster"], 0.91)
+    assert at_most(held["cluster"], 0.985)
+    assert at_most(held["units"], 0.9)
+
+
+@pytest.mark.slow
 def test_rates_hold_where_labelled_units_have_another_share() -> None:
     """Half of the labelled answers are right and three quarters of all: rates hold, the difference does not."""
     rng = np.random.default_rng(25)

@@ -18,7 +18,9 @@ from steelyard.core.request import Correction, Request
 from steelyard.core.slice import Slice, slice_key, slice_text
 from steelyard.core.state import State
 from steelyard.core.task import Task
+from steelyard.core.units import Units
 from steelyard.engine.evidence import Live
+from steelyard.engine.groups import plan_notes
 from steelyard.engine.intervals import FEW_UNITS
 from steelyard.engine.measure import measured
 from steelyard.engine.proxy import proxy_scores
@@ -64,9 +66,13 @@ def evaluate_judged(
 
 def measure_judged(task: Task, request: Request, truth: Any, predictions: Any, proxy: Any) -> Judged:
     """Read and measure both. `proxy` is data like the truth, or the name of a column of the truth."""
-    for name, given in (("cluster", request.cluster), ("strata", request.strata)):
-        if given:  # labelled units and others of one cluster would go together, which no known interval takes in
-            raise InputError(f"--proxy cannot be had with --{name}", remedy="Leave one of them out.")
+    if request.strata:  # units with truth must be a random part of all, not of each stratum
+        raise InputError("--proxy cannot be had with --strata", remedy="Leave one of them out.")
+    if request.cluster and request.judge_correction == "rates":
+        raise InputError(
+            "rates of a judge's errors cannot be had with --cluster: they count single units",
+            remedy="Leave --cluster or --judge-correction out.",
+        )
     if request.by and request.judge_correction == "rates":
         raise InputError(
             "rates of a judge's errors cannot be had with --by: slices have too few labels of both kinds",
@@ -88,6 +94,7 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
     first, every = State.unified([data.labelled.state, data.every.state])
     metrics = expanded(task, chosen, request.metrics is None, first)
     same, others = _places(task, first, every, data)
+    _check_clusters(task, request, first.units, every.units.take(same), every.units.take(others), data)
     scores = proxy_scores(first, every.take(same), every.take(others), metrics, request)
     sliced, unlabelled = {}, []
     for names in request.by:
@@ -108,6 +115,7 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
         ]
     if request.confidence is not None and units < FEW_UNITS:
         said.append(f"Only {count_text(units, task.unit)} with truth: an interval is rough and tends to be too narrow.")
+    said += plan_notes(task, first, request)
     report = Report(
         request=applied(task, request, metrics, data.labelled.options.given),
         task_facts=task_facts(task),
@@ -174,6 +182,30 @@ def _places(task: Task, labelled: State, every: State, data: Judged, part: str =
             remedy="Leave --proxy out, or let it judge more.",
         )
     return same, others
+
+
+def _check_clusters(
+    task: Task, request: Request, labelled: Units, judged: Units, others: Units, data: Judged
+) -> None:
+    """Raise where a cluster has units with truth and others without: T_y and T_F would go together."""
+    if labelled.cluster is None or judged.cluster is None or others.cluster is None:
+        return
+    where = data.every.truth.source
+    for unit, own, by_proxy in zip(labelled.ids, labelled.cluster, judged.cluster, strict=True):
+        if own != by_proxy:
+            raise InputError(
+                f"{task.unit} '{unit}' is of {request.cluster} '{own}' by the truth, and of '{by_proxy}' by the proxy",
+                where=where,
+                remedy="Give both the same column.",
+            )
+    mixed = sorted(set(labelled.cluster) & set(others.cluster))
+    if mixed:
+        more = f" ({len(mixed)} are so: {first_few(mixed)})" if len(mixed) > 1 else ""
+        raise InputError(
+            f"{request.cluster} '{mixed[0]}' has both units with truth and units without{more}",
+            where=where,
+            remedy=f"Give all units of a {request.cluster} their truth or none, or leave --cluster out.",
+        )
 
 
 def _is_file(name: str) -> bool:

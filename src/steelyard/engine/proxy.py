@@ -43,7 +43,7 @@ def proxy_scores(
     states = (labelled, judged, others)
     points = [state.totals(POINT) for state in states]
     draws = left = None
-    if labelled.units.count > 1:
+    if labelled.units.drawn > 1 and others.units.drawn > 1:
         draws = [Totals(state, request.plan.bind(state.units)) for state in states]
         left = [left_out_totals(state) for state in states]
     scores = {}
