@@ -83,7 +83,10 @@ def tracks(rng: Rng, units: int) -> tuple[Any, Any, Any]:
     frames, tracks = 6, 3
     count = units * tracks * frames
     sequence = np.repeat(np.arange(units), tracks * frames)
-    track, frame = np.tile(np.repeat(np.arange(tracks), frames), units), np.tile(np.arange(1, frames + 1), units * tracks)
+    track, frame = (
+        np.tile(np.repeat(np.arange(tracks), frames), units),
+        np.tile(np.arange(1, frames + 1), units * tracks),
+    )
     size = np.full(count, 40.0)
     truth = {"sequence": sequence, "frame": frame, "track": track, "x": 100.0 * track + 3.0 * frame}
     truth |= {"y": np.zeros(count), "w": size, "h": size, "label": np.full(count, "car")}
