@@ -101,6 +101,8 @@ def markdown(result: dict[str, Any]) -> str:
     ]
     failed = [name for name, outcome in result["scripts"].items() if outcome["exit"]]
     lines += ["", f"Failed: {', '.join(failed)}."] if failed else []
+    absent = [name for name in scripts() if name not in result["scripts"]]
+    lines += ["", f"Not in this table: {', '.join(absent)}."] if absent else []
     group = None
     for row in result["rows"]:
         if (row["script"], row["group"]) != group:
