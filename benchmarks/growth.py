@@ -114,7 +114,8 @@ def page(tasks: dict[str, Rows], shapes: dict[str, Rows], units: int, draws: int
     parts = [
         "# How it grows",
         f"Made by `python benchmarks/growth.py --units {units} --draws {draws}` on {machine},"
-        f" {time.strftime('%Y-%m-%d')}, with other work on the machine: CPU seconds count. {' '.join(TASKS.format(draws=f'{draws:,}').split())}",
+        f" {time.strftime('%Y-%m-%d')}, with other work on the machine: CPU seconds count."
+        f" {' '.join(TASKS.format(draws=f'{draws:,}').split())}",
         "![CPU seconds of every task](images/growth.svg)",
         "\n".join(lines),
         "## Much of one thing",
