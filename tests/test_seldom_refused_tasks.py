@@ -109,8 +109,8 @@ def test_attributes_of_another_class(tmp_path: Path) -> None:
 def test_ids_that_stand_twice(tmp_path: Path) -> None:
     box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 2, 2], "area": 4, "iscrowd": 0}
     truth = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "a"}], "annotations": [box]}
-    found = tmp_path / "found.json"
-    found.write_text(json.dumps([{"image_id": 1, "category_id": 1, "bbox": [1, 1, 2, 2], "score": 0.5}]))
+    results = tmp_path / "found.json"
+    results.write_text(json.dumps([{"image_id": 1, "category_id": 1, "bbox": [1, 1, 2, 2], "score": 0.5}]))
     for key, message in (
         ("images", "Ids are unique"),
         ("categories", "Ids are unique"),
@@ -119,4 +119,4 @@ def test_ids_that_stand_twice(tmp_path: Path) -> None:
         file = tmp_path / f"{key}.json"
         file.write_text(json.dumps({**truth, key: 2 * truth[key]}))
         with pytest.raises(sy.InputError, match=f"id 1 stands twice.*{message}"):
-            sy.evaluate("boxes", file, found, "map", confidence=None)
+            sy.evaluate("boxes", file, results, "map", confidence=None)

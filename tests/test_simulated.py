@@ -147,8 +147,8 @@ def test_every_test_of_one_difference_keeps_its_level_and_has_power() -> None:
     low: dict[str, dict[str, int]] = {"equal": {}, "better": {}}
     for k in range(sets):
         for name, better in (("equal", 0.7), ("better", 0.9)):
-            found = tests_of(*answered(rng, better, 120), answered(rng, better, 120), k)
-            for test, p in found.items():
+            tests = tests_of(*answered(rng, better, 120), answered(rng, better, 120), k)
+            for test, p in tests.items():
                 low[name][test] = low[name].get(test, 0) + (p < 0.05)
     for test, count in low["equal"].items():
         assert count <= scipy_stats.binom.ppf(0.999, sets, 0.06), test

@@ -56,10 +56,10 @@ def table(rooms: dict[str, list[File]], seed: int | None) -> tuple[str, dict[str
         rows.append(f"| {' | '.join([room, *cells, f'{error:.2%}', f'{low:.1%}', f'{high:.1%}'])} |")
     every = [file for files in rooms.values() for file in files]
     lost = [change(file.path, name) for file in every for name, code in file.codes.items() if code not in NOTICED]
-    how = "Every mutant is run." if seed is None else f"A sample is run, drawn by file with seed {seed}."
+    drawn = "Every mutant is run." if seed is None else f"A sample is run, drawn by file with seed {seed}."
     parts = [
         "# Mutants",
-        how,
+        drawn,
         "\n".join([ROOMS, "|---" * 8 + "|", *rows]),
         "\n".join([FILES, "|---" * 7 + "|", *(file.row() for file in every)]),
         "## Not noticed",

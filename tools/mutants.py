@@ -64,7 +64,9 @@ def main() -> None:
     names = {room: chosen(room, asked) for room in wanted}
     for tests in dict.fromkeys(tuple(rooms[room]) for room in wanted):
         these = [name for room in wanted if tuple(rooms[room]) == tests for name in names[room]]
-        judge(still_open(these, asked), [*settings["mutmut"]["pytest_add_cli_args"], *(asked.tests or found(tests))])
+        judge(
+            still_open(these, asked), [*settings["mutmut"]["pytest_add_cli_args"], *(asked.tests or test_files(tests))]
+        )
     verdicts = {room: judged(room, set(names[room])) for room in wanted}
     text, shares = table(verdicts, asked.seed if asked.sample else None)
     out = ROOT / "out"
@@ -142,7 +144,7 @@ def still_open(names: list[str], asked: argparse.Namespace) -> list[str]:
     return [name for name in names if codes[name] not in NOTICED and (codes[name] is not None or not asked.tests)]
 
 
-def found(tests: tuple[str, ...]) -> list[str]:
+def test_files(tests: tuple[str, ...]) -> list[str]:
     """The files of tests that patterns name."""
     return [path.relative_to(ROOT).as_posix() for pattern in tests for path in sorted(ROOT.glob(pattern))]
 

@@ -77,8 +77,8 @@ def test_frames_of_a_sequence() -> None:
     missed = tracking.scene(pairs, 0, metric, 5)
     assert missed.shapes == (BoxShape("truth", 0, 0, 9, 9, "Tt", False),)
     assert missed.summary == "matched 0, switches 0, missed 1, extra 0"
-    found = tracking.scene(pairs, 0, metric, 1)
-    assert found.shapes[1] == LineShape("pair", 4.5, 4.5, 4.5, 4.5, "")
+    matched = tracking.scene(pairs, 0, metric, 1)
+    assert matched.shapes[1] == LineShape("pair", 4.5, 4.5, 4.5, 4.5, "")
     with pytest.raises(sy.InputError) as raised:
         tracking.scene(pairs, 0, metric, 9)
     assert str(raised.value) == "sequence 'a' has no box in frame 9. Its frames with boxes are 1 to 6."
