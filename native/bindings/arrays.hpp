@@ -4,11 +4,13 @@
 // pointers and sizes. Results own their memory. What a kernel assumes is checked here, once, with a message.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -75,6 +77,15 @@ Out<T> make_raw(std::initializer_list<std::size_t> shape, T*& data) {
   data = static_cast<T*>(take_memory(size * sizeof(T)));
   nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
   return Out<T>(data, shape, owner);
+}
+
+// A copy of a vector.
+template <typename T>
+Out<T> array_of(const std::vector<T>& values) {
+  T* data;
+  auto result = make_raw<T>({values.size()}, data);
+  std::copy(values.begin(), values.end(), data);
+  return result;
 }
 
 // What a kernel has filled, without a copy.

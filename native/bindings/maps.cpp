@@ -47,14 +47,6 @@ bool same_shape(const AnyMap& a, const AnyMap& b) {
 }
 
 template <typename T>
-Out<T> array_of(const std::vector<T>& values) {
-  T* data;
-  auto result = make_raw<T>({values.size()}, data);
-  std::copy(values.begin(), values.end(), data);
-  return result;
-}
-
-template <typename T>
 Out<T> like(const AnyMap& map, T*& data) {
   if (map.ndim() == 2) return make_raw<T>({map.shape(0), map.shape(1)}, data);
   return make_raw<T>({map.shape(0), map.shape(1), map.shape(2)}, data);

@@ -72,14 +72,6 @@ class PngFile {
   PngHeader header_;
 };
 
-template <typename T>
-Out<T> array_of(const std::vector<T>& values) {
-  T* data;
-  auto result = make_raw<T>({values.size()}, data);
-  std::copy(values.begin(), values.end(), data);
-  return result;
-}
-
 // Row by row, so that neither picture is ever whole in memory.
 auto png_cells(const PngFile& a, const PngFile& b) {
   a.require_readable();
