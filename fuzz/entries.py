@@ -60,6 +60,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "assign_scipy", "tracking_codes", "tracking_matches", "tracking_overlaps", "tracking_scores",
     ),
     "tracking.rows": ("number_rows",),
+    "losses.focal": ("focal_of_planes", "focal_of_rows"),
     "answers.edits": ("edit_counts", "edit_distances", "edit_steps"),
     "solid.kernels": ("kitti_areas", "kitti_areas_by_unit", "kitti_curve", "kitti_match", "solid_overlaps"),
     "solid.centres": ("centre_curves", "centre_match", "centre_scores", "centre_scores_by_unit"),

@@ -1,4 +1,4 @@
-"""Fuzz the kernels of plain columns: draws, labels, ranked events, places, ellipses and assignment."""
+"""Fuzz the kernels of plain columns: draws, labels, ranked events, places, ellipses, assignment and losses."""
 
 from __future__ import annotations
 
@@ -126,3 +126,20 @@ def fuzz_assign(rng: random.Random) -> None:
         paired = partner[partner >= 0]
         if len(paired) != min(n, m) or len(set(paired.tolist())) != len(paired) or (paired >= m).any():
             raise AssertionError(f"{partner} is no pairing of {n} rows with {m} columns")
+
+
+@target("losses.focal")
+def fuzz_focal(rng: random.Random) -> None:
+    """Logits by rows and by planes, with steps that reach their ends or not."""
+    draw = Draw(rng)
+    classes, size = draw.size(40), [draw.size(), draw.size(), draw.size(30)]
+    anchors = size[0] * size[1] * size[2]
+    given = (rng.choice([0.25, 1.0, 0.0]), rng.choice([0.75, 1.0]), rng.choice([0.0, 1.0, 1.5, 2.0]))
+    logits = draw.real(anchors * classes, low=-120.0, high=120.0).astype(np.float32)
+    labels = draw.whole(classes + 3, anchors) - 2
+    slope = rng.choice([None, np.zeros(len(logits), np.float32)])
+    draw.call(_native.focal_of_rows, logits, labels, classes, *given, slope, 2)
+    steps, places = [size[1] * size[2], size[2]], [size[1] * size[2], size[2], 1]
+    if rng.random() < 0.3:
+        places[rng.randrange(3)] = draw.size(40)
+    draw.call(_native.focal_of_planes, logits, labels, size, steps, places, classes, anchors, *given, slope, 2)

@@ -248,7 +248,7 @@ def test_findings_of_the_quick_checks_reach_shards(tmp_path: Path, makers: tuple
 
 
 def test_a_finding_of_parts_is_said_once() -> None:
-    """As the first part says it, and in how many parts."""
+    """As the first part says it, and in how many parts; what less than half of them have is not said."""
     from steelyard.checks.findings import Finding
     from steelyard.checks.quick import notes_of_parts
     from steelyard.metrics import catalogue
@@ -256,10 +256,9 @@ def test_a_finding_of_parts_is_said_once() -> None:
     def finding(code: str, what: str) -> Finding:
         return Finding(code, "warning", "predictions", what, 1, 2)
 
-    parts = [[], [finding("b", "Two.")], [finding("a", "One"), finding("b", "Three."), finding("b", "Four.")]]
+    parts = [[], [finding("b", "Two.")], [finding("a", "One"), finding("b", "Three."), finding("b", "Four.")], []]
     assert notes_of_parts(catalogue.find_task("weights"), parts) == [
-        "Two (b, in 2 of 3 parts). `steelyard check weights` of one part's files tells more.",
-        "One (a, in 1 of 3 parts). `steelyard check weights` of one part's files tells more.",
+        "Two (b, in 2 of 4 parts). `steelyard check weights` of one part's files tells more.",
     ]
 
 

@@ -115,7 +115,7 @@ def answered(rng: np.random.Generator, better: float, units: int) -> tuple[dict[
     return truth, a, b
 
 
-def tests_of(truth: Any, a: Any, b: Any, other: Any, k: int) -> dict[str, float]:
+def p_of_each(truth: Any, a: Any, b: Any, other: Any, k: int) -> dict[str, float]:
     """p by each test that there is, of one metric: `other` is B's twin on units of its own."""
     setting: Any = {"draws": 199, "seed": k}
     results = [
@@ -147,7 +147,7 @@ def test_every_test_of_one_difference_keeps_its_level_and_has_power() -> None:
     low: dict[str, dict[str, int]] = {"equal": {}, "better": {}}
     for k in range(sets):
         for name, better in (("equal", 0.7), ("better", 0.9)):
-            tests = tests_of(*answered(rng, better, 120), answered(rng, better, 120), k)
+            tests = p_of_each(*answered(rng, better, 120), answered(rng, better, 120), k)
             for test, p in tests.items():
                 low[name][test] = low[name].get(test, 0) + (p < 0.05)
     for test, count in low["equal"].items():

@@ -219,7 +219,6 @@ def test_the_units_with_truth_must_be_judged() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"cluster": "dish"}, "--proxy cannot be had with --cluster. Leave one of them out."),
         ({"strata": "dish"}, "--proxy cannot be had with --strata. Leave one of them out."),
         ({"save_draws": True}, "--proxy cannot be had with --explain or --save-draws. Leave one of them out."),
         ({"explain": ["sklearn"]}, "--proxy cannot be had with --explain or --save-draws. Leave one of them out."),

@@ -23,7 +23,10 @@ def notes(task: Task, truth: Records, prediction: Records, pairs: Any, options: 
 
 
 def notes_of_parts(task: Task, parts: Sequence[Sequence[Finding]]) -> list[str]:
-    """A sentence for each finding about data that were read in parts: as the first part says it, and in how many."""
+    """A sentence for each finding that half of the parts have at least: as the first says it, and in how many.
+
+    What a few of many parts have may be chance, or true of them alone: a part without a prediction.
+    """
     first: dict[str, Finding] = {}
     for finding in (finding for findings in parts for finding in findings):
         first.setdefault(finding.code, finding)
@@ -32,6 +35,7 @@ def notes_of_parts(task: Task, parts: Sequence[Sequence[Finding]]) -> list[str]:
         f"{finding.what.rstrip('.')} ({code}, in {counts[code]} of {len(parts)} parts). "
         f"`steelyard check {task.name}` of one part's files tells more."
         for code, finding in first.items()
+        if 2 * counts[code] >= len(parts)
     ]
 
 
