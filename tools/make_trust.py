@@ -286,7 +286,8 @@ def shown_coverage(record: dict[str, Any]) -> str:
         f"| {side} | {record[f'{key}_lines']} % | {record[f'{key}_branches']} % |"
         for side, key in (("Python", "python"), ("native core", "native"))
     ]
-    return "\n".join(["| | lines | branches |", "|---|---|---|", *rows])
+    note = ["", record["note"]] if "note" in record else []
+    return "\n".join(["| | lines | branches |", "|---|---|---|", *rows, *note])
 
 
 def shown_fuzz(record: dict[str, Any]) -> str:
@@ -300,7 +301,7 @@ def shown_sanitizers(record: dict[str, Any]) -> str:
     names = ", ".join(record["names"])
     return (
         "The C++ tests of the kernels under the address and undefined-behaviour sanitizers, once for each set of\n"
-        f"instructions: {record['passed']} runs passed, {record['failed']} failed ({names})."
+        f"instructions that the machine has ({names}): {record['failed']} failed."
     )
 
 
