@@ -23,6 +23,7 @@ from steelyard.engine.measure import needs_of, unit_values
 from steelyard.results.score import Direction, Score
 
 NOTHING = Estimate()
+CELLS = 1 << 22  # of units and parts that are looked at together
 _Drawn = tuple[Estimate, Floats | None]
 
 
@@ -185,7 +186,7 @@ def _units(metric: Metric, state: State, defined: Floats) -> Floats:
     counted, cluster = state.units.counted, state.units.drawn_as[1]
     seen = np.zeros((0 if state.units.cluster is None else len(state.units.drawn_as[0]), len(total)), dtype=bool)
     start = 0
-    for piece in UNITS.bind(state.units).parts(max(1, (1 << 22) // max(1, len(defined)))):
+    for piece in UNITS.bind(state.units).parts(max(1, CELLS // max(1, len(defined)))):
         of = _shares(metric, Totals(state, piece))[1]
         stop = start + len(of)
         stands = (of[:, defined] > 0) & (counted[start:stop] > 0)[:, np.newaxis]

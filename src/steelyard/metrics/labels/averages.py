@@ -19,7 +19,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.pairs import Array
 from steelyard.core.totals import Declared, Wanted
-from steelyard.core.weights import Floats, ratio
+from steelyard.core.weights import Floats, Role, ratio
 from steelyard.metrics.labels.counts import (
     ROWS,
     CountMetric,
@@ -169,7 +169,9 @@ class Macro(Average):
         fraction = self.of.fraction(counts)
         if fraction is None:
             return None
-        present = counts.present.any(axis=0)  # a unit stands behind classes that it does not have: what they are not
+        if totals.role is Role.UNITS:  # a unit stands behind classes that it does not have: what they are not
+            return fraction
+        present = counts.present.any(axis=0)
         return fraction[0] * present, fraction[1] * present
 
     def part_units(self, state: State) -> Floats | None:
