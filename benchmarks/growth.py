@@ -130,9 +130,9 @@ TASKS = """Data that the laws of every task are tested on, 1, 10 and 100 times, 
 {draws} draws. *Power* is the growth of CPU seconds over the last tenfold step: 1 is in proportion, about 1.1 is
 n log n, 2 would be quadratic; below 1 a fixed part still counts. Two threads share the work, and cost about the same
 CPU. The clock is left out: it says little on a machine with other work. A state is what a shard sends."""
-MUCH = """Shapes that make careless programs quadratic. What cannot be meant is refused at once, and by a message that
-says where. Boxes of one image beyond the hundred with the highest scores of a class are not looked at, as the reference
-has it."""
+MUCH = """Shapes that make careless programs quadratic. What cannot be meant is refused, by a message that says where;
+most of that time is spent on reading. Boxes of one image beyond the hundred with the highest scores of a
+class are not looked at, as the reference has it."""
 
 
 def main() -> None:
