@@ -186,11 +186,13 @@ def take_bench() -> dict[str, Any]:
     """How many groups of the last table Steelyard leads, and where not."""
     table = json.loads((OUT / "bench" / "table.json").read_text(encoding="utf-8"))
     groups: dict[str, dict[str, float]] = {}
-    for row in table["rows"]:
+    for row in (row for row in table["rows"] if "cpu" in row):
         groups.setdefault(f"{row['script']}: {row['group']}", {})[row["name"]] = row["cpu"]
     compared = {g: rows for g, rows in groups.items() if any("steelyard" in n for n in rows) and len(rows) > 1}
     led = [g for g, rows in compared.items() if "steelyard" in min(rows, key=rows.__getitem__)]
-    return {"groups": len(compared), "led": len(led), "behind": sorted(set(compared) - set(led))}
+    scripts = {path.stem.removeprefix("bench_") for path in (ROOT / "benchmarks").glob("bench_*.py")}
+    missing = sorted(scripts - set(table["scripts"]))
+    return {"groups": len(compared), "led": len(led), "behind": sorted(set(compared) - set(led)), "missing": missing}
 
 
 # Each record: the file that a run leaves, what is read from it, and the command that makes it again.
@@ -323,7 +325,8 @@ def shown_simulate(record: dict[str, Any]) -> str:
 
 def shown_bench(record: dict[str, Any]) -> str:
     behind = "".join(f"\n- {name}" for name in record["behind"])
-    return f"Fastest of all in {record['led']} of {record['groups']} comparisons." + (
+    lacking = f" Not in the table: {', '.join(record['missing'])}." if record["missing"] else ""
+    return f"Fastest of all in {record['led']} of {record['groups']} comparisons.{lacking}" + (
         f" Not the fastest in:\n{behind}" if behind else ""
     )
 
