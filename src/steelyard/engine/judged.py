@@ -185,7 +185,7 @@ def _places(task: Task, labelled: State, every: State, data: Judged, part: str =
 
 
 def _check_clusters(task: Task, request: Request, labelled: Units, judged: Units, others: Units, data: Judged) -> None:
-    """Raise where a cluster has units with truth and others without: T_y and T_F would go together."""
+    """Raise where a cluster has units with truth and others without: both parts of the estimate would go together."""
     if labelled.cluster is None or judged.cluster is None or others.cluster is None:
         return
     where = data.every.truth.source

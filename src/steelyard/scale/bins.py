@@ -13,7 +13,8 @@ from steelyard.core.records import Array
 from steelyard.io.container import read_container
 from steelyard.io.valid import check_counts
 from steelyard.scale.events import Eventing, blocks_of
-from steelyard.scale.jobs import Data, State, measuring_name
+from steelyard.scale.jobs import State, measuring_name
+from steelyard.scale.reading import Data
 from steelyard.scale.shards import keep, state_name, state_path, there
 from steelyard.scale.walks import Asked
 

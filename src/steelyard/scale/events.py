@@ -18,8 +18,9 @@ from steelyard.core.records import Array, as_object
 from steelyard.core.state import State as Measured
 from steelyard.io.container import Reader, read_container
 from steelyard.io.valid import check_range
-from steelyard.scale.jobs import Data, State, joined, measuring_name, under_whole
+from steelyard.scale.jobs import State, joined, measuring_name, under_whole
 from steelyard.scale.merge import Run
+from steelyard.scale.reading import Data
 from steelyard.scale.shards import keep, state_name, state_path, there
 
 TABLES = ("event", "positive")

@@ -23,7 +23,7 @@ from steelyard.engine.measure import measured, unit_values
 from steelyard.results.evidence import Evidence
 from steelyard.results.report import Report
 from steelyard.results.unit_table import UnitTable
-from steelyard.scale import jobs
+from steelyard.scale import jobs, reading
 
 GATHERED_ROWS = 2_000_000  # above, what needs all rows in one place is left out unless it is asked for by name
 
@@ -61,7 +61,7 @@ def gathered(states: Sequence[jobs.State]) -> Accumulator:
         tags=request.tags,
     )  # fmt: skip
     for state in states:
-        shard = jobs.load_shard(data, state.name, state.drop)
+        shard = reading.load_shard(data, state.name, state.drop)
         whole.batches.append((shard.truth, shard.prediction))
     return whole
 

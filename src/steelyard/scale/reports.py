@@ -16,7 +16,7 @@ from steelyard.core.request import Request
 from steelyard.io.container import read_container
 from steelyard.results.report import Report
 from steelyard.scale import bins as histograms
-from steelyard.scale import events, jobs, walks
+from steelyard.scale import events, jobs, reading, walks
 from steelyard.scale.joined import one_report, with_evidence
 from steelyard.scale.shards import state_path
 
@@ -24,7 +24,7 @@ from steelyard.scale.shards import state_path
 class Run(Protocol):
     """A run under way."""
 
-    data: jobs.Data
+    data: reading.Data
 
     def every(self, stage: str, job: Any, items: Sequence[Any], named: Sequence[str] | None = None) -> Any:
         """Results in the order of the items."""
@@ -36,7 +36,7 @@ class Run(Protocol):
 def report_of_shards(
     run: Run,
     states: Sequence[jobs.State],
-    summaries: Sequence[jobs.Summary],
+    summaries: Sequence[reading.Summary],
     chosen: Sequence[Metric],
     sources: tuple[str, str],
     facts: Facts,
@@ -70,7 +70,7 @@ def _scored(merged: Compacted, metrics: Sequence[Metric], request: Request, sour
 def _merged(
     run: Run,
     states: Sequence[jobs.State],
-    summaries: Sequence[jobs.Summary],
+    summaries: Sequence[reading.Summary],
     metrics: Sequence[Metric],
     elsewhere: Mapping[Need, Block],
 ) -> Compacted:
@@ -79,8 +79,8 @@ def _merged(
     for state, summary in zip(states, summaries, strict=True):
         totals, rows = summary.totals, summary.rows
         if state.drop:
-            shard = jobs.load_shard(run.data, state.name, state.drop)
-            totals, rows = jobs.totals_of(shard), (len(shard.truth), len(shard.prediction))
+            shard = reading.load_shard(run.data, state.name, state.drop)
+            totals, rows = reading.totals_of(shard), (len(shard.truth), len(shard.prediction))
         items.append(jobs.Summing(state, tuple(metrics), run.data.request.by, totals, rows, without=tuple(elsewhere)))
     names = run.every("sums", jobs.make_sums, items)
     paths = [state_path(run.data.work, "sums", name) for name in names]
@@ -115,7 +115,7 @@ def _bounded(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bo
 def _approximate(
     run: Run,
     states: Sequence[jobs.State],
-    summaries: Sequence[jobs.Summary],
+    summaries: Sequence[reading.Summary],
     metrics: Sequence[Metric],
     sources: tuple[str, str],
     facts: Facts,

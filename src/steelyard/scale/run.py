@@ -29,7 +29,7 @@ from steelyard.io.container import read_container
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
 from steelyard.results.report import Report
-from steelyard.scale import jobs
+from steelyard.scale import jobs, reading
 from steelyard.scale.engines import Engine, Failure, Remade, Started
 from steelyard.scale.joined import gathered, one_report
 from steelyard.scale.reports import report_of_shards
@@ -87,7 +87,7 @@ def evaluate_shards(
     predicted = None if predictions is None else find_shards(predictions, "predictions")
     folder = work_folder(work)
     with Started(engine, workers, address) as started:
-        run = _Run(started, jobs.Data(request, folder), skip_bad_shards, progress)
+        run = _Run(started, reading.Data(request, folder), skip_bad_shards, progress)
         states = _read(run, truths, predicted, join, buckets)
         sources = (f"{truth} ({len(truths)} files)", f"{predictions or truth} ({len(predicted or truths)} files)")
         measuring = jobs.Measuring(run.data, sum(state.rows[0] for state in states))
@@ -111,7 +111,7 @@ def evaluate_shards(
 class _Run:
     """A run under way: its engine, and what went wrong on the way."""
 
-    def __init__(self, engine: Engine, data: jobs.Data, skip: bool, progress: Progress | None) -> None:
+    def __init__(self, engine: Engine, data: reading.Data, skip: bool, progress: Progress | None) -> None:
         self.engine, self.data, self.skip, self.progress = engine, data, skip, progress
         self.bad: list[str] = []
         self.shards = 0
@@ -168,14 +168,14 @@ class _Run:
 
 def _read(
     run: _Run, truths: list[str], predicted: list[str] | None, join: str, buckets: int | None
-) -> list[jobs.Summary]:
+) -> list[reading.Summary]:
     """States of whole units, in a fixed order."""
     run.shards = len(truths) + len(predicted or ())
     if join != "hash" and (predicted is None or len(predicted) == len(truths)):
         others: Sequence[str | None] = predicted or [None] * len(truths)
-        pairs = [jobs.ReadPair(run.data, a, b) for a, b in zip(truths, others, strict=True)]
+        pairs = [reading.ReadPair(run.data, a, b) for a, b in zip(truths, others, strict=True)]
         named = [job.truth if job.predictions is None else f"{job.truth} with {job.predictions}" for job in pairs]
-        summaries = [state for state in run.every("read", jobs.read_pair, pairs, named) if state is not None]
+        summaries = [state for state in run.every("read", reading.read_pair, pairs, named) if state is not None]
         apart = sum(state.strays for state in summaries)
         if not apart or join == "pairs":
             return _some(summaries)
@@ -194,26 +194,26 @@ def _read(
         )
     count = buckets or max(len(truths), len(predicted or ()), run.engine.workers)
     sides = [("truth", path) for path in truths] + [("prediction", path) for path in predicted or ()]
-    cuts = [jobs.Split(run.data, path, side, count) for side, path in sides]
-    names = run.every("split", jobs.split, cuts, [path for _, path in sides])
+    cuts = [reading.Split(run.data, path, side, count) for side, path in sides]
+    names = run.every("split", reading.split, cuts, [path for _, path in sides])
     kept = [
         tuple(name for (side, _), name in zip(sides, names, strict=True) if side == wanted and name is not None)
         for wanted in ("truth", "prediction")
     ]
     if not kept[0] or not kept[1]:
         raise InputError("no shard of one side could be read", remedy="See the messages of the shards.")
-    joins = [jobs.JoinBucket(run.data, kept[0], kept[1], bucket) for bucket in range(count)]
-    return _some(run.every("join", jobs.join_bucket, joins))
+    joins = [reading.JoinBucket(run.data, kept[0], kept[1], bucket) for bucket in range(count)]
+    return _some(run.every("join", reading.join_bucket, joins))
 
 
-def _some(states: Sequence[jobs.Summary]) -> list[jobs.Summary]:
+def _some(states: Sequence[reading.Summary]) -> list[reading.Summary]:
     filled = [state for state in states if len(state.keys)]
     if not filled:
         raise InputError("no shard holds a unit", remedy="The truth needs at least one.")
     return filled
 
 
-def _states(summaries: Sequence[jobs.Summary], measuring: jobs.Measuring, run: _Run) -> list[jobs.State]:
+def _states(summaries: Sequence[reading.Summary], measuring: jobs.Measuring, run: _Run) -> list[jobs.State]:
     """The states to measure, each unit in one of them: the first that has it. Copies that differ are an error."""
     keys = np.concatenate([summary.keys for summary in summaries])
     shard = np.repeat(np.arange(len(summaries)), [len(summary.keys) for summary in summaries])
@@ -252,7 +252,7 @@ def _gathered(
     whole = gathered(states)
     rows = whole.gathered()
     report = whole.report(list(metrics))
-    totals = jobs.totals_of(rows)
+    totals = reading.totals_of(rows)
     sides = [
         replace(side, source=source, digest=digest_text(total))
         for side, source, total in zip((report.sources.truth, report.sources.predictions), sources, totals, strict=True)

@@ -29,8 +29,8 @@ from steelyard.core.weights import Counts, Floats, GivenRows, Plain, Role, Weigh
 from steelyard.io.container import read_container
 from steelyard.io.valid import check_answers
 from steelyard.scale.events import Files, Sizes
-from steelyard.scale.jobs import Data
 from steelyard.scale.merge import merged
+from steelyard.scale.reading import Data
 from steelyard.scale.shards import keep, state_name, state_path, there
 
 EVENT_BYTES = 64  # that a worker needs for an event, about: its columns, their sorted copies, the order
