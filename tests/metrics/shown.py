@@ -60,3 +60,14 @@ def check_listing(
     assert [listing.name, listing.title] == list(head)
     agree(listing.columns, columns)
     assert (listing.colour, listing.x) == (colour, x)
+
+
+def cats_and_sky() -> tuple[dict[str, Any], dict[str, Any]]:
+    """An image of segments: a cat found with IoU 3/4, another with 1/2, which is too little, and all of the sky."""
+    segments: list[dict[str, Any]] = [
+        {"id": 1, "category_id": 1, "name": "cat", "isthing": 1}, {"id": 2, "category_id": 1, "name": "cat", "isthing": 1},
+        {"id": 3, "category_id": 2, "name": "sky", "isthing": 0},
+    ]  # fmt: skip
+    truth = {"image": [1], "map": np.array([[[1, 1, 1, 2, 2, 3, 3]]]), "segments": [segments]}
+    prediction = {"image": [1], "map": np.array([[[1, 1, 1, 1, 2, 3, 3]]]), "segments": [segments]}
+    return truth, prediction

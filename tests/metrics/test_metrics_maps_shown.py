@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.shown import check_figure, check_listing, check_table
+from metrics.shown import cats_and_sky, check_figure, check_listing, check_table
 
 import steelyard as sy
 from steelyard.maps.raster import colour
@@ -94,14 +94,7 @@ def test_the_listing_of_maps() -> None:
 
 
 def panoptic() -> sy.Report:
-    """A cat found with IoU 3/4, another with 1/2, which is too little, and all of the sky."""
-    segments: list[dict[str, Any]] = [
-        {"id": 1, "category_id": 1, "name": "cat", "isthing": 1}, {"id": 2, "category_id": 1, "name": "cat", "isthing": 1},
-        {"id": 3, "category_id": 2, "name": "sky", "isthing": 0},
-    ]  # fmt: skip
-    truth = {"image": [1], "map": np.array([[[1, 1, 1, 2, 2, 3, 3]]]), "segments": [segments]}
-    prediction = {"image": [1], "map": np.array([[[1, 1, 1, 1, 2, 3, 3]]]), "segments": [segments]}
-    return sy.evaluate("panoptic", truth, prediction, ["pq"], confidence=None)
+    return sy.evaluate("panoptic", *cats_and_sky(), ["pq"], confidence=None)
 
 
 def test_classes_of_segments() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from metrics.shown import cats_and_sky
 
 import steelyard as sy
 from steelyard.core.options import Options
@@ -152,13 +153,7 @@ def test_slices() -> None:
 
 
 def test_segments() -> None:
-    segments: list[dict[str, Any]] = [
-        {"id": 1, "category_id": 1, "name": "cat", "isthing": 1}, {"id": 2, "category_id": 1, "name": "cat", "isthing": 1},
-        {"id": 3, "category_id": 2, "name": "sky", "isthing": 0},
-    ]  # fmt: skip
-    truth = {"image": [1], "map": np.array([[[1, 1, 1, 2, 2, 3, 3]]]), "segments": [segments]}
-    prediction = {"image": [1], "map": np.array([[[1, 1, 1, 1, 2, 3, 3]]]), "segments": [segments]}
-    shown = panoptic.scene(pairs_of("panoptic", truth, prediction), 0, catalogue.parse("pq", "panoptic"))
+    shown = panoptic.scene(pairs_of("panoptic", *cats_and_sky()), 0, catalogue.parse("pq", "panoptic"))
     assert shown.title == "Image 1: 2 segments paired, 1 missed, 1 false"
     assert shown.summary == "3 true and 3 predicted segments; a pair overlaps by more than half"
     assert (shown.shapes, shown.bounds) == ((), (0, 0, 7, 1))
