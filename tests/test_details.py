@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.core.figure import Figure, Listing, Texts
-from steelyard.render.page.sketch import sketch
+from steelyard.render.page.sketch import _Plane, sketch
 from steelyard.results import packed
 from steelyard.results.packed import EXACT_ROWS, pack, unpack
 
@@ -183,3 +184,18 @@ def test_a_sketch_draws_the_line_that_its_caption_speaks_of() -> None:
     drawn = sketch(Figure("differences", "intervals", "Gain", columns, {"at": 0.0}))
     assert drawn.count('stroke-dasharray="3 3"') == 1
     assert "stroke-dasharray" not in sketch(Figure("differences", "intervals", "Gain", columns))
+
+
+def test_sketches_of_points_draw_what_is_equal_and_the_limits() -> None:
+    """The identity where both axes reach, from (2, 2) to (4, 4); of Bland and Altman's limits those on the axis."""
+    points = {"x": [1.0, 4.0], "y": [2.0, 6.0]}
+    drawn = sketch(Figure("agreement", "agreement", "A", points))
+    plane = _Plane(Figure("agreement", "agreement", "A", points), np.array([1.0, 4.0]), np.array([2.0, 6.0]))
+    (line,) = re.findall(r'stroke-dasharray="3 3" x1="(.*?)" y1="(.*?)" x2="(.*?)" y2="(.*?)"', drawn)
+    assert [float(at) for at in line] == [round(at, 1) for at in (plane.x(2), plane.y(2), plane.x(4), plane.y(4))]
+    limits = {"bias": 3.0, "low": 1.0, "high": 5.0}
+    assert re.findall(r'"s-ink"( stroke-dasharray|)', sketch(Figure("b", "bland_altman", "B", points, limits))) == [
+        "",
+        " stroke-dasharray",
+    ]  # the mean is solid, and the lower limit is off the axis
+    assert "stroke-dasharray" not in sketch(Figure("p", "plane", "P", points))

@@ -14,6 +14,7 @@ from steelyard.render.charts.layout import fitting, text_width
 WIDE, HIGH, LEFT, ROW = 350.0, 170.0, 8.0, 20.0
 MOST_ROWS, MOST_POINTS = 24, 400
 SERIES = 8
+DASHED = ' stroke-dasharray="3 3"'
 
 
 def sketch(figure: Figure) -> str:
@@ -59,7 +60,7 @@ def _rows(figure: Figure) -> str:
     body = []
     if at is not None:
         body.append(
-            f'<line class="s-ink" stroke-dasharray="3 3" x1="{x(float(at)):.1f}" x2="{x(float(at)):.1f}" y1="0" '
+            f'<line class="s-ink"{DASHED} x1="{x(float(at)):.1f}" x2="{x(float(at)):.1f}" y1="0" '
             f'y2="{ROW * len(kept):.1f}" stroke-width="1"/>'
         )
     for row, (i, name, text) in enumerate(zip(kept, names, texts, strict=True)):
@@ -128,7 +129,26 @@ def _points(figure: Figure) -> str:
         f'<circle class="f-c1" fill-opacity="0.5" cx="{plane.x(xs[i]):.1f}" cy="{plane.y(ys[i]):.1f}" r="2.5"/>'
         for i in known[::step].tolist()
     ]
-    return _svg(figure, HIGH, [*plane.body, *dots])
+    return _svg(figure, HIGH, [*plane.body, *_rules(figure, plane), *dots])
+
+
+def _rules(figure: Figure, plane: _Plane) -> list[str]:
+    """The lines that a caption speaks of: where both axes are equal, or the mean and the limits of agreement."""
+    (left, right), (low, high) = plane.x_range, plane.y_range
+    begin, end = max(left, low), min(right, high)
+    ends = []
+    if figure.chart in ("agreement", "reliability") and begin < end:
+        ends.append((begin, begin, end, end, True))
+    elif figure.chart == "bland_altman":
+        levels = [
+            (float(figure.facts[name]), name != "bias") for name in ("bias", "low", "high") if name in figure.facts
+        ]
+        ends += [(left, level, right, level, dashed) for level, dashed in levels if low <= level <= high]
+    return [
+        f'<line class="s-ink"{DASHED if dashed else ""} x1="{plane.x(a):.1f}" y1="{plane.y(b):.1f}" '
+        f'x2="{plane.x(c):.1f}" y2="{plane.y(d):.1f}"/>'
+        for a, b, c, d, dashed in ends
+    ]
 
 
 def _lines(figure: Figure) -> str:
