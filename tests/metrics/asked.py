@@ -1,0 +1,34 @@
+"""What tests of metrics ask for: joined data, and the words of what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.core.options import Options
+from steelyard.core.task import Policy
+from steelyard.io.sources import read_sides
+from steelyard.metrics import catalogue
+
+
+def pairs_of(task: str, truth: Any, predictions: Any, missing: Any = "error", **options: Any) -> Any:
+    """Both sides, joined as the task joins them."""
+    known = catalogue.find_task(task)
+    given = Options(known.options, options)
+    return known.join(*read_sides(known, truth, predictions, {}, given), Policy(missing), given)
+
+
+def refusal(call: Callable[..., Any], *args: Any, **settings: Any) -> tuple[str, str, str]:
+    """What is refused, where it stands, and the remedy."""
+    with pytest.raises(sy.InputError) as raised:
+        call(*args, **settings)
+    return raised.value.what, raised.value.where, raised.value.remedy
+
+
+def values_of(task: str, truth: Any, predictions: Any, metrics: list[str], **settings: Any) -> dict[str, float]:
+    """The number of each metric, without intervals."""
+    report = sy.evaluate(task, truth, predictions, metrics, confidence=None, **settings)
+    return {name: score.value for name, score in report.scores.items()}
