@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 CHILD = Path(__file__).parent / "hostile" / "child.py"
 DEADLINE = 120.0
@@ -47,19 +48,10 @@ class CommandLine:
         assert server.stdin is not None
         assert server.stdout is not None
         with tempfile.TemporaryDirectory() as kept:
-            streams = {name: str(Path(kept) / name) for name in ("stdout", "stderr")}
-            request = {
-                "folder": str(cwd), "args": args, "python": "", "env": env, "deadline": DEADLINE, "memory": None,
-                "stdin": os.devnull, **streams,
-            }  # fmt: skip
-            server.stdin.write(json.dumps(request) + "\n")
+            asked = request(args, cwd, env, kept)
+            server.stdin.write(json.dumps(asked) + "\n")
             server.stdin.flush()
-            ended = json.loads(server.stdout.readline())
-            out, err = (Path(path).read_text(encoding="utf-8") for path in streams.values())
-        if ended["hang"]:
-            raise subprocess.TimeoutExpired(args, DEADLINE, out, err)
-        code = ended["code"] if ended["signal"] is None else -ended["signal"]
-        return subprocess.CompletedProcess(args, code, out, err)
+            return completed(asked, json.loads(server.stdout.readline()))
 
     def _fresh(self, args: list[str], cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -71,3 +63,21 @@ class CommandLine:
         """End the server."""
         if self._server is not None:
             self._server.communicate(timeout=60)
+
+
+def request(args: list[str], cwd: Path, env: dict[str, str], kept: str) -> dict[str, Any]:
+    """What the process of a command is told; what it prints is kept in a folder."""
+    streams = {name: str(Path(kept) / name) for name in ("stdout", "stderr")}
+    return {
+        "folder": str(cwd), "args": args, "python": "", "env": env, "deadline": DEADLINE, "memory": None,
+        "stdin": os.devnull, **streams,
+    }  # fmt: skip
+
+
+def completed(asked: dict[str, Any], ended: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    """A command that was asked for and has ended, as subprocess.run gives it."""
+    out, err = (Path(asked[name]).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+    if ended["hang"]:
+        raise subprocess.TimeoutExpired(asked["args"], DEADLINE, out, err)
+    code = ended["code"] if ended["signal"] is None else -ended["signal"]
+    return subprocess.CompletedProcess(asked["args"], code, out, err)

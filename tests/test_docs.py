@@ -26,10 +26,6 @@ def test_examples(page: Path) -> None:
     assert run_docs.run(page) == page.read_text(encoding="utf-8")
 
 
-def test_catalogue_is_up_to_date() -> None:
-    subprocess.run([sys.executable, ROOT / "tools" / "make_catalogue.py", "--check"], check=True)
-
-
 def test_the_scorecard_is_what_its_records_say() -> None:
     subprocess.run([sys.executable, ROOT / "tools" / "make_trust.py", "--check"], check=True)
 

@@ -5,8 +5,9 @@ the changed function until one fails: first those that failed for another mutant
 the quickest. That costs some hundredths of a second per mutant, where a start of pytest for each costs ten times as
 much. Which tests reach a function is kept until the sources change, or the file of the test.
 
-Tests that start the command line do not judge, nor do tests that take more than `SLOWEST` seconds; and a mutant that
-tests of `ENOUGH` seconds have not noticed has survived.
+A test that runs commands judges too: each of them is a process forked from the test's own, so that the change is in
+it. Tests that take more than `SLOWEST` seconds do not judge; and a mutant that tests of `ENOUGH` seconds have not
+noticed has survived.
 
 Arguments: how many processes run beside each other, the file with the names of the mutants, then those of pytest.
 """
@@ -19,9 +20,9 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -36,9 +37,9 @@ SLOW, LEAST_SECONDS = 5, 10  # a mutant may take so many times what the tests ta
 SLOWEST, ENOUGH = 2.0, 5.0  # seconds
 AT_ONCE = 100  # tests that a process walks through
 MOST_FAILING = 20  # tests without any mutant, which do not judge: they start programs of the project
-OUTSIDE = "command_line"  # the fixture of tests that start processes, which no mutant reaches
 SOURCES = Path("..") / "src"
 KEPT = Path("reached.json")
+HITS: set[str] = set()  # the functions that the test being walked has called
 
 
 class Verdicts:
@@ -75,14 +76,12 @@ class Judge:
         self.failed, self.fails = os.pipe()
         self.spoken: dict[int, int] = {}
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if OUTSIDE not in getattr(item, "fixturenames", ())]
-
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             return False
         verdicts = Verdicts(self.names)
         session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # one for all processes
+        run_commands_here()
         reach, seconds = reached(session.items, self.beside)
         gc.freeze()
         try:
@@ -232,15 +231,41 @@ def walked(items: Sequence[pytest.Item]) -> Iterator[tuple[str, list[str], float
     """Each test without a mutant: the functions that it calls, what it takes, and how it fails."""
     from mutmut.mutation import trampoline
 
-    hits: set[str] = set()
-    trampoline.record_trampoline_hit = lambda name, caller=None: hits.add(name)  # type: ignore[assignment]
+    trampoline.record_trampoline_hit = lambda name, caller=None: HITS.add(name)  # type: ignore[assignment]
     os.environ["MUTANT_UNDER_TEST"] = "stats"
-    start = time.process_time()
+    start = used()
     for item, failed in zip(items, faults(items), strict=True):
-        end = time.process_time()
-        yield item.nodeid, sorted(hits), end - start, "" if failed is None else repr(failed)
+        end = used()
+        yield item.nodeid, sorted(HITS), end - start, "" if failed is None else repr(failed)
         start = end
-        hits.clear()
+        HITS.clear()
+
+
+def used() -> float:
+    """CPU seconds of this process and of the commands that it ran."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def run_commands_here() -> None:
+    """Let tests run their commands in processes that are forked from their own."""
+    sys.path.insert(0, str(Path("tests").absolute()))
+    import forked
+    from hostile import child
+
+    child.load()
+
+    def run(line: Any, args: list[str], cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        with tempfile.TemporaryDirectory() as kept:
+            asked, hits = forked.request(args, cwd, env, kept), Path(kept) / "hits"
+            process = os.fork()
+            if process == 0:
+                child.become(asked, lambda: hits.write_text(json.dumps(sorted(HITS)), encoding="utf-8"))
+            ended = child.wait(process, asked["deadline"])
+            HITS.update(json.loads(hits.read_text(encoding="utf-8")) if hits.exists() else [])
+            return forked.completed(asked, ended)
+
+    forked.CommandLine.run = run  # type: ignore[method-assign]
 
 
 def faults(items: Sequence[pytest.Item]) -> Iterator[BaseException | None]:

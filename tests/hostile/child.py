@@ -14,8 +14,9 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 MEMORY = 3 << 30
 CPU_SECONDS = 30
@@ -56,8 +57,8 @@ def perform(args: list[str], python: str) -> None:
         sys.exit(2)
 
 
-def serve() -> None:
-    """Fork a process for every request, and say how it ended."""
+def load() -> None:
+    """Load what most rows need."""
     for name in LOADED:
         with suppress(ImportError):  # where tests run without what is optional, commands must do so too
             importlib.import_module(name)
@@ -65,16 +66,21 @@ def serve() -> None:
 
     for name in catalogue.TASKS:
         catalogue.metrics(name)
+
+
+def serve() -> None:
+    """Fork a process for every request, and say how it ended."""
+    load()
     gc.freeze()  # else every child's first collection copies the parent's pages
     for line in sys.stdin:
         request = json.loads(line)
         process = os.fork()
         if process == 0:
-            _become(request)
-        print(json.dumps(_wait(process, request["deadline"])), flush=True)
+            become(request)
+        print(json.dumps(wait(process, request["deadline"])), flush=True)
 
 
-def _become(request: dict[str, Any]) -> None:
+def become(request: dict[str, Any], at_the_end: Callable[[], object] = int) -> NoReturn:
     """Be the row's process: never return."""
     code = 70
     try:
@@ -108,10 +114,11 @@ def _become(request: dict[str, Any]) -> None:
                 stream.flush()
             except (OSError, ValueError):
                 code = code or 120
+        at_the_end()
         os._exit(code)
 
 
-def _wait(process: int, deadline: float) -> dict[str, Any]:
+def wait(process: int, deadline: float) -> dict[str, Any]:
     """Until the process ends, or its time is over: then it and what it started are ended."""
     end = time.monotonic() + deadline
     pause = 0.001
