@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
-import make_catalogue  # noqa: E402
+import make_catalogue
 
 
 def test_the_catalogue_is_what_the_metrics_say() -> None:

@@ -26,6 +26,11 @@ MOST = 300
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
 LARGEST_TABLE = 1 << 26
 EVERYWHERE = [-1e11, -1e11, 2e11, 2e11]
+# Without counts: files that are read apart say it once.
+RULES = (
+    f"Scored by LVIS's rules: detections beyond an image's {MOST} best or of a class that was not looked for there "
+    "are left out, as is what has no area; a class that is not annotated to the end in an image is a crowd there."
+)
 
 
 @frozen
@@ -126,19 +131,13 @@ def _ruled(truth: Federation, results: Results, width: int) -> tuple[BoxRecords,
     for name, values in added.items():
         columns[name] = np.concatenate([columns[name], values.astype(columns[name].dtype)])
     columns.pop("difficult", None)
-    left = len(second) - len(kept)
-    notes = (
-        f"Scored by LVIS's rules: {left:,} detections are left out, beyond the {MOST} best of an image, of a class "
-        f"that was not looked for there, or without area; {len(first) - len(rows):,} objects without area are left "
-        f"out; {len(rest):,} pairs of image and class are not annotated to the end and stand as crowds.",
-    )
     second = second.take(kept)
     count = len(rows)
 
     def place(row: int) -> str:
         return first.place(int(rows[row])) if row < count else f"{first.source}, not_exhaustive_category_ids"
 
-    return replace(first, columns=columns, notes=notes, place=place), BoxRecords(
+    return replace(first, columns=columns, notes=(RULES,), place=place), BoxRecords(
         second.source, second.columns, second.other, second.place, second.names
     )
 

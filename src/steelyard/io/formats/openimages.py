@@ -29,6 +29,11 @@ from steelyard.io.text import open_text
 
 ENDS = ("XMin", "YMin", "XMax", "YMax")
 VERIFIED = "verified"  # the key of a picture: classes that were looked at in the whole image
+# Without counts: files that are read apart say it once.
+RULES = (
+    "Read by OpenImages' rules: detections of a class that has neither a box nor a verified label in their image are "
+    "left out; a box that holds a group is taken for one by ap(rule=openimages) alone."
+)
 
 
 def read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
@@ -184,14 +189,8 @@ def _in_pixels(box: Array, picture: Array, pictures: list[Picture], reading: Rea
 def by_rules_of_openimages(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, BoxRecords]:
     """Both sides without detections of classes that nobody looked for in their image."""
     kept = np.flatnonzero(looked_for(truth, prediction))
-    groups = 0 if truth.group is None else int(np.count_nonzero(truth.group))
-    notes = (
-        f"Read by OpenImages' rules: {len(prediction) - len(kept):,} detections are left out, of a class that has "
-        f"neither a box nor a verified label in their image; {groups:,} boxes hold a group, which "
-        "ap(rule=openimages) alone takes for one.",
-    )  # fmt: skip
     second = prediction.records().take(kept)
-    return replace(truth.records(), notes=notes), BoxRecords(
+    return replace(truth.records(), notes=(RULES,)), BoxRecords(
         second.source, second.columns, second.other, second.place, second.names
     )
 
