@@ -2,8 +2,9 @@
 
 All tests are collected once. Each mutant has a process of its own, forked from there, which runs the tests that reach
 the changed function until one fails: first those that failed for another mutant of the function or of its file, then
-the quickest. That costs some hundredths of a second per mutant, where a start of pytest for each costs ten times as
-much. Which tests reach a function is kept until the sources change, or the file of the test.
+the quickest case of each test, then the next. That costs some hundredths of a second per mutant, where a start of
+pytest for each costs ten times as much. Which tests reach a function is kept until the sources change, or the file of
+the test.
 
 A test that runs commands judges too: each of them is a process forked from the test's own, so that the change is in
 it. Tests that take more than `SLOWEST` seconds do not judge; and a mutant that tests of `ENOUGH` seconds have not
@@ -83,10 +84,11 @@ class Judge:
         session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # one for all processes
         run_commands_here()
         reach, seconds = reached(session.items, self.beside)
+        kinds = [item.nodeid.partition("[")[0] for item in session.items]
         gc.freeze()
         try:
             for done, name in enumerate(self.names):
-                tests = self.tests(name, reach[function_of(name)], seconds)
+                tests = self.tests(name, reach[function_of(name)], seconds, kinds)
                 if not tests:
                     verdicts.leave(name)
                     continue
@@ -103,11 +105,15 @@ class Judge:
         self.status = 0
         return True
 
-    def tests(self, name: str, reaching: Sequence[int], seconds: dict[int, float]) -> list[int]:
+    def tests(self, name: str, reaching: Sequence[int], seconds: dict[int, float], kinds: Sequence[str]) -> list[int]:
         """The tests that judge a mutant, in their order."""
-        near, around = self.failures[function_of(name)], self.failures[module_of(name)]
+        near, around, turns = self.failures[function_of(name)], self.failures[module_of(name)], Counter[str]()
+        queue = []
+        for i in sorted(reaching, key=lambda i: seconds[i]):
+            queue.append((-near[i], -around[i], turns[kinds[i]], seconds[i], i))
+            turns[kinds[i]] += 1
         judging, spent = [], 0.0
-        for i in sorted(reaching, key=lambda i: (-near[i], -around[i], seconds[i])):
+        for *_, i in sorted(queue):
             if seconds[i] <= SLOWEST and spent < ENOUGH:
                 judging.append(i)
                 spent += seconds[i]
