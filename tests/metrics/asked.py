@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import steelyard as sy
 from steelyard.core.options import Options
@@ -32,3 +36,9 @@ def values_of(task: str, truth: Any, predictions: Any, metrics: list[str], **set
     """The number of each metric, without intervals."""
     report = sy.evaluate(task, truth, predictions, metrics, confidence=None, **settings)
     return {name: score.value for name, score in report.scores.items()}
+
+
+def pixels(png: str) -> list[list[str]]:
+    """The colours of a picture, row by row."""
+    grid = np.asarray(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB"))
+    return [["".join(f"{v:02x}" for v in pixel) for pixel in row.tolist()] for row in grid]

@@ -54,6 +54,7 @@ MEANT: dict[str, tuple[dict[str, Any], Labelling]] = {
     "moved and without 0": (
         {"reduce_zero": "truth", "shift": 3.0, "ignore": (9.0,)}, Labelling(ignore=frozenset({0, 9}), shift=(2, 3)),
     ),
+    "truth moved and without 0": ({"reduce_zero": "truth", "truth.shift": 3.0}, Labelling(ignore=frozenset({0}), shift=(2, 0))),
     "both moved and without 0": ({"reduce_zero": "both", "shift": 3.0}, Labelling(ignore=frozenset({0}), shift=(2, 2))),
     "unknown is wrong": ({"unknown": "wrong"}, Labelling(unknown="wrong")),
     "ade20k": ({"labels": "ade20k"}, Labelling(tuple(range(150)), ignore=frozenset({0}), shift=(-1, 0))),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from typing import Any
 
 import numpy as np
 import pytest
-from metrics.asked import pairs_of, refusal
+from metrics.asked import pairs_of, pixels, refusal
 from metrics.shown import agree, check_figure, check_table
-from PIL import Image
 
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.state import State
@@ -23,11 +20,6 @@ from steelyard.metrics.tools import find_tools
 
 FIRST, SECOND, THIRD = PALETTE[:3]
 RIGHT, WRONG, VOID, NONE = "eef2ee", "d7263d", "c9c9c9", "101010"
-
-
-def pixels(png: str) -> list[list[str]]:
-    grid = np.asarray(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB"))
-    return [["".join(f"{v:02x}" for v in pixel) for pixel in row.tolist()] for row in grid]
 
 
 def voided(missing: bool = False) -> Any:
@@ -107,6 +99,11 @@ def test_a_picture_of_nothing_but_void() -> None:
     ]
     assert shown.legend[0] == ("2", THIRD)
     assert figures.costs(state_of(pairs)).tolist() == [0]
+
+
+def test_the_cost_of_an_image_of_one_class() -> None:
+    pairs = pairs_of("segmentation", np.array([[[0, 0]]]), np.array([[[0, 9]]]), classes=1.0, unknown="wrong")
+    assert figures.costs(state_of(pairs)).tolist() == [1 / 2]
 
 
 def test_pictures_of_large_maps_are_thinned() -> None:
