@@ -1,0 +1,88 @@
+"""Pairs and metrics as a test needs them, and what an error says in its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.core.metric import Metric
+from steelyard.core.need import Curve
+from steelyard.core.options import Options
+from steelyard.core.state import State
+from steelyard.core.task import Policy
+from steelyard.io.sources import read_sides
+from steelyard.metrics import catalogue
+
+
+def pairs_of(task: str, truth: Any, predictions: Any, policy: Policy | None = None, **options: Any) -> Any:
+    """What a task joins of two sides."""
+    known = catalogue.find_task(task)
+    given = Options(known.options, options)
+    return known.join(*read_sides(known, truth, predictions, {}, given), policy or known.policy, given)
+
+
+def refusal(act: Callable[..., Any], *arguments: Any, **settings: Any) -> list[str]:
+    """What an error says: what is wrong, where, and the remedy."""
+    with pytest.raises(sy.InputError) as raised:
+        act(*arguments, **settings)
+    return [raised.value.what, raised.value.where, raised.value.remedy]
+
+
+def refused(task: str, truth: Any, predictions: Any, metrics: Any = None, **settings: Any) -> list[str]:
+    """What an evaluation that cannot be made says."""
+    return refusal(sy.evaluate, task, truth, predictions, metrics, confidence=None, **settings)
+
+
+def metric(task: str, spec: str) -> Metric:
+    """The metric of a spec."""
+    return catalogue.parse(spec, task)
+
+
+def examples(task: str) -> dict[str, list[str]]:
+    """The examples of every metric of a task, as specs."""
+    return {cls.name: [str(one) for one in cls.examples()] for cls in catalogue.find_task(task).metrics}
+
+
+def labels(task: str, *specs: str) -> list[str]:
+    """What tables call metrics."""
+    return [metric(task, spec).label for spec in specs]
+
+
+def check_choices(task: str, spec: str, field: str, *allowed: str) -> None:
+    """A setting takes each of its values, and refuses others and other spellings of them; `spec` has a place {}."""
+    name = spec.partition("(")[0].partition("@")[0].partition("{")[0]
+    for value in allowed:
+        assert metric(task, spec.format(value)) is not None
+    for value in ("other", *(value.upper() for value in allowed if value.islower())):
+        said = refusal(metric, task, spec.format(value))
+        assert said == [f"metric '{name}': {field} cannot be {value}", "", f"Choose one of: {', '.join(allowed)}."]
+
+
+def check_range(task: str, spec: str, field: str, taken: list[str], not_taken: list[str], remedy: str) -> None:
+    """A setting takes some numbers and refuses others; `spec` has a place {}."""
+    name = spec.partition("(")[0].partition("@")[0]
+    for value in taken:
+        assert metric(task, spec.format(value)) is not None
+    for value in not_taken:
+        assert refusal(metric, task, spec.format(value)) == [f"metric '{name}': {field} cannot be {value}", "", remedy]
+
+
+def values(task: str, truth: Any, predictions: Any, *specs: str, **settings: Any) -> list[float]:
+    """The values of some metrics."""
+    report = sy.evaluate(task, truth, predictions, list(specs), confidence=None, **settings)
+    return [report[spec].value for spec in specs]
+
+
+def by_unit(task: str, truth: Any, predictions: Any, spec: str, **settings: Any) -> list[float]:
+    """The values of one metric, unit by unit."""
+    report = sy.evaluate(task, truth, predictions, [spec], confidence=None, **settings)
+    return [float(value) for value in report.units().values[spec]]
+
+
+def state_of(pairs: Any, *metrics: Metric) -> State:
+    """What is kept of pairs for some metrics."""
+    wanted = [need for one in metrics for need in one.needs()]
+    return State.of(pairs, [need.ranking if isinstance(need, Curve) else need for need in wanted])
