@@ -1,12 +1,14 @@
 // Penn Treebank tokenisation as COCO's captions are scored with: lower case, contractions apart, punctuation dropped.
 //
 // One pass over the bytes of UTF-8 text; every rule looks at most a word ahead, so that a caption of any length takes
-// linear time. Bytes that are no valid UTF-8 separate tokens. The quirks are the original pipeline's: brackets
-// come out as -lrb- and are not dropped (the list of dropped marks is in capitals), nor are repeated marks ("!!").
+// linear time. Bytes that are no valid UTF-8 separate tokens. Capitals beyond ASCII are left to the caller. The quirks are
+// the original pipeline's: brackets come out as -lrb- and are not dropped (the list of dropped marks is in capitals), nor
+// are repeated marks ("!!"); money and fractions are spelt in ASCII; characters beyond the first 65,536 (emoji) are left out.
 #include "language/ptb.hpp"
 
 #include <array>
 #include <cstdint>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace steelyard::language {
@@ -23,6 +25,10 @@ const Texts kAbbreviations{"mr", "mrs", "ms", "dr", "st", "ave", "av", "blvd", "
                            "tue", "tues", "thu", "thur", "thurs", "calif", "fla",
                            "kan", "mich", "minn", "neb", "okla", "tenn", "tex", "wis"};
 const Texts kSplitInTwo{"cannot", "gonna", "gotta", "lemme", "gimme", "wanna"};
+const Texts kWhole{"o'clock", "s'mores", "c'mon", "li'l", "nor'easter", "cont'd", "c'est", "e'er", "cap'n"};
+const std::unordered_map<std::string_view, std::string_view> kSpelt{
+    {"\u00A3", "#"}, {"\u20AC", "$"}, {"\u20A0", "$"}, {"\u00A4", "$"}, {"\u00A2", "cents"},
+    {"\u00BD", "1/2"}, {"\u00BC", "1/4"}, {"\u00BE", "3/4"}, {"\u2153", "1/3"}, {"\u2154", "2/3"}};
 
 enum class Sort : std::uint8_t { space, letter, digit, mark, quote_open, quote_close, single_open, apostrophe, dash, dots };
 
@@ -52,18 +58,20 @@ Char look(std::string_view text, std::size_t at) {
   }
   const auto length = static_cast<std::uint8_t>(more + 1);
   switch (code) {
-    case 0xA0: case 0x85: case 0x2028: case 0x2029: case 0x202F: case 0x3000: case 0xFEFF: case 0xFFFD: return {Sort::space, length};
+    case 0xA0: case 0x85: case 0x2028: case 0x2029: case 0x202F: case 0x3000: case 0xFEFF: case 0xFFFD: case 0x200D: return {Sort::space, length};
     case 0x2018: case 0x201B: return {Sort::single_open, length};
-    case 0x2019: case 0xB4: case 0x2032: return {Sort::apostrophe, length};
-    case 0x201C: case 0x201E: case 0xAB: return {Sort::quote_open, length};
-    case 0x201D: case 0x201F: case 0xBB: return {Sort::quote_close, length};
+    case 0x2019: return {Sort::apostrophe, length};
+    case 0x201C: case 0xAB: return {Sort::quote_open, length};
+    case 0x201D: case 0xBB: return {Sort::quote_close, length};
     case 0x2013: case 0x2014: case 0x2015: case 0x96: case 0x97: return {Sort::dash, length};
     case 0x2026: return {Sort::dots, length};
     default: break;
   }
-  if ((code >= 0x2000 && code <= 0x200B) || (code >= 0x80 && code < 0xA0)) return {Sort::space, length};
+  if ((code >= 0x2000 && code <= 0x200B) || (code >= 0x80 && code < 0xA0) || code >= 0x10000) {
+    return {Sort::space, length};
+  }
   if ((code >= 0xA1 && code <= 0xBF && code != 0xAA && code != 0xB5 && code != 0xBA) || code == 0xD7 || code == 0xF7 ||
-      (code >= 0x2010 && code <= 0x2BFF) || (code >= 0x3001 && code <= 0x3020) || code >= 0x1F000) {
+      (code >= 0x2010 && code <= 0x2BFF) || (code >= 0x3001 && code <= 0x3020)) {
     return {Sort::mark, length};
   }
   return {Sort::letter, length};
@@ -90,27 +98,8 @@ class Tokeniser {
   bool digit(std::size_t at) const { return byte(at) >= '0' && byte(at) <= '9'; }
 
   std::string lowered(std::size_t from, std::size_t to) const {
-    std::string out;
-    for (std::size_t k = from; k < to; ++k) {
-      // Capital letters beyond ASCII: Latin-1, Greek and Cyrillic, where the small one is a fixed distance away.
-      const auto c = static_cast<std::uint8_t>(text_[k]);
-      const auto d = k + 1 < to ? static_cast<std::uint8_t>(text_[k + 1]) : std::uint8_t{0};
-      if (c == 0xC3 && d >= 0x80 && d <= 0x9E && d != 0x97) {
-        out += text_[k++], out += static_cast<char>(d + 0x20);
-      } else if (c == 0xD0 && d >= 0x90 && d <= 0x9F) {
-        out += text_[k++], out += static_cast<char>(d + 0x20);
-      } else if (c == 0xD0 && d >= 0xA0 && d <= 0xAF) {
-        out += static_cast<char>(0xD1), out += static_cast<char>(d - 0x20), ++k;
-      } else if (c == 0xCE && d >= 0x91 && d <= 0x9F) {
-        out += text_[k++], out += static_cast<char>(d + 0x20);
-      } else if (c == 0xCE && d >= 0xA0 && d <= 0xA9) {
-        out += static_cast<char>(0xCF), out += static_cast<char>(d - 0x20), ++k;
-      } else if (c == 0xE2 && d == 0x80 && k + 2 < to && static_cast<std::uint8_t>(text_[k + 2]) == 0x99) {
-        out += '\'', k += 2;  // a typographic apostrophe inside a word
-      } else {
-        out += low(text_[k]);
-      }
-    }
+    std::string out(text_.substr(from, to - from));
+    for (char& c : out) c = low(c);
     return out;
   }
 
@@ -159,21 +148,17 @@ class Tokeniser {
       at_ = next + 1 + (closed ? look(text_, next + 1).length : 0);
       return;
     }
-    if (byte(next) >= '2' && byte(next) <= '9' && byte(next + 1) == '0' && low(byte(next + 2)) == 's' && !word_char(next + 3)) {
+    if (byte(next) >= '2' && byte(next) <= '9' && byte(next + 1) == '0' && low(byte(next + 2)) == 's') {
       emit("'" + lowered(next, next + 3));
       at_ = next + 3;
       return;
     }
-    for (std::string_view whole : {"em", "til", "till", "cause", "tis", "twas"}) {
+    for (std::string_view whole : {"em", "till", "til", "cause", "tis", "twas"}) {
       bool same = true;
       for (std::size_t k = 0; k < whole.size(); ++k) same = same && low(byte(next + k)) == whole[k];
-      if (!same || word_char(next + whole.size())) continue;
-      if (whole == "tis" || whole == "twas") {
-        emit("'t");
-        emit(whole.substr(1));
-      } else {
-        emit("'" + std::string(whole));
-      }
+      if (!same) continue;
+      if (whole == "tis" || whole == "twas") whole = "t";
+      emit("'" + std::string(whole));
       at_ = next + whole.size();
       return;
     }
@@ -188,6 +173,15 @@ class Tokeniser {
   // Where the run of letters and digits from a place ends.
   std::size_t run_end(std::size_t at) const {
     while (word_char(at)) at += look(text_, at).length;
+    return at;
+  }
+
+  // Where the number from a place ends (5, 1,000.50, .5, 6:40), which is the place itself where none begins.
+  std::size_t number_end(std::size_t at) const {
+    while (digit(at)) ++at;
+    while ((byte(at) == '.' || byte(at) == ',' || byte(at) == ':') && digit(at + 1)) {
+      for (++at; digit(at);) ++at;
+    }
     return at;
   }
 
@@ -292,7 +286,7 @@ class Tokeniser {
   bool apostrophe_word(std::size_t from, std::size_t end, std::size_t mark) {
     const std::size_t next = end + mark;
     const std::string first = lowered(from, end);
-    if (low(byte(next)) == 't' && !word_char(next + 1) && first.size() > 1 && first.back() == 'n') {  // don't
+    if (low(byte(next)) == 't' && !word_char(next + 1) && first.back() == 'n') {  // don't
       emit(first.substr(0, first.size() - 1));
       emit("n't");
       at_ = next + 1;
@@ -308,19 +302,18 @@ class Tokeniser {
       return false;
     }
     const std::size_t tail = run_end(next);
-    const bool single = first.size() == 1 && (first == "n" || (upper(byte(from)) && byte(from) != 'I' && byte(from) != 'Y'));
-    const std::string_view vowels = "aeiouyAEIOUY";
+    const bool letters = sort(next) == Sort::letter && sort(next + look(text_, next).length) == Sort::letter;
+    const bool single = first.size() == 1 && letters && (first == "n" || (upper(byte(from)) && first != "i" && first != "y"));
+    const bool name = (first == "d" || first == "l" || first == "o") && tail - next >= 2;  // d'art, l'eau, o'malley
     const std::string second = lowered(next, tail);
-    const bool whole = first + "'" + second == "o'clock" || first + "'" + second == "s'mores" || first + "'" + second == "c'mon" ||
-                       first + "'" + second == "li'l" || first + "'" + second == "nor'easter" || first + "'" + second == "cont'd";
-    const bool between_vowels = first.size() > 1 && vowels.find(byte(end - 1)) != std::string_view::npos &&
-                                (vowels.find(byte(next)) != std::string_view::npos || upper(byte(next))) && low(byte(next)) != 'y';
-    if (whole || (single && tail - next >= 2) || between_vowels) {
-      emit(first + "'" + second);
+    const bool between_vowels = first.size() > 1 && std::string_view("aeiouy").find(first.back()) != std::string_view::npos &&
+                                (std::string_view("aeiou").find(byte(next)) != std::string_view::npos || upper(byte(next)));
+    if (single || name || between_vowels || kWhole.contains(first + "'" + second)) {
+      emit(first + std::string(text_.substr(end, mark)) + second);
       at_ = tail;
       return true;
     }
-    if (first.size() == 1 && (first == "l" || first == "d" || first == "j")) {
+    if (first == "l" || first == "d" || first == "j" || (first == "y" && sort(next) == Sort::letter)) {  // y'all
       emit(first + "'");
       at_ = next;
       return true;
@@ -336,6 +329,12 @@ class Tokeniser {
       while (end < text_.size() && set.find(text_[end]) != std::string_view::npos) ++end;
       return end;
     };
+    const std::size_t first = from + (c == '-' || c == '+' ? 1 : 0);
+    if (const std::size_t end = number_end(first); end > first) {  // -5, .5
+      emit(text_.substr(from, end - from));
+      at_ = end;
+      return;
+    }
     switch (c) {
       case '"': emit("''"); ++at_; return;
       case '`': at_ = same_run("`"); emit(at_ - from > 1 ? "``" : "`"); return;
@@ -348,22 +347,9 @@ class Tokeniser {
       case '!': case '?': at_ = same_run("!?"); emit(text_.substr(from, at_ - from)); return;
       case '-':
         at_ = same_run("-");
-        if (at_ - from == 1 && digit(at_) && (from == 0 || sort(from - 1) == Sort::space)) {
-          const std::size_t end = run_end(at_);
-          emit("-" + lowered(at_, end));
-          at_ = end;
-          return;
-        }
         emit(at_ - from > 1 ? "--" : "-");
         return;
       case '.':
-        if (digit(at_ + 1) && (from == 0 || !word_char(from - 1))) {
-          std::size_t end = at_ + 1;
-          while (digit(end)) ++end;
-          emit(lowered(from, end));
-          at_ = end;
-          return;
-        }
         at_ = same_run(".");
         emit(at_ - from > 2 ? "..." : ".");
         if (at_ - from == 2) emit(".");
@@ -380,8 +366,11 @@ class Tokeniser {
         ++at_;
         return;
       case '>': case '<': case '*': case '=': at_ = same_run(std::string_view(&c, 1)); emit(text_.substr(from, at_ - from)); return;
-      default: emit(lowered(from, from + length)); at_ += length; return;
+      default: break;
     }
+    at_ += length;
+    const auto spelt = kSpelt.find(text_.substr(from, length));
+    emit(spelt == kSpelt.end() ? text_.substr(from, length) : spelt->second);
   }
 
   std::string_view text_;

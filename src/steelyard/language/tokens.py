@@ -11,7 +11,8 @@ from steelyard.language.texts import pack, unpack
 
 def ptb(texts: Sequence[str], *, marks: bool = False) -> list[str]:
     """Penn Treebank tokens between blanks, lower-cased, without punctuation marks unless `marks`."""
-    return unpack(*_native.ptb_tokens(*pack(texts), marks))
+    tokens = unpack(*_native.ptb_tokens(*pack(texts), marks))
+    return [text if text.isascii() else text.lower() for text in tokens]
 
 
 _MARKS = re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])")
