@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,43 +117,72 @@ def collect() -> None:
 
     run("coverage", "combine", "--quiet", "--append")
     run("coverage", "json", "--quiet", "-o", OUT / "python.json")
-    run("gcovr", "--root", ROOT, "--filter", "native/kernels/", "--filter", "native/bindings/",
-        "--exclude-unreachable-branches", "--merge-mode-functions", "merge-use-line-min",
-        "--gcov-ignore-parse-errors", "all", "--json", OUT / "native.json", BUILD)  # fmt: skip
+    (OUT / "native.json").write_text(json.dumps(native_counts()), encoding="utf-8")
 
 
 def percent(part: float, whole: float) -> float:
     return round(100 * part / whole, 2) if whole else 100.0
 
 
-def native_counts() -> dict[str, dict[int, tuple[int, list[int]]]]:
+def counted_by_gcov() -> Iterator[dict[str, Any]]:
+    """What gcov says of the native core's files, once for every object that was compiled from them.
+
+    Its JSON says of every branch whether it is taken by an exception, as its text does not where nothing ran.
+    """
+    for notes in sorted(BUILD.rglob("*.gcno")):
+        command = ["gcov", "--branch-probabilities", "--branch-counts", "--json-format", "--stdout", str(notes)]
+        said = json.loads(subprocess.run(command, cwd=BUILD, capture_output=True, check=True).stdout)
+        for file in said["files"]:
+            path = (Path(said["current_working_directory"]) / file["file"]).resolve()
+            if any(path.is_relative_to(ROOT / "native" / room) for room in ("kernels", "bindings")):
+                yield {**file, "file": path.relative_to(ROOT).as_posix()}
+
+
+def native_counts() -> dict[str, dict[str, tuple[int, list[int]]]]:
     """Of every line of every file how often it ran, and each of its branches.
 
-    The instances of a template are added up. A branch is one of the source: those on a line that decides nothing are
-    the compiler's, for destructors and static values, and a call that may throw is none.
+    The instances of a template are added up, functions that share a line are not. A branch is one of the source: those
+    on a line that decides nothing are the compiler's, for destructors and static values, and a call that may throw is
+    none.
     """
-    counts: dict[str, dict[int, tuple[int, list[int]]]] = {}
-    for file in json.loads((OUT / "native.json").read_text(encoding="utf-8"))["files"]:
-        source = (ROOT / file["file"]).read_text(encoding="utf-8").splitlines()
-        runs: Counter[int] = Counter()
-        taken: dict[int, Counter[int]] = {}
+    runs: dict[str, Counter[int]] = {}
+    taken: dict[str, Counter[tuple[int, tuple[int, int], int]]] = {}
+    for file in counted_by_gcov():
+        name = file["file"]
+        source = (ROOT / name).read_text(encoding="utf-8").splitlines()
+        begins = {one["name"]: (one["start_line"], one["start_column"]) for one in file["functions"]}
         for line in file["lines"]:
-            number = line["line_number"]
-            runs[number] += line["count"]
+            number, branches = line["line_number"], line["branches"]
+            runs.setdefault(name, Counter())[number] += line["count"]
             if not DECIDES.search(source[number - 1].partition("//")[0]):
                 continue
-            thrown = {branch["branchno"] for branch in line["branches"] if branch["throw"]}
-            for branch in line["branches"]:
-                if not thrown & {branch["branchno"], branch["branchno"] + 1}:
-                    taken.setdefault(number, Counter())[branch["branchno"]] += branch["count"]
-        counts[file["file"]] = {line: (count, list(taken.get(line, {}).values())) for line, count in runs.items()}
-    return counts
+            begin = begins.get(line.get("function_name"), (0, 0))
+            thrown = {place for place, branch in enumerate(branches) if branch["throw"]}
+            for place, branch in enumerate(branches):
+                if not thrown & {place, place + 1}:
+                    taken.setdefault(name, Counter())[number, begin, place] += branch["count"]
+    branches_of: dict[tuple[str, int], list[int]] = {}
+    for name, counts in taken.items():
+        for (number, _, _), count in sorted(counts.items()):
+            branches_of.setdefault((name, number), []).append(count)
+    return {
+        name: {str(line): (count, branches_of.get((name, line), [])) for line, count in sorted(lines.items())}
+        for name, lines in sorted(runs.items())
+    }
+
+
+def read_native() -> dict[str, dict[int, tuple[int, list[int]]]]:
+    files = json.loads((OUT / "native.json").read_text(encoding="utf-8"))
+    return {
+        name: {int(line): (count, branches) for line, (count, branches) in lines.items()}
+        for name, lines in files.items()
+    }
 
 
 def summary() -> dict[str, Any]:
     """Shares of lines and branches."""
     python = json.loads((OUT / "python.json").read_text(encoding="utf-8"))["totals"]
-    lines = [line for file in native_counts().values() for line in file.values()]
+    lines = [line for file in read_native().values() for line in file.values()]
     taken = [count > 0 for _, branches in lines for count in branches]
     return {
         "python_lines": percent(python["covered_lines"], python["num_statements"]),
@@ -194,7 +224,7 @@ def missing() -> str:
             sorted(number for number, (count, _) in lines.items() if not count),
             sorted(number for number, (_, branches) in lines.items() if not all(branches)),
         )
-        for name, lines in native_counts().items()
+        for name, lines in read_native().items()
     }
     excluded = [
         f"| {name} | {spans(one['excluded_lines'])} |" for name, one in sorted(python.items()) if one["excluded_lines"]
