@@ -27,6 +27,13 @@ STEMS = {
     "vietnamization": "vietnam", "operator": "oper", "feudalism": "feudal", "decisiveness": "decis",
     "callousness": "callous", "formalities": "formal", "sensitivities": "sensit", "sensibly": "sensibl",
     "analogies": "analog", "fearlessly": "fearless", "radically": "radic",
+    # By its rules: eed only in R1, ogi only behind l, ion only behind s or t, ative only in R2, li only behind some letters.
+    "agreed": "agre", "feed": "feed", "guaranteedly": "guarante", "indeed": "inde", "demagogy": "demagogi",
+    "champion": "champion", "relative": "relat", "creative": "creativ", "happily": "happili", "gentleness": "gentl",
+    "communal": "communal", "arsenal": "arsenal", "sing": "sing", "owed": "owe", "aing": "a", "boxed": "box",
+    "snowed": "snow", "played": "play", "sized": "size", "troubled": "troubl", "created": "creat", "bed": "bed",
+    "this": "this", "'s'": "s", "us": "us", "tied": "tie", "rate": "rate", "cease": "ceas", "controll": "control",
+    "roll": "roll", "enjoy": "enjoy", "cry": "cri", "rationally": "ration",
 }  # fmt: skip
 
 

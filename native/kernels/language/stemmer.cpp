@@ -56,8 +56,8 @@ class Stem {
     w_.resize(w_.size() - end.size());
     return true;
   }
-  // Whether an ending of that length lies in the region that starts at `from`.
-  bool inside(std::size_t length, std::size_t from) const { return w_.size() >= length && w_.size() - length >= from; }
+  // Whether an ending of that length, which the word has, lies in the region that starts at `from`.
+  bool inside(std::size_t length, std::size_t from) const { return w_.size() - length >= from; }
 
   static std::size_t region(std::string_view w, std::size_t from) {
     for (std::size_t i = from + 1; i < w.size(); ++i) {
@@ -128,10 +128,10 @@ class Stem {
       if (ends(rule.first) && (!best || rule.first.size() > best->first.size())) best = &rule;
     }
     if (!best || !inside(best->first.size(), from)) return;
-    const std::size_t size = w_.size() - best->first.size();
-    if (best->first == "ogi" && (size == 0 || w_[size - 1] != 'l')) return;
-    if (best->first == "li" && (size == 0 || std::string_view("cdeghkmnrt").find(w_[size - 1]) == std::string_view::npos)) return;
-    if (best->first == "ion" && (size == 0 || (w_[size - 1] != 's' && w_[size - 1] != 't'))) return;
+    const std::size_t size = w_.size() - best->first.size();  // at least 2, as every region begins there or later
+    if (best->first == "ogi" && w_[size - 1] != 'l') return;
+    if (best->first == "li" && std::string_view("cdeghkmnrt").find(w_[size - 1]) == std::string_view::npos) return;
+    if (best->first == "ion" && w_[size - 1] != 's' && w_[size - 1] != 't') return;
     if (best->first == "ative" && !inside(5, r2_)) return;
     w_.resize(size);
     w_ += best->second;
