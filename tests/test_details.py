@@ -155,7 +155,9 @@ def test_without_the_chart_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     made = sy.evaluate("weights", TRUTH, PREDICTED, draws=100)
     page = made.to_html()
     assert "steelyard[report]" in page
-    assert page.count('<div class="sketch"><svg class="chart"') == 2  # the cloud, and Bland and Altman
+    assert (
+        page.count('<div class="sketch"><svg class="chart"') == 3
+    )  # the cloud, Bland and Altman, the spread of errors
     assert "<details><summary>Table: Predicted against true" in page
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
     library.vl_convert.cache_clear()
@@ -199,3 +201,38 @@ def test_sketches_of_points_draw_what_is_equal_and_the_limits() -> None:
         " stroke-dasharray",
     ]  # the mean is solid, and the lower limit is off the axis
     assert "stroke-dasharray" not in sketch(Figure("p", "plane", "P", points))
+
+
+def test_a_sketch_of_a_spread_draws_box_whisker_and_median() -> None:
+    columns = {
+        "low": [0.0, 10.0], "high": [10.0, 30.0], "count": [5.0, 5.0], "p10": [-4.0, -2.0], "p25": [-2.0, -1.0],
+        "p50": [0.0, 1.0], "p75": [2.0, 3.0], "p90": [4.0, 6.0],
+    }  # fmt: skip
+    figure = Figure("error_by_size", "spread", "Error", columns, {"x": "true", "y": "error"})
+    plane, drawn = _Plane(figure, np.array([0.0, 30.0]), np.array([-4.0, 6.0])), sketch(figure)
+    whiskers = re.findall(
+        r'"s-c1" stroke-width="1.5" x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)"', drawn
+    )
+    boxes = re.findall(
+        r'"f-c1" fill-opacity="0.35" x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)" height="([0-9.]+)"', drawn
+    )
+    medians = re.findall(r'"s-c2" stroke-width="2" x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)"', drawn)
+    zero = re.findall(
+        r'"s-soft" stroke-dasharray="3 3" x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)"', drawn
+    )
+
+    def shown(*values: float) -> tuple[str, ...]:
+        return tuple(f"{value:.1f}" for value in values)
+
+    edges = [(plane.x(0.0) + 0.5, plane.x(10.0) - 0.5), (plane.x(10.0) + 0.5, plane.x(30.0) - 0.5)]
+    middles = [(a + b) / 2 for a, b in edges]
+    assert whiskers == [
+        shown(middles[0], plane.y(4.0), middles[0], plane.y(-4.0)),
+        shown(middles[1], plane.y(6.0), middles[1], plane.y(-2.0)),
+    ]
+    assert boxes == [
+        shown(edges[0][0], plane.y(2.0), edges[0][1] - edges[0][0], plane.y(-2.0) - plane.y(2.0)),
+        shown(edges[1][0], plane.y(3.0), edges[1][1] - edges[1][0], plane.y(-1.0) - plane.y(3.0)),
+    ]
+    assert medians == [shown(a, plane.y(y), b, plane.y(y)) for (a, b), y in zip(edges, (0.0, 1.0), strict=True)]
+    assert zero == [shown(plane.x(0.0), plane.y(0.0), plane.x(30.0), plane.y(0.0))]

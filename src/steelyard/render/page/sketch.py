@@ -35,6 +35,11 @@ def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "f-
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" font-size="11" text-anchor="{anchor}">{shown}</text>'
 
 
+def _line(kind: str, start: tuple[float, float], end: tuple[float, float], more: str = "") -> str:
+    (x1, y1), (x2, y2) = start, end
+    return f'<line class="{kind}"{more} x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
 def _numbers(figure: Figure, name: str) -> Array:
     return np.asarray(figure.columns[name], dtype=float)
 
@@ -59,10 +64,7 @@ def _rows(figure: Figure) -> str:
 
     body = []
     if at is not None:
-        body.append(
-            f'<line class="s-ink"{DASHED} x1="{x(float(at)):.1f}" x2="{x(float(at)):.1f}" y1="0" '
-            f'y2="{ROW * len(kept):.1f}" stroke-width="1"/>'
-        )
+        body.append(_line("s-ink", (x(float(at)), 0.0), (x(float(at)), ROW * len(kept)), DASHED))
     for row, (i, name, text) in enumerate(zip(kept, names, texts, strict=True)):
         y = ROW * row + ROW / 2
         body.append(_text(side - 6, y + 4, name, "end"))
@@ -73,10 +75,7 @@ def _rows(figure: Figure) -> str:
                 'height="12"/>'
             )
         if np.isfinite(low[i]) and np.isfinite(high[i]) and high[i] > low[i]:
-            body.append(
-                f'<line class="s-ink" x1="{x(low[i]):.1f}" x2="{x(high[i]):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
-                'stroke-width="1.5"/>'
-            )
+            body.append(_line("s-ink", (x(low[i]), y), (x(high[i]), y), ' stroke-width="1.5"'))
         if figure.chart != "bars":
             body.append(f'<circle class="f-c1" cx="{x(values[i]):.1f}" cy="{y:.1f}" r="3.5"/>')
         body.append(_text(WIDE, y + 4, text, "end", "f-ink"))
@@ -145,8 +144,7 @@ def _rules(figure: Figure, plane: _Plane) -> list[str]:
         ]
         ends += [(left, level, right, level, dashed) for level, dashed in levels if low <= level <= high]
     return [
-        f'<line class="s-ink"{DASHED if dashed else ""} x1="{plane.x(a):.1f}" y1="{plane.y(b):.1f}" '
-        f'x2="{plane.x(c):.1f}" y2="{plane.y(d):.1f}"/>'
+        _line("s-ink", (plane.x(a), plane.y(b)), (plane.x(c), plane.y(d)), DASHED if dashed else "")
         for a, b, c, d, dashed in ends
     ]
 
@@ -194,6 +192,27 @@ def _histogram(figure: Figure) -> str:
     return _svg(figure, HIGH, [*plane.body, *body]) + _legend(names)
 
 
+def _spread(figure: Figure) -> str:
+    """Of each bin the middle 80 % as a line, the middle half as a box, and the median; a dashed line at zero."""
+    low, high = _numbers(figure, "low"), _numbers(figure, "high")
+    parts = [_numbers(figure, name) for name in ("p10", "p25", "p50", "p75", "p90")]
+    plane = _Plane(figure, np.concatenate([low, high]), np.concatenate([*parts, [0.0]]))
+    left, right = map(plane.x, plane.x_range)
+    body = [_line("s-soft", (left, plane.y(0.0)), (right, plane.y(0.0)), DASHED)]
+    for i in range(len(figure)):
+        p10, p25, p50, p75, p90 = (plane.y(part[i]) for part in parts)
+        start, end = plane.x(low[i]) + 0.5, plane.x(high[i]) - 0.5
+        middle, wide = (start + end) / 2, max(2.0, end - start)
+        begin = middle - wide / 2
+        body += [
+            _line("s-c1", (middle, p90), (middle, p10), ' stroke-width="1.5"'),
+            f'<rect class="f-c1" fill-opacity="0.35" x="{begin:.1f}" y="{p75:.1f}" width="{wide:.1f}" '
+            f'height="{p25 - p75:.1f}"/>',
+            _line("s-c2", (begin, p50), (begin + wide, p50), ' stroke-width="2"'),
+        ]
+    return _svg(figure, HIGH, [*plane.body, *body])
+
+
 def _matrix(figure: Figure) -> str:
     rows = {name: k for k, name in enumerate(dict.fromkeys(map(str, figure.columns["row"])))}
     columns = {name: k for k, name in enumerate(dict.fromkeys(map(str, figure.columns["column"])))}
@@ -213,4 +232,5 @@ def _matrix(figure: Figure) -> str:
 SKETCHES: dict[str, Callable[[Any], str]] = {
     "agreement": _points, "bars": _rows, "bland_altman": _points, "curves": _lines, "histogram": _histogram,
     "intervals": _rows, "matrix": _matrix, "plane": _points, "reliability": _points,
+    "spread": _spread,
 }  # fmt: skip
