@@ -314,7 +314,10 @@ def test_a_lost_file_and_a_missing_prediction(tmp_path: Path) -> None:
     truth = {"case": ["c0"], "map": [str(tmp_path / "a.npy")]}
     assert refusal(lambda: pairs_of("volumes", truth, lost).scan)[0] == f"there is no file '{tmp_path / 'b.npy'}'"
     two = cases(TRUTH[:2], FOUND[:2])
-    pairs = pairs_of("volumes", two[0], {name: values[:1] for name, values in two[1].items()}, missing="worst")
+    pairs = pairs_of(
+        "volumes", two[0], {name: values[:1] for name, values in two[1].items()}, missing="worst", spacing=(3.0, 1.0)
+    )
     assert case_voxels(pairs, Work()).tolist() == [[[4, 6, 4]], [[4, 0, 0]]]
+    assert pairs.scan[1].voxel == 3
     assert pairs.case(1).where == "truth, row 1 (case 'c1')"
     assert sy.evaluate("volumes", truth, truth, ["dice"], confidence=None)["dice"].value == 1
