@@ -53,6 +53,8 @@ def test_a_part_of_the_references() -> None:
     assert (part.owner.tolist(), part.truth_row.tolist(), part.units.tolist()) == ([0, 2], [3, 2], ["i", "j", "k"])
     texts = captions(part, Work())
     assert (texts.references, texts.starts.tolist()) == (["A red car.", "a sky"], [0, 1, 1, 2])
+    first = captions(pairs.select(np.array([True, False, False, False])), Work())
+    assert (first.references, first.starts.tolist()) == (["a car"], [0, 1, 1, 1])
 
 
 def test_images_without_a_partner() -> None:
