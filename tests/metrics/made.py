@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -11,8 +11,10 @@ import steelyard as sy
 from steelyard.core.metric import Metric
 from steelyard.core.need import Curve
 from steelyard.core.options import Options
+from steelyard.core.plan import POINT, Plan
 from steelyard.core.state import State
 from steelyard.core.task import Policy
+from steelyard.core.weights import Role
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
 
@@ -86,3 +88,23 @@ def state_of(pairs: Any, *metrics: Metric) -> State:
     """What is kept of pairs for some metrics."""
     wanted = [need for one in metrics for need in one.needs()]
     return State.of(pairs, [need.ranking if isinstance(need, Curve) else need for need in wanted])
+
+
+def check_left_out(task: str, truth: Any, predicted: Any, key: str, specs: Sequence[str], **options: Any) -> None:
+    """Metrics of each unit left out, for all rows of weights at once, are those of the data without it."""
+    asked = [metric(task, spec) for spec in specs]
+    state = state_of(pairs_of(task, truth, predicted, **options), *asked)
+    totals = state.totals(Plan(Role.JACKKNIFE))
+    values = {str(one): totals.of(one) for one in asked}
+    units = [str(unit) for unit in state.units.ids.tolist()]
+    for row, unit in enumerate(units):
+        without = pairs_of(task, _without(truth, key, unit), _without(predicted, key, unit), **options)
+        alone = state_of(without, *asked).totals(POINT)
+        for one in asked:
+            expected = float(alone.of(one)[0])
+            assert float(values[str(one)][row]) == pytest.approx(expected, nan_ok=True, abs=1e-9), (str(one), unit)
+
+
+def _without(data: Any, key: str, unit: str) -> dict[str, Any]:
+    kept = [i for i, name in enumerate(data[key]) if str(name) != unit]
+    return {name: [column[i] for i in kept] for name, column in data.items()}

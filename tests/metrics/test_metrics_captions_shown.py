@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import metric, pairs_of, state_of
+from metrics.made import check_left_out, metric, pairs_of, state_of
 from metrics.shown import agree, check_figure, check_listing
 
 import steelyard as sy
@@ -142,3 +142,15 @@ def test_the_listing() -> None:
         {"first reference": part.columns["first reference"], "image": part.columns["image"]},
         {"first reference": ["", "a pony"], "image": ["i", "j"]},
     )
+
+
+def test_each_image_left_out() -> None:
+    """What rows of weights give at once is what the data give without the image; CIDEr looks at the others too."""
+    words = ["a red car", "a brown dog on a mat", "two big cows", "a man with a kite", "a car beside a white house"]
+    said = ["a car", "a dog on the mat", "a cow", "two men", "a red house"]
+    truth = {"image": list("aabcde"), "caption": [words[0], *words]}
+    specs = (
+        "bleu@1", "bleu@2(level=image)", "sacrebleu", "rouge_l", "rouge_score@2", "meteor", "meteor(level=corpus)", "spice",
+        "spice_attribute", "spice_count", "spice_weighted(color=2)", "spice(value=recall)",
+    )  # fmt: skip
+    check_left_out("captions", truth, {"image": list("abcde"), "caption": said}, "image", specs)

@@ -22,13 +22,13 @@ from metrics.made import (
 )
 
 import steelyard as sy
-from steelyard.core.plan import POINT, UNITS
-from steelyard.metrics.labels.averages import Macro, Micro, as_spec
+from steelyard.core.plan import POINT
+from steelyard.metrics.labels.averages import as_spec
 from steelyard.metrics.labels.counts import Counts, PerClass
-from steelyard.metrics.labels.hard import F1, Precision, Specificity
+from steelyard.metrics.labels.hard import F1
 
-TRUTH = list("aaabbc")
-GUESS = list("aabbca")  # a: TP 2 FP 1 FN 1 TN 2; b: TP 1 FP 1 FN 1 TN 3; c: TP 0 FP 1 FN 1 TN 4
+TRUTH = list("aaaabbc")
+GUESS = list("aaabbcb")  # a: TP 3 FP 0 FN 1 TN 3; b: TP 1 FP 2 FN 1 TN 3; c: TP 0 FP 1 FN 1 TN 5
 THREE = {"label": TRUTH}, {"label": GUESS}
 UP = "It must be a number from 0 up."
 
@@ -126,23 +126,23 @@ def test_names_of_classes_in_specs(name: str, expected: Any) -> None:
 
 
 ONE_CLASS = {
-    "accuracy(label=a)": 4 / 6, "precision(label=a)": 2 / 3, "recall(label=b)": 1 / 2, "f1(label=a)": 4 / 6,
-    "fbeta(beta=2, label=a)": 10 / (10 + 4 + 1), "fbeta(beta=0.5, label=b)": 1.25 / (1.25 + 0.25 + 1),
-    "jaccard(label=b)": 1 / 3, "specificity(label=b)": 3 / 4, "fpr(label=b)": 1 / 4, "fnr(label=a)": 1 / 3,
-    "npv(label=a)": 2 / 3, "fdr(label=b)": 1 / 2, "f1(label=c)": 0, "mcc(label=a)": (2 * 2 - 1 * 1) / 9,
-    "mcc(label=b)": (1 * 3 - 1) / math.sqrt(2 * 2 * 4 * 4),
+    "accuracy(label=a)": 6 / 7, "precision(label=b)": 1 / 3, "recall(label=a)": 3 / 4, "f1(label=a)": 6 / 7,
+    "fbeta(beta=2, label=a)": 15 / (15 + 4), "fbeta(beta=0.5, label=b)": 1.25 / (1.25 + 0.25 + 2),
+    "jaccard(label=b)": 1 / 4, "specificity(label=b)": 3 / 5, "fpr(label=b)": 2 / 5, "fnr(label=a)": 1 / 4,
+    "npv(label=a)": 3 / 4, "fdr(label=b)": 2 / 3, "f1(label=c)": 0, "mcc(label=a)": 9 / 12,
+    "mcc(label=b)": (1 * 3 - 2 * 1) / math.sqrt(3 * 2 * 5 * 4),
 }  # fmt: skip
 TOGETHER = {
-    "accuracy": 3 / 6, "balanced_accuracy": (2 / 3 + 1 / 2 + 0) / 3,
-    "balanced_accuracy(adjusted=true)": ((2 / 3 + 1 / 2) / 3 - 1 / 3) / (2 / 3), "hamming": 1 / 2, "exact_match": 1 / 2,
-    "mcc": (3 * 6 - 14) / 22,  # 3 * 3 + 2 * 2 + 1 * 1 of both margins, and 36 - 14 on either side
-    # rows of both margins 3, 2, 1: a and b 2 * 6 times one place apart, b and c 2 * 2 times, a and c 2 * 3 times two
-    "kappa": 1 - 3 * 6 / (36 - 14), "kappa(weights=linear)": 1 - (1 + 1 + 2) * 6 / (12 + 4 + 6 * 2),
-    "kappa(weights=quadratic)": 1 - (1 + 1 + 4) * 6 / (12 + 4 + 6 * 4),
-    "macro(f1)": (2 / 3 + 1 / 2 + 0) / 3, "weighted(f1)": (3 * 2 / 3 + 2 * 1 / 2) / 6, "micro(f1)": 1 / 2,
-    "micro(specificity)": 9 / 12, "macro(specificity)": (2 / 3 + 3 / 4 + 4 / 5) / 3,
-    "per_class(recall)": (2 / 3 + 1 / 2 + 0) / 3, "micro(mcc)": (3 * 9 - 9) / math.sqrt(6 * 6 * 12 * 12),
-    "macro(accuracy)": (4 + 4 + 4) / 18,
+    "accuracy": 4 / 7, "balanced_accuracy": (3 / 4 + 1 / 2 + 0) / 3,
+    "balanced_accuracy(adjusted=true)": ((3 / 4 + 1 / 2) / 3 - 1 / 3) / (2 / 3), "hamming": 3 / 7, "exact_match": 4 / 7,
+    # rows of truth 4, 2, 1 and of predictions 3, 3, 1
+    "mcc": (4 * 7 - 19) / math.sqrt((49 - 19) * (49 - 21)), "kappa": 1 - 3 * 7 / (49 - 19),
+    # a and b 4 * 3 + 2 * 3 times one place apart, b and c 2 * 1 + 1 * 3 times, a and c 4 * 1 + 1 * 3 times two
+    "kappa(weights=linear)": 1 - 3 * 7 / (18 + 5 + 7 * 2), "kappa(weights=quadratic)": 1 - 3 * 7 / (18 + 5 + 7 * 4),
+    "macro(f1)": (6 / 7 + 2 / 5 + 0) / 3, "weighted(f1)": (4 * 6 / 7 + 2 * 2 / 5) / 7, "micro(f1)": 4 / 7,
+    "micro(specificity)": 11 / 14, "macro(specificity)": (1 + 3 / 5 + 5 / 6) / 3,
+    "per_class(recall)": (3 / 4 + 1 / 2 + 0) / 3, "micro(mcc)": (4 * 11 - 9) / math.sqrt(7 * 7 * 14 * 14),
+    "macro(accuracy)": (6 + 4 + 5) / 21,
 }  # fmt: skip
 
 
@@ -325,62 +325,6 @@ def test_top() -> None:
     given = {"score:a": [1.0, 1.0, 3.0], "score:b": [2.0, 1.0, 2.0], "score:c": [3.0, 0.0, 1.0]}
     specs = "topk@1", "topk@2", "topk@3", "topk@1(ties=last)"
     assert values("labels", truth, given, *specs) == pytest.approx([0, 1 / 3, 1, 1 / 3])
-
-
-def parts(spec: str, sides: Any = THREE) -> Any:
-    asked = metric("labels", spec)
-    totals = state_of(pairs_of("labels", *sides), asked).totals(POINT).only(asked.needs())
-    made = asked.parts(totals)
-    return None if made is None else [np.asarray(part)[0].tolist() for part in made]
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("accuracy", [3, 6]), ("accuracy(label=a)", [4, 6]), ("exact_match", [3, 6]), ("hamming", [3, 6]),
-        ("balanced_accuracy", [[2, 1, 0], [3, 2, 1]]), ("balanced_accuracy(adjusted=true)", None),
-        ("precision(label=a)", [2, 3]), ("precision", None), ("f1(label=b)", [2, 4]), ("mcc(label=a)", None), ("mcc", None),
-        ("macro(recall)", [[2, 1, 0], [3, 2, 1]]), ("macro(recall, undefined=zero)", None), ("macro(mcc)", None),
-        ("micro(f1)", [6, 12]), ("micro(f1, undefined=zero)", None), ("micro(mcc)", None),
-        ("macro(f1(threshold=1))", [[0, 0, 0], [0, 0, 0]]), ("micro(f1(threshold=1))", None),
-        ("per_class(recall)", [[2, 1, 0], [3, 2, 1]]),
-    ],
-)  # fmt: skip
-def test_proportions(spec: str, expected: Any) -> None:
-    assert parts(spec) == expected
-
-
-def test_proportions_of_scores_and_sets() -> None:
-    given = {"score:a": [1.0, 2.0], "score:b": [2.0, 1.0]}
-    assert parts("topk@1", ({"label": ["a", "b"]}, given)) == [0, 2]
-    assert parts("hamming", SETS) == [2, 9]
-    assert parts("macro(ap)", ({"label": ["a", "b"]}, given)) is None
-    assert parts("precision", ({"label": ["a", "b"]}, {"label": ["b", "b"]})) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("balanced_accuracy", [3, 2, 1]), ("macro(recall)", [3, 2, 1]), ("macro(precision)", [3, 2, 1]),
-        ("macro(f1)", [4, 3, 2]), ("macro(specificity)", None), ("micro(recall)", [6]), ("micro(specificity)", None),
-        ("precision(label=b)", [2]), ("specificity(label=b)", None), ("accuracy", None), ("per_class(f1)", [4, 3, 2]),
-    ],
-)  # fmt: skip
-def test_rows_behind_proportions(spec: str, expected: Any) -> None:
-    asked = metric("labels", spec)
-    made = asked.part_units(state_of(pairs_of("labels", *THREE), asked))
-    assert (None if made is None else made.tolist()) == expected
-
-
-def test_proportions_of_single_units() -> None:
-    """A unit stands behind classes that it does not have, by what they are not."""
-    asked = Macro(Specificity())
-    state = state_of(pairs_of("labels", *THREE), asked)
-    made = asked.parts(state.totals(UNITS).only(asked.needs()))
-    assert made is not None
-    assert made[1][0].tolist() == [0, 1, 1]
-    assert made[0][2].tolist() == [0, 0, 1]
-    assert Micro(Precision()).parts(state.totals(UNITS).only(asked.needs())) is not None
 
 
 def test_counts() -> None:

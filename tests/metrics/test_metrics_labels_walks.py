@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -217,7 +218,7 @@ def test_rankings_in_parts(of: Any, reading: Any) -> None:
             return
         score = one.events.columns["score"]
         cuts = [0, *(np.flatnonzero(score[1:] != score[:-1]) + 1)[::3].tolist(), len(score)]
-        for start, stop in zip(cuts, cuts[1:], strict=False):
+        for start, stop in itertools.pairwise(cuts):
             stream.feed({name: column[start:stop] for name, column in one.events.columns.items()})
         answers.append(stream.result())
         (alone,) = curve.read_group(one, weights)

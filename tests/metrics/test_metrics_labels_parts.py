@@ -1,0 +1,129 @@
+"""Proportions that metrics of labels are made of, and their numbers for many rows of weights at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from metrics.made import check_left_out, metric, pairs_of, state_of
+
+from steelyard.core.options import Options
+from steelyard.core.plan import POINT, UNITS
+from steelyard.core.records import Records
+from steelyard.core.task import Policy
+from steelyard.metrics.labels.averages import Macro, Micro
+from steelyard.metrics.labels.codes import Counted
+from steelyard.metrics.labels.data import CountedRecords, join
+from steelyard.metrics.labels.hard import Precision, Specificity
+
+THREE = {"label": list("aaaabbc")}, {"label": list("aaabbcb")}
+SETS = {"labels": ["a|b", "b", "c"]}, {"labels": ["a", "b", "a|c"]}
+
+
+def parts(spec: str, sides: Any = THREE) -> Any:
+    asked = metric("labels", spec)
+    totals = state_of(pairs_of("labels", *sides), asked).totals(POINT).only(asked.needs())
+    made = asked.parts(totals)
+    return None if made is None else [np.asarray(part)[0].tolist() for part in made]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("accuracy", [4, 7]), ("accuracy(label=a)", [6, 7]), ("exact_match", [4, 7]), ("hamming", [3, 7]),
+        ("balanced_accuracy", [[3, 1, 0], [4, 2, 1]]), ("balanced_accuracy(adjusted=true)", None),
+        ("precision(label=b)", [1, 3]), ("precision", None), ("f1(label=b)", [2, 5]), ("mcc(label=a)", None), ("mcc", None),
+        ("macro(recall)", [[3, 1, 0], [4, 2, 1]]), ("macro(recall, undefined=zero)", None), ("macro(mcc)", None),
+        ("micro(f1)", [8, 14]), ("micro(f1, undefined=zero)", None), ("micro(mcc)", None),
+        ("macro(f1(threshold=1))", [[0, 0, 0], [0, 0, 0]]), ("micro(f1(threshold=1))", None),
+        ("per_class(recall)", [[3, 1, 0], [4, 2, 1]]),
+    ],
+)  # fmt: skip
+def test_proportions(spec: str, expected: Any) -> None:
+    assert parts(spec) == expected
+
+
+def test_proportions_of_scores_and_sets() -> None:
+    given = {"score:a": [1.0, 2.0], "score:b": [2.0, 1.0]}
+    assert parts("topk@1", ({"label": ["a", "b"]}, given)) == [0, 2]
+    assert parts("hamming", SETS) == [2, 9]
+    assert parts("macro(ap)", ({"label": ["a", "b"]}, given)) is None
+    assert parts("precision", ({"label": ["a", "b"]}, {"label": ["b", "b"]})) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("balanced_accuracy", [4, 2, 1]), ("macro(recall)", [4, 2, 1]), ("macro(precision)", [3, 3, 1]),
+        ("macro(f1)", [4, 4, 2]), ("macro(specificity)", None), ("micro(recall)", [7]), ("micro(specificity)", None),
+        ("precision(label=b)", [3]), ("specificity(label=b)", None), ("accuracy", None), ("per_class(f1)", [4, 4, 2]),
+    ],
+)  # fmt: skip
+def test_rows_behind_proportions(spec: str, expected: Any) -> None:
+    asked = metric("labels", spec)
+    made = asked.part_units(state_of(pairs_of("labels", *THREE), asked))
+    assert (None if made is None else made.tolist()) == expected
+
+
+def test_proportions_of_single_units() -> None:
+    """A unit stands behind classes that it does not have, by what they are not."""
+    asked = Macro(Specificity())
+    state = state_of(pairs_of("labels", *THREE), asked)
+    made = asked.parts(state.totals(UNITS).only(asked.needs()))
+    assert made is not None
+    assert made[1][0].tolist() == [0, 1, 1]
+    assert made[0][3].tolist() == [0, 0, 1]
+    assert Micro(Precision()).parts(state.totals(UNITS).only(asked.needs())) is not None
+
+
+IDS = list("0123456")
+WEIGHT = [1.0, 0.5, 2.0, 1.0, 0.25, 3.0, 1.0]
+OF_LABELS = (
+    "accuracy", "accuracy(label=a)", "balanced_accuracy", "balanced_accuracy(adjusted=true)", "mcc", "mcc(label=b)", "kappa",
+    "kappa(weights=linear)", "kappa(weights=quadratic)", "hamming", "exact_match", "precision(label=b)", "fbeta(beta=2, label=a)",
+    "specificity(label=b)", "npv(label=a)", "macro(f1)", "macro(precision, undefined=zero)", "weighted(recall)", "micro(f1)",
+    "micro(specificity)", "macro(specificity)",
+)  # fmt: skip
+OF_SCORES = (
+    "topk@2", "roc_auc(label=a)", "ap(label=b)", "best_f1(label=a)", "macro(roc_auc)", "macro(ap, undefined=zero)", "weighted(ap)",
+    "micro(roc_auc)", "ovo(roc_auc)", "ovo(roc_auc, weighted=true)", "f1(label=a, threshold=0.3)", "log_loss", "log_loss(label=a)",
+    "brier", "brier(label=b)", "macro(brier)", "weighted(log_loss)", "ece(bins=3)", "mce(bins=3)", "ece(bins=3, label=a)",
+    "classwise_ece(bins=3)", "macro(mce(bins=2))",
+)  # fmt: skip
+PROBABLE = {
+    "probability:a": [0.6, 0.5, 0.3, 0.2, 0.1, 0.4, 0.3], "probability:b": [0.3, 0.2, 0.6, 0.7, 0.5, 0.2, 0.4],
+    "probability:c": [0.1, 0.3, 0.1, 0.1, 0.4, 0.4, 0.3],
+}  # fmt: skip
+OF_SETS = (
+    "hamming", "exact_match", "macro(f1)", "micro(f1)", "micro(specificity)", "weighted(recall)", "macro(jaccard)",
+    "accuracy(label=a)", "macro(specificity)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("weights", [{}, {"weight": WEIGHT}], ids=["alike", "weighted"])
+def test_each_row_left_out(weights: dict[str, Any]) -> None:
+    """What rows of weights give at once is what the data give without the row."""
+    declared = {"classes": Records("classes", {"label": np.array(["a", "b", "c"], dtype=object)})}
+    truth = {"id": IDS, "label": list("aaaabbc"), **weights}
+    check_left_out("labels", truth, {"id": IDS, "label": list("aaabbcb")}, "id", OF_LABELS, **declared)
+    check_left_out("labels", truth, {"id": IDS, **PROBABLE}, "id", OF_SCORES, **declared)
+    sets = {"id": IDS, "labels": ["a", "a|b", "", "c", "b|c", "a", "b"], **weights}
+    check_left_out(
+        "labels", sets, {"id": IDS, "labels": ["a|c", "b", "a", "c", "b", "", "b|c"]}, "id", OF_SETS, **declared
+    )
+
+
+def test_labels_that_were_counted_where_they_were_made() -> None:
+    counted = Counted(("-1", "4"), np.array([[2, 1], [0, 3]]))
+    assert [counted.rows(side)["label"].tolist() for side in (0, 1)] == [[-1, -1, -1, 4, 4, 4], [-1, -1, 4, 4, 4, 4]]
+    truth = CountedRecords("truth", counted.rows(0), counted=counted)
+    pairs = join(truth, Records("predictions", counted.rows(1)), Policy(), Options())
+    assert pairs.counted is counted
+    assert (pairs.classes, len(pairs)) == (("-1", "4"), 6)
+    assert (pairs.coverage.truth, pairs.coverage.matched, pairs.coverage.policy) == (6, 6, "error")
+    asked = metric("labels", "kappa")
+    # right 5 of 6; by chance 3 * 2 + 3 * 4 of 36
+    assert state_of(pairs, asked).totals(POINT).of(asked).tolist() == pytest.approx([1 - (1 / 6) / (1 - 18 / 36)])
+    assert Counted((), np.zeros((0, 0), np.int64)).rows(0)["label"].tolist() == []
+    assert Counted(("300",), np.ones((1, 1), np.int64)).rows(0)["label"].dtype == np.int16
