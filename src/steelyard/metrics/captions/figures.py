@@ -78,12 +78,13 @@ def _explained(texts: Captions, i: int, lines: str, references: Sequence[str]) -
 
 
 def _matched(tuples: Sequence[tuple[str, ...]], against: str) -> list[bool]:
-    """Whether each tuple alone has a match in a scene graph."""
+    """Whether each tuple alone has a match in a scene graph: as an object, an attribute or a relation."""
     if not tuples or not against:
         return [False] * len(tuples)
     alone = ["\t".join(t) for t in tuples]
     counts = _native.scene_scores(tables.wordnet(), *pack(alone), *pack([against] * len(alone)), True)
-    return [bool(count) for count in np.asarray(counts)[:, 0, 2].tolist()]
+    kinds = [len(t) for t in tuples]  # a tuple of two or three names objects too, which count apart
+    return [bool(count) for count in np.asarray(counts)[np.arange(len(alone)), kinds, 2].tolist()]
 
 
 def _state(word: str, good: set[str], bad: set[str]) -> str:

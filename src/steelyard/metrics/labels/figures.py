@@ -125,7 +125,7 @@ def _shown(pairs: LabelPairs) -> list[int]:
     if not pairs.several and classes == 2:
         return [positive(facts) if positive(facts) >= 0 else 1]
     truth = pairs.coded.truth
-    support = truth.sum(axis=0) if pairs.several else np.bincount(truth, minlength=classes)
+    support = truth.sum(axis=0, dtype=np.int64) if pairs.several else np.bincount(truth, minlength=classes)
     given = pairs.scores if pairs.scores is not None else pairs.probabilities
     scored = [] if given is None else [place for place in range(classes) if place in given.classes]
     return sorted(sorted(scored, key=lambda p: -support[p])[:MOST_CURVES])
