@@ -47,7 +47,7 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("brought")
-def test_tasks_of_other_packages() -> None:
+def test_tasks_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(catalogue.TASKS) == [*NAMES, "borrowed", "broken"]
     assert len(catalogue.TASKS) == len(NAMES) + 2
     assert "borrowed" in catalogue.TASKS
@@ -56,6 +56,10 @@ def test_tasks_of_other_packages() -> None:
     with pytest.raises(KeyError, match=r"^'elsewhere'$"):
         catalogue.TASKS["elsewhere"]
     assert refusal(catalogue.find_task, "borowed") == ("there is no task 'borowed'", "", "Did you mean 'borrowed'?")
+    monkeypatch.setattr(catalogue, "find_sample", lambda module, name: None if name == "boxes" else (module, name))
+    expected = {name: (module, name) for name, module in catalogue.MODULES.items() if name != "boxes"}
+    expected |= {"borrowed": ("steelyard.metrics.weights", "borrowed"), "broken": ("no.such.module", "broken")}
+    assert catalogue.samples() == expected
     tasks, problems = catalogue.loaded()
     assert [name for name in tasks if name not in ("borrowed", "broken")] == NAMES
     assert any("'broken'" in problem for problem in problems)
