@@ -22,6 +22,16 @@ def test_reading_and_matching_are_heard() -> None:
     ]  # fmt: skip
 
 
+def test_each_model_of_a_lineup_is_heard() -> None:
+    heard: list[tuple[Any, ...]] = []
+    models = [{**DISHES, "weight": [1.0 + k, 2.0]} for k in range(3)]
+    with use_progress(lambda *said: heard.append(said)):
+        sy.compare_all("weights", DISHES, models, ["mae"], draws=100)
+    assert [said for said in heard if said[0] == "comparing"] == [
+        ("comparing", 0, 2), ("comparing", 1, 2), ("comparing", 2, 2),
+    ]  # fmt: skip
+
+
 def test_an_image_has_one_picture() -> None:
     with pytest.raises(sy.InputError) as raised:
         sy.draw("boxes", BOXES, {**BOXES, "score": [0.5]}, "i", step=3)

@@ -169,6 +169,16 @@ def test_sums_of_sequences() -> None:
     }  # fmt: skip
 
 
+def test_a_sequence_that_lost_all_frames() -> None:
+    """It adds nothing, and is no sequence that counts."""
+    truth, predicted = meals(FRAMES[:3] + [("z", 0, 5, 5)], kcal_per_g=[2.0] * 4)
+    kept = {name: values[:3] for name, values in predicted.items()}
+    columns = listed(sequence_columns(pairs_of("sequences", truth, kept, missing="skip"), Work()))
+    zero = {name: values[1] for name, values in columns.items()}
+    assert zero == dict.fromkeys(columns, 0)
+    assert columns["mean_truth"][0] == pytest.approx(190 / 3)
+
+
 def test_single_frames_are_left_out_where_that_is_asked_for() -> None:
     """Eaten 80 g and said 70: 10 g of one sequence, 5 g of two."""
     data = meals([("a", 0, 100, 100), ("a", 1, 20, 30), ("b", 0, 10, 10)])
