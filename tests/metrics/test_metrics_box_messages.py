@@ -25,16 +25,16 @@ def refused(task: str, truth: Any, predicted: Any, metrics: Any = None, **settin
 OTHER_IMAGE = "List every image in the truth, also those without objects, or choose --extra skip."
 
 
-@pytest.mark.parametrize(
-    ("images", "said"),
-    [
-        (["i", "i", "k"], "row 2, column 'image': image 'k' is not in truth."),
-        (["i", "k", "k"], "row 1, column 'image': image 'k' is not in truth; 2 rows name 1 unknown: 'k'."),
-        (["l", "k", "l"], "row 0, column 'image': image 'l' is not in truth; 3 rows name 2 unknown: 'l', 'k'."),
-    ],
-)
-def test_images_that_the_truth_has_not(images: list[str], said: str) -> None:
-    assert refused("boxes", TRUTH, {**FOUND, "image": images}) == f"predictions, {said} {OTHER_IMAGE}"
+OTHER_IMAGES: list[tuple[Any, ...]] = [
+    (["i", "i", "k"], "row 2, column 'image': image 'k' is not in truth."),
+    (["i", "k", "k"], "row 1, column 'image': image 'k' is not in truth; 2 rows name 1 unknown: 'k'."),
+    (["l", "k", "l"], "row 0, column 'image': image 'l' is not in truth; 3 rows name 2 unknown: 'l', 'k'."),
+]
+
+
+def test_images_that_the_truth_has_not() -> None:
+    for images, said in OTHER_IMAGES:
+        assert refused("boxes", TRUTH, {**FOUND, "image": images}) == f"predictions, {said} {OTHER_IMAGE}"
 
 
 def coco(image: int = 1, category: int = 1) -> dict[str, Any]:
@@ -75,33 +75,33 @@ def test_what_the_truth_has_not_is_left_out_and_counted() -> None:
     assert (coverage.missing, coverage.extra) == (0, 2)
 
 
-@pytest.mark.parametrize(
-    ("light", "by", "said"),
-    [
-        (["d", "n", "d"], "light",
-         "truth, row 1: 'light' varies inside image 'i'. A column to slice by must be constant in each image."),
-        (["d", "d", "n"], "ligth", "truth: boxes cannot be sliced by 'ligth'. Did you mean 'light'?"),
-        (["d", "d", "n"], "x", "truth: boxes cannot be sliced by 'x'. Known: label, light."),
-    ],
-)  # fmt: skip
-def test_columns_that_do_not_part_boxes(light: list[str], by: str, said: str) -> None:
-    assert refused("boxes", {**TRUTH, "light": light}, FOUND, by=[by]) == said
+OTHER_COLUMNS: list[tuple[Any, ...]] = [
+    (["d", "n", "d"], "light",
+     "truth, row 1: 'light' varies inside image 'i'. A column to slice by must be constant in each image."),
+    (["d", "d", "n"], "ligth", "truth: boxes cannot be sliced by 'ligth'. Did you mean 'light'?"),
+    (["d", "d", "n"], "x", "truth: boxes cannot be sliced by 'x'. Known: label, light."),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("metric", "why"),
-    [
-        ("dece", "calibration compares it with a share"), ("laece", "calibration compares it with a share"),
-        ("laece(tau=0)", "calibration compares it with a share"), ("ji", "thresholds go from 0 to 0.9"),
-    ],
-)  # fmt: skip
-def test_scores_that_are_no_shares(metric: str, why: str) -> None:
-    for scores, shown in (([0.5, 1.5, 2], "1.5"), ([1, -0.25, 0], "-0.25")):
-        assert refused("boxes", TRUTH, {**FOUND, "score": scores}, [metric]) == (
-            f"predictions, row 1, column 'score': the score is {shown}, and {why}. Scores must be from 0 to 1."
-        )
-    ends = sy.evaluate("boxes", TRUTH, {**FOUND, "score": [0, 0.5, 1]}, [metric], confidence=None)
-    assert 0 <= ends[metric].value <= 1
+def test_columns_that_do_not_part_boxes() -> None:
+    for light, by, said in OTHER_COLUMNS:
+        assert refused("boxes", {**TRUTH, "light": light}, FOUND, by=[by]) == said
+
+
+SHARES: list[tuple[Any, ...]] = [
+    ("dece", "calibration compares it with a share"), ("laece", "calibration compares it with a share"),
+    ("laece(tau=0)", "calibration compares it with a share"), ("ji", "thresholds go from 0 to 0.9"),
+]  # fmt: skip
+
+
+def test_scores_that_are_no_shares() -> None:
+    for metric, why in SHARES:
+        for scores, shown in (([0.5, 1.5, 2], "1.5"), ([1, -0.25, 0], "-0.25")):
+            assert refused("boxes", TRUTH, {**FOUND, "score": scores}, [metric]) == (
+                f"predictions, row 1, column 'score': the score is {shown}, and {why}. Scores must be from 0 to 1."
+            )
+        ends = sy.evaluate("boxes", TRUTH, {**FOUND, "score": [0, 0.5, 1]}, [metric], confidence=None)
+        assert 0 <= ends[metric].value <= 1
 
 
 TURNED: dict[str, list[Any]] = {
@@ -111,26 +111,26 @@ TURNED: dict[str, list[Any]] = {
 RANGE = "Say the convention that they are in: --angle radians or degrees take every range."
 
 
-@pytest.mark.parametrize(
-    ("angles", "convention", "said"),
-    [
-        ([0.0, 90.0], "radians", "angle 90 looks like degrees; 1 of 2 rows are beyond. Say --angle degrees."),
-        ([-7.0, 6.4], "radians", "angle -7 looks like degrees; 2 of 2 rows are beyond. Say --angle degrees."),
-        (
-            [0.0, 361.0], "degrees",
-            "angle 361 is more than a full turn; 1 of 2 rows are beyond. Angles of more than 360 degrees are none; is it "
-            "another column?",
-        ),
-        ([1.0, 2.0], "oc", f"angle 2, width 8 and height 4 are not of 'oc'; 1 of 2 rows are not. {RANGE}"),
-        ([-2.0, 2.0], "le90", f"angle -2, width 8 and height 4 are not of 'le90'; 2 of 2 rows are not. {RANGE}"),
-    ],
-)  # fmt: skip
-def test_angles(angles: list[float], convention: str, said: str) -> None:
-    row = 0 if abs(angles[0]) > 1 else 1
-    predicted = {**TURNED, "angle": angles, "score": [0.9, 0.8]}
-    where = f"predictions, row {row}, column 'angle'"
-    truth = {**TURNED, "angle": [0.1, 0.2]}
-    assert refused("oriented", truth, predicted, options={"prediction.angle": convention}) == f"{where}: {said}"
+ANGLES: list[tuple[Any, ...]] = [
+    ([0.0, 90.0], "radians", "angle 90 looks like degrees; 1 of 2 rows are beyond. Say --angle degrees."),
+    ([-7.0, 6.4], "radians", "angle -7 looks like degrees; 2 of 2 rows are beyond. Say --angle degrees."),
+    (
+        [0.0, 361.0], "degrees",
+        "angle 361 is more than a full turn; 1 of 2 rows are beyond. Angles of more than 360 degrees are none; is it "
+        "another column?",
+    ),
+    ([1.0, 2.0], "oc", f"angle 2, width 8 and height 4 are not of 'oc'; 1 of 2 rows are not. {RANGE}"),
+    ([-2.0, 2.0], "le90", f"angle -2, width 8 and height 4 are not of 'le90'; 2 of 2 rows are not. {RANGE}"),
+]  # fmt: skip
+
+
+def test_angles() -> None:
+    for angles, convention, said in ANGLES:
+        row = 0 if abs(angles[0]) > 1 else 1
+        predicted = {**TURNED, "angle": angles, "score": [0.9, 0.8]}
+        where = f"predictions, row {row}, column 'angle'"
+        truth = {**TURNED, "angle": [0.1, 0.2]}
+        assert refused("oriented", truth, predicted, options={"prediction.angle": convention}) == f"{where}: {said}"
 
 
 def test_a_few_angles_beyond_a_turn_are_taken() -> None:
@@ -168,43 +168,43 @@ POINTS: dict[str, list[Any]] = {"image": ["i"], "label": ["a"], "keypoints": [[1
 PLACED = {**POINTS, "score": [0.5]}
 
 
-@pytest.mark.parametrize(
-    ("truth", "found", "sigmas", "said"),
-    [
-        ([[1, 2, 2] * 2], [[1, 2, 2] * 2], None,
-         "there are 2 keypoints, and sigmas are known for COCO's 17 only. Give the option sigmas: one number for all (0.05), "
-         "or one for each."),
-        ([[1, 2, 2]], [[1, 2, 2]], None,
-         "there are 1 keypoints, and sigmas are known for COCO's 17 only. Give the option sigmas: one number for all (0.05), "
-         "or one for each."),
-        ([[1, 2, 2] * 2], [[1, 2, 2]], [0.1],
-         "predictions, row 0, column 'keypoints': 3 numbers per row, where the other side has 6. Give x, y and v of the same "
-         "points on both sides."),
-        ([[1, 2, 2]], [[1, 2, 2] * 2], [0.1],
-         "truth, row 0, column 'keypoints': 3 numbers per row, where the other side has 6. Give x, y and v of the same points "
-         "on both sides."),
-        ([[1, 2, 2] * 2], [[1, 2, 2] * 2], [0.1, 0.2, 0.3],
-         "3 sigmas for 2 keypoints. Give one number, or one for each."),
-        ([[1, 2, 2] * 2], [[1, 2, 2] * 2], [0.1, 1e-7],
-         "a sigma of 1e-07 is out of range. It must be from 1e-6 to 1e6."),
-        ([[1, 2, 2, 1e13, 0, 2]], [[1, 2, 2] * 2], [0.1],
-         "truth, row 0, column 'keypoints': a keypoint is beyond 1e12"),
-        ([[1, 2, 2] * 2], [[1, 2, 2, 0, -1e13, 2]], [0.1],
-         "predictions, row 0, column 'keypoints': a keypoint is beyond 1e12"),
-        ([[]], [[]], [0.1],
-         "truth, row 0, column 'keypoints': the list of keypoints is empty. Give x, y and v of each point."),
-    ],
-)  # fmt: skip
-def test_keypoints(truth: Any, found: Any, sigmas: Any, said: str) -> None:
-    options = {} if sigmas is None else {"sigmas": sigmas}
-    sides = {**POINTS, "keypoints": truth}, {**PLACED, "keypoints": found}
-    assert refused("keypoints", *sides, options=options) == said
+KEYPOINTS: list[tuple[Any, ...]] = [
+    ([[1, 2, 2] * 2], [[1, 2, 2] * 2], None,
+     "there are 2 keypoints, and sigmas are known for COCO's 17 only. Give the option sigmas: one number for all (0.05), "
+     "or one for each."),
+    ([[1, 2, 2]], [[1, 2, 2]], None,
+     "there are 1 keypoints, and sigmas are known for COCO's 17 only. Give the option sigmas: one number for all (0.05), "
+     "or one for each."),
+    ([[1, 2, 2] * 2], [[1, 2, 2]], [0.1],
+     "predictions, row 0, column 'keypoints': 3 numbers per row, where the other side has 6. Give x, y and v of the same "
+     "points on both sides."),
+    ([[1, 2, 2]], [[1, 2, 2] * 2], [0.1],
+     "truth, row 0, column 'keypoints': 3 numbers per row, where the other side has 6. Give x, y and v of the same points "
+     "on both sides."),
+    ([[1, 2, 2] * 2], [[1, 2, 2] * 2], [0.1, 0.2, 0.3],
+     "3 sigmas for 2 keypoints. Give one number, or one for each."),
+    ([[1, 2, 2] * 2], [[1, 2, 2] * 2], [0.1, 1e-7],
+     "a sigma of 1e-07 is out of range. It must be from 1e-6 to 1e6."),
+    ([[1, 2, 2, 1e13, 0, 2]], [[1, 2, 2] * 2], [0.1],
+     "truth, row 0, column 'keypoints': a keypoint is beyond 1e12"),
+    ([[1, 2, 2] * 2], [[1, 2, 2, 0, -1e13, 2]], [0.1],
+     "predictions, row 0, column 'keypoints': a keypoint is beyond 1e12"),
+    ([[]], [[]], [0.1],
+     "truth, row 0, column 'keypoints': the list of keypoints is empty. Give x, y and v of each point."),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("sigma", [1e-6, 1e6])
-def test_sigmas_at_the_ends_of_their_range(sigma: float) -> None:
-    report = sy.evaluate("keypoints", POINTS, PLACED, ["f1"], options={"sigmas": [sigma]}, confidence=None)
-    assert report["f1"].value == 1
+def test_keypoints() -> None:
+    for truth, found, sigmas, said in KEYPOINTS:
+        options = {} if sigmas is None else {"sigmas": sigmas}
+        sides = {**POINTS, "keypoints": truth}, {**PLACED, "keypoints": found}
+        assert refused("keypoints", *sides, options=options) == said
+
+
+def test_sigmas_at_the_ends_of_their_range() -> None:
+    for sigma in (1e-6, 1e6):
+        report = sy.evaluate("keypoints", POINTS, PLACED, ["f1"], options={"sigmas": [sigma]}, confidence=None)
+        assert report["f1"].value == 1
 
 
 def mask(height: int, width: int) -> dict[str, Any]:

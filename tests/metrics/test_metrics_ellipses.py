@@ -47,25 +47,25 @@ def evaluated(spec: str, truth: Any = TRUTH, found: Any = FOUND, **settings: Any
     return sy.evaluate("ellipses", truth, found, [spec], confidence=None, **settings)[spec]
 
 
-@pytest.mark.parametrize(
-    ("spec", "own", "other", "images"),
-    [
-        ("score(distance=center)", (GREEDY + 2) / 3, (OPTIMAL + 2) / 3, 3),
-        ("score(distance=center, empty=skip)", (GREEDY + 1) / 2, (OPTIMAL + 1) / 2, 3),
-        ("score_truths(distance=center)", (GREEDY + 1) / 2, (OPTIMAL + 1) / 2, 3),
-    ],
-)
-def test_two_ways_of_pairing(spec: str, own: float, other: float, images: int) -> None:
-    for matching, value, theirs, their in (("greedy", own, other, "optimal"), ("optimal", other, own, "greedy")):
-        named = spec if matching == "greedy" else f"{spec[:-1]}, matching=optimal)".replace(
-            ", empty=skip, matching=optimal", ", matching=optimal, empty=skip"
-        )  # fmt: skip
-        made = evaluated(named)
-        assert made.value == pytest.approx(value)
-        assert made.notes == (
-            f"Greedy and optimal pairing differ in 1 of {images} images: {value:.4f} with matching={matching}, "
-            f"{theirs:.4f} with matching={their}.",
-        )
+PAIRINGS: list[tuple[Any, ...]] = [
+    ("score(distance=center)", (GREEDY + 2) / 3, (OPTIMAL + 2) / 3, 3),
+    ("score(distance=center, empty=skip)", (GREEDY + 1) / 2, (OPTIMAL + 1) / 2, 3),
+    ("score_truths(distance=center)", (GREEDY + 1) / 2, (OPTIMAL + 1) / 2, 3),
+]
+
+
+def test_two_ways_of_pairing() -> None:
+    for spec, own, other, images in PAIRINGS:
+        for matching, value, theirs, their in (("greedy", own, other, "optimal"), ("optimal", other, own, "greedy")):
+            named = spec if matching == "greedy" else f"{spec[:-1]}, matching=optimal)".replace(
+                ", empty=skip, matching=optimal", ", matching=optimal, empty=skip"
+            )  # fmt: skip
+            made = evaluated(named)
+            assert made.value == pytest.approx(value)
+            assert made.notes == (
+                f"Greedy and optimal pairing differ in 1 of {images} images: {value:.4f} with matching={matching}, "
+                f"{theirs:.4f} with matching={their}.",
+            )
 
 
 def test_pairings_that_agree_and_those_that_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,29 +214,29 @@ SCORED = table(
 OBJECTS = circles(("i", 0.0), ("k", 0.0), ("n", 50.0))
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected", "alone"),
-    [
-        ("ap", 1 / 3 + 1 / 3 * 2 / 4, [1, 1 / 2, 0]),
-        ("ap(iou=0.81)", 1 / 3, [1, 0, 0]),
-        ("ap(kind=voc)", 1 / 3 + 1 / 3 * 2 / 4, [1, 1 / 2, 0]),
-        ("ap(kind=voc11)", (4 + 3 / 2) / 11, [1, 1 / 2, 0]),
-        ("ap(kind=coco)", (34 + 33 / 2) / 101, [1, 1 / 2, 0]),
-        ("ap(iou=0.7:0.9:0.1)", (2 * (1 / 3 + 1 / 3 * 2 / 4) + 1 / 3) / 3, [1, 1 / 3, 0]),
-    ],
-)
-def test_average_precision(spec: str, expected: float, alone: list[float]) -> None:
+AREAS: list[tuple[Any, ...]] = [
+    ("ap", 1 / 3 + 1 / 3 * 2 / 4, [1, 1 / 2, 0]),
+    ("ap(iou=0.81)", 1 / 3, [1, 0, 0]),
+    ("ap(kind=voc)", 1 / 3 + 1 / 3 * 2 / 4, [1, 1 / 2, 0]),
+    ("ap(kind=voc11)", (4 + 3 / 2) / 11, [1, 1 / 2, 0]),
+    ("ap(kind=coco)", (34 + 33 / 2) / 101, [1, 1 / 2, 0]),
+    ("ap(iou=0.7:0.9:0.1)", (2 * (1 / 3 + 1 / 3 * 2 / 4) + 1 / 3) / 3, [1, 1 / 3, 0]),
+]
+
+
+def test_average_precision() -> None:
     """A hit, a false one, then a hit with IoU 0.8 and a false one of equal score, which are one step; one is missed."""
-    metric = catalogue.parse(spec, "ellipses")
-    pairs = pairs_of("ellipses", OBJECTS, {name: [*column, *last] for (name, column), last in zip(
-        SCORED.items(), (["n"], *[[nan]] * 6), strict=True)})  # fmt: skip
-    wanted = [need for need in metric.needs() if not hasattr(need, "ranking")] + [metric.curve.ranking]
-    state = State.of(pairs, wanted)
-    np.testing.assert_allclose(state.totals(POINT).of(metric), [expected])
-    np.testing.assert_allclose(state.totals(UNITS).of(metric), alone)
-    rows = GivenRows(np.array([[1.0, 1, 1], [0, 0, 0], [2, 0, 0]]), Role.DRAWS)
-    read = metric.curve.read(state.blocks[metric.curve.ranking], rows, pairs.facts)
-    np.testing.assert_allclose(read, [expected, nan, 1])
+    for spec, expected, alone in AREAS:
+        metric = catalogue.parse(spec, "ellipses")
+        pairs = pairs_of("ellipses", OBJECTS, {name: [*column, *last] for (name, column), last in zip(
+            SCORED.items(), (["n"], *[[nan]] * 6), strict=True)})  # fmt: skip
+        wanted = [need for need in metric.needs() if not hasattr(need, "ranking")] + [metric.curve.ranking]
+        state = State.of(pairs, wanted)
+        np.testing.assert_allclose(state.totals(POINT).of(metric), [expected])
+        np.testing.assert_allclose(state.totals(UNITS).of(metric), alone)
+        rows = GivenRows(np.array([[1.0, 1, 1], [0, 0, 0], [2, 0, 0]]), Role.DRAWS)
+        read = metric.curve.read(state.blocks[metric.curve.ranking], rows, pairs.facts)
+        np.testing.assert_allclose(read, [expected, nan, 1])
 
 
 def test_hits_by_score() -> None:

@@ -36,19 +36,19 @@ def value(spec: str, truth: Any = TRUTH, found: Any = FOUND, **settings: Any) ->
     return float(sy.evaluate("boxes3d", truth, found, [spec], confidence=None, **settings)[spec].value)
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("kitti_ap", 0), ("kitti_ap(positions=11)", FIRST), ("kitti_ap(overlap=loose)", SECOND),
-        ("kitti_ap(overlap=0.59)", SECOND), ("kitti_ap(overlap=0.61)", 0), ("kitti_ap(view=bev)", SECOND),
-        ("kitti_ap(view=bbox)", SECOND), ("kitti_ap(view=bbox, positions=11)", FIRST),
-        ("kitti_ap(level=easy, view=bbox)", 0), ("kitti_ap(level=hard, view=bbox)", SECOND),
-        ("kitti_ap(level=all, view=bev)", SECOND), ("kitti_ap(label=Car, view=bev)", SECOND),
-        ("aos", SECOND / 2), ("aos(positions=11)", FIRST), ("aos(level=easy)", 0),
-    ],
-)  # fmt: skip
-def test_numbers(spec: str, expected: float) -> None:
-    assert value(spec) == pytest.approx(expected, abs=1e-12)
+NUMBERS: list[tuple[Any, ...]] = [
+    ("kitti_ap", 0), ("kitti_ap(positions=11)", FIRST), ("kitti_ap(overlap=loose)", SECOND),
+    ("kitti_ap(overlap=0.59)", SECOND), ("kitti_ap(overlap=0.61)", 0), ("kitti_ap(view=bev)", SECOND),
+    ("kitti_ap(view=bbox)", SECOND), ("kitti_ap(view=bbox, positions=11)", FIRST),
+    ("kitti_ap(level=easy, view=bbox)", 0), ("kitti_ap(level=hard, view=bbox)", SECOND),
+    ("kitti_ap(level=all, view=bev)", SECOND), ("kitti_ap(label=Car, view=bev)", SECOND),
+    ("aos", SECOND / 2), ("aos(positions=11)", FIRST), ("aos(level=easy)", 0),
+]  # fmt: skip
+
+
+def test_numbers() -> None:
+    for spec, expected in NUMBERS:
+        assert value(spec) == pytest.approx(expected, abs=1e-12)
 
 
 def with_label(side: dict[str, list[Any]], label: str) -> dict[str, list[Any]]:
@@ -68,37 +68,37 @@ def test_vans_and_regions_count_neither_way() -> None:
     assert misc["kitti_ap(positions=11, view=bbox)"].value == pytest.approx(FIRST / 2)
 
 
-@pytest.mark.parametrize(
-    ("changed", "levels"),
-    [
-        ({}, ("easy", "moderate", "hard", "all")),
-        ({"bottom": [40.0]}, ("moderate", "hard", "all")),
-        ({"bottom": [25.0]}, ("all",)),
-        ({"occluded": [1.0]}, ("moderate", "hard", "all")),
-        ({"occluded": [2.0]}, ("hard", "all")),
-        ({"occluded": [3.0]}, ("all",)),
-        ({"truncated": [0.15]}, ("easy", "moderate", "hard", "all")),
-        ({"truncated": [0.16]}, ("moderate", "hard", "all")),
-        ({"truncated": [0.31]}, ("hard", "all")),
-        ({"truncated": [0.51]}, ("all",)),
-        ({"difficulty": [0.0]}, ("easy", "moderate", "hard", "all")),
-        ({"difficulty": [1.0]}, ("moderate", "hard", "all")),
-        ({"difficulty": [2.0]}, ("hard", "all")),
-        ({"difficulty": [-1.0]}, ("all",)),
-        ({"difficulty": [math.nan], "occluded": [2.0]}, ("hard", "all")),
-    ],
-)
-def test_levels(changed: dict[str, list[float]], levels: tuple[str, ...]) -> None:
+LEVELS: list[tuple[Any, ...]] = [
+    ({}, ("easy", "moderate", "hard", "all")),
+    ({"bottom": [40.0]}, ("moderate", "hard", "all")),
+    ({"bottom": [25.0]}, ("all",)),
+    ({"occluded": [1.0]}, ("moderate", "hard", "all")),
+    ({"occluded": [2.0]}, ("hard", "all")),
+    ({"occluded": [3.0]}, ("all",)),
+    ({"truncated": [0.15]}, ("easy", "moderate", "hard", "all")),
+    ({"truncated": [0.16]}, ("moderate", "hard", "all")),
+    ({"truncated": [0.31]}, ("hard", "all")),
+    ({"truncated": [0.51]}, ("all",)),
+    ({"difficulty": [0.0]}, ("easy", "moderate", "hard", "all")),
+    ({"difficulty": [1.0]}, ("moderate", "hard", "all")),
+    ({"difficulty": [2.0]}, ("hard", "all")),
+    ({"difficulty": [-1.0]}, ("all",)),
+    ({"difficulty": [math.nan], "occluded": [2.0]}, ("hard", "all")),
+]
+
+
+def test_levels() -> None:
     """A truth that a level does not count leaves nothing to score."""
-    specs = [f"kitti_ap(level={level}, positions=11, view=bev)" for level in ("easy", "moderate", "hard", "all")]
-    report = sy.evaluate("boxes3d", {**ONE, **changed}, TWO, specs, confidence=None)
-    seen = tuple(
-        level
-        for level, score in zip(("easy", "moderate", "hard", "all"), report.scores.values(), strict=True)
-        if score.defined
-    )
-    assert seen == levels
-    assert all(score.value == pytest.approx(FIRST) for score in report.scores.values() if score.defined)
+    for changed, levels in LEVELS:
+        specs = [f"kitti_ap(level={level}, positions=11, view=bev)" for level in ("easy", "moderate", "hard", "all")]
+        report = sy.evaluate("boxes3d", {**ONE, **changed}, TWO, specs, confidence=None)
+        seen = tuple(
+            level
+            for level, score in zip(("easy", "moderate", "hard", "all"), report.scores.values(), strict=True)
+            if score.defined
+        )
+        assert seen == levels
+        assert all(score.value == pytest.approx(FIRST) for score in report.scores.values() if score.defined)
 
 
 def test_notes() -> None:
@@ -144,23 +144,23 @@ IN_SPACE = "both sides need a place in space: x, y, z, length, width, height, ya
 IN_IMAGE = "both sides need the box in the image: left, top, right, bottom"
 
 
-@pytest.mark.parametrize(
-    ("lacking", "spec", "why"),
-    [
-        (tuple(PLACE)[2:], "kitti_ap", IN_SPACE), (tuple(PLACE)[2:], "kitti_ap(view=bev)", IN_SPACE),
-        (tuple(PLACE)[2:], "map", IN_SPACE), (tuple(PLACE)[2:], "nds", IN_SPACE), (tuple(PLACE)[2:], "mate", IN_SPACE),
-        (tuple(IMAGE), "kitti_ap(level=all, view=bbox)", IN_IMAGE), (tuple(IMAGE), "aos", IN_IMAGE),
-        (tuple(IMAGE), "kitti_ap",
-         "levels need the box in the image, or a column 'difficulty'; level=all takes every truth"),
-        (("alpha",), "aos", "a prediction has no alpha (-10), and KITTI then scores no orientation"),
-        ((), "kitti_ap(label=Tram)", "there is no class 'Tram'"), ((), "aos(label=Tram)", "there is no class 'Tram'"),
-        ((), "map(label=Tram)", "there is no class 'Tram'"), ((), "mave", "the truth has no velocity"),
-        ((), "maae", "the truth has no attribute"), ((), "nds", "the truth has no velocity and no attribute"),
-    ],
-)  # fmt: skip
-def test_why_there_is_no_number(lacking: tuple[str, ...], spec: str, why: str) -> None:
-    score = sy.evaluate("boxes3d", without(TRUTH, lacking), without(FOUND, lacking), [spec], confidence=None)[spec]
-    assert (score.defined, score.why, score.notes) == (False, why, ())
+REASONS: list[tuple[Any, ...]] = [
+    (tuple(PLACE)[2:], "kitti_ap", IN_SPACE), (tuple(PLACE)[2:], "kitti_ap(view=bev)", IN_SPACE),
+    (tuple(PLACE)[2:], "map", IN_SPACE), (tuple(PLACE)[2:], "nds", IN_SPACE), (tuple(PLACE)[2:], "mate", IN_SPACE),
+    (tuple(IMAGE), "kitti_ap(level=all, view=bbox)", IN_IMAGE), (tuple(IMAGE), "aos", IN_IMAGE),
+    (tuple(IMAGE), "kitti_ap",
+     "levels need the box in the image, or a column 'difficulty'; level=all takes every truth"),
+    (("alpha",), "aos", "a prediction has no alpha (-10), and KITTI then scores no orientation"),
+    ((), "kitti_ap(label=Tram)", "there is no class 'Tram'"), ((), "aos(label=Tram)", "there is no class 'Tram'"),
+    ((), "map(label=Tram)", "there is no class 'Tram'"), ((), "mave", "the truth has no velocity"),
+    ((), "maae", "the truth has no attribute"), ((), "nds", "the truth has no velocity and no attribute"),
+]  # fmt: skip
+
+
+def test_why_there_is_no_number() -> None:
+    for lacking, spec, why in REASONS:
+        score = sy.evaluate("boxes3d", without(TRUTH, lacking), without(FOUND, lacking), [spec], confidence=None)[spec]
+        assert (score.defined, score.why, score.notes) == (False, why, ())
 
 
 def test_an_angle_that_is_not_known() -> None:
@@ -277,41 +277,41 @@ def facts(rules: str, *holds: str, labels: tuple[str, ...] = ("Car",)) -> Facts:
     return Facts({"class": Axis(labels)}, {"rules": rules}, frozenset(holds))
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (facts("nuscenes", "place"), ("nds", "map", "mate", "mase", "maoe", "mave", "maae")),
-        (facts("none", "image"), ("map", "mate", "mase", "maoe")),
+USUAL: list[tuple[Any, ...]] = [
+    (facts("nuscenes", "place"), ("nds", "map", "mate", "mase", "maoe", "mave", "maae")),
+    (facts("none", "image"), ("map", "mate", "mase", "maoe")),
+    (
+        facts("none", "place", labels=("a", "b")),
         (
-            facts("none", "place", labels=("a", "b")),
-            (
-                "map", "mate", "mase", "maoe", "kitti_ap(level=all, label=a)", "kitti_ap(level=all, label=b)",
-                "kitti_ap(level=all, view=bev, label=a)", "kitti_ap(level=all, view=bev, label=b)",
-            ),
+            "map", "mate", "mase", "maoe", "kitti_ap(level=all, label=a)", "kitti_ap(level=all, label=b)",
+            "kitti_ap(level=all, view=bev, label=a)", "kitti_ap(level=all, view=bev, label=b)",
         ),
+    ),
+    (
+        facts("kitti", "place", "image", "levels", "alpha", labels=("Car", "Cyclist")),
+        tuple(
+            spec.format(label)
+            for label in ("Car", "Cyclist")
+            for spec in (
+                "kitti_ap(label={})", "kitti_ap(level=easy, label={})", "kitti_ap(level=hard, label={})",
+                "kitti_ap(label={}, view=bev)", "kitti_ap(label={}, view=bbox)", "aos(label={})",
+            )
+        ),
+    ),
+    (
+        facts("kitti", "image", "levels"),
         (
-            facts("kitti", "place", "image", "levels", "alpha", labels=("Car", "Cyclist")),
-            tuple(
-                spec.format(label)
-                for label in ("Car", "Cyclist")
-                for spec in (
-                    "kitti_ap(label={})", "kitti_ap(level=easy, label={})", "kitti_ap(level=hard, label={})",
-                    "kitti_ap(label={}, view=bev)", "kitti_ap(label={}, view=bbox)", "aos(label={})",
-                )
-            ),
+            "kitti_ap(label=Car, view=bbox)", "kitti_ap(level=easy, label=Car, view=bbox)",
+            "kitti_ap(level=hard, label=Car, view=bbox)",
         ),
-        (
-            facts("kitti", "image", "levels"),
-            (
-                "kitti_ap(label=Car, view=bbox)", "kitti_ap(level=easy, label=Car, view=bbox)",
-                "kitti_ap(level=hard, label=Car, view=bbox)",
-            ),
-        ),
-        (facts("kitti", "place", "levels", labels=()), ("kitti_ap",)),
-    ],
-)  # fmt: skip
-def test_metrics_by_what_the_data_hold(given: Facts, expected: tuple[str, ...]) -> None:
-    assert defaults_for(given) == expected
+    ),
+    (facts("kitti", "place", "levels", labels=()), ("kitti_ap",)),
+]  # fmt: skip
+
+
+def test_metrics_by_what_the_data_hold() -> None:
+    for given, expected in USUAL:
+        assert defaults_for(given) == expected
 
 
 def test_metrics_by_class() -> None:

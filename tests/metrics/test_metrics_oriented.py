@@ -42,20 +42,20 @@ def bins(edge: float, *places: int) -> dict[str, list[float]]:
     return {"low": edges[:-1], "high": edges[1:], "count": [places.count(k) for k in range(18)]}
 
 
-@pytest.mark.parametrize("overlap", ["iou", "probiou"])
-def test_errors_of_the_angle(overlap: str) -> None:
-    check_figure(
-        angles(FOUND, overlap=overlap), HEAD, bins(90, 0), FACTS, f"{SAID} 1 boxes are nearly square and have none."
-    )
-    near = {**FOUND, "angle": [math.radians(-7), 0]}  # ten degrees to either side are enough; -7 is the third of 18
-    check_figure(
-        angles(near, overlap=overlap), HEAD, bins(10, 2), FACTS, f"{SAID} 1 boxes are nearly square and have none."
-    )
-    small = {name: column[:1] for name, column in FOUND.items()} | {"angle": [math.radians(2)]}
-    alone = {name: column[:1] for name, column in TRUTH.items()}
-    check_figure(angles(small, alone, overlap=overlap), HEAD, bins(5, 12), FACTS, SAID)
-    nothing = angles({**FOUND, "cx": [99.0, 199.0]}, overlap=overlap)
-    check_figure(nothing, HEAD, bins(5), FACTS, SAID)
+def test_errors_of_the_angle() -> None:
+    for overlap in ("iou", "probiou"):
+        check_figure(
+            angles(FOUND, overlap=overlap), HEAD, bins(90, 0), FACTS, f"{SAID} 1 boxes are nearly square and have none."
+        )
+        near = {**FOUND, "angle": [math.radians(-7), 0]}  # ten degrees to either side are enough; -7 is the third of 18
+        check_figure(
+            angles(near, overlap=overlap), HEAD, bins(10, 2), FACTS, f"{SAID} 1 boxes are nearly square and have none."
+        )
+        small = {name: column[:1] for name, column in FOUND.items()} | {"angle": [math.radians(2)]}
+        alone = {name: column[:1] for name, column in TRUTH.items()}
+        check_figure(angles(small, alone, overlap=overlap), HEAD, bins(5, 12), FACTS, SAID)
+        nothing = angles({**FOUND, "cx": [99.0, 199.0]}, overlap=overlap)
+        check_figure(nothing, HEAD, bins(5), FACTS, SAID)
 
 
 def test_long_edges() -> None:
@@ -71,34 +71,34 @@ def test_long_edges() -> None:
     np.testing.assert_allclose(off, [0, 0, math.degrees(0.1), np.nan, -math.degrees(0.2)], atol=1e-9)
 
 
-@pytest.mark.parametrize("overlap", ["iou", "probiou"])
-def test_a_picture(overlap: str) -> None:
-    shown = oriented_views.scene(
-        pairs_of("oriented", TRUTH, FOUND, overlap=overlap), 0, catalogue.parse("f1(iou=0.5)", "oriented")
-    )
-    assert shown.title == "Image i: F1, IoU 0.5, score 0.5 = 1.0000"
-    assert shown.summary == "2 true, 2 detected with a score from 0.5, 2 pairs at IoU 0.5"
-    across, apart = "IoU 0.600, probIoU 0.800, angle off by -90.0°", "IoU 0.600, probIoU "
-    expected = [
-        ("truth", (6, 7, 14, 7, 14, 13, 6, 13), "a", across), ("truth", (28, 8, 32, 8, 32, 12, 28, 12), "a", apart),
-        ("prediction", (13, 6, 13, 14, 7, 14, 7, 6), "a 0.90", across),
-        ("prediction", (29, 8, 33, 8, 33, 12, 29, 12), "a 0.80", apart),
-    ]  # fmt: skip
-    for shape, (role, points, label, facts) in zip(shown.shapes, expected, strict=True):
-        assert isinstance(shape, PolygonShape)
-        assert (shape.role, shape.label, shape.matched) == (role, label, True)
-        assert sorted(zip(shape.points[::2], shape.points[1::2], strict=True)) == [
-            pytest.approx(corner) for corner in sorted(zip(points[::2], points[1::2], strict=True))
-        ]
-        assert shape.facts.startswith(f"{label}: {facts}")
-        assert ("angle off" in shape.facts) is (facts == across)
-    # Of the square the coefficient is exp(-1/8 * 1 / (16 / 12)): half a Mahalanobis distance of the middle.
-    similar = 1 - math.sqrt(1 - math.exp(-1 / 8 / (16 / 12)))
-    assert shown.shapes[1].facts == f"a: IoU 0.600, probIoU {similar:.3f}"
-    far = oriented_views.scene(
-        pairs_of("oriented", TRUTH, {**FOUND, "cx": [10.0, 99]}), 0, catalogue.parse("f1", "oriented")
-    )
-    assert [(shape.matched, shape.facts) for shape in far.shapes][1::2] == [(False, "a"), (False, "a 0.80")]
+def test_a_picture() -> None:
+    for overlap in ("iou", "probiou"):
+        shown = oriented_views.scene(
+            pairs_of("oriented", TRUTH, FOUND, overlap=overlap), 0, catalogue.parse("f1(iou=0.5)", "oriented")
+        )
+        assert shown.title == "Image i: F1, IoU 0.5, score 0.5 = 1.0000"
+        assert shown.summary == "2 true, 2 detected with a score from 0.5, 2 pairs at IoU 0.5"
+        across, apart = "IoU 0.600, probIoU 0.800, angle off by -90.0°", "IoU 0.600, probIoU "
+        expected = [
+            ("truth", (6, 7, 14, 7, 14, 13, 6, 13), "a", across), ("truth", (28, 8, 32, 8, 32, 12, 28, 12), "a", apart),
+            ("prediction", (13, 6, 13, 14, 7, 14, 7, 6), "a 0.90", across),
+            ("prediction", (29, 8, 33, 8, 33, 12, 29, 12), "a 0.80", apart),
+        ]  # fmt: skip
+        for shape, (role, points, label, facts) in zip(shown.shapes, expected, strict=True):
+            assert isinstance(shape, PolygonShape)
+            assert (shape.role, shape.label, shape.matched) == (role, label, True)
+            assert sorted(zip(shape.points[::2], shape.points[1::2], strict=True)) == [
+                pytest.approx(corner) for corner in sorted(zip(points[::2], points[1::2], strict=True))
+            ]
+            assert shape.facts.startswith(f"{label}: {facts}")
+            assert ("angle off" in shape.facts) is (facts == across)
+        # Of the square the coefficient is exp(-1/8 * 1 / (16 / 12)): half a Mahalanobis distance of the middle.
+        similar = 1 - math.sqrt(1 - math.exp(-1 / 8 / (16 / 12)))
+        assert shown.shapes[1].facts == f"a: IoU 0.600, probIoU {similar:.3f}"
+        far = oriented_views.scene(
+            pairs_of("oriented", TRUTH, {**FOUND, "cx": [10.0, 99]}), 0, catalogue.parse("f1", "oriented")
+        )
+        assert [(shape.matched, shape.facts) for shape in far.shapes][1::2] == [(False, "a"), (False, "a 0.80")]
 
 
 def test_what_is_shown() -> None:
@@ -132,18 +132,18 @@ ALL = shapes((0, 10, 10), (100, 10, 10), (200, 1, 10), score=[0.9, 0.95, 0.92])
 AP = "ap(kind=voc11, rule=dota)"
 
 
-@pytest.mark.parametrize(
-    ("way", "expected"),
-    [
-        (OURS, 1), (Way(difficult="left out"), 2 / 3), (Way(small="left out"), 1 / 2),
-        (Way(difficult="left out", small="left out"), 1 / 3), (Way(overlap="IoU of the smallest rectangles"), 1),
-        (Way(overlap="probIoU"), 1), (Way(rule="IoU at the threshold or above"), 1),
-    ],
-)  # fmt: skip
-def test_what_other_tools_leave_out(way: Way, expected: float) -> None:
-    s = match_input(pairs_of("oriented", KINDS, ALL), Work())
-    assert s.flags.tolist() == [0, DIFFICULT, 0]
-    assert values(s, DOTA, way) == {AP: pytest.approx(expected)}
+WAYS: list[tuple[Any, ...]] = [
+    (OURS, 1), (Way(difficult="left out"), 2 / 3), (Way(small="left out"), 1 / 2),
+    (Way(difficult="left out", small="left out"), 1 / 3), (Way(overlap="IoU of the smallest rectangles"), 1),
+    (Way(overlap="probIoU"), 1), (Way(rule="IoU at the threshold or above"), 1),
+]  # fmt: skip
+
+
+def test_what_other_tools_leave_out() -> None:
+    for way, expected in WAYS:
+        s = match_input(pairs_of("oriented", KINDS, ALL), Work())
+        assert s.flags.tolist() == [0, DIFFICULT, 0]
+        assert values(s, DOTA, way) == {AP: pytest.approx(expected)}
 
 
 def test_an_edge_of_two_pixels_is_kept() -> None:

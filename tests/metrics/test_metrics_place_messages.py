@@ -51,10 +51,10 @@ SOLID: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("changed", "said"), SOLID)
-def test_boxes_in_space(changed: dict[str, Any], said: str) -> None:
-    cars = {**PLACE, **IMAGE, "label": ["Car", "Car"]}
-    assert refused("boxes3d", cars, {**cars, "score": [0.5, 0.5], **changed}) == f"predictions, {said}"
+def test_boxes_in_space() -> None:
+    for changed, said in SOLID:
+        cars = {**PLACE, **IMAGE, "label": ["Car", "Car"]}
+        assert refused("boxes3d", cars, {**cars, "score": [0.5, 0.5], **changed}) == f"predictions, {said}"
 
 
 def test_boxes_in_the_image_alone() -> None:
@@ -72,29 +72,29 @@ def test_boxes_in_the_image_alone() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("side", "changed", "said"),
-    [
-        ("truth", {"label": ["car", "cra"]},
-         "row 1: 'cra' is no class of nuScenes. Did you mean 'car'? Other classes: --option classes=..., or rules=none."),
-        ("predictions", {"label": ["bicycle_rack", "car"]},
-         "row 0: 'bicycle_rack' is no class of nuScenes. Did you mean 'bicycle'? Other classes: --option classes=..., or "
-         "rules=none."),
-        ("truth", {"attribute": ["", "vehicle.movin"]},
-         "row 1, column 'attribute': 'vehicle.movin' is no attribute. Did you mean 'vehicle.moving'?"),
-        ("truth", {"attribute": ["cycle.with_rider", ""]},
-         "row 0, column 'attribute': attribute 'cycle.with_rider' is not one of car. Known: vehicle.moving, vehicle.parked, "
-         "vehicle.stopped."),
-        ("predictions", {"label": ["car", "barrier"], "attribute": ["", "vehicle.parked"]},
-         "row 1, column 'attribute': attribute 'vehicle.parked' is not one of barrier. A barrier has none: leave it empty."),
-    ],
-)  # fmt: skip
-def test_names_of_nuscenes(side: str, changed: dict[str, Any], said: str) -> None:
-    known = {**PLACE, "vx": [0.0, 0.0], "vy": [0.0, 0.0], "attribute": ["", ""]}
-    truth = known | (changed if side == "truth" else {})
-    found = known | {"score": [0.5, 0.5]} | (changed if side == "predictions" else {})
-    assert refused("boxes3d", truth, found) == f"{side}, {said}"
-    assert sy.evaluate("boxes3d", truth, found, ["map"], options={"rules": "none"}, confidence=None)["map"].defined
+NAMES: list[tuple[Any, ...]] = [
+    ("truth", {"label": ["car", "cra"]},
+     "row 1: 'cra' is no class of nuScenes. Did you mean 'car'? Other classes: --option classes=..., or rules=none."),
+    ("predictions", {"label": ["bicycle_rack", "car"]},
+     "row 0: 'bicycle_rack' is no class of nuScenes. Did you mean 'bicycle'? Other classes: --option classes=..., or "
+     "rules=none."),
+    ("truth", {"attribute": ["", "vehicle.movin"]},
+     "row 1, column 'attribute': 'vehicle.movin' is no attribute. Did you mean 'vehicle.moving'?"),
+    ("truth", {"attribute": ["cycle.with_rider", ""]},
+     "row 0, column 'attribute': attribute 'cycle.with_rider' is not one of car. Known: vehicle.moving, vehicle.parked, "
+     "vehicle.stopped."),
+    ("predictions", {"label": ["car", "barrier"], "attribute": ["", "vehicle.parked"]},
+     "row 1, column 'attribute': attribute 'vehicle.parked' is not one of barrier. A barrier has none: leave it empty."),
+]  # fmt: skip
+
+
+def test_names_of_nuscenes() -> None:
+    for side, changed, said in NAMES:
+        known = {**PLACE, "vx": [0.0, 0.0], "vy": [0.0, 0.0], "attribute": ["", ""]}
+        truth = known | (changed if side == "truth" else {})
+        found = known | {"score": [0.5, 0.5]} | (changed if side == "predictions" else {})
+        assert refused("boxes3d", truth, found) == f"{side}, {said}"
+        assert sy.evaluate("boxes3d", truth, found, ["map"], options={"rules": "none"}, confidence=None)["map"].defined
 
 
 TRACK: dict[str, list[Any]] = {
@@ -109,34 +109,34 @@ AREA = "It must be more than 0; -O degenerate=keep keeps such boxes, which fit n
 SHAPE = "An object is x, y, w, h, or x, y, right, bottom, or a mask."
 
 
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [
-        ({**TRACK, "track": ["t", ""]}, "predictions, row 1, column 'track': the track is empty. Name every object."),
-        ({**TRACK, "y": [0.0, nan]}, f"predictions, row 1, column 'y': 'y' is empty or nan. {FINITE}"),
-        ({**TRACK, "w": [9.0, 0.0]}, f"predictions, row 1, column 'w': the width is 0. {AREA}"),
-        ({**TRACK, "h": [-1.0, 9.0]}, f"predictions, row 0, column 'h': the height is -1. {AREA}"),
-        ({**EDGES, "right": [9.0, -2.0]}, f"predictions, row 1, column 'right': the width is -2. {AREA}"),
-        ({**EDGES, "bottom": [0.0, 9.0]}, f"predictions, row 0, column 'bottom': the height is 0. {AREA}"),
-        ({**EDGES, "bottom": [9.0, nan]}, f"predictions, row 1, column 'bottom': 'bottom' is empty or nan. {FINITE}"),
-        (
-            {name: column for name, column in TRACK.items() if name != "x"},
-            "predictions: column 'x' is missing; the columns are 'sequence', 'frame', 'track', 'y', 'w', 'h'. Map it: --map "
-            f"x=YOUR_COLUMN. {SHAPE}",
-        ),
-        (
-            {**TRACK, "frame": [1, 1], "x": [0.0, 50.0]},
-            "predictions, row 1, column 'track': track t stands twice in frame 1 of sequence 's', also at predictions, row 0. "
-            "A track has one box per frame. Are ids given by class? Then name the label.",
-        ),
-        (
-            {**TRACK, "label": ["cow", "cow"]},
-            "truth: predictions has classes and truth has none. Give both sides a label, or neither.",
-        ),
-    ],
-)  # fmt: skip
-def test_tracks(found: dict[str, Any], said: str) -> None:
-    assert refused("tracking", TRACK, found) == said
+TRACKS: list[tuple[Any, ...]] = [
+    ({**TRACK, "track": ["t", ""]}, "predictions, row 1, column 'track': the track is empty. Name every object."),
+    ({**TRACK, "y": [0.0, nan]}, f"predictions, row 1, column 'y': 'y' is empty or nan. {FINITE}"),
+    ({**TRACK, "w": [9.0, 0.0]}, f"predictions, row 1, column 'w': the width is 0. {AREA}"),
+    ({**TRACK, "h": [-1.0, 9.0]}, f"predictions, row 0, column 'h': the height is -1. {AREA}"),
+    ({**EDGES, "right": [9.0, -2.0]}, f"predictions, row 1, column 'right': the width is -2. {AREA}"),
+    ({**EDGES, "bottom": [0.0, 9.0]}, f"predictions, row 0, column 'bottom': the height is 0. {AREA}"),
+    ({**EDGES, "bottom": [9.0, nan]}, f"predictions, row 1, column 'bottom': 'bottom' is empty or nan. {FINITE}"),
+    (
+        {name: column for name, column in TRACK.items() if name != "x"},
+        "predictions: column 'x' is missing; the columns are 'sequence', 'frame', 'track', 'y', 'w', 'h'. Map it: --map "
+        f"x=YOUR_COLUMN. {SHAPE}",
+    ),
+    (
+        {**TRACK, "frame": [1, 1], "x": [0.0, 50.0]},
+        "predictions, row 1, column 'track': track t stands twice in frame 1 of sequence 's', also at predictions, row 0. "
+        "A track has one box per frame. Are ids given by class? Then name the label.",
+    ),
+    (
+        {**TRACK, "label": ["cow", "cow"]},
+        "truth: predictions has classes and truth has none. Give both sides a label, or neither.",
+    ),
+]  # fmt: skip
+
+
+def test_tracks() -> None:
+    for found, said in TRACKS:
+        assert refused("tracking", TRACK, found) == said
 
 
 def test_boxes_without_an_area_may_be_kept() -> None:
@@ -145,30 +145,35 @@ def test_boxes_without_an_area_may_be_kept() -> None:
     assert (report["fp"].value, report["fn"].value) == (1, 1)
 
 
-@pytest.mark.parametrize("benchmark", ["mot16", "mot17", "mot20"])
-def test_classes_of_benchmarks(benchmark: str) -> None:
-    named = {**TRACK, "track": [1, 1], "label": [1, 14]}
-    plain = {**TRACK, "track": [1, 1]}
-    options = {"benchmark": benchmark}
-    assert refused("tracking", plain, plain, options=options) == (
-        f"truth: the truth has no classes, which {benchmark} takes rows out by. Column 8 of a truth file is the class; -O "
-        "benchmark=none looks at none."
-    )
-    wrong = "Column 8 of the truth is the class, from 1 to 13; -O benchmark=none looks at none."
-    for label in ([1, 14], [1, 0], ["pedestrian", "horse"], ["1", "14"]):
-        assert refused("tracking", {**named, "label": label}, plain, options=options) == (
-            f"truth, row 1, column 'label': class {label[1]} is none of the benchmark's. {wrong}"
+def test_classes_of_benchmarks() -> None:
+    for benchmark in ("mot16", "mot17", "mot20"):
+        named = {**TRACK, "track": [1, 1], "label": [1, 14]}
+        plain = {**TRACK, "track": [1, 1]}
+        options = {"benchmark": benchmark}
+        assert refused("tracking", plain, plain, options=options) == (
+            f"truth: the truth has no classes, which {benchmark} takes rows out by. Column 8 of a truth file is the class; -O "
+            "benchmark=none looks at none."
         )
-    for label in ([1, 2], ["", "car"], ["pedestrian", "13"]):
-        assert refused("tracking", {**named, "label": [1, 1]}, {**plain, "label": label}, options=options) == (
-            f"predictions, row 1, column 'label': class {label[1]}, where the benchmark knows pedestrians only. Write -1 or 1 "
-            "in column 8, or score your own classes: -O benchmark=none."
-        )
-    for label in ([1, -1], ["", "1"], ["pedestrian", "0"], ["-1", "1"]):
-        report = sy.evaluate(
-            "tracking", {**named, "label": [1, 13]}, {**plain, "label": label}, ["fp"], options=options, confidence=None
-        )
-        assert report["fp"].value == 1
+        wrong = "Column 8 of the truth is the class, from 1 to 13; -O benchmark=none looks at none."
+        for label in ([1, 14], [1, 0], ["pedestrian", "horse"], ["1", "14"]):
+            assert refused("tracking", {**named, "label": label}, plain, options=options) == (
+                f"truth, row 1, column 'label': class {label[1]} is none of the benchmark's. {wrong}"
+            )
+        for label in ([1, 2], ["", "car"], ["pedestrian", "13"]):
+            assert refused("tracking", {**named, "label": [1, 1]}, {**plain, "label": label}, options=options) == (
+                f"predictions, row 1, column 'label': class {label[1]}, where the benchmark knows pedestrians only. Write -1 or 1 "
+                "in column 8, or score your own classes: -O benchmark=none."
+            )
+        for label in ([1, -1], ["", "1"], ["pedestrian", "0"], ["-1", "1"]):
+            report = sy.evaluate(
+                "tracking",
+                {**named, "label": [1, 13]},
+                {**plain, "label": label},
+                ["fp"],
+                options=options,
+                confidence=None,
+            )
+            assert report["fp"].value == 1
 
 
 def test_masks_and_boxes_of_tracks() -> None:
@@ -200,18 +205,18 @@ def test_frames_beyond_the_video() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("by", "said"),
-    [
-        ("frame", "truth: 'frame' varies inside a sequence, and slicing by it would cut tracks. Slice by what holds for whole "
-                  "sequences (camera, light), or by label."),
-        ("light", "truth, row 1: 'light' varies inside sequence 's', and slicing by it would cut tracks. A column to slice by "
-                  "must be the same in all rows of a sequence."),
-        ("label", "truth: tracking cannot be sliced by 'label'. Known: light."),
-    ],
-)  # fmt: skip
-def test_slices_of_tracks(by: str, said: str) -> None:
-    assert refused("tracking", {**TRACK, "light": ["day", "night"]}, TRACK, by=[by]) == said
+SLICES: list[tuple[Any, ...]] = [
+    ("frame", "truth: 'frame' varies inside a sequence, and slicing by it would cut tracks. Slice by what holds for whole "
+              "sequences (camera, light), or by label."),
+    ("light", "truth, row 1: 'light' varies inside sequence 's', and slicing by it would cut tracks. A column to slice by "
+              "must be the same in all rows of a sequence."),
+    ("label", "truth: tracking cannot be sliced by 'label'. Known: light."),
+]  # fmt: skip
+
+
+def test_slices_of_tracks() -> None:
+    for by, said in SLICES:
+        assert refused("tracking", {**TRACK, "light": ["day", "night"]}, TRACK, by=[by]) == said
 
 
 ELLIPSE: dict[str, list[Any]] = {
@@ -221,37 +226,37 @@ IN_SIZE, OF_AXIS = "It must be up to 1e+12 in size.", "It must be from 1e-12 up 
 HALF = "Give all five numbers, or none for an image without ellipses."
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        *(
-            ({name: [1.0, nan]},
-             f"row 1, column '{name}': '{name}' is empty or nan, and other columns of the row are not. {HALF}")
-            for name in ("xc", "yc", "theta", "a", "b")
-        ),
-        ({"a": [4.0, 0.0]}, "row 1, column 'a': the axis is 0. An axis must be more than 0."),
-        ({"b": [-2.0, 2.0]}, "row 0, column 'b': the axis is -2. An axis must be more than 0."),
-        ({"xc": [5.0, 1e13]}, f"row 1, column 'xc': 1e+13 is out of range. {IN_SIZE}"),
-        ({"yc": [-1e13, 5.0]}, f"row 0, column 'yc': -1e+13 is out of range. {IN_SIZE}"),
-        ({"theta": [0.0, 2e12]}, f"row 1, column 'theta': 2e+12 is out of range. {IN_SIZE}"),
-        ({"a": [4.0, 1e13]}, f"row 1, column 'a': 1e+13 is out of range. {OF_AXIS}"),
-        ({"b": [2.0, 1e-13]}, f"row 1, column 'b': 1e-13 is out of range. {OF_AXIS}"),
-        ({"score": [0.5, nan]},
-         "row 1, column 'score': the score is empty or nan. Give every ellipse a score, or leave the column out."),
-    ],
-)  # fmt: skip
-def test_ellipses(changed: dict[str, Any], said: str) -> None:
-    assert refused("ellipses", ELLIPSE, {**ELLIPSE, **changed}) == f"predictions, {said}"
+ELLIPSES: list[tuple[Any, ...]] = [
+    *(
+        ({name: [1.0, nan]},
+         f"row 1, column '{name}': '{name}' is empty or nan, and other columns of the row are not. {HALF}")
+        for name in ("xc", "yc", "theta", "a", "b")
+    ),
+    ({"a": [4.0, 0.0]}, "row 1, column 'a': the axis is 0. An axis must be more than 0."),
+    ({"b": [-2.0, 2.0]}, "row 0, column 'b': the axis is -2. An axis must be more than 0."),
+    ({"xc": [5.0, 1e13]}, f"row 1, column 'xc': 1e+13 is out of range. {IN_SIZE}"),
+    ({"yc": [-1e13, 5.0]}, f"row 0, column 'yc': -1e+13 is out of range. {IN_SIZE}"),
+    ({"theta": [0.0, 2e12]}, f"row 1, column 'theta': 2e+12 is out of range. {IN_SIZE}"),
+    ({"a": [4.0, 1e13]}, f"row 1, column 'a': 1e+13 is out of range. {OF_AXIS}"),
+    ({"b": [2.0, 1e-13]}, f"row 1, column 'b': 1e-13 is out of range. {OF_AXIS}"),
+    ({"score": [0.5, nan]},
+     "row 1, column 'score': the score is empty or nan. Give every ellipse a score, or leave the column out."),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["xc", "yc", "theta", "a", "b"])
-def test_ellipses_without_a_column(name: str) -> None:
-    lacking = {key: column for key, column in ELLIPSE.items() if key != name}
-    has = ", ".join(f"'{key}'" for key in ("image", "xc", "yc", "a", "b", "theta") if key != name)
-    assert refused("ellipses", lacking, ELLIPSE) == (
-        f"truth: column '{name}' is missing; the columns are {has}. Map it: --map {name}=YOUR_COLUMN. Or give contours in a "
-        "column 'points'."
-    )
+def test_ellipses() -> None:
+    for changed, said in ELLIPSES:
+        assert refused("ellipses", ELLIPSE, {**ELLIPSE, **changed}) == f"predictions, {said}"
+
+
+def test_ellipses_without_a_column() -> None:
+    for name in ("xc", "yc", "theta", "a", "b"):
+        lacking = {key: column for key, column in ELLIPSE.items() if key != name}
+        has = ", ".join(f"'{key}'" for key in ("image", "xc", "yc", "a", "b", "theta") if key != name)
+        assert refused("ellipses", lacking, ELLIPSE) == (
+            f"truth: column '{name}' is missing; the columns are {has}. Map it: --map {name}=YOUR_COLUMN. Or give contours in a "
+            "column 'points'."
+        )
 
 
 def test_contours() -> None:

@@ -63,14 +63,19 @@ def test_boxes_around_points() -> None:
     assert pairs.facts.flags["similarity"] == "keypoints"
 
 
-@pytest.mark.parametrize(
-    ("visible", "ignored"), [([2, 0], [False, True]), ([-1, -1], [False, True]), ([0, 1], [True, False])]
-)
-def test_how_many_points_count(visible: list[int], ignored: list[bool]) -> None:
-    truth = points(("i", 0, 0, 2, 10, 10, 2), ("i", 50, 0, 0, 90, 10, 0), visible=visible)
-    pairs = pairs_of("keypoints", truth, FOUND, sigmas=(0.1,))
-    assert pairs.truth["ignored"].tolist() == ignored
-    assert "visible" not in pairs.truth
+VISIBLE: list[tuple[Any, ...]] = [
+    ([2, 0], [False, True]),
+    ([-1, -1], [False, True]),
+    ([0, 1], [True, False]),
+]
+
+
+def test_how_many_points_count() -> None:
+    for visible, ignored in VISIBLE:
+        truth = points(("i", 0, 0, 2, 10, 10, 2), ("i", 50, 0, 0, 90, 10, 0), visible=visible)
+        pairs = pairs_of("keypoints", truth, FOUND, sigmas=(0.1,))
+        assert pairs.truth["ignored"].tolist() == ignored
+        assert "visible" not in pairs.truth
 
 
 def test_a_truth_without_a_point_counts_neither_way() -> None:
