@@ -203,10 +203,11 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
         values = side[kind][:, np.newaxis]
     elif columns:
         if len(columns) > 1 or pairs.several:
-            lacking = [name for name in classes if name not in columns]
-            if lacking or len(columns) != len(classes):
+            odd = sorted({*classes} ^ {*columns})
+            if odd:
+                column = f"'{kind}:{odd[0]}'"
                 raise InputError(
-                    f"there is no column '{kind}:{(lacking or ['?'])[0]}'",
+                    f"there is no column {column}" if odd[0] in classes else f"column {column} is of no class",
                     where=side.source,
                     remedy="Every class needs one, and only classes.",
                 )
