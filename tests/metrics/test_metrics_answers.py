@@ -280,7 +280,7 @@ def test_counts_of_yes_and_no() -> None:
 def test_verdicts() -> None:
     truth, predicted = (
         {"question": ["p", "q"]},
-        {"question": ["p", "q"], "judge": [1.0, 0.25], "logged:f1": [0.5, np.nan]},
+        {"question": ["p", "q"], "judge": [1.0, 0.25], "logged:f1": [0.5, np.nan], "logged:acc": [1, 1]},
     )
     assert values("answers", truth, predicted, "judge", "logged(score=f1)") == [0.625, 0.5]
     assert values("answers", {**truth, "verdict": [0.0, 0.5]}, predicted, "judge") == [0.25]
@@ -290,7 +290,7 @@ def test_verdicts() -> None:
     one = {"question": ["p"], "judge": [1.0], "logged:f1": [0.5]}
     assert by_unit("answers", truth, one, "judge", missing="worst") == [1, 0]
     assert refused("answers", truth, predicted, ["logged(score=em)"]) == [
-        "no score 'em' is logged", "predictions", "There are: f1.",
+        "no score 'em' is logged", "predictions", "There are: f1, acc.",
     ]  # fmt: skip
     plain = sides([["a"]], ["a"])
     assert refused("answers", *plain, ["logged"]) == [

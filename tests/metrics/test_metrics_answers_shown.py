@@ -155,6 +155,9 @@ def test_what_tools_print_of_such_data() -> None:
 def test_weights_and_outcomes() -> None:
     """One right reply of weight 3, one lost of weight 1, one wrong of weight 4."""
     given = sides([["a"], ["b"], ["c"]], ["a", "b", "x"], sample_weight=[3.0, 1.0, 4.0], outcome=["ok", "lost", "ok"])
+    blank = explained(sides([["a"], ["a b"]], ["A", "a  b"]), "lm-eval")
+    assert (blank.ours["exact"], blank.theirs["exact"]) == (1, 0)
+    assert explained(sides([["a"], ["a b"]], [" A", "a  b"]), "vlmevalkit").theirs["exact"] == 1 / 2
     made = explained(given, "lm-eval")
     assert made.ours == pytest.approx({"exact": 3 / 8})
     assert [step.values["exact"] for step in made.steps] == pytest.approx([4 / 8, 1 / 3, 3 / 8])

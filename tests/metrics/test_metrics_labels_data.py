@@ -149,6 +149,21 @@ def test_declared_classes() -> None:
     assert refused("labels", *sides, options={"classes": []})[0] == "no class is declared"
 
 
+def test_declared_classes_and_columns() -> None:
+    given = {"id": IDS, "score:a": [1.0, 0.0], "score:b": [0.0, 1.0]}
+    assert refused("labels", ONE, given, options={"classes": ["a", "b", "c"]}) == [
+        "there is no column 'score:c'", "predictions", "Every class needs one, and only classes.",
+    ]  # fmt: skip
+    sets = {"id": IDS, "labels": ["a", "b"]}
+    lone = {"id": IDS, "probability:a": [1.0, 0.0]}
+    assert refused("labels", sets, lone, options={"classes": ["a", "b"]})[0] == "there is no column 'probability:b'"
+
+
+def test_rows_that_are_left_out() -> None:
+    pairs = pairs_of("labels", ONE, {"id": ["r1"], "label": ["a"]}, Policy("skip", "skip"))
+    assert (len(pairs), len(pairs.truth), pairs.coded.truth.tolist()) == (1, 2, [1])
+
+
 def test_no_declared_class() -> None:
     said = refused("labels", ONE, ONE, options={"classes": []})
     assert [said[0], said[2]] == ["no class is declared", "Name at least one."]

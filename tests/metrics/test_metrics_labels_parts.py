@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from metrics.made import check_left_out, metric, pairs_of, state_of
 from steelyard.core.options import Options
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Records
+from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.metrics.labels.averages import Macro, Micro
 from steelyard.metrics.labels.codes import Counted
+from steelyard.metrics.labels.counts import CountMetric, class_units
 from steelyard.metrics.labels.data import CountedRecords, join
 from steelyard.metrics.labels.hard import Precision, Specificity
 
@@ -127,3 +130,33 @@ def test_labels_that_were_counted_where_they_were_made() -> None:
     assert state_of(pairs, asked).totals(POINT).of(asked).tolist() == pytest.approx([1 - (1 / 6) / (1 - 18 / 36)])
     assert Counted((), np.zeros((0, 0), np.int64)).rows(0)["label"].tolist() == []
     assert Counted(("300",), np.ones((1, 1), np.int64)).rows(0)["label"].dtype == np.int16
+
+
+def behind(state: State, threshold: float | None, spec: str, *, pooled: bool = False) -> list[float]:
+    asked = metric("labels", spec)
+    assert isinstance(asked, CountMetric)
+    made = class_units(state, threshold, asked.fraction, pooled=pooled)
+    assert made is not None
+    return made.tolist()  # type: ignore[no-any-return]
+
+
+def test_units_behind_classes() -> None:
+    """Rows without a weight stand behind nothing; units of a kind and units of a cluster are counted as such."""
+    recall = metric("labels", "recall")
+    truth = {"label": list("abab"), "group": list("ppqq"), "weight": [1.0, 0.0, 1.0, 2.0]}
+    state = state_of(pairs_of("labels", truth, {"label": list("aaab")}), recall)
+    assert behind(state, None, "recall") == [2, 1]
+    assert behind(state, None, "precision") == [2, 1]
+    assert behind(state, None, "f1", pooled=True) == [2]
+    rows = state_of(pairs_of("labels", {"label": list("abbb")}, {"label": list("aabb")}), recall)
+    copied = replace(rows, units=replace(rows.units, copies=np.array([5, 1, 2, 3])))
+    assert behind(copied, None, "recall") == [5, 6]
+    assert behind(copied, None, "recall", pooled=True) == [11]
+    clustered = replace(rows, units=replace(rows.units, cluster=np.array(["x", "y", "y", "x"], dtype=object)))
+    assert behind(clustered, None, "recall") == [1, 2]
+    assert behind(clustered, None, "precision") == [2, 2]
+    assert behind(clustered, None, "precision", pooled=True) == [2]
+    scored = pairs_of("labels", {"label": ["a", "b"]}, {"score:a": [1.0, 3.0], "score:b": [3.0, 3.0]})
+    reached = state_of(scored, metric("labels", "recall(threshold=2)"))
+    assert behind(reached, 2.0, "recall") == [1, 1]
+    assert behind(reached, 2.0, "precision") == [1, 2]

@@ -14,7 +14,7 @@ from steelyard.core.need import Work
 from steelyard.core.plan import POINT, UNITS, Plan
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import State
-from steelyard.core.weights import Role
+from steelyard.core.weights import EachUnit, LeaveGroupOut, Role
 from steelyard.metrics.labels import walks
 from steelyard.metrics.labels.ranking import Scores, positive_place
 from steelyard.metrics.labels.walks import NotedWalk, PairWalk, Ranked, Walk, walked
@@ -185,6 +185,33 @@ def test_large_rankings_are_walked_with_real_weights(monkeypatch: pytest.MonkeyP
         monkeypatch.undo()
     assert (walks.MOST_COUNTED, walks.COUNTED) == (1 << 24, (0, 1))
     assert walks.READINGS == {"ap": 0, "auc": 1, "best_f1": 2, "best_threshold": 3, "tpr": 4}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_groups_left_out_and_some_units(reading: Any) -> None:
+    truth, predicted = drawn(False, True)
+    pairs = pairs_of("labels", truth, predicted)
+    state = State.of(pairs, [Scores("each")])
+    walk, block = Walk(Scores("each"), reading, 0.3), state.blocks[Scores("each")]
+    assert isinstance(block, RankingBlock)
+    units = len(state)
+    label = np.array(truth["label"])[pairs.rows]
+    given = {name: np.array(column)[pairs.rows] for name, column in predicted.items()}
+
+    def expected(row: Any) -> list[float]:
+        weight = row[pairs.owned[1]]
+        return [written_out(reading, given[f"score:{c}"], label == c, weight, 0.3) for c in ("c0", "c1", "c2")]
+
+    group = np.arange(units, dtype=np.int32) % 4 - 1
+    left_out = LeaveGroupOut(np.ones(units), group, 3)
+    values = walk.read(block, left_out, state.facts)
+    assert values.shape == (3, 3)
+    for k in range(3):
+        assert values[k].tolist() == pytest.approx(expected((group != k).astype(float)), nan_ok=True)
+    some = walk.read(block, EachUnit(units, 2, 5), state.facts)
+    assert some.shape == (3, 3)
+    for k in range(3):
+        assert some[k].tolist() == pytest.approx(expected(np.eye(units)[2 + k]), nan_ok=True)
 
 
 class Sizes:

@@ -104,7 +104,16 @@ def test_equal_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    "ids", [[10, 9, 1, 100, 0, 12], [3, -1, 20], [10**17, 5, 10**16], [], list("cab"), [10**17 - 1, 10**16, 10]]
+    "ids",
+    [
+        [10, 9, 1, 100, 0, 12],
+        [3, -1, -20, 20],
+        [10**18, 5],
+        [10**17, 5, 10**16],
+        [],
+        list("cab"),
+        [10**17 - 1, 10**16, 10],
+    ],
 )
 def test_the_order_of_ids_as_texts(ids: list[Any]) -> None:
     array = np.array(ids, dtype=object) if ids and isinstance(ids[0], str) else np.array(ids, dtype=np.int64)
