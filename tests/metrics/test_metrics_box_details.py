@@ -17,7 +17,7 @@ from steelyard.metrics import catalogue
 from steelyard.metrics.boxes import figures, picture, tables
 from steelyard.metrics.boxes.matches import CROWD, DIFFICULT, GROUP, LOST, match_input
 from steelyard.metrics.boxes.precision import AveragePrecision, reference_arrays
-from steelyard.metrics.boxes.ranking import detections
+from steelyard.metrics.boxes.ranking import RankingFigure, RankingSummary, detections
 
 nan = np.nan
 
@@ -239,6 +239,49 @@ def test_more_than_a_hundred_detections() -> None:
     assert max(made["pr_class"]().columns["y"]) == pytest.approx(1 / 101)
     assert made["ap_class"]().columns["value"] == pytest.approx([1 / 101])
     assert made["confusion"]().columns["count"].tolist() == [1, 0, 100, 0]
+
+
+def test_few_detections_at_a_working_point() -> None:
+    """The first of each class and image counts: a hit and two false ones remain of five."""
+    truth = boxes([("i", "cat", 0.0), ("i", "cat", 50.0), ("j", "dog", 0.0)])
+    found = boxes(
+        [("i", "cat", 0.0, 0.9), ("i", "cat", 50.0, 0.8), ("j", "dog", 99.0, 0.7), ("j", "dog", 0.0, 0.6),
+         ("j", "cat", 0.0, 0.4)],
+        "score",
+    )  # fmt: skip
+    for spec, expected in (
+        ("precision(max_dets=1)", 1 / 2), ("precision(score=0.3, max_dets=1)", 1 / 3), ("recall(max_dets=1)", 1 / 3),
+        ("fpr_candidate(max_dets=1)", 1 / 2), ("mean_iou(max_dets=1)", 1), ("fppi(max_dets=1)", 1 / 2),
+        ("precision", 3 / 4), ("best_f1(max_dets=1)", 2 / 4), ("recall(label=dog, max_dets=1)", 0), ("recall(label=dog)", 1),
+        ("precision(label=cat, score=0.3)", 2 / 3), ("f1(label=cat, score=0.3)", 4 / 5), ("fpr_image", 0),
+        ("fpr_image(score=0.4)", 1 / 2), ("fbeta(beta=1)", 6 / 7),
+    ):  # fmt: skip
+        assert sy.evaluate("boxes", truth, found, [spec], confidence=None)[spec].value == pytest.approx(expected), spec
+
+
+def test_what_metrics_read() -> None:
+    """A kind that walks all detections reads one threshold, where it is asked for one; others share the ten."""
+    need = detections(0.5, "all", 100, "coco")[0]
+    ten = tuple(range(10))
+    for spec, figure, places in (
+        ("ap", RankingFigure(need, "coco", 0, 100), (0,)),
+        ("ap(iou=0.75)", RankingFigure(need, "coco", 0, 100), (5,)),
+        ("ap(kind=voc)", RankingFigure(need, "voc", 0, 100, 0), (0,)),
+        ("ap(kind=step, iou=0.75, area=large)", RankingFigure(need, "step", 3, 100, 5), (0,)),
+        ("ap(kind=voc11, label=cat)", RankingFigure(need, "voc11", 0, 100, None, "cat"), (0,)),
+        ("map", RankingFigure(need, "coco", 0, 100), ten),
+        ("map(kind=step, classes=[a])", RankingFigure(need, "step", 0, 100, None, None, ("classes", "a")), ten),
+        ("map75(frequency=c)", RankingFigure(need, "coco", 0, 100, None, None, ("frequency", "c")), (5,)),
+        ("ar@10", RankingFigure(need, "recall", 0, 10), ten),
+        ("ar@100", RankingFigure(need, "coco", 0, 100), ten),
+        ("ar@300", RankingFigure(detections(0.5, "all", 300, "coco")[0], "coco", 0, 300), ten),
+        ("ap(rule=voc, max_dets=7)", RankingFigure(detections(0.5, "all", 7, "voc")[0], "coco", 0, 7), (0,)),
+    ):
+        metric: Any = catalogue.parse(spec, "boxes")
+        assert metric.figure == (figure, places), spec
+        assert metric.needs()[0] == figure
+    assert catalogue.parse("map", "boxes").needs()[1:] == (RankingSummary(need),)
+    assert catalogue.parse("map(area=small)", "boxes").needs()[1:] == ()
 
 
 def test_scores_beyond_shares() -> None:

@@ -93,6 +93,20 @@ def test_what_is_left_out() -> None:
     assert (evaluated("score").left_out, evaluated("score").undefined) == ("", 0)
 
 
+def test_axes() -> None:
+    """Off by 2 of 10 and 1 of 4, and another that fits."""
+    truth, found = (
+        table([("i", 0, 0, 0, 10, 4), ("k", 0, 0, 0, 9, 3)]),
+        table([("i", 0, 0, 0, 12, 5), ("k", 0, 0, 0, 9, 3)]),
+    )
+    for spec, expected in (
+        ("axis_error", 0.75), ("axis_error(axis=major)", 1), ("axis_error(axis=minor)", 0.5),
+        ("axis_error(relative=true)", (0.2 + 0.25) / 4), ("axis_error(axis=minor, relative=true)", 0.125),
+        ("axis_error(within=0.1, axis=major)", 0),
+    ):  # fmt: skip
+        assert evaluated(spec, truth, found).value == pytest.approx(expected)
+
+
 def test_images_alone() -> None:
     pairs = pairs_of("ellipses", TRUTH, FOUND)
     metric = Score(distance="center")

@@ -249,6 +249,29 @@ def test_masks() -> None:
     assert shown.bounds == pytest.approx((-1.92, -1.92, 13.92, 2.92))
 
 
+def test_the_second_sequence() -> None:
+    """The worst sequence stands second, and its frames are drawn from its own rows; a class of its own each, or none."""
+    for first, second in (({}, {}), ({"label": ["dog"] * 2}, {"label": ["cow"] * 6})):
+        truth = joined({**PERFECT, "sequence": ["a"] * 2, **first}, {**TRUTH, "sequence": ["b"] * 6, **second})
+        second = {name: column[:5] for name, column in second.items()}
+        found = joined({**PERFECT, "sequence": ["a"] * 2, **first}, {**FOUND, "sequence": ["b"] * 5, **second})
+        pairs = pairs_of("tracking", truth, found)
+        shown = frames.scene(pairs, 1, Hota(), 4)
+        assert (shown.title, shown.summary) == ("Sequence b, frame 4", "matched 1, switches 1, missed 0, extra 0")
+        assert [shape.label for shape in shown.shapes] == ["Tt", "switch", "Pp"]
+        assert frames.steps(pairs, 1).counts["switches"] == (0, 0, 1, 1, 0, 1)
+        assert frames.steps(pairs, 0).numbers == (1, 2)
+        assert frames.scene(pairs, 0, Hota()).title == "Sequence a, frame 1"
+        state = State.of(pairs, list(Hota().needs()))
+        assert views.worst_unit(state) == 1
+        made = views.figures(pairs, state, ())
+        assert list(made) == ["thresholds", "plane", "losses", "timeline"]
+        assert made["timeline"]().title == "Sequence b, track by track"
+        listed = views.listing(pairs, state)
+        names = listed.columns["sequence"]
+        assert [names.names[code] for code in names.codes] == ["b"] * 3  # type: ignore[union-attr]
+
+
 def test_nothing_to_draw() -> None:
     empty = boxes(("c", nan, "", nan), y=[nan], w=[nan], h=[nan])
     pairs = pairs_of("tracking", joined(TRUTH, empty), joined(FOUND, empty))
