@@ -96,6 +96,8 @@ def test_a_picture_of_flags() -> None:
         BoxShape("prediction", 100, 0, 10, 10, "dog 0.80", True), BoxShape("prediction", 101, 0, 10, 10, "dog 0.70", True),
         BoxShape("prediction", 200, 0, 10, 10, "dog 0.60", True),
     )  # fmt: skip
+    sure = picture.scene(pairs, 0, catalogue.parse("f1(score=1, iou=1)", "boxes"))  # whole numbers are thresholds, too
+    assert sure.summary == "3 true, 0 detected with a score from 1, 0 pairs at IoU 1"
     few = picture.scene(pairs, 0, catalogue.parse("map50(max_dets=1)", "boxes"))
     assert few.summary == "3 true, 2 detected with a score from 0, 1 pairs at IoU 0.5"
     wrong = picture.scene(pairs, 1, catalogue.parse("f1(score=0.6)", "boxes"))

@@ -279,6 +279,14 @@ def test_nothing_to_draw() -> None:
     assert frames.scene(pairs, 1, Hota()) == Scene("Sequence c", "nothing is there", ())
 
 
+def test_nothing_on_either_side() -> None:
+    empty = boxes(("c", nan, "", nan), y=[nan], w=[nan], h=[nan])
+    report = sy.evaluate("tracking", empty, empty, confidence=None)
+    assert (report["hota"].defined, report["mota"].defined, report["idsw"].value) == (False, False, 0)
+    assert report["hota"].why == "there is neither a truth nor a prediction"
+    assert report.figures == ()
+
+
 def test_the_timeline_of_two_tracks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second track begins first, and is missed in frame 2; its name changes when it comes back."""
     truth = boxes(

@@ -95,7 +95,13 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
                 where=records.where(0, "keypoints"),
                 remedy="Give x, y and v of each point.",
             )
-        if len(records) and (numbers % 3 or numbers != width):
+        if len(records) and numbers % 3:
+            raise InputError(
+                f"{numbers} numbers per row are not x, y and v of points",
+                where=records.where(0, "keypoints"),
+                remedy="Give x, y and v of each point.",
+            )
+        if len(records) and numbers != width:
             raise InputError(
                 f"{numbers} numbers per row, where the other side has {width}",
                 where=records.where(0, "keypoints"),
@@ -114,8 +120,9 @@ def _sigmas(given: Any, points: int) -> tuple[float, ...]:
             )
         return BODY
     sigmas = tuple(given) * (max(1, points) if len(given) == 1 else 1)
-    if not all(1e-6 <= sigma <= 1e6 for sigma in sigmas):
-        raise InputError(f"a sigma of {min(sigmas):g} is out of range", remedy="It must be from 1e-6 to 1e6.")
+    wrong = [sigma for sigma in sigmas if not 1e-6 <= sigma <= 1e6]
+    if wrong:
+        raise InputError(f"a sigma of {wrong[0]:g} is out of range", remedy="It must be from 1e-6 to 1e6.")
     if len(sigmas) != points and points:
         raise InputError(f"{len(sigmas)} sigmas for {points} keypoints", remedy="Give one number, or one for each.")
     return sigmas

@@ -29,8 +29,8 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
     """The image at place `unit`, matched at the metric's IoU (0.5 where it has several) from its score on."""
     alone, work = pairs.alone(unit), Work()
     iou, least = getattr(metric, "iou", 0.5), getattr(metric, "score", 0.0)
-    iou = iou if isinstance(iou, float) else 0.5
-    least = least if isinstance(least, float) else 0.0
+    iou = float(iou) if isinstance(iou, int | float) else 0.5
+    least = float(least) if isinstance(least, int | float) else 0.0
     most = int(getattr(metric, "max_dets", 100) or 100)
     matched = matches(alone, work, (iou,), (AREAS["all"],), max(most, 100))[0]
     both, names = match_input(alone, work), class_names(pairs.facts)

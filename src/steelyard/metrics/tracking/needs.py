@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from steelyard import _native
@@ -234,8 +236,8 @@ def _shares(box: Array, regions: Array) -> Array:
 def _cells(pairs: TrackPairs, rows: Kept, values: Array) -> CellsBlock:
     """Values of each run as cells of its sequence, by class."""
     classes = max(1, pairs.facts.size("class"))
-    flat = values.reshape(len(rows.runs), -1)
-    width = flat.shape[1]
+    width = math.prod(values.shape[1:])
+    flat = values.reshape(len(rows.runs), width)
     run, column = np.nonzero(flat)
     owner, group = rows.runs[run] // classes, rows.runs[run] % classes
     axes: tuple[str | int, ...] = ("class", *values.shape[1:])
