@@ -13,7 +13,7 @@ from steelyard.core.records import Array, factorize
 READINGS: dict[str, Callable[[str], str]] = {
     "without regard to case": str.casefold,
     "without blanks": lambda text: "".join(text.split()),
-    "without zeros in front": lambda text: re.sub(r"\d+(\.0+)?", lambda m: str(int(m[0].split(".")[0])), text),
+    "without zeros in front": lambda text: re.sub(r"\d+(\.0+)?", lambda m: m[0].split(".")[0].lstrip("0") or "0", text),
     "without folders": lambda text: re.split(r"[/\\]", text)[-1],
     "without their ending": lambda text: re.sub(r"\.[A-Za-z]{2,4}$", "", text),
     "without folders and ending": lambda text: re.sub(r"\.[A-Za-z]{2,4}$", "", re.split(r"[/\\]", text)[-1]),

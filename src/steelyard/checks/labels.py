@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import lower_is_better, surely_reversed
+from steelyard.core.numerals import is_whole
 from steelyard.core.records import Array
 
 CHECKS = with_ids(Checks())
@@ -98,10 +99,10 @@ def shifted(data: Data) -> Problem | None:
         return None
     right, given = sides
     plain = _share(right, given)
-    if plain > 0.6 or not all(text.lstrip("-").isdigit() and len(text) < 18 for text in set(given)):
+    if plain > 0.6 or not all(is_whole(text, 17, signed=True) for text in set(given)):
         return None
     numbers = [int(text) for text in given]
-    names = sorted(set(right), key=lambda t: (0, int(t), t) if t.lstrip("-").isdigit() and len(t) < 18 else (1, 0, t))
+    names = sorted(set(right), key=lambda t: (0, int(t), t) if is_whole(t, 17, signed=True) else (1, 0, t))
     readings = {
         "one less than the truth's": [str(n + 1) for n in numbers],
         "one more than the truth's": [str(n - 1) for n in numbers],
@@ -193,7 +194,7 @@ def _scores(data: Data) -> list[tuple[str, Array, Array]]:
     if not any(column.partition(":")[0] in ("score", "probability") for column in pairs.prediction.columns):
         return []
     truth = np.array([str(v).strip() for v in pairs.truth["label"][rows].tolist()], dtype=object)
-    classes = sorted(set(truth.tolist()), key=lambda t: (0, int(t), t) if t.isdigit() and len(t) < 18 else (1, 0, t))
+    classes = sorted(set(truth.tolist()), key=lambda t: (0, int(t), t) if is_whole(t, 17) else (1, 0, t))
     scores = []
     for name in ("score", "probability"):
         if name in pairs.prediction and len(classes) == 2:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.numerals import is_whole
 
 Codes = NDArray[np.int64]
 
@@ -68,8 +69,7 @@ class Axis:
 
 
 def _is_whole(text: str) -> bool:
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and str(int(text)) == text
+    return is_whole(text, signed=True) and str(int(text)) == text
 
 
 @frozen

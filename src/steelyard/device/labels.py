@@ -13,6 +13,7 @@ import torch
 
 from steelyard.core.errors import InputError
 from steelyard.core.kinds import KINDS_FROM
+from steelyard.core.numerals import is_whole
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
@@ -35,7 +36,7 @@ def _declared(options: Options) -> tuple[int, ...] | None:
     if given is None:
         return None
     names = list(dict.fromkeys(str(name) for name in given["label"].tolist()))
-    wrong = [name for name in names if not (name.isdigit() and str(int(name)) == name and int(name) < 1 << 24)]
+    wrong = [name for name in names if not (is_whole(name) and str(int(name)) == name and int(name) < 1 << 24)]
     if wrong:
         raise InputError(
             f"class '{wrong[0]}' is no whole number from 0 up", where=given.source,

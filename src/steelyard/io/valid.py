@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InputError
+from steelyard.core.numerals import is_whole
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema
 from steelyard.io.container import unfit
@@ -71,7 +72,7 @@ def check_answers(arrays: Mapping[str, Array], asked: Mapping[str, int | None], 
     """Answers, named by what was asked, the class and their place; `asked` says how many rows each has (None: any)."""
     for name, values in arrays.items():
         question, _, place = name.rpartition(".")
-        if question not in asked or not place.isdecimal():
+        if question not in asked or not is_whole(place):
             raise unfit(where, f"nobody asked for '{name}'")
         if values.dtype.kind not in "iufb" or not 1 <= values.ndim <= 4:
             raise unfit(where, f"'{name}' is of type {values.dtype} and of shape {values.shape}")

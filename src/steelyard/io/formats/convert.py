@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.numerals import is_whole
 from steelyard.io.formats.dataset import Category, Dataset
 from steelyard.io.formats.detect import TABLES, detect
 from steelyard.io.formats.fit import fit
@@ -84,7 +85,7 @@ def _in_order(dataset: Dataset, names: str) -> Dataset:
     listed = read_names(Path(names))[0]
     like = replace(dataset, categories=[Category(n if dataset.by_name else i, n) for i, n in enumerate(listed)])
     for c in dataset.categories:
-        if c.shown not in listed and not (c.name == "" and str(c.id).isdigit() and int(c.id) < len(listed)):
+        if c.shown not in listed and not (c.name == "" and is_whole(str(c.id)) and int(c.id) < len(listed)):
             raise InputError(f"class '{c.shown}' is not in the list of names", where=names, remedy="Add it there.")
     fitted = fit(replace(dataset, numbered=False), like)
     return replace(fitted, pictures=dataset.pictures, picture=dataset.picture)

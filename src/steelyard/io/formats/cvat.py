@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError
+from steelyard.core.numerals import is_whole
 from steelyard.io.formats import rle
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
@@ -80,7 +81,7 @@ def _picture(node: Node, where: str, place: int) -> Picture:
         size.append(pixels)
     extra: dict[str, Any] = {k: v for k, v in node.attributes.items() if k not in ("id", "name", "width", "height")}
     number = node.attributes.get("id", "")
-    if number.isascii() and number.isdigit():
+    if is_whole(number, 18):
         extra["cvat_id"] = int(number)
     return Picture(Picture(place, name).stem, name, size[0], size[1], extra)
 
@@ -100,7 +101,7 @@ def _shape(gathered: Gatherer, node: Node, where: str, picture: Picture) -> None
     extra: dict[str, Any] = {}
     for name, text in node.attributes.items():
         if name not in _OWN:
-            extra[name] = int(text) if name in _WHOLE and text.lstrip("-").isdigit() else text
+            extra[name] = int(text) if name in _WHOLE and is_whole(text, 18, signed=True) else text
     attributes = {a.attributes.get("name", ""): a.text for a in node.all("attribute")}
     given = attributes.pop("score", None)
     if attributes:

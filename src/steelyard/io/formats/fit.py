@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.numerals import is_whole
 from steelyard.core.records import Array, BoxRecords, Records
 from steelyard.io.formats.dataset import Category, Dataset, Picture
 
@@ -34,7 +35,7 @@ def _pictures(dataset: Dataset, like: Dataset) -> tuple[list[Picture], Array]:
     by_file = dataset.by_file or like.by_file
     known = {(p.stem if by_file else str(p.id)): i for i, p in enumerate(like.pictures)}
     ends = _unique((PurePosixPath(p.stem).name, i) for i, p in enumerate(like.pictures)) if by_file else {}
-    numbers = _unique((str(int(name)), i) for name, i in ends.items() if name.isascii() and name.isdigit())
+    numbers = _unique((str(int(name)), i) for name, i in ends.items() if is_whole(name))
     pictures = list(like.pictures)
     places = []
     for p in dataset.pictures:

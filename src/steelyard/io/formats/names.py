@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from steelyard.core.errors import InputError
+from steelyard.core.numerals import is_whole
 from steelyard.io.text import open_text
 
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:\s*(.*)$")
@@ -85,7 +86,7 @@ def _split(text: str) -> list[str]:
 
 def _put(mapped: dict[int, str], key: str, value: str, where: str) -> None:
     key = key.strip().strip("'\"")
-    if not (key.isascii() and key.isdigit()):
+    if not is_whole(key, 9):
         raise InputError(f"class '{key}' is not a number", where=where, remedy="Classes count from 0.")
     if int(key) in mapped:
         raise InputError(f"class {key} is named twice", where=where, remedy="Name each once.")

@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.numerals import is_whole
 from steelyard.core.records import Array, Records, as_object
 from steelyard.io.formats import trackrows
 from steelyard.io.text import check_readable, read_bytes
@@ -108,7 +109,7 @@ def _info(folder: Path) -> dict[str, str]:
         raise InputError(f"cannot be read: {str(error).splitlines()[0]}", where=str(path)) from None
     facts = dict(parser["Sequence"]) if parser.has_section("Sequence") else {}
     length = facts.get("seqlength", "")
-    if length and not length.strip().isdigit():
+    if length and not is_whole(length.strip(), 15):
         raise InputError(f"seqLength is '{length}'", where=str(path), remedy="It must be a whole number.")
     return facts
 

@@ -9,6 +9,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.numerals import is_whole
 from steelyard.core.records import Array, as_object
 from steelyard.io.formats.numbers import coordinate
 from steelyard.io.formats.xml import Node, parse_xml
@@ -283,7 +284,7 @@ def read_cvat(text: bytes, source: str, reading: Reading) -> Rows:
             if box.attributes.get("outside") == "1":
                 continue
             frame = box.attributes.get("frame", "")
-            if not frame.isdigit() or int(frame) < first:
+            if not is_whole(frame, 15) or int(frame) < first:
                 raise InputError(f"frame is '{frame[:40]}'", where=where, remedy=f"Frames are counted from {first}.")
             columns["frame"].append(int(frame) - first)
             columns["track"].append(_track(node, place))
@@ -299,7 +300,7 @@ def read_cvat(text: bytes, source: str, reading: Reading) -> Rows:
 
 def _track(node: Node, place: int) -> int:
     text = node.attributes.get("id", "")
-    return int(text) if text.isascii() and text.isdigit() else place
+    return int(text) if is_whole(text, 15) else place
 
 
 def _cvat_frames(root: Node) -> int:
@@ -307,6 +308,6 @@ def _cvat_frames(root: Node) -> int:
     for meta in root.all("meta"):
         for name in ("task", "job"):
             part = meta.find(name)
-            if part is not None and part.value("size").isdigit():
+            if part is not None and is_whole(part.value("size"), 15):
                 return int(part.value("size"))
     return 0

@@ -17,6 +17,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
+from steelyard.core.numerals import is_whole
 from steelyard.core.pairs import Array
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, Role, ratio
@@ -313,7 +314,7 @@ class EachClass(Wrapper):
 
 def as_spec(name: str) -> str | int:
     """A class's name as a spec has it: 3, not "3"."""
-    return int(name) if name.isascii() and name.isdigit() and str(int(name)) == name else name
+    return int(name) if is_whole(name) and str(int(name)) == name else name
 
 
 @frozen

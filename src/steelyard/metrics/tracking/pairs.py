@@ -11,6 +11,7 @@ from steelyard.align.sets import SetPairs, join_sets
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.numerals import is_whole
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Records, constant_in_unit, distinct_values, factorize
@@ -175,7 +176,7 @@ def _axis(truth: TrackRecords, prediction: TrackRecords, filled: bool) -> tuple[
     names = (named[0] | named[1]) or {""}
     if names > {""}:
         names.discard("")
-    numbers = all(text.isascii() and text.isdigit() for text in names)
+    numbers = all(map(is_whole, names))
     labels = sorted(names, key=int if numbers else str)
     place = {text: i for i, text in enumerate(labels)}
     own = [np.broadcast_to(np.int64(0), len(side)) for side in (truth, prediction)]
