@@ -82,6 +82,7 @@ MEANT: dict[str, tuple[dict[str, Any], Labelling]] = {
     "truth relabelled": (
         {"truth.relabel": ["7=5", "8=3", "9=ignore"]}, Labelling((3, 5), tables=({7: 5, 8: 3, 9: IGNORED}, None)),
     ),
+    "relabelled alike": ({"truth.relabel": ["7=0", "7=0"]}, Labelling((0,), tables=({7: 0}, None))),
     "predictions relabelled": (
         {"prediction.relabel": ["7=0", "0=0"]}, Labelling((0,), tables=(None, {7: 0, 0: 0})),
     ),
@@ -124,7 +125,13 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, str, str]]] = [
         {"palette": ["road=804080", "kerb,128,64,128"]},
         ("'kerb,128,64,128': another class has this colour", "option palette", ""),
     ),
-    *(({"relabel": [line]}, (f"'{line}' is not VALUE=CLASS", *ENTRY)) for line in ("7:2", "=2", "a=2", "-1=2", "7")),
+    (
+        {"palette": ["road=804080", "kerb=000001", "road = 000002"]},
+        ("'road = 000002': 'road' has another colour too", "option palette", "Give each class one."),
+    ),
+    ({"relabel": ["7=0", "07=1"]}, ("'07=1': value 7 means another class too", "option relabel", "Give it one.")),
+    ({"relabel": ["7=0", "7=ignore"]}, ("'7=ignore': value 7 means another class too", "option relabel", "Give it one.")),
+    *(({"relabel": [line]}, (f"'{line}' is not VALUE=CLASS", *ENTRY)) for line in ("7:2", "=2", "a=2", "-1=2", "7", "²=0", f"{10**300}=0")),
     (
         {"relabel": ["7=rod"], "names": ["road", "kerb"]},
         ("'7=rod': there is no class 'rod'", "option relabel", "Did you mean 'road'?"),
@@ -134,6 +141,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, str, str]]] = [
         ("'7=2': there is no class '2'", "option relabel", "Known: ignore, kerb, road."),
     ),
     ({"relabel": ["7=3"], "classes": 3.0}, ("'7=3': there is no class '3'", "option relabel", "Known: 0, 1, 2, ignore.")),
+    ({"relabel": ["7=²"]}, ("'7=²': there is no class '²'", "option relabel", "Known: ignore.")),
     ({"relabel": ["7=x"]}, ("'7=x': there is no class 'x'", "option relabel", "Known: ignore.")),
 ]  # fmt: skip
 

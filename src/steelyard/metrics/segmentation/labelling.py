@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
+from steelyard.core.numerals import is_whole
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
 
@@ -82,10 +83,6 @@ class Labelling:
         if label < 0:
             return IGNORED if label == IGNORED and side == 0 and table is not None else UNKNOWN
         return label if self.ids is None or label in self.ids else UNKNOWN
-
-    def shown(self, label: int) -> str:
-        """The name of a class."""
-        return self.names[self.ids.index(label)] if self.names and self.ids is not None else str(label)
 
 
 def labelling_of(options: Options) -> Labelling:
@@ -169,6 +166,12 @@ def _palette(lines: Sequence[str]) -> dict[str, int]:
         value = rgb[0] + 256 * rgb[1] + 65536 * rgb[2]
         if value in colours.values():
             raise InputError(f"'{line}': another class has this colour", where="option palette")
+        if name.strip() in colours:
+            raise InputError(
+                f"'{line}': '{name.strip()}' has another colour too",
+                where="option palette",
+                remedy="Give each class one.",
+            )
         colours[name.strip()] = value
     return colours
 
@@ -179,17 +182,21 @@ def _relabelled(
     table: dict[int, int] = {}
     for line in lines:
         value, equals, label = (part.strip() for part in line.partition("="))
-        if not equals or not value.isdigit():
+        if not equals or not is_whole(value):
             raise InputError(f"'{line}' is not VALUE=CLASS", where="option relabel", remedy="Example: 7=0, or 7=road.")
         if label == "ignore":
-            table[int(value)] = IGNORED if side == 0 else UNKNOWN
+            meant = IGNORED if side == 0 else UNKNOWN
         elif label in names:
-            table[int(value)] = list(names).index(label)
-        elif label.isdigit() and (ids is None or int(label) in ids):
-            table[int(value)] = int(label)
+            meant = list(names).index(label)
+        elif is_whole(label) and (ids is None or int(label) in ids):
+            meant = int(label)
         else:
             known = [*names, "ignore"] if names else [*map(str, ids or ()), "ignore"]
             raise InputError(
                 f"'{line}': there is no class '{label}'", where="option relabel", remedy=nearest(label, known)
+            )
+        if table.setdefault(int(value), meant) != meant:
+            raise InputError(
+                f"'{line}': value {int(value)} means another class too", where="option relabel", remedy="Give it one."
             )
     return table
