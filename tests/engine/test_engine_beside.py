@@ -162,11 +162,11 @@ def test_slices_of_truth_and_proxy_inside_dishes() -> None:
     """The food differs inside a dish: each slice is measured again, on both sides."""
     keys = {"dish": np.repeat(IDS[:4], 2), "item": [1, 2] * 4}
     foods = ["rice", "egg"] * 4
-    weights, found = np.arange(8) * 10.0 + 10, np.arange(8) * 11.0 + 10
+    weights, predicted = np.arange(8) * 10.0 + 10, np.arange(8) * 11.0 + 10
     cheap = {**keys, "weight": weights + 1, "food": foods}
     truth = {name: list(values)[:4] for name, values in {**keys, "weight": weights, "food": foods}.items()}
     request = Request.of("weights", "mae", {"draws": 100, "by": ["food"]})
-    report = evaluate_judged(request, truth, {**keys, "weight": found}, cheap, "difference", lambda data, task: ())
+    report = evaluate_judged(request, truth, {**keys, "weight": predicted}, cheap, "difference", lambda data, task: ())
     rice = report.slices["food"]["rice"]["mae"].few_labels
     assert rice is not None
     # Rice stands at 0, 2, 4 and 6: errors of 0 and 2 by the truth; |4 - 1| and |6 - 1| of the rest by the proxy.
@@ -275,22 +275,22 @@ def test_figures_of_classes_carry_intervals(monkeypatch: pytest.MonkeyPatch) -> 
     """A task that draws its classes has intervals on its bars; one that does not gets a figure of them."""
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 2, (12, 4, 4))
-    found = np.where(rng.random(truth.shape) < 0.8, truth, 1 - truth)
-    report = evaluate("segmentation", truth, found, ["miou"], draws=100)
+    predicted = np.where(rng.random(truth.shape) < 0.8, truth, 1 - truth)
+    report = evaluate("segmentation", truth, predicted, ["miou"], draws=100)
     bars = report.figure("iou_class")
     assert list(bars.columns) == ["name", "value", "low", "high"]
     assert bars.caption == "The worst first. The line on a bar is its interval."
     assert "by_class" not in report.figures
-    plain = evaluate("segmentation", truth, found, ["miou"], confidence=None).figure("iou_class")
+    plain = evaluate("segmentation", truth, predicted, ["miou"], confidence=None).figure("iou_class")
     assert list(plain.columns) == ["name", "value"]
     assert "low" not in report.figure("confusion").columns
     monkeypatch.setattr("steelyard.engine.evidence.MOST_CELLS", 23)
-    assert list(evaluate("segmentation", truth, found, ["miou"], draws=100).figure("iou_class").columns) == [
+    assert list(evaluate("segmentation", truth, predicted, ["miou"], draws=100).figure("iou_class").columns) == [
         "name",
         "value",
     ]
     monkeypatch.setattr("steelyard.engine.evidence.MOST_CELLS", 24)
-    assert "low" in evaluate("segmentation", truth, found, ["miou"], draws=100).figure("iou_class").columns
+    assert "low" in evaluate("segmentation", truth, predicted, ["miou"], draws=100).figure("iou_class").columns
 
 
 def test_evidence_without_a_request_has_no_intervals() -> None:

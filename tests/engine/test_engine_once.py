@@ -237,10 +237,10 @@ def test_columns_that_may_be_groups() -> None:
     truth = {"dish": ["a", "b", "c"], "site": ["n", "s", "s"], "video": [None, "v", "v"], "colour": ["r", "r", "r"]}
     made = pairs(truth, ["a", "b", "c"], [0, 1, 2], "site")
     made.slice_values = lambda asked: (np.array(truth[asked], dtype=object), np.arange(3))
-    found = groups._suspected(WEIGHTS, made)
-    assert list(found) == ["site", "video"]
-    assert [len(set(keys.tolist())) for keys in found.values()] == [2, 2]
-    assert found["site"][1] == found["site"][2] != found["site"][0]
+    predicted = groups._suspected(WEIGHTS, made)
+    assert list(predicted) == ["site", "video"]
+    assert [len(set(keys.tolist())) for keys in predicted.values()] == [2, 2]
+    assert predicted["site"][1] == predicted["site"][2] != predicted["site"][0]
     varies = pairs({**truth, "dish": ["a", "b", "b"], "site": ["n", "n", "s"]}, ["a", "b"], [0, 1], "site")
     varies.slice_values = lambda asked: (np.array(["n", "n", "s"], dtype=object), np.array([0, 1, 1]))
     assert groups._suspected(WEIGHTS, varies) == {}

@@ -62,20 +62,20 @@ def test_a_missing_prediction_weighs_nothing() -> None:
 def test_sums_of_dishes() -> None:
     """A: (10 * 100 + 5 * 50) / 150; B weighs nothing; C is marked as incomplete in one row."""
     data = dishes(
-        ("A", 100, 110), ("A", 50, 45), ("B", 0, 9), ("C", 10, 12), ("C", 10, 10), complete=[True, True, True, True, False]
+        ("A", 100, 110), ("A", 50, 45), ("B", 0, 9), ("C", 0.5, 2.5), ("C", 0.25, 0.25), complete=[True, True, True, True, False]
     )  # fmt: skip
     pairs = pairs_of("weights", *data)
     work = Work()
     assert listed(dish_columns(pairs, work)) == {
-        "weighted_error": [1250, 0, 20], "weighable": [1, 0, 1], "dish_error": [pytest.approx(1250 / 150), 0, 1],
+        "weighted_error": [1250, 0, 1], "weighable": [1, 0, 1], "dish_error": pytest.approx([1250 / 150, 0, 1 / 0.75]),
         "dishes": [1, 1, 1], "partial": [0, 0, 1],
     }  # fmt: skip
-    assert DishSum("weighted_error").measure(pairs, work).values.tolist() == [1250, 0, 20]
+    assert DishSum("weighted_error").measure(pairs, work).values.tolist() == [1250, 0, 1]
     report = sy.evaluate(
         "weights", *data, ["wmae_total", "wmae_total(partial=allow)", "wmae_sample", "mae"], confidence=None
     )
     assert [one.value for one in report.scores.values()] == pytest.approx(
-        [nan, (1250 / 150 + 1) / 2, 1270 / 170, (10 + 5 + 9 + 2) / 5], nan_ok=True
+        [nan, (1250 / 150 + 1 / 0.75) / 2, 1251 / 150.75, (10 + 5 + 9 + 2) / 5], nan_ok=True
     )
     assert report["wmae_total"].why == (
         "1 of 3 dishes are incomplete; wmae_sample takes the items at hand, and so does wmae_total(partial=allow)"

@@ -28,8 +28,8 @@ TRUTH = {
 FOUND = {**KEYS, "logit": [0, 0, nan, 0, nan], "value": [nan, nan, 8, nan, 2.5]}
 
 
-def summed(need: Any, truth: Any = TRUTH, found: Any = FOUND) -> list[float]:
-    return [float(v) for v in need.measure(pairs_of("losses", truth, found), Work()).values]
+def summed(need: Any, truth: Any = TRUTH, predicted: Any = FOUND) -> list[float]:
+    return [float(v) for v in need.measure(pairs_of("losses", truth, predicted), Work()).values]
 
 
 def test_rows() -> None:
@@ -82,20 +82,20 @@ def test_scores() -> None:
 
 def test_why_there_is_no_number() -> None:
     nothing = {"image": ["i"], "item": ["a"], "target": [0.0], "value": [nan]}
-    found = {"image": ["i"], "item": ["a"], "logit": [1.0], "value": [nan]}
+    predicted = {"image": ["i"], "item": ["a"], "logit": [1.0], "value": [nan]}
     asked = ["focal", "focal(per=positive)", "smooth_l1", "huber", "detection"]
 
     def why(truth: Any, prediction: Any) -> list[str]:
         return [one.why for one in sy.evaluate("losses", truth, prediction, asked, confidence=None).scores.values()]
 
-    assert why(nothing, found) == [
+    assert why(nothing, predicted) == [
         "",
         "there is no positive",
         "no row has a value",
         "no row has a value",
         "no row has a value",
     ]
-    boxes = {**nothing, "target": [nan], "value": [1.0]}, {**found, "logit": [nan], "value": [1.0]}
+    boxes = {**nothing, "target": [nan], "value": [1.0]}, {**predicted, "logit": [nan], "value": [1.0]}
     assert why(*boxes) == ["no row has a class target"] * 2 + ["", "", "there is no positive"]
 
 
@@ -127,9 +127,9 @@ FAULTS: list[tuple[dict[str, Any], dict[str, Any], tuple[str, str, str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("truth", "found", "said"), FAULTS, ids=[case[2][0] for case in FAULTS])
-def test_data_that_are_refused(truth: Any, found: Any, said: tuple[str, str, str]) -> None:
-    assert refusal(pairs_of, "losses", truth, found) == said
+@pytest.mark.parametrize(("truth", "predicted", "said"), FAULTS, ids=[case[2][0] for case in FAULTS])
+def test_data_that_are_refused(truth: Any, predicted: Any, said: tuple[str, str, str]) -> None:
+    assert refusal(pairs_of, "losses", truth, predicted) == said
 
 
 def test_there_is_no_worst() -> None:

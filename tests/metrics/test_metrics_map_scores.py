@@ -9,6 +9,8 @@ import pytest
 from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
+from steelyard.core.plan import POINT
+from steelyard.core.state import State
 from steelyard.metrics import catalogue
 from steelyard.metrics.segmentation.boundary import edge_of, edge_scores
 from steelyard.metrics.segmentation.counts import UNCLASSED, coders
@@ -246,6 +248,15 @@ def test_notes_of_what_is_ignored_or_no_class() -> None:
     assert noted(np.zeros((1, 30, 50), int), many, "accuracy", classes=2, unknown="wrong") == [
         "1,500 pixels are predicted as no class and count as wrong."
     ]
+
+
+def test_a_class_that_a_slice_does_not_have() -> None:
+    pairs = pairs_of("segmentation", np.array([[[0, 1]]]), np.array([[[0, 0]]]))
+    for spec in ("iou(label=7)", "miou(without=7)"):
+        metric: Any = catalogue.parse(spec, "segmentation")
+        totals = State.of(pairs, dict.fromkeys(metric.needs())).totals(POINT)
+        assert totals.of(metric).tolist() == pytest.approx([nan if "label" in spec else (1 / 2 + 0) / 2], nan_ok=True)
+        assert metric.notes(totals) == (() if "label" in spec else (FEW.format("0, 1"),))
 
 
 def test_what_is_left_out_and_what_is_undefined() -> None:

@@ -31,8 +31,8 @@ def test_every_pixel_of_a_picture() -> None:
     truth = side(
         [[[1, 1, 1, 2], [1, 1, 1, 2], [3, 3, 0, 0]]], [[segment(1, 1), segment(2, 2, iscrowd=1), segment(3, 3)]]
     )  # fmt: skip
-    found = side([[[1, 1, 5, 5], [1, 1, 0, 0], [0, 0, 0, 0]]], [[segment(1, 1), segment(5, 4)]])
-    pairs = pairs_of("panoptic", truth, found)
+    predicted = side([[[1, 1, 5, 5], [1, 1, 0, 0], [0, 0, 0, 0]]], [[segment(1, 1), segment(5, 4)]])
+    pairs = pairs_of("panoptic", truth, predicted)
     images, seen, size = picture.pictures(pairs, 0, 1024)
     assert [pixels(one) for one in images] == [
         [[CAT, CAT, CAT, EDGE], [CAT, CAT, CAT, EDGE], [EDGE, EDGE, EDGE, EDGE]],
@@ -56,8 +56,8 @@ def test_every_pixel_of_a_picture() -> None:
 
 def test_what_is_excused_is_neither_false_nor_right() -> None:
     truth = side([[1, 1, 0, 0, 0]], [[segment(1, 1)]])
-    found = side([[0, 0, 5, 5, 0]], [[segment(5, 1)]])
-    images, seen, _ = picture.pictures(pairs_of("panoptic", truth, found), 0, 9)
+    predicted = side([[0, 0, 5, 5, 0]], [[segment(5, 1)]])
+    images, seen, _ = picture.pictures(pairs_of("panoptic", truth, predicted), 0, 9)
     assert pixels(images[2]) == [[MISSED, MISSED, IGNORED, IGNORED, IGNORED]]
     assert pixels(images[1]) == [[IGNORED, IGNORED, EDGE, CAT, EDGE]]
     assert seen == [0]
@@ -121,10 +121,10 @@ def test_classes_without_a_segment_are_not_drawn(monkeypatch: pytest.MonkeyPatch
     numbers = np.arange(1, 27)
     named = [{"id": int(k), "category_id": int(k), "iscrowd": int(k == 26)} for k in numbers]
     truth = side([numbers], [named])
-    found = side(
+    predicted = side(
         [np.where((numbers % 2 == 1) & (numbers < 26), numbers, 0)], [[one for one in named if one["id"] % 2 == 1]]
     )
-    pairs = pairs_of("panoptic", truth, found)
+    pairs = pairs_of("panoptic", truth, predicted)
     figure = views.pq_by_class(state_of(pairs))
     assert (
         figure.caption == "The worst first. PQ is SQ times RQ. The worst 12 and the best 12 of 25; the table has all."
@@ -146,8 +146,8 @@ def test_what_others_print() -> None:
     """Two crowds excuse a prediction together, the last alone does not: a false one more, 1 / 1.5 in place of 1."""
     crowds = [segment(1, 1, iscrowd=1), segment(2, 1, iscrowd=1), segment(3, 1)]
     truth = side([[1, 2, 0, 3, 3]], [crowds])
-    found = side([[5, 5, 5, 6, 6]], [[segment(5, 1), segment(6, 1)]])
-    pairs = pairs_of("panoptic", truth, found)
+    predicted = side([[5, 5, 5, 6, 6]], [[segment(5, 1), segment(6, 1)]])
+    pairs = pairs_of("panoptic", truth, predicted)
     names = [f"{name}{of}" for of in ("", "(of=things)", "(of=stuff)") for name in ("pq", "sq", "rq")]
     # One pixel on each crowd and one on void: 3 of 3; with the last crowd alone 2 of 3, which is more than half, too.
     same = dict(zip(names, [1, 1, 1, 1, 1, 1, np.nan, np.nan, np.nan], strict=True))
@@ -159,7 +159,7 @@ def test_what_others_print() -> None:
     wider = pairs_of(
         "panoptic",
         side([[1, 1, 2, 4, 3, 3]], [[*crowds, segment(4, 3)]]),
-        side([[5, 5, 5, 5, 6, 6]], [found["segments"][0]]),
+        side([[5, 5, 5, 5, 6, 6]], [predicted["segments"][0]]),
     )
     (one,) = explain(wider, ["panopticapi"])
     ours = {**same, "pq": 0.5, "sq": 0.5, "rq": 0.5, "pq(of=stuff)": 0, "sq(of=stuff)": 0, "rq(of=stuff)": 0}
@@ -172,7 +172,7 @@ def test_what_others_print() -> None:
     last = pairs_of(
         "panoptic",
         side([[1, 1, 2, 4, 3, 3]], [[*crowds, segment(4, 3)]]),
-        side([[5, 5, 5, 5, 6, 6]], [found["segments"][0]]),
+        side([[5, 5, 5, 5, 6, 6]], [predicted["segments"][0]]),
         crowds="last",
     )
     (one,) = explain(last, ["hotcoco"])

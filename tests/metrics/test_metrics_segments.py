@@ -12,7 +12,7 @@ from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
 from steelyard.core.facts import Axis
-from steelyard.core.plan import UNITS
+from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Records
 from steelyard.core.state import State
 from steelyard.metrics import catalogue
@@ -83,20 +83,20 @@ def test_qualities() -> None:
 def test_several_images_are_added() -> None:
     """A cat is right in one image and missed in the next: 1 / 1.5; without a prediction all of it is missed."""
     truth = side([[1, 1], [7, 7]], [[segment(1, 1)], [segment(7, 1)]])
-    found = side([[5, 5], [0, 0]], [[segment(5, 1)], []])
-    assert values_of("panoptic", truth, found, ["pq"]) == {"pq": pytest.approx(1 / 1.5)}
-    missing = {name: values[:1] for name, values in found.items()}
+    predicted = side([[5, 5], [0, 0]], [[segment(5, 1)], []])
+    assert values_of("panoptic", truth, predicted, ["pq"]) == {"pq": pytest.approx(1 / 1.5)}
+    missing = {name: values[:1] for name, values in predicted.items()}
     assert values_of("panoptic", truth, missing, ["pq", "pq_dagger"], missing="worst") == {
         "pq": pytest.approx(1 / 1.5), "pq_dagger": pytest.approx(1 / 1.5),
     }  # fmt: skip
     weighed = {**truth, "sample_weight": [1.0, 3.0]}
-    assert values_of("panoptic", weighed, found, ["pq"]) == {"pq": pytest.approx(1 / (1 + 0.5 * 3))}
+    assert values_of("panoptic", weighed, predicted, ["pq"]) == {"pq": pytest.approx(1 / (1 + 0.5 * 3))}
 
 
 def test_stuff_that_is_made_up_is_free_in_the_dagger_alone() -> None:
-    found = side([[3, 3, 0]], [[segment(3, 3)]])
+    predicted = side([[3, 3, 0]], [[segment(3, 3)]])
     truth = side([[1, 1, 1]], [[segment(1, 1)]])
-    assert values_of("panoptic", truth, found, ["pq", "pq_dagger"]) == {"pq": 0, "pq_dagger": 0}
+    assert values_of("panoptic", truth, predicted, ["pq", "pq_dagger"]) == {"pq": 0, "pq_dagger": 0}
     same = side([[1, 3, 3]], [[segment(1, 1), segment(3, 3)]])
     only = side([[1, 0, 0]], [[segment(1, 1)]])
     assert values_of("panoptic", only, same, ["pq", "pq_dagger"]) == {"pq": 1, "pq_dagger": 1}  # void excuses the sky
@@ -108,12 +108,12 @@ def test_stuff_that_is_made_up_is_free_in_the_dagger_alone() -> None:
 
 
 def excused(
-    truth: list[int], found: list[int], crowd: list[int], crowds: str = "all"
+    truth: list[int], predicted: list[int], crowd: list[int], crowds: str = "all"
 ) -> tuple[list[bool], list[float]]:
     """Predictions that count neither way, and the best overlap of true segments: all are cats, some are crowds."""
     true = [segment(number, 1, iscrowd=int(number in crowd)) for number in sorted(set(truth) - {0})]
-    made = [segment(number, 1) for number in sorted(set(found) - {0})]
-    pairs = pairs_of("panoptic", side([truth], [true]), side([found], [made]), crowds=crowds)
+    made = [segment(number, 1) for number in sorted(set(predicted) - {0})]
+    pairs = pairs_of("panoptic", side([truth], [true]), side([predicted], [made]), crowds=crowds)
     return pairs.fits.excused.tolist(), pairs.fits.best.tolist()
 
 
@@ -132,21 +132,21 @@ def test_what_is_excused() -> None:
 
 def test_a_crowd_of_another_class_excuses_nothing() -> None:
     truth = side([[1, 1, 1, 1]], [[segment(1, 2, iscrowd=1)]])
-    found = side([[5, 5, 5, 0]], [[segment(5, 1)]])
-    assert pairs_of("panoptic", truth, found).fits.excused.tolist() == [False]
-    shown = values_of("panoptic", truth, found, ["pq(label=cat)", "pq(label=dog)"])
+    predicted = side([[5, 5, 5, 0]], [[segment(5, 1)]])
+    assert pairs_of("panoptic", truth, predicted).fits.excused.tolist() == [False]
+    shown = values_of("panoptic", truth, predicted, ["pq(label=cat)", "pq(label=dog)"])
     assert shown == {"pq(label=cat)": 0, "pq(label=dog)": pytest.approx(nan, nan_ok=True)}
 
 
 def test_a_pair_that_void_would_excuse_counts_at_its_overlap_alone() -> None:
     """3 of its 5 pixels lie on void; of the rest 2 of 2 are right. Asked for more than that overlap, it is no false one."""
-    truth, found = (
+    truth, predicted = (
         side([[1, 1, 1, 0, 0, 0, 0, 0]], [[segment(1, 1)]]),
         side([[5, 5, 0, 5, 5, 5, 0, 0]], [[segment(5, 1)]]),
     )
-    shown = by_unit(pairs_of("panoptic", truth, found), SegmentCounts())[0]
+    shown = by_unit(pairs_of("panoptic", truth, predicted), SegmentCounts())[0]
     np.testing.assert_allclose(shown, [[2 / 3, 1, 0, 0, 1, 0]])
-    strict = by_unit(pairs_of("panoptic", truth, found), SegmentCounts(0.75))[0]
+    strict = by_unit(pairs_of("panoptic", truth, predicted), SegmentCounts(0.75))[0]
     np.testing.assert_allclose(strict, [[0, 0, 0, 1, 1, 0]])
 
 
@@ -155,10 +155,10 @@ def test_overlaps_of_boundaries() -> None:
     grids = np.full((2, 1, 7, 7), 2)
     grids[0, 0, 1:6, 1:6] = grids[1, 0, 1:6, 2:7] = 1
     segments = [[segment(1, 1), segment(2, 3)]]
-    truth, found = (side(list(grid), segments) for grid in grids)
-    shown = values_of("panoptic", truth, found, ["pq", "pq(overlap=boundary)", "rq(overlap=boundary)"])
+    truth, predicted = (side(list(grid), segments) for grid in grids)
+    shown = values_of("panoptic", truth, predicted, ["pq", "pq(overlap=boundary)", "rq(overlap=boundary)"])
     assert list(shown.values()) == pytest.approx([(20 / 30 + 19 / 29) / 2, (19 / 29) / 2, 1 / 2])
-    pairs = pairs_of("panoptic", truth, found)
+    pairs = pairs_of("panoptic", truth, predicted)
     assert pairs.fitted(0.02).best.tolist() == pytest.approx([8 / 24, 19 / 29])
     assert pairs.fitted(0.2).best.tolist() == pytest.approx([18 / 30, 19 / 29])
     away = side([np.where(grids[0, 0] == 1, 9, 2)], [[segment(9, 2), segment(2, 3)]])
@@ -167,13 +167,13 @@ def test_overlaps_of_boundaries() -> None:
 
 def test_areas_of_the_json() -> None:
     """4 pixels that the JSON says are 6: a prediction of 4 of them has 4 of 6."""
-    truth, found = side([[1, 1, 1, 1]], [[segment(1, 1, area=6)]]), side([[1, 1, 1, 1]], [[segment(1, 1)]])
-    assert values_of("panoptic", truth, found, ["pq"], options={"areas": "json"}) == {"pq": pytest.approx(4 / 6)}
-    assert refusal(values_of, "panoptic", truth, found, ["pq"]) == (
+    truth, predicted = side([[1, 1, 1, 1]], [[segment(1, 1, area=6)]]), side([[1, 1, 1, 1]], [[segment(1, 1)]])
+    assert values_of("panoptic", truth, predicted, ["pq"], options={"areas": "json"}) == {"pq": pytest.approx(4 / 6)}
+    assert refusal(values_of, "panoptic", truth, predicted, ["pq"]) == (
         "segment 1 has an area of 6 in the JSON and 4 pixels in the map", "truth, row 0",
         "Make it again; --areas json takes the JSON's, as panopticapi does.",
     )  # fmt: skip
-    assert values_of("panoptic", found, truth, ["pq"]) == {"pq": 1}  # areas of predictions are not looked at
+    assert values_of("panoptic", predicted, truth, ["pq"]) == {"pq": 1}  # areas of predictions are not looked at
 
 
 CAT = [[segment(1, 1)]]
@@ -211,17 +211,17 @@ UNFIT: list[tuple[Any, Any, tuple[str, str, str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("truth", "found", "said"), UNFIT, ids=[case[2][0] for case in UNFIT])
-def test_maps_and_segments_that_do_not_fit(truth: Any, found: Any, said: tuple[str, str, str]) -> None:
-    assert refusal(lambda: pairs_of("panoptic", truth, found).shared) == said
+@pytest.mark.parametrize(("truth", "predicted", "said"), UNFIT, ids=[case[2][0] for case in UNFIT])
+def test_maps_and_segments_that_do_not_fit(truth: Any, predicted: Any, said: tuple[str, str, str]) -> None:
+    assert refusal(lambda: pairs_of("panoptic", truth, predicted).shared) == said
 
 
 def test_one_category_of_two_kinds() -> None:
     remedy = "Name each category alike on both sides."
     other = {**segment(1, 1), "name": "lion"}
-    truth, found = side([[1, 1]], CAT), side([[1, 1]], [[other]])
+    truth, predicted = side([[1, 1]], CAT), side([[1, 1]], [[other]])
     said = "category 1 is 'lion' and 'cat', or a thing and stuff"
-    assert refusal(lambda: pairs_of("panoptic", truth, found).facts) == (said, "predictions", remedy)
+    assert refusal(lambda: pairs_of("panoptic", truth, predicted).facts) == (said, "predictions", remedy)
     stuff = side([[1, 1]], [[{**segment(1, 1), "isthing": 0}]])
     assert refusal(lambda: pairs_of("panoptic", truth, stuff).facts) == (
         "category 1 is 'cat' and 'cat', or a thing and stuff", "predictions", remedy,
@@ -331,6 +331,13 @@ def test_what_metrics_are_called_and_shown_by() -> None:
     }  # fmt: skip
 
 
+def test_a_class_that_a_slice_does_not_have() -> None:
+    metric: Any = catalogue.parse("pq(label=zebra)", "panoptic")
+    totals = State.of(pairs_of("panoptic", TRUTH, FOUND), {SegmentCounts(): None}).totals(POINT)
+    assert np.isnan(totals.of(metric)).tolist() == [True]
+    assert metric.left_out(totals) == (0, "")
+
+
 def test_what_is_noted_and_left_out() -> None:
     """Dogs and grass have no pair; a category that is named and has no segment that counts is left out."""
     report = sy.evaluate(
@@ -340,8 +347,8 @@ def test_what_is_noted_and_left_out() -> None:
         ["2 classes have no pair and count as 0 in sq."], ["1 classes have no pair and count as 0 in sq."], [], [], [],
     ]  # fmt: skip
     crowd = side([[1, 1, 2, 2]], [[segment(1, 1), segment(2, 2, iscrowd=1)]])
-    found = side([[1, 1, 0, 0]], [[segment(1, 1)]])
-    left = sy.evaluate("panoptic", crowd, found, ["pq", "sq", "pq(of=things)", "pq(label=cat)"], confidence=None)
+    predicted = side([[1, 1, 0, 0]], [[segment(1, 1)]])
+    left = sy.evaluate("panoptic", crowd, predicted, ["pq", "sq", "pq(of=things)", "pq(label=cat)"], confidence=None)
     assert [(one.undefined, one.left_out) for one in left.scores.values()] == [
         (1, "classes that have no segment"), (1, "classes that have no segment"), (0, ""), (0, ""),
     ]  # fmt: skip

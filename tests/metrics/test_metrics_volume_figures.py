@@ -13,6 +13,7 @@ from metrics.test_metrics_volumes import FOUND, TRUTH, cases
 
 import steelyard as sy
 from steelyard.core.explanation import Step
+from steelyard.core.plan import POINT
 from steelyard.core.scene import Steps
 from steelyard.core.state import State
 from steelyard.maps.raster import PALETTE
@@ -135,14 +136,23 @@ def test_what_is_noted_and_left_out(spec: str) -> None:
     assert (score.undefined, score.left_out) == (left, "structures of cases, which have no number" if left else "")
 
 
+def test_a_structure_that_a_slice_does_not_have() -> None:
+    pairs = pairs_of("volumes", *cases(TRUTH, FOUND))
+    metric: Any = catalogue.parse("dice(label=9)", "volumes")
+    totals = State.of(pairs, dict.fromkeys(metric.needs())).totals(POINT)
+    assert np.isnan(totals.of(metric)).tolist() == [True]
+    assert metric.left_out(totals) == (0, "structures of cases, which have no number")
+    assert metric.notes(totals) == ()
+
+
 def test_every_voxel_of_a_picture() -> None:
-    truth, found = np.array([[0, 1, 2, 1], [0, 3, 0, 0]]), np.array([[0, 1, 1, 0], [2, 3, 0, 0]])
-    assert [pixels(one) for one in picture.slice_pictures(truth, found, 9)] == [
+    truth, predicted = np.array([[0, 1, 2, 1], [0, 3, 0, 0]]), np.array([[0, 1, 1, 0], [2, 3, 0, 0]])
+    assert [pixels(one) for one in picture.slice_pictures(truth, predicted, 9)] == [
         [[GROUND, ONE, TWO, ONE], [GROUND, THREE, GROUND, GROUND]],
         [[GROUND, ONE, ONE, GROUND], [TWO, THREE, GROUND, GROUND]],
         [[GROUND, RIGHT, OTHER, MISSED], [FALSE, RIGHT, GROUND, GROUND]],
     ]
-    assert [pixels(one) for one in picture.slice_pictures(truth, found, 2)] == [
+    assert [pixels(one) for one in picture.slice_pictures(truth, predicted, 2)] == [
         [[GROUND, TWO]],
         [[GROUND, ONE]],
         [[GROUND, OTHER]],
@@ -174,10 +184,10 @@ def test_flat_masks() -> None:
 
 def test_slices_of_a_volume() -> None:
     """The second of three slices has the most wrong voxels, and the first nothing."""
-    truth, found = np.zeros((2, 2, 3, 2, 3), dtype=np.uint8)
-    truth[1, 1, 0] = found[1, 2, 0] = truth[1, 2, 0] = 5
-    found[1, 2, 1, 1] = 6
-    pairs = pairs_of("volumes", *cases(truth, found), spacing=(9.0, 2.0, 3.0))
+    truth, predicted = np.zeros((2, 2, 3, 2, 3), dtype=np.uint8)
+    truth[1, 1, 0] = predicted[1, 2, 0] = truth[1, 2, 0] = 5
+    predicted[1, 2, 1, 1] = 6
+    pairs = pairs_of("volumes", *cases(truth, predicted), spacing=(9.0, 2.0, 3.0))
     assert picture.wrong_by_slice(pairs.case(1)).tolist() == [0, 3, 1]
     assert picture.steps(pairs, 1) == Steps("slice", (1, 2), {"wrong voxels": (3, 1)}, 1)
     shown = picture.scene(pairs, 1, DICE)
@@ -218,6 +228,16 @@ def test_columns_of_tables() -> None:
     })  # fmt: skip
     assert listing.x == "dice"
     assert list(report.figures) == ["slices", "dice_volume", "bland_altman", "nsd_tolerance"]
+    assert report.figure("bland_altman").columns["y"].tolist() == pytest.approx([0.006, -0.012, 0.018])
+    assert report.figure("nsd_tolerance").columns == curves.nsd_by_tolerance(report.evidence.pairs, "elements").columns
+    only = sy.evaluate(
+        "volumes", *cases(TRUTH, FOUND), ["assd(surface=voxels)"], options={"spacing": "3,1"}, confidence=None
+    )
+    assert only.figure("nsd_tolerance").columns == curves.nsd_by_tolerance(only.evidence.pairs, "voxels").columns
+    assert list(sy.evaluate("volumes", *cases(TRUTH, FOUND), ["dice"], confidence=None).figures) == [
+        "slices",
+        "dice_volume",
+    ]
 
 
 def test_what_there_is_to_show() -> None:
@@ -232,9 +252,9 @@ def test_what_there_is_to_show() -> None:
 def test_dice_by_size() -> None:
     """Structures of 1 to 12 true voxels, found but for one; one that is not true is in no group."""
     truth = np.repeat(np.arange(1, 13), np.arange(1, 13))[None, None]
-    found = truth.copy()
-    found[0, 0, np.searchsorted(truth[0, 0], np.arange(1, 13))] = 13
-    figure = views.dice_by_volume(pairs_of("volumes", *cases(truth, found)))
+    predicted = truth.copy()
+    predicted[0, 0, np.searchsorted(truth[0, 0], np.arange(1, 13))] = 13
+    figure = views.dice_by_volume(pairs_of("volumes", *cases(truth, predicted)))
     dice = [2 * (n - 1) / (2 * n - 1) for n in range(1, 13)]
     names = ["1 to 2", "3 to 4", *(f"{n} to {n}" for n in range(5, 13))]
     check_figure(

@@ -106,8 +106,8 @@ def test_lesions_of_cases() -> None:
 
 def test_means_of_cases() -> None:
     """Structures 1 and 2: Dice 1 and 2/3 in the first case, 0 in the second, which has no 2; the third has neither."""
-    truth, found = [[[1, 2, 2]], [[1, 0, 0]], [[0, 0, 0]]], [[[1, 2, 0]], [[0, 0, 0]], [[0, 0, 0]]]
-    pairs = pairs_of("volumes", *cases(truth, found))
+    truth, predicted = [[[1, 2, 2]], [[1, 0, 0]], [[0, 0, 0]]], [[[1, 2, 0]], [[0, 0, 0]], [[0, 0, 0]]]
+    pairs = pairs_of("volumes", *cases(truth, predicted))
     assert pairs.facts.axes == {"structure": Axis((1, 2), whole=True)}
     np.testing.assert_allclose(CaseMean().measure(pairs, Work()).values, [[(1 + 2 / 3) / 2, 1], [0, 1], [0, 0]])
     assert case_voxels(pairs, Work()).tolist() == [
@@ -116,7 +116,7 @@ def test_means_of_cases() -> None:
         [[0, 0, 0], [0, 0, 0]],
     ]
     shown = values_of(
-        "volumes", *cases(truth, found), ["dice", "dice(average=case)", "dice(label=each)", "iou(label=2)"]
+        "volumes", *cases(truth, predicted), ["dice", "dice(average=case)", "dice(label=each)", "iou(label=2)"]
     )
     assert shown == {
         "dice": pytest.approx((1 / 2 + 2 / 3) / 2), "dice(average=case)": pytest.approx((5 / 6) / 2), "dice(label=1)": 0.5,
@@ -212,9 +212,9 @@ def test_quality_of_parts() -> None:
 
 def test_masks_of_structures() -> None:
     """The box around label 1 or 3 of both sides, with a margin that ends at the rim."""
-    truth, found = np.zeros((2, 5, 6), dtype=np.uint8)
-    truth[1, 2], truth[4, 5], found[2, 3] = 1, 2, 3
-    case = Case(truth, found, None, "here")
+    truth, predicted = np.zeros((2, 5, 6), dtype=np.uint8)
+    truth[1, 2], truth[4, 5], predicted[2, 3] = 1, 2, 3
+    case = Case(truth, predicted, None, "here")
     first, second = case.masks((1, 3))  # type: ignore[misc]
     assert (first.tolist(), second.tolist()) == ([[1, 0], [0, 0]], [[0, 0], [0, 1]])
     first, second = case.masks((1, 3), 2)  # type: ignore[misc]
@@ -280,10 +280,12 @@ FAULTS: list[tuple[Any, Any, dict[str, Any], tuple[str, str, str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("true", "found", "options", "said"), FAULTS, ids=[case[3][0] for case in FAULTS])
-def test_volumes_that_are_refused(true: Any, found: Any, options: dict[str, Any], said: tuple[str, str, str]) -> None:
+@pytest.mark.parametrize(("true", "predicted", "options", "said"), FAULTS, ids=[case[3][0] for case in FAULTS])
+def test_volumes_that_are_refused(
+    true: Any, predicted: Any, options: dict[str, Any], said: tuple[str, str, str]
+) -> None:
     truth, prediction = cases(TRUTH[:1], FOUND[:1])
-    assert refusal(lambda: pairs_of("volumes", {**truth, **true}, {**prediction, **found}, **options).scan) == said
+    assert refusal(lambda: pairs_of("volumes", {**truth, **true}, {**prediction, **predicted}, **options).scan) == said
 
 
 def test_places_of_volumes() -> None:
