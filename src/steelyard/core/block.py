@@ -269,7 +269,7 @@ class CellsBlock(Block):
 
     def total(self, weights: Weights, facts: Facts) -> Floats:
         """Weighted counts: (rows, *axes)."""
-        return weights.scatter(self.entries).reshape(-1, *shape_of(self.axes, facts))
+        return weights.scatter(self.entries).reshape(weights.rows, *shape_of(self.axes, facts))
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Owner, code and value."""

@@ -38,7 +38,7 @@ def listed(pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
 def unit_values(state: State, metrics: Sequence[Metric]) -> dict[str, Floats]:
     """Every metric for each unit alone, by its spec."""
     cells = [block.entries.size for block in state.blocks.values() if isinstance(block, CellsBlock)]
-    most = max(1, MOST_CELLS // max(cells, default=1))
+    most = max(1, MOST_CELLS // max([1, *cells]))
     parts = [Totals(state, weights) for weights in (UNITS.bind(state.units).parts(most) if cells else ())]
     if len(parts) < 2:
         parts = [state.totals(UNITS)]
