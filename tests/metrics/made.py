@@ -11,7 +11,7 @@ import steelyard as sy
 from steelyard.core.metric import Metric
 from steelyard.core.need import Curve
 from steelyard.core.options import Options
-from steelyard.core.plan import POINT, Plan
+from steelyard.core.plan import POINT, UNITS, Plan
 from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.core.weights import Role
@@ -105,6 +105,25 @@ def check_left_out(task: str, truth: Any, predicted: Any, key: str, specs: Seque
             assert float(values[str(one)][row]) == pytest.approx(expected, nan_ok=True, abs=1e-9), (str(one), unit)
 
 
+def check_alone(task: str, truth: Any, predicted: Any, key: str, specs: Sequence[str], **options: Any) -> None:
+    """Metrics of each unit alone, for all units at once, are those of the data of that unit."""
+    asked = [metric(task, spec) for spec in specs]
+    state = state_of(pairs_of(task, truth, predicted, **options), *asked)
+    totals = state.totals(UNITS)
+    values = {str(one): totals.of(one) for one in asked}
+    for row, unit in enumerate(str(unit) for unit in state.units.ids.tolist()):
+        own = pairs_of(task, _only(truth, key, unit), _only(predicted, key, unit), **options)
+        alone = state_of(own, *asked).totals(POINT)
+        for one in asked:
+            expected = float(alone.of(one)[0])
+            assert float(values[str(one)][row]) == pytest.approx(expected, nan_ok=True, abs=1e-9), (str(one), unit)
+
+
 def _without(data: Any, key: str, unit: str) -> dict[str, Any]:
     kept = [i for i, name in enumerate(data[key]) if str(name) != unit]
+    return {name: [column[i] for i in kept] for name, column in data.items()}
+
+
+def _only(data: Any, key: str, unit: str) -> dict[str, Any]:
+    kept = [i for i, name in enumerate(data[key]) if str(name) == unit]
     return {name: [column[i] for i in kept] for name, column in data.items()}

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from metrics.made import check_left_out, pairs_of, values
+from metrics.made import check_alone, check_left_out, pairs_of, values
 from metrics.test_metrics_answers import CHOSEN, HEARD, OFFERED, TEN, TRUE, YES_NO, sides
 
 import steelyard as sy
@@ -111,7 +111,8 @@ LEFT = [
 
 
 @pytest.mark.parametrize("case", range(len(LEFT)))
-def test_each_question_left_out(case: int) -> None:
-    """What rows of weights give at once is what the data give without the question."""
+def test_each_question_left_out_and_alone(case: int) -> None:
+    """What rows of weights give at once is what the data give without the question, or of it alone."""
     given, specs = LEFT[case]
     check_left_out("answers", *given, "question", specs)
+    check_alone("answers", *given, "question", specs)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import check_left_out, metric, pairs_of, state_of
+from metrics.made import check_alone, check_left_out, metric, pairs_of, state_of
 from metrics.shown import agree, check_figure, check_listing
 
 import steelyard as sy
@@ -154,3 +154,4 @@ def test_each_image_left_out() -> None:
         "spice_attribute", "spice_count", "spice_weighted(color=2)", "spice(value=recall)",
     )  # fmt: skip
     check_left_out("captions", truth, {"image": list("abcde"), "caption": said}, "image", specs)
+    check_alone("captions", truth, {"image": list("abcde"), "caption": said}, "image", specs)

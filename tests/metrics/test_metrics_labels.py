@@ -195,6 +195,8 @@ def test_one_versus_one() -> None:
     specs = "ovo(roc_auc)", "ovo(roc_auc, weighted=true)"
     expected = [(3 / 4 + 1 / 2 + 1) / 3, (3 * 3 / 4 + 3 * 1 / 2 + 2 * 1) / 8]
     assert values("labels", truth, given, *specs) == pytest.approx(expected)
+    lacking = {"label": ["a", "a", "b"]}, {name: column[:3] for name, column in given.items()}
+    assert values("labels", *lacking, *specs) == pytest.approx([3 / 4, 3 / 4])  # no pair has c
     sets = {"labels": ["a", "a|b"]}, {"score:a": [1.0, 0.0], "score:b": [1.0, 0.0]}
     report = sy.evaluate("labels", *sets, ["ovo(roc_auc)"], confidence=None)
     assert math.isnan(report["ovo(roc_auc)"].value)

@@ -7,18 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import check_left_out, metric, pairs_of, state_of
+from metrics.made import check_alone, check_left_out, metric, pairs_of, state_of
 
+from steelyard.core.facts import Facts
 from steelyard.core.options import Options
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Records
 from steelyard.core.state import State
 from steelyard.core.task import Policy
+from steelyard.metrics.labels import codes, data
 from steelyard.metrics.labels.averages import Macro, Micro
 from steelyard.metrics.labels.codes import Counted
 from steelyard.metrics.labels.counts import CountMetric, class_units
 from steelyard.metrics.labels.data import CountedRecords, join
 from steelyard.metrics.labels.hard import Precision, Specificity
+from steelyard.metrics.labels.needs import ClassCounts, Confusion, RowSum
+from steelyard.metrics.labels.rows import LabelRows
 
 THREE = {"label": list("aaaabbc")}, {"label": list("aaabbcb")}
 SETS = {"labels": ["a|b", "b", "c"]}, {"labels": ["a", "b", "a|c"]}
@@ -117,6 +121,28 @@ def test_each_row_left_out(weights: dict[str, Any]) -> None:
     )
 
 
+def test_each_row_alone() -> None:
+    """A unit's own number is that of its row, weights apart."""
+    declared = {"classes": Records("classes", {"label": np.array(["a", "b", "c"], dtype=object)})}
+    truth = {"id": IDS, "label": list("aaaabbc")}
+    check_alone("labels", truth, {"id": IDS, "label": list("aaabbcb")}, "id", OF_LABELS, **declared)
+    check_alone("labels", truth, {"id": IDS, **PROBABLE}, "id", OF_SCORES, **declared)
+    sets = {"id": IDS, "labels": ["a", "a|b", "", "c", "b|c", "a", "b"]}
+    guess = {"id": IDS, "labels": ["a|c", "b", "", "c", "b", "", "b|c"]}
+    check_alone("labels", sets, guess, "id", (*OF_SETS, "micro(f1, undefined=zero)"), **declared)
+
+
+def test_numbers_of_single_rows() -> None:
+    """A right row, a wrong one, and a set of nothing that is said to be nothing."""
+    asked = [metric("labels", spec) for spec in ("micro(f1)", "micro(f1, undefined=zero)", "macro(f1)", "hamming")]
+    state = state_of(pairs_of("labels", {"labels": ["a", "b", ""]}, {"labels": ["a", "a", ""]}), *asked)
+    totals = state.totals(UNITS)
+    nan = float("nan")
+    expected = ([1, 0, nan], [1, 0, 0], [1, 0, nan], [0, 1, 0])
+    for one, values in zip(asked, expected, strict=True):
+        assert totals.of(one).tolist() == pytest.approx(values, nan_ok=True), str(one)
+
+
 def test_labels_that_were_counted_where_they_were_made() -> None:
     counted = Counted(("-1", "4"), np.array([[2, 1], [0, 3]]))
     assert [counted.rows(side)["label"].tolist() for side in (0, 1)] == [[-1, -1, -1, 4, 4, 4], [-1, -1, 4, 4, 4, 4]]
@@ -160,3 +186,47 @@ def test_units_behind_classes() -> None:
     reached = state_of(scored, metric("labels", "recall(threshold=2)"))
     assert behind(reached, 2.0, "recall") == [1, 1]
     assert behind(reached, 2.0, "precision") == [1, 2]
+
+
+def many(monkeypatch: pytest.MonkeyPatch, truth: Any, predicted: Any, policy: Policy | None = None) -> Any:
+    monkeypatch.setattr(data, "KINDS_FROM", 4)
+    return pairs_of("labels", truth, predicted, policy)
+
+
+def test_rows_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = many(monkeypatch, {"label": ["b", "a", "b", "b"]}, {"label": ["b", "b", "b", "a"]})
+    assert pairs.plain
+    assert pairs.counted.classes == pairs.classes == ("a", "b")
+    assert pairs.counted.matrix.tolist() == [[0, 1], [1, 2]]
+    assert pairs.kinds.copies.tolist() == [1, 1, 2]
+    rows = LabelRows(pairs)
+    assert (rows.units, rows.owner.tolist(), rows.weight) == (3, [0, 1, 2], None)
+    assert (rows.truth.tolist(), rows.predicted.tolist()) == ([0, 1, 1], [1, 0, 1])
+    state = State.of(pairs, [ClassCounts(), RowSum("right"), Confusion()])
+    assert state.totals(POINT)[ClassCounts()].tolist() == [[[0, 2], [1, 1], [1, 1]]]
+    assert state.totals(POINT)[RowSum("right")].tolist() == [2]
+    assert state.totals(POINT)[Confusion()].tolist() == [[[[0, 1], [1, 2]], [[0, 0], [0, 0]]]]
+    listed = pairs.listed()
+    assert (listed.counted, listed.kinds) == (None, None)
+    assert LabelRows(listed).truth.tolist() == [1, 0, 1, 1]
+    part = pairs.part_of(Facts({"class": pairs.facts.axes["class"]}), 3)
+    assert (part.declared, part.counted) == (("a", "b"), None)
+    assert pairs.part_of(pairs.facts, 4).counted.matrix.tolist() == [[0, 1], [1, 2]]
+
+
+def test_rows_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = ["b", "a", "b", "b"]
+    for truth, predicted in (
+        ({"label": labels[:3]}, {"label": labels[:3]}), ({"label": labels, "weight": [1.0] * 4}, {"label": labels}),
+        ({"label": labels, "group": labels}, {"label": labels}), ({"label": labels}, {"label": labels, "score": [1.0] * 4}),
+        ({"labels": labels}, {"labels": labels}), ({"label": labels}, {"probability": [0.5] * 4}),
+    ):  # fmt: skip
+        assert many(monkeypatch, truth, predicted).counted is None
+    ids = {"id": IDS[:4], "label": labels}
+    assert many(monkeypatch, ids, ids).counted.matrix.tolist() == [[1, 0], [0, 3]]
+    assert many(monkeypatch, ids, {"id": ["0"], "label": ["a"]}, Policy("worst", "skip")).counted is None
+    whole = many(monkeypatch, {"label": [3, 3, 1, 1]}, {"label": [3, 1, 1, 1]})
+    assert whole.counted.classes == ("1", "3")
+    assert whole.counted.matrix.tolist() == [[2, 0], [1, 1]]
+    monkeypatch.setattr(codes, "MOST_IN_A_TABLE", 1)
+    assert many(monkeypatch, {"label": [3, 3, 1, 1]}, {"label": [3, 1, 1, 1]}).counted is None

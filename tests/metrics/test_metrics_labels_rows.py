@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from metrics.made import pairs_of, state_of
 
-from steelyard.core.facts import Facts
 from steelyard.core.need import Curve, Need, Work
-from steelyard.core.plan import POINT, UNITS
+from steelyard.core.plan import UNITS
 from steelyard.core.state import State
 from steelyard.core.task import Policy
-from steelyard.metrics.labels import codes, data
 from steelyard.metrics.labels.counts import class_units
 from steelyard.metrics.labels.hard import Precision, Recall
 from steelyard.metrics.labels.needs import (
@@ -344,48 +342,15 @@ def test_counts_at_a_threshold() -> None:
     assert total(pairs_of("labels", TRUTH, TRUTH), ClassCounts(0.5)) == [[[0] * 3] * 3] * 4
 
 
-def many(monkeypatch: pytest.MonkeyPatch, truth: Any, predicted: Any, policy: Policy | None = None) -> Any:
-    monkeypatch.setattr(data, "KINDS_FROM", 4)
-    return pairs_of("labels", truth, predicted, policy)
-
-
-def test_rows_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = many(monkeypatch, {"label": ["b", "a", "b", "b"]}, {"label": ["b", "b", "b", "a"]})
-    assert pairs.plain
-    assert pairs.counted.classes == pairs.classes == ("a", "b")
-    assert pairs.counted.matrix.tolist() == [[0, 1], [1, 2]]
-    assert pairs.kinds.copies.tolist() == [1, 1, 2]
+def test_nothing_has_a_class() -> None:
+    pairs = pairs_of("labels", {"labels": ["", ""]}, {"labels": ["", ""]})
     rows = LabelRows(pairs)
-    assert (rows.units, rows.owner.tolist(), rows.weight) == (3, [0, 1, 2], None)
-    assert (rows.truth.tolist(), rows.predicted.tolist()) == ([0, 1, 1], [1, 0, 1])
-    state = State.of(pairs, [ClassCounts(), RowSum("right"), Confusion()])
-    assert state.totals(POINT)[ClassCounts()].tolist() == [[[0, 2], [1, 1], [1, 1]]]
-    assert state.totals(POINT)[RowSum("right")].tolist() == [2]
-    assert state.totals(POINT)[Confusion()].tolist() == [[[[0, 1], [1, 2]], [[0, 0], [0, 0]]]]
-    listed = pairs.listed()
-    assert (listed.counted, listed.kinds) == (None, None)
-    assert LabelRows(listed).truth.tolist() == [1, 0, 1, 1]
-    part = pairs.part_of(Facts({"class": pairs.facts.axes["class"]}), 3)
-    assert (part.declared, part.counted) == (("a", "b"), None)
-    assert pairs.part_of(pairs.facts, 4).counted.matrix.tolist() == [[0, 1], [1, 2]]
-
-
-def test_rows_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = ["b", "a", "b", "b"]
-    for truth, predicted in (
-        ({"label": labels[:3]}, {"label": labels[:3]}), ({"label": labels, "weight": [1.0] * 4}, {"label": labels}),
-        ({"label": labels, "group": labels}, {"label": labels}), ({"label": labels}, {"label": labels, "score": [1.0] * 4}),
-        ({"labels": labels}, {"labels": labels}), ({"label": labels}, {"probability": [0.5] * 4}),
-    ):  # fmt: skip
-        assert many(monkeypatch, truth, predicted).counted is None
-    ids = {"id": FOUR, "label": labels}
-    assert many(monkeypatch, ids, ids).counted.matrix.tolist() == [[1, 0], [0, 3]]
-    assert many(monkeypatch, ids, {"id": ["0"], "label": ["a"]}, SOME).counted is None
-    whole = many(monkeypatch, {"label": [3, 3, 1, 1]}, {"label": [3, 1, 1, 1]})
-    assert whole.counted.classes == ("1", "3")
-    assert whole.counted.matrix.tolist() == [[2, 0], [1, 1]]
-    monkeypatch.setattr(codes, "MOST_IN_A_TABLE", 1)
-    assert many(monkeypatch, {"label": [3, 3, 1, 1]}, {"label": [3, 1, 1, 1]}).counted is None
+    assert (pairs.classes, rows.classes) == ((), 0)
+    block = rows.sums(np.zeros((2, 0)))
+    assert (block.values.shape, block.axis) == ((2, 0), "class")
+    assert ClassProbabilitySum().measure(pairs, Work()).axis == "class"
+    scored = pairs_of("labels", TRUTH, {"id": FOUR, **GIVEN})
+    assert ClassProbabilitySum().measure(scored, Work()).axis == "class"
 
 
 def test_work_is_shared() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from metrics.made import (
     by_unit,
+    check_alone,
     check_choices,
     check_left_out,
     check_range,
@@ -233,6 +234,7 @@ def test_each_query_left_out() -> None:
     run = {"query": [q for q, _, _ in rows], "doc": [d for _, d, _ in rows], "score": [s for _, _, s in rows]}
     specs = ["map", "ndcg@2", "recall@2(empty=zero)", "hit@1", "err", "rbp", "judged", "bpref", "rprec", "f1@3"]
     check_left_out("rankings", truth, run, "query", specs)
+    check_alone("rankings", truth, run, "query", specs)
 
 
 def test_depths() -> None:
