@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from steelyard.metrics.segmentation.overlap import as_spec as map_spec
 
 LONG = "9" * 5000
 IDS = list(range(120))
+RUNS = [partial(sy.evaluate, confidence=None), sy.check]
 
 
 @pytest.mark.parametrize("odd", ["²", "--5", LONG], ids=["superscript", "signs", "long"])
-@pytest.mark.parametrize("run", [sy.evaluate, sy.check])
+@pytest.mark.parametrize("run", RUNS, ids=["evaluate", "check"])
 def test_labels(run: Any, odd: str) -> None:
     """Labels that are one off are looked for among whole numbers alone."""
     truth = {"id": IDS, "label": ["0", "1", "2"] * 40}
@@ -25,7 +27,7 @@ def test_labels(run: Any, odd: str) -> None:
     run("labels", {"id": IDS, "label": ["0", odd] * 60}, {"id": IDS, "score": [0.5] * 120})
 
 
-@pytest.mark.parametrize("run", [sy.evaluate, sy.check])
+@pytest.mark.parametrize("run", RUNS, ids=["evaluate", "check"])
 def test_long_ids(run: Any) -> None:
     box = {"x": [0.0], "y": [0.0], "w": [5.0], "h": [5.0]}
     run("weights", {"dish": [LONG], "weight": [1.0]}, {"dish": [LONG], "weight": [1.0]})
@@ -55,7 +57,7 @@ def test_files_of_tracks(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     for odd in ("²", LONG):
         path.write_text(CVAT.format(odd, odd), encoding="utf-8")
-        assert refusal(sy.evaluate, "tracking", path, path, ["mota"]) == (
+        assert refusal(sy.evaluate, "tracking", path, path, ["mota"], confidence=None) == (
             f"frame is '{odd[:40]}'", f"{path}, line 2", "Frames are counted from 0.",
         )  # fmt: skip
         path.write_text(CVAT.format(odd, 0), encoding="utf-8")
