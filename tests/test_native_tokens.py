@@ -75,6 +75,8 @@ STANFORD = {
     "> >> < << * ** = #": "> >> < << * ** = #",
     "$5 % ^ @ ~ | \\ / _ a_b": "$ 5 % ^ @ ~ | \\ / _ a_b",
     "tab\tx\x7fy": "tab x y",
+    "'nx '90x d'x 5. x": "nx 90x d' x 5 x",
+    "5.5. é.b. é. x www. x": "5.5 é.b é x www x",
     "5'4\" tall 5' 90's": "5 4 tall 5 90 's",
 }
 # The same with the marks.
@@ -104,6 +106,6 @@ def test_the_period_of_an_abbreviation_at_the_end_is_a_mark_too() -> None:
 
 
 def test_bytes_that_are_no_text_separate_tokens() -> None:
-    block = b"a\xffb c\xc3 d\xe2\x80 e\xf5f g\xc1h"
+    block = b"a\xffb c\xc3 d\xe2\x80 e\xf5f g\xc1h\xe2\x80"
     data, ends = _native.ptb_tokens(block, np.array([len(block)]), False)
     assert (bytes(data), list(ends)) == (b"a b c d e f g h", [15])

@@ -226,9 +226,9 @@ void score_one(const Words& words, const std::vector<std::uint32_t>& candidate, 
     matched_b += weight * share(reference[j]);
     ++matches;
   }
-  const double precision = all_a > 0 ? matched_a / all_a : 0, recall = all_b > 0 ? matched_b / all_b : 0;
   double score = 0;
-  if (precision > 0 && recall > 0) {
+  if (matches > 0) {
+    const double precision = matched_a / all_a, recall = matched_b / all_b;
     const double mean = 1 / ((1 - kAlpha) / precision + kAlpha / recall);
     const bool whole = chunks == 1 && candidate.size() == reference.size() && matches == static_cast<double>(candidate.size());
     const double broken = whole ? 0 : chunks / matches;

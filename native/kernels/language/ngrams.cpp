@@ -129,7 +129,7 @@ void each_common(const std::vector<Gram>& a, const std::vector<Gram>& b, F f) {
 }
 
 double f_measure(double matched, double guessed, double wanted) {
-  if (matched == 0 || guessed == 0 || wanted == 0) return 0;
+  if (matched == 0) return 0;  // else there is something on both sides
   const double precision = matched / guessed, recall = matched / wanted;
   return 2 * precision * recall / (precision + recall);
 }
@@ -214,7 +214,7 @@ class Scorer {
       }
     }
     constexpr double beta = 1.2;
-    if (precision != 0 && recall != 0) {
+    if (precision != 0) {  // and so is recall
       out[kRougeL] = (1 + beta * beta) * precision * recall / (recall + beta * beta * precision);
     }
   }

@@ -143,7 +143,7 @@ class Tokeniser {
     }
     const std::size_t next = at_ + length;
     if (low(byte(next)) == 'n' && !word_char(next + 1)) {  // rock 'n' roll
-      const bool closed = sort(next + 1) == Sort::apostrophe && next + 1 < text_.size();
+      const bool closed = sort(next + 1) == Sort::apostrophe;
       emit(closed ? "'n'" : "'n");
       at_ = next + 1 + (closed ? look(text_, next + 1).length : 0);
       return;
@@ -200,18 +200,18 @@ class Tokeniser {
     if (is_address(from)) {
       std::size_t end = from;
       while (end < text_.size() && sort(end) != Sort::space) end += look(text_, end).length;
-      while (end > from && std::string_view(".,;:!?)'\"").find(text_[end - 1]) != std::string_view::npos) --end;
+      while (std::string_view(".,;:!?)'\"").find(text_[end - 1]) != std::string_view::npos) --end;
       emit(lowered(from, end));
       at_ = end;
       return;
     }
     std::size_t end = run_end(from);
     bool dotted = false, slashed = false;
-    for (bool more = true; more;) {
-      more = false;
+    for (;;) {
+      bool more = false;
       const char c = byte(end);
       const std::size_t next = end + 1;
-      const bool before_digit = end > from && digit(end - 1);
+      const bool before_digit = digit(end - 1);
       if (!word_char(next)) break;
       if (c == '-' || c == '.' || c == '/') {
         more = true;
@@ -308,7 +308,8 @@ class Tokeniser {
     const std::string second = lowered(next, tail);
     const bool between_vowels = first.size() > 1 && std::string_view("aeiouy").find(first.back()) != std::string_view::npos &&
                                 (std::string_view("aeiou").find(byte(next)) != std::string_view::npos || upper(byte(next)));
-    if (single || name || between_vowels || kWhole.contains(first + "'" + second)) {
+    const std::string all = first + "'" + second;
+    if (single || name || between_vowels || kWhole.contains(all)) {
       emit(first + std::string(text_.substr(end, mark)) + second);
       at_ = tail;
       return true;
