@@ -211,15 +211,15 @@ class Described {
         relation = doing;
       } else if (e->rel == Rel::nmod && !e->mark.empty()) {
         agent = e->mark == "by" && is_verb && passive && !placed;
-        relation = agent ? doing : there ? spaced(e->mark) : doing + " " + spaced(e->mark);
-        if (adjective && !there && !completes(e->mark)) relation = spaced(e->mark);
+        relation = spaced(e->mark);
+        if (!there && (!adjective || completes(e->mark))) relation = doing + " " + relation;
       } else if (!agent) {
         continue;
       }
       if (agent && placed) agent = false, relation = "by";
       if (agent) relation = doing;
       related = related || !adjective || relation != spaced(e->mark) || there;
-      for (const int s : who) agent ? relate(e->to, relation, s) : relate(s, relation, e->to);
+      for (const int s : who) relate(agent ? e->to : s, relation, agent ? s : e->to);
     }
     related = related || relative_object(x, doing);
     if (related || be || (is_verb && base(x) == "have")) return;
@@ -297,7 +297,10 @@ class Described {
   void copular(int i) {
     if (child(i, Rel::cop) < 0 && child(i, Rel::nsubj) < 0) return;
     const std::string relation = preposition(i);
-    for (const int s : subjects(i)) relation.empty() ? attribute(s, name(i)) : relate(s, relation, i);
+    for (const int s : subjects(i)) {
+      if (relation.empty()) attribute(s, name(i));
+      else relate(s, relation, i);
+    }
   }
   // The word of a quantity that counts: the one before "of".
   int quantity(int first) const {

@@ -128,8 +128,8 @@ void SceneGraph::nested_prepositions() {
       }
     }
     const auto up = std::find_if(edges_.begin(), edges_.end(), [&](const Edge& e) { return e.to == i; });
-    if (object < 0 || (up == edges_.end() && !root(i))) continue;
-    const int gov = up == edges_.end() ? -1 : up->from;
+    if (object < 0) continue;
+    const int gov = up == edges_.end() ? -1 : up->from;  // nothing is above a root
     const Rel rel = up == edges_.end() ? Rel::root : up->rel;
     if (gov >= 0) remove(gov, i, rel);
     remove(i, object, Rel::nmod);
@@ -164,7 +164,7 @@ void SceneGraph::three_word_prepositions() {
       }
     }
     const auto up = std::find_if(edges_.begin(), edges_.end(), [&](const Edge& e) { return e.to == middle; });
-    if (object < 0 || (up == edges_.end() && !root(middle))) continue;
+    if (object < 0) continue;
     const int gov = up == edges_.end() ? -1 : up->from;
     const Rel rel = up == edges_.end() ? Rel::root : up->rel;
     if (gov >= 0) remove(gov, middle, rel);

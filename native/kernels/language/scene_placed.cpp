@@ -23,13 +23,13 @@ class Placing : Tree {
 
  private:
   void move(int i, int on, Rel rel) {
-    if (on >= 0 && on != head(i) && !below(on, i)) hang(i, on, rel);
+    if (on != head(i) && !below(on, i)) hang(i, on, rel);
   }
   bool contains(int i) const { return is_noun(at(i)) && kContainers.contains(at(i).text); }
   // The container whose content `i` is, or -1.
   int container_of(int i) const {
     const int up = head(i);
-    return at(i).relation == Rel::nmod && up >= 0 && up < i && contains(up) && i > 0 && up + 1 < n_ && at(up + 1).text == "of" ? up : -1;
+    return at(i).relation == Rel::nmod && up >= 0 && up < i && contains(up) && at(up + 1).text == "of" ? up : -1;
   }
 
   void phrase(int preposition, int object) {
@@ -44,7 +44,7 @@ class Placing : Tree {
     if (up < 0 || up >= preposition || word == "with" || word == "for" || word == "like" || word == "as" || word == "than") return;
     if (!is_noun(at(up))) return;
     if (const int holder = container_of(up); holder >= 0) return move(object, holder, Rel::nmod);
-    if (contains(before) && at(before).relation == Rel::nmod && head(before) == up && !is_verb(at(up))) {
+    if (contains(before) && at(before).relation == Rel::nmod && head(before) == up) {
       return move(object, before, Rel::nmod);
     }
     if (at(up).relation == Rel::dobj && head(up) >= 0 && head(up) < up && is_verb(at(head(up)))) return move(object, head(up), Rel::nmod);
@@ -52,7 +52,7 @@ class Placing : Tree {
     for (int k = up + 1; k < before + 1; ++k) {
       if (at(k).relation != Rel::acl || !is_verb(at(k))) continue;
       const int owner = head(k);
-      if (owner == up || (owner > up && head(owner) == up && owner > 0 && at(owner).relation == Rel::nmod)) verb = k;
+      if (owner == up || (owner > up && head(owner) == up && at(owner).relation == Rel::nmod)) verb = k;
     }
     if (verb >= 0) move(object, verb, Rel::nmod);
   }
