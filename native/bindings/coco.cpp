@@ -2,6 +2,7 @@
 #include "coco/coco_file.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include <nanobind/stl/string.h>
 
@@ -175,7 +176,12 @@ void bind_coco(nb::module_& m) {
   m.def(
       "coco_read",
       [](const std::string& path, bool truth, long threads, int what, nb::object ids, nb::object sizes) {
-        return read(Source(path), truth, threads, what_of(what), sizes_of(ids, sizes));
+        std::unique_ptr<Source> source;
+        {
+          nb::gil_scoped_release release;  // whoever writes a pipe may be a thread of this process
+          source = std::make_unique<Source>(path);
+        }
+        return read(*source, truth, threads, what_of(what), sizes_of(ids, sizes));
       },
       nb::arg("path"), nb::arg("truth"), nb::arg("threads") = 0, nb::arg("what") = 0, nb::arg("ids") = nb::none(),
       nb::arg("sizes") = nb::none(),

@@ -26,7 +26,7 @@ class Source {
 #ifndef _WIN32
     fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info;
-    if (fd_ < 0 || ::fstat(fd_, &info) != 0) throw std::invalid_argument("cannot be opened");
+    if (fd_ < 0 || ::fstat(fd_, &info) != 0) give_up("cannot be opened");
     if (S_ISREG(info.st_mode)) {
       size_ = static_cast<std::size_t>(info.st_size);
       return;
@@ -35,7 +35,7 @@ class Source {
     std::vector<char> block(kChunk);
     for (;;) {
       const ssize_t got = ::read(fd_, block.data(), block.size());
-      if (got < 0) throw std::invalid_argument("cannot be read");
+      if (got < 0) give_up("cannot be read");  // a folder
       if (got == 0) break;
       owned_.append(block.data(), static_cast<std::size_t>(got));
     }
@@ -50,11 +50,7 @@ class Source {
     size_ = owned_.size();
   }
   Source(const char* memory, std::size_t size) : memory_(memory), size_(size) {}
-  ~Source() {
-#ifndef _WIN32
-    if (fd_ >= 0) ::close(fd_);
-#endif
-  }
+  ~Source() { close(); }
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 
@@ -82,6 +78,17 @@ class Source {
   }
 
  private:
+  void close() {
+#ifndef _WIN32
+    if (fd_ >= 0) ::close(fd_);
+#endif
+  }
+  // For the constructor, behind which no destructor runs.
+  [[noreturn]] void give_up(const char* what) {
+    close();
+    throw std::invalid_argument(what);
+  }
+
   int fd_ = -1;
   std::string owned_;
   const char* memory_ = nullptr;
