@@ -84,6 +84,48 @@ TEST(data_that_end_early_are_refused) {
   }
 }
 
+// kZipped with another head: flags, and what they announce.
+Bytes zipped(std::uint8_t flags, const std::string& more) {
+  Bytes file(kZipped.begin(), kZipped.begin() + 10);
+  file[3] = flags;
+  file.insert(file.end(), more.begin(), more.end());
+  if (flags & 2) {  // the low half of the head's own checksum
+    const std::uint32_t check = crc32(0, file.data(), file.size());
+    file.push_back(static_cast<std::uint8_t>(check)), file.push_back(static_cast<std::uint8_t>(check >> 8));
+  }
+  file.insert(file.end(), kZipped.begin() + 10, kZipped.end());
+  return file;
+}
+
+TEST(heads_of_gzip_files) {
+  using namespace std::string_literals;
+  const std::string hello = "hello hello hello";
+  EQUAL(unpacked(zipped(4, "\3\0abc"s), Frame::gzip), hello);         // further fields
+  EQUAL(unpacked(zipped(8, "name\0"s), Frame::gzip), hello);
+  EQUAL(unpacked(zipped(16, "remark\0"s), Frame::gzip), hello);
+  EQUAL(unpacked(zipped(2, ""), Frame::gzip), hello);
+  EQUAL(unpacked(zipped(31, "\1\0a" "name\0remark\0"s), Frame::gzip), hello);
+  const Bytes whole = zipped(30, "\1\0a" "name\0remark\0"s);
+  const std::size_t head = 10 + 3 + 5 + 7 + 2;
+  for (std::size_t end = 0; end < head; ++end) {
+    EQUAL(unpacked(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(end)), Frame::gzip), "refused");
+  }
+  for (const std::size_t at : {std::size_t{0}, std::size_t{1}, std::size_t{2}, head - 2, head - 1}) {
+    Bytes bad = whole;
+    bad[at] ^= 1;
+    EQUAL(unpacked(bad, Frame::gzip), "refused");
+  }
+  EQUAL(unpacked(zipped(32, ""), Frame::gzip), "refused");  // a flag that means nothing
+  for (const Bytes& more : {Bytes{31}, Bytes{31, 0}, Bytes{0, 139}}) {  // what is no further file is left alone
+    Bytes file = kZipped;
+    file.insert(file.end(), more.begin(), more.end());
+    EQUAL(unpacked(file, Frame::gzip), hello);
+  }
+  Bytes twice = kZipped;  // a further file that is cut
+  twice.insert(twice.end(), kZipped.begin(), kZipped.begin() + 9);
+  EQUAL(unpacked(twice, Frame::gzip), "refused");
+}
+
 TEST(damaged_data_are_refused) {
   for (const char* text : {
            "78da07",                              // a kind of block that does not exist
@@ -93,6 +135,9 @@ TEST(damaged_data_are_refused) {
            "7801010600f8ff73746f726564093c0292",  // a length that its complement denies
            "78da03fe0f0000",                      // a distance of 24577 or more in front of the first byte
            "78da05e0",                            // lengths of codes that no code has
+           "88d64b4c84010014e103cb",              // a window larger than 32 kB
+           "78daf50000",                          // 287 codes of values
+           "78da051e00",                          // 31 codes of distances
        }) {
     EQUAL(unpacked(from_hex(text), Frame::zlib), "refused");
   }

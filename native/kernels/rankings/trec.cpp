@@ -148,9 +148,8 @@ void read_lines(const char* text, std::size_t bytes, std::size_t from, std::size
   }
 }
 
-// The place behind the first line end at or after `place`.
+// The place behind the first line end at or after `place`, which lies in the text.
 std::size_t next_line(const char* text, std::size_t bytes, std::size_t place) {
-  if (place >= bytes) return bytes;
   const void* found = std::memchr(text + place, '\n', bytes - place);
   return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text) + 1 : bytes;
 }
