@@ -157,8 +157,12 @@ BOX: dict[str, Any] = {
 }  # fmt: skip
 
 
+def parsed(text: str, results: bool = True) -> Any:
+    return _native.parse_nuscenes(text.encode(), results)
+
+
 def nuscenes(box: Any, results: bool = True, **more: Any) -> Any:
-    return _native.parse_nuscenes(json.dumps({"results": {"s": box}, **more}).encode(), results)
+    return parsed(json.dumps({"results": {"s": box}, **more}), results)
 
 
 def test_a_nuscenes_file() -> None:
@@ -176,7 +180,7 @@ def test_a_nuscenes_file() -> None:
         "attributes": [b"vehicle.parked", b""], "ego_samples": [b"s"], "ego": [[1, 2, 3]], "scene_samples": [b"s"],
         "scenes": [b"night"],
     }  # fmt: skip
-    assert _native.parse_nuscenes(b'{"results": {}}', True)["begin"].tolist() == [0]
+    assert parsed('{"results": {}}')["begin"].tolist() == [0]
 
 
 LIST = " where a list of 3 numbers is expected"
@@ -225,15 +229,19 @@ def test_boxes_of_nuscenes_that_lack_a_key(key: str) -> None:
     ],
 )
 def test_nuscenes_files_that_are_wrong(text: str, wanted: tuple[Any, ...]) -> None:
-    assert _native.parse_nuscenes(text.encode(), True)[1:] == wanted
+    assert parsed(text)[1:] == wanted
 
 
 # KITTI.
+def read(*paths: str) -> Any:
+    return _native.read_kitti(list(paths), False, 1)
+
+
 def kitti(path: Path, *texts: str) -> Any:
     paths = [str(path / f"{number:03}.txt") for number in range(len(texts))]
     for name, text in zip(paths, texts, strict=True):
         Path(name).write_bytes(text.encode())
-    return _native.read_kitti(paths, False, 1)
+    return read(*paths)
 
 
 LINE = " ".join(["{}", *map(str, range(14))])
@@ -266,5 +274,5 @@ def test_kitti_files_that_are_wrong(tmp_path: Path) -> None:
     good = LINE.format("Car")
     assert kitti(tmp_path, good, good + "\n" + good.replace(" 5", " x")) == (1, 2, 5, 0, b"x")
     assert kitti(tmp_path, good + " 14 15") == (0, 1, -1, 17, b"Car")
-    assert _native.read_kitti([str(tmp_path / "none")], True) == (0, 0, -1, 0, b"cannot be opened")
-    assert _native.read_kitti([str(tmp_path)], True)[0] == 0
+    assert read(str(tmp_path / "none")) == (0, 0, -1, 0, b"cannot be opened")
+    assert read(str(tmp_path))[0] == 0

@@ -173,6 +173,8 @@ def test_polygons_in_images_that_are_named() -> None:
     polygon = '"category_id": 2, "score": 1, "segmentation": [[0, 0, 2, 0, 2, 2, 0, 2]]'
     texts = [f'[{{"image_id": "{name}", {polygon}}}]'.encode() for name in ("a", "b")]
     sizes = (["a"], np.array([[4, 4]]))
+    known: Any
+    unknown: Any
     known, unknown = (_native.coco_parse(text, False, 1, MASKS, *sizes) for text in texts)
     assert (known["area"].tolist(), known["box"].tolist()) == ([4.0], [[0, 0, 2, 2]])
     assert unknown[1] == "a polygon needs the height and width of its image, which the truth does not give"
@@ -185,7 +187,7 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     text = padded(PIECE, result())
     writer = threading.Thread(target=pipe.write_text, args=(text,))
     writer.start()
-    answer = _native.coco_read(str(pipe), False, 1)
+    answer: Any = _native.coco_read(str(pipe), False, 1)
     writer.join()
     assert answer["score"].tolist() == [0.5, 0.5]
 
