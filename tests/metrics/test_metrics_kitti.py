@@ -32,10 +32,6 @@ FOUND = {**PLACE, **IMAGE, "y": [2.0, 1.5], "alpha": [0.0, math.pi], "score": [0
 ONE, TWO = {name: column[:1] for name, column in TRUTH.items()}, {name: column[:1] for name, column in FOUND.items()}
 
 
-def value(spec: str, truth: Any = TRUTH, found: Any = FOUND, **settings: Any) -> float:
-    return float(sy.evaluate("boxes3d", truth, found, [spec], confidence=None, **settings)[spec].value)
-
-
 NUMBERS: list[tuple[Any, ...]] = [
     ("kitti_ap", 0), ("kitti_ap(positions=11)", FIRST), ("kitti_ap(overlap=loose)", SECOND),
     ("kitti_ap(overlap=0.59)", SECOND), ("kitti_ap(overlap=0.61)", 0), ("kitti_ap(view=bev)", SECOND),
@@ -47,8 +43,9 @@ NUMBERS: list[tuple[Any, ...]] = [
 
 
 def test_numbers() -> None:
-    for spec, expected in NUMBERS:
-        assert value(spec) == pytest.approx(expected, abs=1e-12)
+    report = sy.evaluate("boxes3d", TRUTH, FOUND, [spec for spec, _ in NUMBERS], confidence=None)
+    values = [score.value for score in report.scores.values()]
+    assert values == pytest.approx([expected for _, expected in NUMBERS], abs=1e-12)
 
 
 def with_label(side: dict[str, list[Any]], label: str) -> dict[str, list[Any]]:

@@ -154,6 +154,8 @@ def test_classes_of_benchmarks() -> None:
             f"truth: the truth has no classes, which {benchmark} takes rows out by. Column 8 of a truth file is the class; -O "
             "benchmark=none looks at none."
         )
+        if benchmark != "mot17":
+            continue
         wrong = "Column 8 of the truth is the class, from 1 to 13; -O benchmark=none looks at none."
         for label in ([1, 14], [1, 0], ["pedestrian", "horse"], ["1", "14"]):
             assert refused("tracking", {**named, "label": label}, plain, options=options) == (
