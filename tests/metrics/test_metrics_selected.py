@@ -11,6 +11,11 @@ from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
 from steelyard.core.need import Work
+from steelyard.core.options import Options
+from steelyard.core.records import Records
+from steelyard.io.sources import read_sides
+from steelyard.metrics import catalogue
+from steelyard.metrics.boxes3d import data
 from steelyard.metrics.boxes3d import needs as solid_needs
 from steelyard.metrics.boxes3d import pairs as solid
 from steelyard.metrics.boxes3d.needs import KittiEvents, least_overlap
@@ -200,3 +205,49 @@ def test_shares_of_boxes_in_regions() -> None:
     shares = track_needs._shares(np.array([5.0, 5, 15, 15]), regions)
     assert shares.tolist() == [25 / 100, 49 / 100, 0, 0]
     assert track_needs._shares(np.array([5.0, 5, 5, 15]), regions).tolist() == [0] * 4
+
+
+def kitti(*labels: str, **more: Any) -> dict[str, list[Any]]:
+    """Boxes in the image; one without a label is not there."""
+    sides = {"left": 0.0, "top": 0.0, "right": 50.0, "bottom": 50.0}
+    columns: dict[str, list[Any]] = {"frame": ["f"] * len(labels), "label": list(labels)}
+    return columns | {name: [v if label else nan for label in labels] for name, v in sides.items()} | more
+
+
+def prepared(truth: dict[str, list[Any]], found: dict[str, list[Any]], **options: Any) -> Any:
+    known = catalogue.find_task("boxes3d")
+    given = Options(known.options, options)
+    return data.prepare(*read_sides(known, truth, found, {}, given), given)
+
+
+LABELS = ("Car", "van", "DontCare", "Person_sitting", "Pedestrian", "", "Tram")
+
+
+def test_rows_and_their_classes() -> None:
+    rules, truth, found = prepared(kitti(*LABELS), kitti("car", "Van", "Tram", "PEDESTRIAN", score=[0.9] * 4))
+    assert (rules.name, rules.classes) == ("kitti", ("Car", "Pedestrian"))
+    assert truth.group.tolist() == [0, 0, -1, 1, 1, -1, -1]
+    assert truth.keep.tolist() == [True, True, False, True, True, False, True]
+    assert truth.region.tolist() == [False, False, True, False, False, False, False]
+    assert truth.own.tolist() == [True, False, True, False, True, True, True]
+    assert found.group.tolist() == [0, -1, -1, 1]  # what is found is never a neighbour
+    assert (found.keep.tolist(), found.own.tolist()) == ([True] * 4, [True] * 4)
+    assert (truth.dropped, found.dropped) == ({}, {})
+
+
+def test_rows_of_chosen_classes_and_of_no_rules() -> None:
+    named = Records(
+        "classes", {"label": np.array(["Van", "Car", "Van"], dtype=object)}, {}, lambda row: f"row {row}", {}
+    )
+    rules, truth, _ = prepared(kitti(*LABELS), kitti("Car", score=[0.9]), classes=named)
+    assert (rules.classes, truth.group.tolist()) == (("Van", "Car"), [1, 0, -1, -1, -1, -1, -1])
+    assert truth.own.tolist()[:2] == [True, True]  # a van is itself where it is asked for
+    rules, truth, found = prepared(kitti(*LABELS), kitti("van", "hen", score=[0.9] * 2), rules="none")
+    assert rules.classes == ("Car", "DontCare", "Pedestrian", "Person_sitting", "Tram", "hen", "van")
+    assert truth.group.tolist() == [0, 6, 1, 3, 2, -1, 4]
+    assert truth.keep.tolist() == [True] * 5 + [False, True]
+    assert (truth.region.any(), found.group.tolist()) == (np.False_, [6, 5])
+    few = Records("classes", {"label": np.array(["Tram"], dtype=object)}, {}, lambda row: f"row {row}", {})
+    _, truth, found = prepared(kitti(*LABELS), kitti("van", "Tram", score=[0.9] * 2), rules="none", classes=few)
+    assert truth.keep.tolist() == [False] * 6 + [True]
+    assert found.keep.tolist() == [False, True]
