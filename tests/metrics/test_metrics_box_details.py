@@ -305,7 +305,7 @@ def test_scores_beyond_shares() -> None:
     assert nothing.columns == {"low": [], "high": [], "count": [], "series": []}
 
 
-def test_classes_to_compare() -> None:
+def test_classes_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "cow", 0.0, 0.9)], "score"))
     need = detections(0.5, "all", 100, "coco")[0]
     standard = catalogue.parse("map", "boxes").iou
@@ -314,3 +314,8 @@ def test_classes_to_compare() -> None:
     cow = AveragePrecision(iou=standard, max_dets=7, only="cow")
     many = figures.class_metrics(State.of(pairs, []), 7)
     assert many == {"cat": AveragePrecision(iou=standard, max_dets=7, only="cat"), "cow": cow}
+    three = boxes([("i", "cat", 0.0), ("i", "dog", 50.0), ("i", "dog", 90.0)])
+    state = State.of(pairs_of("boxes", three, {**three, "score": [0.9] * 3}), [need])
+    assert list(figures.class_metrics(state)) == ["cat", "dog"]
+    monkeypatch.setattr(figures, "MOST_CLASSES", 1)
+    assert list(figures.class_metrics(state)) == ["dog"]

@@ -195,3 +195,28 @@ def test_costs_of_errors() -> None:
     assert report["dap(error=bkg)"].value == pytest.approx(34 * (1 - 1 / 2) / 101)
     assert report["dap(error=fp)"].value == pytest.approx(34 * (1 - 1 / 2) / 101)
     assert math.isclose(report["dap"].value, (67 * 2 / 3 - 34 / 2) / 101, abs_tol=1e-9)
+
+
+def test_costs_without_a_detection_and_of_the_first_object() -> None:
+    truth = boxes(0.0, 100.0)
+    nothing = {name: [] for name in (*truth, "score")}
+    specs = ["dap", "dap(error=cls)", "dap(error=dupe)", "dap(error=bkg)", "dap(error=both)", "dap(error=fp)"]
+    report = sy.evaluate("boxes", truth, nothing, [*specs, "dap(error=miss)", "dap(error=fn)"], confidence=None)
+    assert [report[spec].value for spec in specs] == [0] * 6
+    assert not report["dap(error=miss)"].defined  # without what is missed there is no object left
+    assert not report["dap(error=fn)"].defined
+    first = sy.evaluate("boxes", truth, boxes(7.0, score=[0.9]), ["dap", "dap(error=miss)"], confidence=None)
+    assert first["dap"].value == pytest.approx(51 / 101)  # one of two, once the loose box fits
+    assert first["dap(error=miss)"].value == 0
+    twice = boxes(7.0, 6.9, score=[0.8, 0.9])  # the one of the higher score is repaired, the other goes
+    assert sy.evaluate("boxes", truth, twice, ["dap"], confidence=None)["dap"].value == pytest.approx(51 / 101)
+
+
+def test_costs_of_wrong_classes() -> None:
+    """A box of another class on an object, and one that is loose as well; a crowd takes what lies in it."""
+    truth = boxes(0.0, 100.0, 300.0, label=["p", "p", "q"], crowd=[0, 0, 1])
+    found = boxes(0.0, 107.0, 301.0, label=["q", "q", "q"], score=[0.9, 0.8, 0.7])
+    specs = ["dap(error=cls)", "dap(error=both)", "dap(error=bkg)", "dap(error=miss)"]
+    report = sy.evaluate("boxes", truth, found, specs, confidence=None)
+    # Only p has objects that count: of the right class the first is found, and the second is missed
+    assert [score.value for score in report.scores.values()] == pytest.approx([51 / 101, 0, 0, 0])

@@ -207,6 +207,22 @@ HIT = boxes({"x": 10.0, "score": 0.9}, {"frame": "t", "label": "car", "x": 5.0, 
 CARS = area([1, 1], [1, 0.5])
 
 
+def test_why_a_class_has_no_number() -> None:
+    found = boxes({"x": 10.0, "score": 0.9}, {"frame": "t", "label": "hen", "x": 5.0, "score": 0.8})
+    image = {"left": [0.0] * 2, "top": [0.0] * 2, "right": [50.0] * 2, "bottom": [50.0] * 2}
+    for spec in ("map(label=hen)", "mate(label=hen)"):
+        score = evaluated([spec], TWO, found)[spec]
+        assert (score.defined, score.why) == (False, "there is no truth")
+        assert (
+            evaluated([spec.replace("hen", "cow")], TWO, found)[spec.replace("hen", "cow")].why
+            == "there is no class 'cow'"
+        )
+    cars, cyclists = {**TWO, **image, "label": ["Car", "Car"]}, {**found, **image, "label": ["Car", "Cyclist"]}
+    spec = "kitti_ap(label=Cyclist, view=bbox)"
+    score = evaluated([spec], cars, cyclists)[spec]
+    assert (score.defined, score.why) == (False, "no truth of the class counts")
+
+
 def test_frames_alone() -> None:
     pairs = pairs_of("boxes3d", TWO, HIT)
     state = State.of(pairs, [need for need in CentreMap().needs() if not hasattr(need, "ranking")])

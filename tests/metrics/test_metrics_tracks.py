@@ -129,6 +129,9 @@ def test_classes() -> None:
     assert values(truth, found, specs)[7:] == pytest.approx(expected[7:])
     score = sy.evaluate("tracking", truth, found, ["hota(label=hen)"], confidence=None)["hota(label=hen)"]
     assert (score.defined, score.why) == (False, "there is no class 'hen'")
+    far = {**found, "x": [99.0] * 7}
+    score = sy.evaluate("tracking", truth, far, ["motp(label=cow)"], confidence=None)["motp(label=cow)"]
+    assert (score.defined, score.why) == (False, "nothing is matched")
     parts = sy.evaluate("tracking", truth, found, ["mota"], by=["label"], confidence=None).slices["label"]
     assert {name: part["mota"].value for name, part in parts.items()} == pytest.approx({"cow": 1 / 3, "dog": 1})
     chosen = values(truth, found, ["mota"], options={"classes": ["dog"]})
