@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -17,6 +17,25 @@ from steelyard.core.task import Policy
 from steelyard.core.weights import Role
 from steelyard.io.sources import read_sides
 from steelyard.metrics import catalogue
+
+
+def in_turn(names: Sequence[str] | str, cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """A test of many quick cases, run one after the other: a failure names its case. As pytest's parametrize."""
+    several = not isinstance(names, str)
+
+    def made(test: Callable[..., None]) -> Callable[[], None]:
+        def every() -> None:
+            for case in cases:
+                try:
+                    test(*case) if several else test(case)
+                except BaseException as error:
+                    error.add_note(f"The case is {case!r}.")
+                    raise
+
+        every.__name__, every.__doc__, every.__module__ = test.__name__, test.__doc__, test.__module__
+        return every
+
+    return made
 
 
 def pairs_of(task: str, truth: Any, predictions: Any, policy: Policy | None = None, **options: Any) -> Any:

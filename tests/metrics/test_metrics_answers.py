@@ -12,6 +12,7 @@ from metrics.made import (
     check_choices,
     check_range,
     examples,
+    in_turn,
     labels,
     metric,
     pairs_of,
@@ -76,7 +77,7 @@ def test_labels() -> None:
 NORMS = ["as_is", "strip", "lower", "space", "squad", "vqa", "number"]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "field", "allowed"),
     [
         *((f"{name}(of={{}})", "of", ["all", "answered"]) for name in ("exact", "vqa", "anls", "relaxed", "word_f1", "char_f1")),
@@ -97,7 +98,7 @@ def test_choices(spec: str, field: str, allowed: list[str]) -> None:
 UP = "It must be a number from 0 up."
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "field", "taken", "not_taken", "remedy"),
     [
         ("anls@{}", "threshold", ["0", "0.5", "1"], ["-0.5", "1.5", "x"], "It must be a number from 0 to 1."),
@@ -252,7 +253,7 @@ YES_NO = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("spec", YES_NO)
+@in_turn("spec", YES_NO)
 def test_yes_and_no(spec: str) -> None:
     given = sides([[text] for text in TRUE], HEARD)
     report = sy.evaluate("answers", *given, [spec], confidence=None)
@@ -301,7 +302,7 @@ def test_verdicts() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "expected"),
     [
         ("exact", [1, 4]), ("exact(of=answered)", [1, 2]), ("answered", [2, 4]), ("relaxed@0.05", [1, 4]), ("number", [1, 3]),

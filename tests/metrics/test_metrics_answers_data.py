@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import pairs_of, refusal, refused
+from metrics.made import in_turn, pairs_of, refusal, refused
 
 from steelyard.core.facts import Facts
 from steelyard.core.need import Work
@@ -88,7 +88,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BAD)
+@in_turn("case", BAD)
 def test_refused(case: str) -> None:
     truth, predicted, what = BAD[case]
     assert refused("answers", truth, predicted) == what
@@ -200,7 +200,7 @@ def test_texts_made_alike() -> None:
         assert (reply == accepted).tolist() == same
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "read"),
     [
         ('["a cat", " a dog "]', {"A": "a cat", "B": "a dog"}), ('{"b": "x", "C": 3}', {"B": "x", "C": "3"}), ("[1]", {"A": "1"}),
@@ -211,7 +211,7 @@ def test_options(text: str, read: dict[str, str]) -> None:
     assert choices_of(text, "there") == read
 
 
-@pytest.mark.parametrize("text", ["a cat", "[]", "{}", '{"AB": "x"}', '{"1": "x"}', '"a"', json.dumps(list(range(27)))])
+@in_turn("text", ["a cat", "[]", "{}", '{"AB": "x"}', '{"1": "x"}', '"a"', json.dumps(list(range(27)))])
 def test_no_options(text: str) -> None:
     assert refusal(choices_of, text, "there") == [f"'{text[:40]}' are no options", "there", OPTIONS]
 
@@ -248,7 +248,7 @@ def test_options_that_are_refused() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("truth", "predicted", "held"),
     [
         ({"answer": ["Yes ", "no"]}, {}, {"answers", "yes or no"}),
@@ -282,7 +282,7 @@ NUMBERS = ("number", "count_within@1", "mae", "bias", "rmse", "mape", "answered"
 LOGGED = ("logged(score=a)", "logged(score=b:c)")
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("held", "expected"),
     [
         ((), ()), (("judge",), ("judge",)), (("verdict",), ("judge",)), (("logged:b:c", "logged:a"), LOGGED),

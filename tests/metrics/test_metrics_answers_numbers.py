@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from metrics.made import check_alone, check_left_out, pairs_of, values
+from metrics.made import check_alone, check_left_out, in_turn, pairs_of, values
 from metrics.test_metrics_answers import CHOSEN, HEARD, OFFERED, TEN, TRUE, YES_NO, sides
 
 import steelyard as sy
@@ -59,7 +59,7 @@ RATES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("spec", RATES)
+@in_turn("spec", RATES)
 def test_rates_of_words(spec: str) -> None:
     assert values("answers", *sides(*TEXTS), spec) == pytest.approx([RATES[spec]])
 
@@ -110,7 +110,7 @@ LEFT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(LEFT)))
+@in_turn("case", range(len(LEFT)))
 def test_each_question_left_out_and_alone(case: int) -> None:
     """What rows of weights give at once is what the data give without the question, or of it alone."""
     given, specs = LEFT[case]

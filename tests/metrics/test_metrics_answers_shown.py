@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import pairs_of, refusal
+from metrics.made import in_turn, pairs_of, refusal
 from metrics.shown import check_figure, check_listing
 from metrics.test_metrics_answers import sides
 
@@ -227,7 +227,7 @@ def test_blanks_around() -> None:
     assert edge.ours["anls@0.5"] == edge.theirs["anls@0.5"] == pytest.approx(0.5 / 2)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "words"),
     [
         ("The red-hot Car!", {"red", "hot", "car"}), ("5", {"5.0"}), ("5.50", {"5.5"}), ("$5", {"5.0"}), ("a an the", set()),
@@ -238,7 +238,7 @@ def test_sets_of_words(text: str, words: set[str]) -> None:
     assert _word_set(text) == words
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("reply", "answer", "f1"),
     [("x", "x y", 2 / 3), ("x y", "x", 2 / 3), ("x", "y", 0), ("", "x", 0), ("x", "", 0), ("", "", 1)],
 )

@@ -13,6 +13,7 @@ from metrics.made import (
     check_choices,
     check_range,
     examples,
+    in_turn,
     labels,
     metric,
     pairs_of,
@@ -59,7 +60,7 @@ def test_labels() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "field", "allowed"),
     [
         ("bleu@{}", "n", ["1", "2", "3", "4"]), ("bleu(level={})", "level", ["corpus", "image"]),
@@ -84,7 +85,7 @@ def test_choices(spec: str, field: str, allowed: list[str]) -> None:
         assert refusal(metric, "captions", "bleu@5")[0] == "metric 'bleu': n cannot be 5"
 
 
-@pytest.mark.parametrize("kind", ["object", "attribute", "relation", "color", "count", "size"])
+@in_turn("kind", ["object", "attribute", "relation", "color", "count", "size"])
 def test_weights_of_kinds(kind: str) -> None:
     remedy = "It must be a number from 0 up."
     others = "" if kind != "object" else ", relation=1.0"
@@ -193,7 +194,7 @@ def test_cider_of_other_lengths() -> None:
     assert by_unit("captions", truth, predicted, "cider") == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("spec", ["cider", "cider(form=plain)", "spider"])
+@in_turn("spec", ["cider", "cider(form=plain)", "spider"])
 def test_parts_are_scored_as_one(spec: str) -> None:
     tuples = {**SAID, "tuples": ['[["a"]]', '[["e"], ["f"]]', "[]"]}
     truth = {**FOUR, "tuples": ['[["a"]]', '[["e"]]', '[["e"]]', '[["i"]]']}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import pairs_of, refusal, refused
+from metrics.made import in_turn, pairs_of, refusal, refused
 
 import steelyard as sy
 from steelyard.core.need import Work
@@ -142,7 +142,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BAD)
+@in_turn("case", BAD)
 def test_refused(case: str) -> None:
     truth, predicted, said = BAD[case]
     assert refused("captions", truth, predicted, ["spice"]) == said
@@ -185,7 +185,7 @@ def test_lists_of_captions() -> None:
     assert pairs.slice_values("set")[0].tolist() == ["s", "s", "t"]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "read"),
     [
         ('["a", "b"]', ["a", "b"]), ('["a"]', ["a"]), ("[]", None), ("[a]", None), ('["a", 1]', None), ('"a"', None),
@@ -215,7 +215,7 @@ def test_texts_by_image() -> None:
     assert notes == ()
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "side",
     [{}, [("i", "a")], {"image": ["i"], "caption": ["a"]}, {"image_id": ["i"], "text": ["a"]}, {"i": 1},
      {"i": "a", "j": 2.5}, {"i": ["a", 3]}, {"tuples": "a"}, {"i": {"a"}}],

@@ -12,6 +12,7 @@ from metrics.made import (
     check_choices,
     check_range,
     examples,
+    in_turn,
     labels,
     metric,
     pairs_of,
@@ -56,7 +57,7 @@ def test_labels() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "field", "allowed"),
     [
         ("kappa(weights={})", "weights", ["plain", "linear", "quadratic"]),
@@ -70,7 +71,7 @@ def test_choices(spec: str, field: str, allowed: list[str]) -> None:
     check_choices("labels", spec, field, *allowed)
 
 
-@pytest.mark.parametrize("spec", ["balanced_accuracy(adjusted={})", "ovo(roc_auc, weighted={})"])
+@in_turn("spec", ["balanced_accuracy(adjusted={})", "ovo(roc_auc, weighted={})"])
 def test_true_or_false(spec: str) -> None:
     name, field = spec.partition("(")[0], spec.partition("=")[0].split("(")[-1].split(", ")[-1]
     for value in ("true", "false"):
@@ -79,7 +80,7 @@ def test_true_or_false(spec: str) -> None:
     assert said == [f"metric '{name}': {field} cannot be 2", "", "Choose one of: true, false."]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "field", "taken", "not_taken", "remedy"),
     [
         ("topk@{}", "k", ["1", "2"], ["0", "-1", "0.5"], "It must be a number from 1 up."),
@@ -96,7 +97,7 @@ def test_ranges(spec: str, field: str, taken: list[str], not_taken: list[str], r
     check_range("labels", spec, field, taken, not_taken, remedy)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "what", "remedy"),
     [
         ("macro(f1(label=a))", "metric 'macro(f1(label=a))' wraps a metric of one class", "Write macro(f1)."),
@@ -117,9 +118,7 @@ def test_a_wrapper_is_as_what_it_wraps() -> None:
     assert (wrapped.better, wrapped.range, wrapped.measured_in) == ("lower", (0, math.inf), "nats")
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [("3", 3), ("03", "03"), ("-1", "-1"), ("a", "a"), ("٣", "٣"), ("", ""), ("0", 0)]
-)
+@in_turn(("name", "expected"), [("3", 3), ("03", "03"), ("-1", "-1"), ("a", "a"), ("٣", "٣"), ("", ""), ("0", 0)])
 def test_names_of_classes_in_specs(name: str, expected: Any) -> None:
     assert as_spec(name) == expected
     assert type(as_spec(name)) is type(expected)
@@ -146,7 +145,7 @@ TOGETHER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("spec", {**ONE_CLASS, **TOGETHER})
+@in_turn("spec", {**ONE_CLASS, **TOGETHER})
 def test_numbers(spec: str) -> None:
     expected = {**ONE_CLASS, **TOGETHER}[spec]
     if spec.startswith("per_class"):
@@ -287,7 +286,7 @@ REASONS: list[tuple[Any, dict[str, str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(REASONS)))
+@in_turn("case", range(len(REASONS)))
 def test_why_there_is_no_number(case: int) -> None:
     sides, reasons = REASONS[case]
     report = sy.evaluate("labels", *sides, list(reasons), confidence=None)

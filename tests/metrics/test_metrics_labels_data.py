@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import pairs_of, refusal, refused
+from metrics.made import in_turn, pairs_of, refusal, refused
 
 import steelyard as sy
 from steelyard.core.facts import Axis, Facts
@@ -129,7 +129,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BAD)
+@in_turn("case", BAD)
 def test_refused(case: str) -> None:
     truth, predicted, said = BAD[case]
     assert refused("labels", truth, predicted) == said
@@ -195,7 +195,7 @@ def test_slices() -> None:
     assert refusal(lacking.slice_values, "camera")[0] == "column 'camera' is missing, which the slices are by"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("names", "expected"),
     [
         (["10", "9", "-1"], ("-1", "9", "10")), (["10", "9", "x"], ("10", "9", "x")), (["10", "9", "01"], ("01", "10", "9")),
@@ -302,7 +302,7 @@ AVERAGED = ("macro(precision)", "macro(recall)", "macro(f1)", "micro(f1)", "weig
 AGREED = ("balanced_accuracy", "mcc", "kappa")
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("data", "expected"),
     [
         (facts(2, "labels"), ("accuracy", *AVERAGED, "precision", "recall", "f1", *AGREED)),

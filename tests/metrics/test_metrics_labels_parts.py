@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import check_alone, check_left_out, metric, pairs_of, state_of
+from metrics.made import check_alone, check_left_out, in_turn, metric, pairs_of, state_of
 
 from steelyard.core.facts import Facts
 from steelyard.core.options import Options
@@ -35,7 +35,7 @@ def parts(spec: str, sides: Any = THREE) -> Any:
     return None if made is None else [np.asarray(part)[0].tolist() for part in made]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "expected"),
     [
         ("accuracy", [4, 7]), ("accuracy(label=a)", [6, 7]), ("exact_match", [4, 7]), ("hamming", [3, 7]),
@@ -59,7 +59,7 @@ def test_proportions_of_scores_and_sets() -> None:
     assert parts("precision", ({"label": ["a", "b"]}, {"label": ["b", "b"]})) == [1, 2]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "expected"),
     [
         ("balanced_accuracy", [4, 2, 1]), ("macro(recall)", [4, 2, 1]), ("macro(precision)", [3, 3, 1]),

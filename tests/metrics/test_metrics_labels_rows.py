@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import pairs_of, state_of
+from metrics.made import in_turn, pairs_of, state_of
 
 from steelyard.core.need import Curve, Need, Work
 from steelyard.core.plan import UNITS
@@ -105,7 +105,7 @@ def test_scores_in_the_order_of_classes() -> None:
     assert LabelRows(pairs).ranked_by == "probability"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("labels", "predicted", "holds", "decided"),
     [
         (["no", "yes"], {"probability": [0.5, 0.25]},

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import pairs_of
+from metrics.made import in_turn, pairs_of
 
 from steelyard.core.need import Work
 from steelyard.core.plan import POINT, UNITS, Plan
@@ -60,10 +60,13 @@ def drawn(weights: bool, grouped: bool) -> tuple[dict[str, Any], dict[str, Any]]
 PLANS = [POINT, UNITS, Plan(Role.JACKKNIFE), Plan(Role.DRAWS, seed=3, rows=40)]
 
 
-@pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("reading", READINGS)
-def test_walks(reading: Any, weights: bool, grouped: bool) -> None:
+def test_walks(reading: Any) -> None:
+    for weights, grouped in itertools.product([False, True], [False, True]):
+        check_walks(reading, weights, grouped)
+
+
+def check_walks(reading: Any, weights: bool, grouped: bool) -> None:
     truth, predicted = drawn(weights, grouped)
     pairs = pairs_of("labels", truth, predicted)
     label = np.array(truth["label"])[pairs.rows]
@@ -187,7 +190,7 @@ def test_large_rankings_are_walked_with_real_weights(monkeypatch: pytest.MonkeyP
     assert walks.READINGS == {"ap": 0, "auc": 1, "best_f1": 2, "best_threshold": 3, "tpr": 4}
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@in_turn("reading", READINGS)
 def test_groups_left_out_and_some_units(reading: Any) -> None:
     truth, predicted = drawn(False, True)
     pairs = pairs_of("labels", truth, predicted)
@@ -227,8 +230,7 @@ class Sizes:
         return int(self.tables[table].columns[column].sum())
 
 
-@pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("of", ["each", "pairs"])
+@in_turn(("of", "reading"), list(itertools.product(["each", "pairs"], READINGS)))
 def test_rankings_in_parts(of: Any, reading: Any) -> None:
     """Cut between scores that differ, at every third such place: the same as the whole gives."""
     pairs = pairs_of("labels", *drawn(False, False))
@@ -296,7 +298,7 @@ def test_histograms() -> None:
     assert each.bounded(each.histogram(group, 2), facts, False).tolist() == [[1 / 4, 1 / 4]]
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@in_turn("reading", READINGS)
 def test_what_histograms_bound(reading: Any) -> None:
     for curve in (Walk(Scores(), reading), PairWalk(Scores("pairs"), reading)):
         assert curve.approximate is (reading in ("ap", "auc"))

@@ -14,6 +14,7 @@ from metrics.made import (
     check_left_out,
     check_range,
     examples,
+    in_turn,
     labels,
     metric,
     pairs_of,
@@ -78,7 +79,7 @@ def test_labels() -> None:
     assert metric("rankings", "judged").label == "Judged share at 10"
 
 
-@pytest.mark.parametrize("name", EVERY)
+@in_turn("name", EVERY)
 def test_what_all_have(name: str) -> None:
     check_choices("rankings", f"{name}(empty={{}})", "empty", "skip", "zero")
     check_choices("rankings", f"{name}(ties={{}})", "ties", "id", "input", "single")
@@ -120,7 +121,7 @@ FIRST = {  # of q1: b is not relevant, a has 2, x nothing, c has 1, d is not jud
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("spec", FIRST)
+@in_turn("spec", FIRST)
 def test_numbers(spec: str) -> None:
     """q2 is perfect, q3 has nothing relevant and no value, q4 is not in the run and has 0."""
     first, second, third, fourth = by_unit("rankings", TRUTH, RUN, spec)
@@ -177,7 +178,7 @@ def test_queries_without_a_relevant_document() -> None:
     assert sy.evaluate("rankings", TRUTH, full, ["recall"], confidence=None)["recall"].notes == ()
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("spec", "rule", "second"),
     [
         ("mrr", "document id, the larger first", 1 / 2),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metrics.made import by_unit, pairs_of, refusal, values
+from metrics.made import by_unit, in_turn, pairs_of, refusal, values
 
 from steelyard.core.embeddings import Embeddings
 from steelyard.core.options import Options
@@ -103,7 +103,7 @@ def test_equal_scores() -> None:
     assert (pairs.rank.tolist(), pairs.tied.tolist()) == ([2], [True])
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "ids",
     [
         [10, 9, 1, 100, 0, 12],
@@ -184,7 +184,7 @@ BAD: list[tuple[Embeddings, Embeddings, list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(BAD)))
+@in_turn("case", range(len(BAD)))
 def test_refused(case: int) -> None:
     truth, predicted, said = BAD[case]
     if said:

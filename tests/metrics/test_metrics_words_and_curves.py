@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from metrics.made import pairs_of
+from metrics.made import in_turn, pairs_of
 from metrics.shown import check_figure
 
 import steelyard as sy
@@ -16,7 +16,7 @@ from steelyard.metrics.labels import figures
 GRAPH = "car\ncar\tred\nhouse\ncar\tbeside\thouse"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("said", "matched"),
     [
         (("car",), True), (("car", "red"), True), (("car", "blue"), False), (("house", "red"), False),
