@@ -130,6 +130,36 @@ def test_units_are_listed_where_they_must_be(monkeypatch: pytest.MonkeyPatch, tm
     assert by_unit(replace(Request.of("labels", "accuracy", {}), proxy="judge"), plain.pairs).kinds is None
 
 
+def test_units_that_are_counted_are_listed_for_their_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("steelyard.metrics.labels.data"), "KINDS_FROM", 4)
+    rows = {"id": IDS, "label": list("abababab")}
+    data = measure_sides(LABELS, Request.of("labels", "accuracy", {}), rows, {"id": IDS, "label": list("aaaaaaaa")})
+    assert data.state.units.alike
+    table = Live(LABELS, data.pairs, data.state, data.metrics).units()
+    assert (table.unit, table.units.tolist(), list(table.values)) == ("unit", IDS, ["accuracy"])
+    assert table.values["accuracy"].tolist() == [1, 0] * 4
+
+
+def test_metrics_of_truth_and_proxy_by_default() -> None:
+    """They are those of the data at hand: of labels with scores other ones than of labels alone."""
+    truth, judge = {"id": IDS[:4], "label": list("abab")}, {"id": IDS, "label": list("abababab")}
+    scored = {"id": IDS, "score:a": np.linspace(0, 1, 8), "score:b": np.linspace(1, 0, 8)}
+    shown = []
+    for predictions in ({"id": IDS, "label": list("aabbaabb")}, scored):
+        report = evaluate_judged(
+            Request.of("labels", None, {"confidence": None}),
+            truth,
+            predictions,
+            judge,
+            "difference",
+            lambda data, task: (),
+        )
+        plain = measure_sides(LABELS, Request.of("labels", None, {"extra": "skip"}), truth, predictions)
+        assert list(report.scores) == [str(metric) for metric in plain.metrics]
+        shown.append(list(report.scores))
+    assert shown[0] != shown[1]
+
+
 def test_slices_of_truth_and_proxy() -> None:
     """Slice n has truth on two of four dishes, slice s on all of its three, and u on none."""
     sites = list("nnnnsss") + ["u"]

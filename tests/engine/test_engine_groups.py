@@ -126,6 +126,17 @@ def test_notes_of_strata() -> None:
         assert plan_notes(task, state, request) == expected
 
 
+def test_notes_of_strata_of_clusters() -> None:
+    """Two clusters in stratum a, one in b."""
+    state = state_of(
+        np.ones(6), cluster=np.array(list("ppqqrr"), dtype=object), stratum=np.array(list("aaaabb"), dtype=object)
+    )
+    assert plan_notes(catalogue.find_task("weights"), state, Request("weights", cluster="person", strata="site")) == (
+        "Only 3 clusters of 6 dishes by 'person': below 20 clusters an interval is rough and tends to be too narrow.",
+        "Stratum 'b' has one cluster only and is joined to the next.",
+    )
+
+
 def test_notes_of_weights() -> None:
     """Kish: (sum w)^2 / sum w^2. One dish above a fifth of all weight is named."""
     task = catalogue.find_task("weights")

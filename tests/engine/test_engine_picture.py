@@ -75,6 +75,9 @@ def test_pictures_that_cannot_be_had() -> None:
     assert refused(weights, Request("weights"), {}, {}, 1, None) == (
         f"task 'weights' has no pictures. Tasks that have: {', '.join(have)}."
     )
+
+
+def test_a_unit_that_there_is_not() -> None:
     assert refused(BOXES, Request("boxes"), TRUTH, FOUND, 12, 0) == (
         "a unit of task 'boxes' has one picture. Leave the step out."
     )
