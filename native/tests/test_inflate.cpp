@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -194,20 +195,55 @@ TEST(rows_are_unfiltered) {
   CHECK(png.next(wrong.data()) == PngFault::filter);
 }
 
-TEST(chunks_are_looked_at) {
+// A file of chunks, each with its own checksum.
+Bytes png_of(const std::vector<std::pair<const char*, Bytes>>& chunks) {
   Bytes file = from_hex("89504e470d0a1a0a");
-  auto add = [&](const char* name, const Bytes& body) {
+  for (const auto& [name, body] : chunks) {
     for (int shift = 24; shift >= 0; shift -= 8) file.push_back(static_cast<std::uint8_t>(body.size() >> shift));
     Bytes named(name, name + 4);
     named.insert(named.end(), body.begin(), body.end());
     const std::uint32_t check = crc32(0, named.data(), named.size());
     file.insert(file.end(), named.begin(), named.end());
     for (int shift = 24; shift >= 0; shift -= 8) file.push_back(static_cast<std::uint8_t>(check >> shift));
+  }
+  return file;
+}
+
+TEST(kinds_of_pictures) {
+  const auto fault = [](const Bytes& file) { return read_png_header(file.data(), file.size()).fault; };
+  const auto kind = [&](Bytes last) {  // bits, type of colours, packing, filter, interlacing
+    Bytes head = {0, 0, 0, 9, 0, 0, 0, 1};
+    head.insert(head.end(), last.begin(), last.end());
+    return fault(png_of({{"IHDR", head}, {"IDAT", kFixed}, {"IEND", {}}}));
   };
-  add("IHDR", {0, 0, 0, 9, 0, 0, 0, 1, 8, 0, 0, 0, 0});
-  add("IDAT", Bytes(kFixed.begin(), kFixed.begin() + 4));
-  add("IDAT", Bytes(kFixed.begin() + 4, kFixed.end()));
-  add("IEND", {});
+  for (const Bytes& good : std::vector<Bytes>{{1, 0, 0, 0, 0}, {4, 3, 0, 0, 1}, {8, 2, 0, 0, 0}, {16, 0, 0, 0, 0},
+                                              {16, 6, 0, 0, 0}, {8, 4, 0, 0, 0}}) {
+    EQUAL(kind(good), "");
+  }
+  EQUAL(kind({8, 7, 0, 0, 0}), "has 8 bits and colours of type 7");
+  EQUAL(kind({8, 1, 0, 0, 0}), "has 8 bits and colours of type 1");
+  EQUAL(kind({8, 0, 1, 0, 0}), "has 8 bits and colours of type 0");
+  EQUAL(kind({8, 0, 0, 1, 0}), "has 8 bits and colours of type 0");
+  EQUAL(kind({8, 0, 0, 0, 2}), "has 8 bits and colours of type 0");
+  EQUAL(kind({4, 2, 0, 0, 0}), "has 4 bits and colours of type 2");
+  EQUAL(kind({16, 3, 0, 0, 0}), "has 16 bits and colours of type 3");
+  EQUAL(kind({3, 0, 0, 0, 0}), "has 3 bits and colours of type 0");
+  const Bytes good = {0, 0, 0, 9, 0, 0, 0, 1, 8, 0, 0, 0, 0};
+  const std::string early = " before the picture does";
+  EQUAL(fault(png_of({{"IHDR", {1, 2}}, {"IDAT", kFixed}, {"IEND", {}}})), "the file ends at byte 57" + early);
+  EQUAL(fault(png_of({{"IHDR", good}, {"IEND", {}}})), "the file ends at byte 45" + early);
+  EQUAL(fault(png_of({{"IHDR", good}, {"tEXt", Bytes(2000)}, {"IEND", {}}})), "the file ends at byte 2,057" + early);
+  EQUAL(fault(Bytes(11)), "the file ends at byte 11" + early);
+  Bytes bad = png_of({{"IHDR", good}, {"\1\2\3\4", {5}}});
+  bad.back() ^= 1;
+  EQUAL(fault(bad), "the checksum of a chunk at byte 33 is wrong");
+}
+
+TEST(chunks_are_looked_at) {
+  const Bytes file = png_of({{"IHDR", {0, 0, 0, 9, 0, 0, 0, 1, 8, 0, 0, 0, 0}},
+                             {"IDAT", Bytes(kFixed.begin(), kFixed.begin() + 4)},
+                             {"IDAT", Bytes(kFixed.begin() + 4, kFixed.end())},
+                             {"IEND", {}}});
   const PngHeader header = read_png_header(file.data(), file.size());
   EQUAL(header.fault, "");
   EQUAL(header.width, 9u);
