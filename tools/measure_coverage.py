@@ -146,21 +146,31 @@ def native_counts() -> dict[str, dict[str, tuple[int, list[int]]]]:
     none.
     """
     runs: dict[str, Counter[int]] = {}
-    taken: dict[str, Counter[tuple[int, tuple[int, int], int]]] = {}
+    taken: dict[str, Counter[tuple[int, tuple[int, ...], int]]] = {}
     for file in counted_by_gcov():
         name = file["file"]
         source = (ROOT / name).read_text(encoding="utf-8").splitlines()
-        begins = {one["name"]: (one["start_line"], one["start_column"]) for one in file["functions"]}
+        spans_of = {
+            one["name"]: (one["start_line"], one["start_column"], one["end_line"], one["end_column"])
+            for one in file["functions"]
+        }
+        instances = Counter(spans_of.values())
         for line in file["lines"]:
             number, branches = line["line_number"], line["branches"]
             runs.setdefault(name, Counter())[number] += line["count"]
             if not DECIDES.search(source[number - 1].partition("//")[0]):
                 continue
-            begin = begins.get(line.get("function_name"), (0, 0))
+            span = spans_of.get(line.get("function_name"))
+            several = 1
+            if span is None:  # of a lambda in a template: the branches of its instances stand one behind the other
+                around = [one for one in instances if one[0] <= number <= one[2]]
+                span = max(around, default=(0, 0, 0, 0))
+                several = instances[span] if around and len(branches) % instances[span] == 0 else 1
             thrown = {place for place, branch in enumerate(branches) if branch["throw"]}
             for place, branch in enumerate(branches):
                 if not thrown & {place, place + 1}:
-                    taken.setdefault(name, Counter())[number, begin, place] += branch["count"]
+                    key = number, span, place % (len(branches) // several)
+                    taken.setdefault(name, Counter())[key] += branch["count"]
     branches_of: dict[tuple[str, int], list[int]] = {}
     for name, counts in taken.items():
         for (number, _, _), count in sorted(counts.items()):
