@@ -15,6 +15,8 @@ from steelyard.core.task import Policy
 from steelyard.metrics.labels import codes, plain
 from steelyard.metrics.labels.alike import alike
 from steelyard.metrics.labels.codes import class_columns, ordered
+from steelyard.metrics.labels.counts import positive
+from steelyard.metrics.labels.ranking import positive_place
 from steelyard.metrics.labels.task import defaults_for
 
 IDS = ["r0", "r1"]
@@ -296,6 +298,25 @@ def test_what_other_tools_call_them() -> None:
 
 def facts(classes: int, *holds: str, several: bool = False) -> Facts:
     return Facts({"class": Axis(tuple(map(str, range(classes))))}, {"several labels": several}, frozenset(holds))
+
+
+def test_the_positive_class() -> None:
+    """The only one or the last of two; of more none, but for one that alone has scores."""
+    places = [positive(facts(many)) for many in range(4)]
+    assert places == [-1, 0, 1, -1]
+    assert positive(facts(2, several=True)) == -1
+    assert positive(facts(2, "labels", "positive:0")) == 0
+    assert positive(facts(3, "positive:1")) == 1
+    one = pairs_of("labels", {"label": ["a"]}, {"label": ["a"]})
+    assert (positive_place(one), positive(one.facts)) == (0, 0)
+
+
+def test_labels_of_zero_and_one() -> None:
+    """One score is for both, whichever of them stands in the truth."""
+    assert pairs_of("labels", {"label": [1]}, {"score": [0.5]}).classes == ("0", "1")
+    assert pairs_of("labels", {"label": [2]}, {"score": [0.5]}).classes == ("2",)
+    assert pairs_of("labels", {"label": [1]}, {"score": [0.5], "label": [0]}).classes == ("0", "1")
+    assert pairs_of("labels", {"label": ["x"]}, {"score:y": [0.5], "probability:x": [0.5]}).classes == ("x", "y")
 
 
 AVERAGED = ("macro(precision)", "macro(recall)", "macro(f1)", "micro(f1)", "weighted(f1)")
