@@ -1,0 +1,209 @@
+"""Rules of boxes at their edges, by hand: large objects, most detections, many thresholds, other tools, axes of rankings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from metrics.test_metrics_scenes import pairs_of
+
+import steelyard as sy
+from steelyard.core.need import Work
+from steelyard.core.plan import POINT
+from steelyard.core.state import State
+from steelyard.metrics import catalogue
+from steelyard.metrics.boxes import figures, tables
+from steelyard.metrics.boxes.calibration import LocatedShares, ScoreBins
+from steelyard.metrics.boxes.errors import Repaired
+from steelyard.metrics.boxes.froc import FirstHits
+from steelyard.metrics.boxes.lrp import Located
+from steelyard.metrics.boxes.matches import match_input, match_objects, matches
+from steelyard.metrics.boxes.others import OURS, Way, hits_by_image, rank_in_image, straight_lines, values
+from steelyard.metrics.boxes.ranking import detections
+from steelyard.metrics.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
+from steelyard.metrics.boxes3d.needs import KittiEvents
+from steelyard.metrics.boxes3d.nuscenes import EVENTS
+
+nan = np.nan
+
+
+def boxes(rows: list[tuple[Any, ...]], *names: str, size: float = 100.0) -> dict[str, list[Any]]:
+    """Rows of image, class and left edge, then other columns; the boxes are squares, large ones by default."""
+    heads = ("image", "label", "x", *names)
+    columns: dict[str, list[Any]] = {name: [row[k] for row in rows] for k, name in enumerate(heads)}
+    return columns | {"y": [0.0] * len(rows), "w": [size] * len(rows), "h": [size] * len(rows)}
+
+
+# Two cats and a dog, all large: a hit, a dog taken for a cat, a false one; a cat is missed.
+TRUTH = boxes([("i", "cat", 0.0), ("i", "dog", 1000.0), ("j", "cat", 0.0)])
+FOUND = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 1000.0, 0.8), ("j", "dog", 5000.0, 0.7)], "score")
+
+
+def test_large_objects() -> None:
+    expected = {
+        "map": 51 / 202, "map(area=small)": nan, "map(area=medium)": nan, "map(area=large)": 51 / 202, "ar@1": 1 / 4,
+        "ar@100(area=large)": 1 / 4, "precision": 1 / 3, "recall": 1 / 3, "f1": 2 / 6, "fppi": 1, "mean_iou": 1,
+        "best_f1": 2 / 4, "fpr_candidate": 1, "fpr_image": 1, "dece": (0.1 + 0.8 + 0.7) / 3, "cpm": 1 / 4,
+        "olrp": (1 / 2 + 1) / 2, "laece": ((0.1 + 0.8) / 2 + 0.7) / 2, "lamr": (1 / 2 + 1) / 2, "mr2": (1 / 2 + 1) / 2,
+        "precision_at(recall=0.2)": 1, "recall_at": 1 / 3,
+    }  # fmt: skip
+    report = sy.evaluate("boxes", TRUTH, FOUND, list(expected), confidence=None)
+    assert {spec: report[spec].value for spec in expected} == pytest.approx(expected, nan_ok=True)
+
+
+def test_what_is_shown_of_large_objects() -> None:
+    pairs = pairs_of("boxes", TRUTH, FOUND)
+    assert tables.confusion(pairs, Work()).values.tolist() == [[1, 0, 1], [1, 0, 0], [0, 1, 0]]
+    shown = figures.scores(pairs, Work(), 100)
+    assert [count for count in shown.columns["count"] if count] == [1, 1, 1]
+    np.testing.assert_allclose(tables.classes(pairs, Work()).values[:, :3], [[2, 2, 51 / 101], [1, 1, 0]])
+    np.testing.assert_allclose(tables.operating(pairs, Work()).values[0, :4], [2 / 3, 0.9, 1, 1 / 2])
+
+
+MANY = boxes(
+    [("i", "cat", 0.0, 0.9), ("i", "cat", 0.0, 0.8), ("i", "cat", 1000.0, 0.6), ("i", "dog", 0.0, 0.7)], "score"
+)
+ONE = boxes([("i", "cat", 0.0), ("i", "cat", 1000.0)])
+
+
+def test_the_most_detections_of_a_class_and_image() -> None:
+    """With one of a class the hit stays, and the dog; with two the second on the same cat, too."""
+    expected = {
+        "dece(max_dets=1)": (0.1 + 0.7) / 2, "dece(max_dets=2)": (0.1 + 0.8 + 0.7) / 3, "laece(max_dets=1)": 0.1,
+        "laece(max_dets=2)": (0.1 + 0.8) / 2, "laece(max_dets=1, tau=0)": 0.1, "olrp(max_dets=1)": 1 / 2,
+        "olrp(part=fn, max_dets=1)": 1 / 2, "cpm(max_dets=1)": 1 / 2, "cpm(max_dets=3)": 1,
+        "sensitivity@1.0(repeats=wrong, max_dets=2)": 1 / 2, "mr2(max_dets=2)": 1 / 2, "lamr(max_dets=1)": 1 / 2,
+        "map50(max_dets=1)": 51 / 101, "recall(max_dets=2)": 1 / 2, "recall(max_dets=3)": 1, "ar@1": 1 / 2, "ar@3": 1,
+        "precision_at(recall=0.6, max_dets=2)": nan, "recall_at(max_dets=2)": 1 / 2, "best_f1(max_dets=1)": 2 / 3,
+    }  # fmt: skip
+    report = sy.evaluate("boxes", ONE, MANY, list(expected), confidence=None)
+    assert {spec: report[spec].value for spec in expected} == pytest.approx(expected, nan_ok=True)
+
+
+def test_overlaps_at_a_threshold() -> None:
+    """Half of the union: a hit at 0.5, except where more than that is asked for."""
+    truth, found = boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [50.0]}
+    expected = {
+        "map50": 1,
+        "mr2": 1,
+        "mr2(iou=0.49)": 0,
+        "ap(rule=voc)": 1,
+        "ap(rule=dota)": 0,
+        "ji": 1,
+        "mean_iou": 0.5,
+    }
+    report = sy.evaluate("boxes", truth, found, list(expected), confidence=None)
+    assert {spec: report[spec].value for spec in expected} == pytest.approx(expected, abs=1e-5)
+
+
+def test_as_many_thresholds_as_bits() -> None:
+    """A box with IoU 0.9 is a hit at each threshold up to there."""
+    truth, found = boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [90.5]}
+    for spec, share in (
+        ("map(iou=0.15:0.9)", 1), ("map(iou=0.1:0.9)", 1), ("map(iou=0.1:0.95)", 17 / 18), ("map(iou=0.59:0.9:0.01)", 1),
+        ("map(iou=0.69:1:0.01)", 22 / 32),
+    ):  # fmt: skip
+        made = sy.evaluate("boxes", truth, found, [spec], confidence=None)[spec]
+        assert made.value == pytest.approx(share), spec
+
+
+def test_rankings_are_by_class() -> None:
+    pairs, work = pairs_of("boxes", TRUTH, FOUND), Work()
+    for need in (
+        detections(0.5, "all", 100, "coco")[0], FirstHits(0.5, "ignore", 100), FirstHits(0.5, "wrong", 100),
+        Located(0.5, 100), LocatedShares(0.5, 100), LocatedShares(0.0, 100), Repaired("loc", 0.5, 0.1),
+    ):  # fmt: skip
+        block = need.measure(pairs, work)
+        assert (block.axis, block.groups) == ("class", 2)
+        assert {name: column.dtype.kind for name, column in block.events.columns.items()} == dict(need.columns[0])
+        assert {name: column.dtype.kind for name, column in block.positives.columns.items()} == dict(need.columns[1])
+    solid: dict[str, list[Any]] = {
+        "frame": ["f"], "label": ["Car"], "left": [0.0], "top": [0.0], "right": [50.0], "bottom": [50.0], "x": [0.0],
+        "y": [0.0], "z": [9.0], "length": [4.0], "width": [2.0], "height": [2.0], "yaw": [0.0],
+    }  # fmt: skip
+    for lacking in ((), ("left",), ("x",)):
+        some = {name: column for name, column in solid.items() if name not in lacking}
+        spaced = pairs_of("boxes3d", some, {**some, "score": [0.9]}, rules="kitti")
+        for need in (KittiEvents("3d", "all", "strict"), KittiEvents("bbox", "moderate", "strict"), EVENTS):
+            block = need.measure(spaced, Work())
+            assert (block.axis, block.groups) == ("class", 1)
+            assert (block.events.begin.dtype, block.positives.begin.dtype) == (np.int64, np.int64)
+            columns = {name: column.dtype.kind for name, column in block.events.columns.items()}
+            assert columns == dict(need.columns[0])
+
+
+def test_sums_by_image() -> None:
+    pairs, work = pairs_of("boxes", TRUTH, FOUND), Work()
+    assert WorkingCounts(0.5, 0.75, 100).measure(pairs, work).values.tolist() == [[1, 1, 2], [0, 0, 1]]
+    assert WorkingCounts(0.5, None, 100, "cat").measure(pairs, work).values.tolist() == [[1, 1, 1], [0, 0, 1]]
+    assert WorkingCounts(0.5, None, 100, "hen").measure(pairs, work).values.tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert MatchedOverlap(0.5, 0.9, 100).measure(pairs, work).values.tolist() == [[1, 1], [0, 0]]
+    assert MatchedOverlap(0.5, 0.91, 100).measure(pairs, work).values.tolist() == [[0, 0], [0, 0]]
+    assert ClassesSeen(0.7).measure(pairs, work).values.tolist() == [[2, 0], [1, 1]]
+    assert ClassesSeen(0.71).measure(pairs, work).values.tolist() == [[2, 0], [1, 0]]
+    bins = ScoreBins(0.5, 2, "left", 100).measure(pairs, work).values
+    np.testing.assert_allclose(bins, [[0, 0, 0, 2, 1.7, 1], [0, 0, 0, 1, 0.7, 0]])
+
+
+def test_ways_of_other_tools() -> None:
+    """A crowd that takes what lies in it, or is an object, or nothing at all."""
+    truth = boxes([("i", "cat", 0.0, 0), ("i", "cat", 1000.0, 1)], "crowd")
+    found = boxes([("i", "cat", 1000.0, 0.9), ("i", "cat", 0.0, 0.8)], "score")
+    s, work = pairs_of("boxes", truth, found), Work()
+    assert values(s, work, OURS)["map"] == pytest.approx(1)
+    assert values(s, work, Way(crowd="ordinary objects"))["map"] == pytest.approx(1)
+    assert values(s, work, Way(crowd="left out"))["map"] == pytest.approx(1 / 2)
+    lines = values(s, work, Way(curve="101 points, straight lines"))
+    assert lines["map"] == pytest.approx(0.995)
+    assert np.isnan(lines["map_small"])
+    only = pairs_of("boxes", truth, {name: column[:1] for name, column in found.items()})
+    assert (
+        values(only, Work(), Way(curve="101 points, straight lines"))["map"] == 0
+    )  # all that there is counts neither way
+    assert values(s, Work(), Way(least="0.001"))["map"] == pytest.approx(1)
+    low = pairs_of("boxes", truth, {**found, "score": [0.9, 0.001]})
+    assert values(low, Work(), Way(least="0.001"))["map"] == 0
+    assert values(low, Work(), OURS)["map"] == pytest.approx(1)
+
+
+def test_most_detections_of_other_tools() -> None:
+    """The object is found by the 300th or the 301st of an image, of two classes in turn."""
+    for before, kept in ((299, True), (300, False)):
+        wrong = [("i", "dog" if k % 2 else "cat", 1000.0 * (k + 1), 1 - k / 1000) for k in range(before)]
+        pairs = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([*wrong, ("i", "cat", 0.0, 0.5)], "score"))
+        many = values(pairs, Work(), Way(limit="300 of an image"))["map50"]
+        assert many == pytest.approx(1 / 151 if kept else 0)
+        assert values(pairs, Work(), OURS)["map50"] == 0  # 100 of a class
+        s = match_input(pairs, Work())
+        rank = rank_in_image(s, np.ones(len(s.d_image), dtype=bool))
+        assert rank.tolist() == list(range(before + 1))
+    few = pairs_of("boxes", TRUTH, FOUND)
+    s = match_input(few, Work())
+    assert rank_in_image(s, np.array([False, True, True])).tolist() == [0, 0, 0]
+    m = match_objects(s, (0.5,), ((0.0, 1e10),), 100)[0]
+    order, hit, ignored = hits_by_image(s, m)
+    assert (order.tolist(), hit.tolist(), ignored.tolist()) == ([0, 1, 2], [1, 0, 0], [0, 0, 0])
+    # Of cats a line at 1 that falls to 0 at recall 0.5, of dogs nothing: 49 steps and a half
+    assert straight_lines(s, order, hit, ignored, OURS)["map50"] == pytest.approx(0.495 / 2)
+    assert m.label.tolist() == [0, 0, 1]
+    assert matches(few, Work(), (0.5,), ((0.0, 1e10),), 100)[0].places().tolist() == [True] * 3
+
+
+def test_states_of_rankings_merge_by_class() -> None:
+    """Two parts of the images, one of which lacks a class: together they are the whole."""
+    need = detections(0.5, "all", 100, "coco")[0]
+    metric = catalogue.parse("map", "boxes")
+    wanted = [need, *(n for n in metric.needs() if not hasattr(n, "ranking"))]
+    parts = []
+    for image in ("i", "j"):
+        sides = [
+            {
+                name: [v for v, i in zip(column, side["image"], strict=True) if i == image]
+                for name, column in side.items()
+            }
+            for side in (TRUTH, FOUND)
+        ]
+        parts.append(State.of(pairs_of("boxes", *sides), wanted))
+    whole = State.merge(parts)
+    assert whole.totals(POINT).of(metric) == pytest.approx([51 / 202])
