@@ -28,6 +28,8 @@ TEST(poisson_weights_by_definition) {
   draw_weights(Poisson{PoissonTables(nullptr, 0)}, draws, weights.data());
   std::vector<std::uint8_t> counts(2 * 300 * kDrawBlock);
   draw_counts(Poisson{PoissonTables(nullptr, 0)}, draws, counts.data());
+  const std::vector<std::int64_t> copies(draws.keys.size(), 2);
+  THROWS(draw_counts(Poisson{PoissonTables(copies.data(), copies.size())}, draws, counts.data()));
   const auto thresholds = poisson_thresholds();
   EQUAL(thresholds[0], 1580030168u);  // floor(2^32 / e)
   double sum = 0;

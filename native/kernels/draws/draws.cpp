@@ -224,16 +224,14 @@ void counts(const Draws& draws, const Maker& make_block, std::uint8_t* out) {
         streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
       }
       std::uint8_t* to = out + (block * n + start) * kDrawBlock;
-      if constexpr (std::is_same_v<Maker, PoissonMaker>) {
-        if (make_block.tables.empty()) {
-          poisson(streams.data(), units, first + block * kDrawBlock, to);
-          continue;
-        }
-      }
-      make_block(streams.data(), start, units, first + block * kDrawBlock, *weights);
-      for (std::size_t u = 0; u < units; ++u) {
-        for (std::size_t d = 0; d < kDrawBlock; ++d) {
-          to[u * kDrawBlock + d] = static_cast<std::uint8_t>((*weights)[d][u]);
+      if constexpr (std::is_same_v<Maker, PoissonMaker>) {  // of single units: bytes hold no copies
+        poisson(streams.data(), units, first + block * kDrawBlock, to);
+      } else {
+        make_block(streams.data(), start, units, first + block * kDrawBlock, *weights);
+        for (std::size_t u = 0; u < units; ++u) {
+          for (std::size_t d = 0; d < kDrawBlock; ++d) {
+            to[u * kDrawBlock + d] = static_cast<std::uint8_t>((*weights)[d][u]);
+          }
         }
       }
     }
@@ -275,7 +273,10 @@ void draw_scatter(const Flips&, const Draws& draws, const Entries& entries, doub
 }
 void draw_weights(const Poisson& poisson, const Draws& draws, double* out) { dense(draws, PoissonMaker{poisson.tables}, out); }
 void draw_weights(const Flips&, const Draws& draws, double* out) { dense(draws, FlipMaker{}, out); }
-void draw_counts(const Poisson& poisson, const Draws& draws, std::uint8_t* out) { counts(draws, PoissonMaker{poisson.tables}, out); }
+void draw_counts(const Poisson& poisson, const Draws& draws, std::uint8_t* out) {
+  require(poisson.tables.empty(), "weights as bytes are of single units");
+  counts(draws, PoissonMaker{poisson.tables}, out);
+}
 void draw_counts(const Flips&, const Draws& draws, std::uint8_t* out) { counts(draws, FlipMaker{}, out); }
 
 void text_keys(std::string_view text, View<std::int64_t> ends, std::uint64_t* out) {
