@@ -33,7 +33,7 @@ STEMS = {
     "communal": "communal", "arsenal": "arsenal", "sing": "sing", "owed": "owe", "aing": "a", "boxed": "box",
     "snowed": "snow", "played": "play", "sized": "size", "troubled": "troubl", "created": "creat", "bed": "bed",
     "this": "this", "'s'": "s", "us": "us", "tied": "tie", "rate": "rate", "cease": "ceas", "controll": "control",
-    "roll": "roll", "enjoy": "enjoy", "cry": "cri", "rationally": "ration",
+    "roll": "roll", "ebbed": "eb", "sees": "see", "passion": "passion", "mission": "mission", "toeing": "toe", "enjoy": "enjoy", "cry": "cri", "rationally": "ration",
 }  # fmt: skip
 
 

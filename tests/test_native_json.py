@@ -88,6 +88,31 @@ def test_what_is_no_number_or_lacks() -> None:
     assert parse("{}", truth=True)[1] == "'images' is missing"
 
 
+@pytest.mark.parametrize(
+    ("what", "lacks"),
+    [
+        (BOXES, "category_id"), (BOXES, "bbox"), (BOXES, "score"), (MASKS, "segmentation"), (KEYPOINTS, "keypoints"),
+        (ROTATED, "obb"),
+    ],
+)  # fmt: skip
+def test_keys_that_are_missing(what: int, lacks: str) -> None:
+    """In front of it stand keys that are as long as others, and mean nothing."""
+    shapes = {"segmentation": {"size": [1, 1], "counts": [0, 1]}, "keypoints": [1, 2, 2], "obb": [1, 2, 3, 4, 5]}
+    others = {"x" * size: size for size in range(1, 30)}
+    record = {key: value for key, value in {**others, **RESULT, **shapes}.items() if key != lacks}
+    assert parse(json.dumps([record]), what=what)[1:] == ("the key is missing", False, "results", 0, lacks)
+    assert parse(json.dumps([{**record, **RESULT, **shapes}]), what=what)["score"].tolist() == [0.5]
+
+
+def test_what_ends_in_the_middle() -> None:
+    """Of a file that is cut anywhere nothing is read, and no number is taken for whole."""
+    text = f"[{result(other='[1.5e3, null]')}]"
+    assert isinstance(parse(text), dict)
+    assert {parse(text[:end])[1] for end in range(1, len(text))} == {"the file ends in the middle"}
+    images = '{"images": [{}], "annotations": [], "categories": []}'
+    assert parse(images, True)[1:] == ("the key is missing", False, "images", 0, "id")
+
+
 def test_records_of_many_keys() -> None:
     """More keys than places are remembered, in front of those that count."""
     many = {f"k{i}": "0" for i in range(40)}
@@ -178,6 +203,33 @@ def test_polygons_in_images_that_are_named() -> None:
     known, unknown = (_native.coco_parse(text, False, 1, MASKS, *sizes) for text in texts)
     assert (known["area"].tolist(), known["box"].tolist()) == ([4.0], [[0, 0, 2, 2]])
     assert unknown[1] == "a polygon needs the height and width of its image, which the truth does not give"
+
+
+def test_masks_of_a_truth_whose_images_are_named() -> None:
+    """Two squares of two by two make one object of eight pixels; a mask must be as large as its image, where that is known."""
+    images = '{"id": "a", "height": 5, "width": 4}, {"id": "b", "height": 2, "width": null}'
+    squares = "[[0, 0, 2, 0, 2, 2, 0, 2], [2, 2, 4, 2, 4, 4, 2, 4]]"
+    full = '{"size": [2, 2], "more": [], "counts": [0, 4]}'
+    text = (
+        f'{{"images": [{images}], "categories": [{{"id": 2}}], "annotations": ['
+        f'{{"image_id": "a", "category_id": 2, "segmentation": {squares}}}, '
+        f'{{"image_id": "b", "category_id": 2, "area": 3, "segmentation": {full}}}, '
+        f'{{"image_id": "a", "category_id": 2, "segmentation": {squares}}}]}}'
+    )
+    answer = parse(text, True, MASKS)
+    assert answer["area"].tolist() == [8, 3, 8]
+    assert answer["box"].tolist() == [[0, 0, 4, 4], [0, 0, 2, 2], [0, 0, 4, 4]]
+    for side in ("[5, 3]", "[4, 4]"):
+        other = text.replace('"b", "category_id"', '"a", "category_id"').replace('[2, 2], "more"', f'{side}, "more"')
+        rows, columns = json.loads(side)
+        wrong = parse(other.replace("[0, 4]", f"[0, {rows * columns}]"), True, MASKS)
+        assert wrong[1:] == (
+            f"the mask is {rows} x {columns} and its image 5 x 4",
+            False,
+            "annotations",
+            1,
+            "segmentation",
+        )
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes in folders")

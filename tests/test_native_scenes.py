@@ -74,6 +74,10 @@ DESCRIBED = {
         "man; dog; cat; bird; man, with, dog; man, with, cat; man, with, bird",
     A_MAN + "on/IN/7/case and/CC/3/cc near/IN/3/conj a/DT/7/det bench/NN/2/nmod": "man; bench; man, on, bench; man, near, bench",
     "100s/CD/0/root of/IN/3/case birds/NNS/1/nmod": "bird; bird, 100s",
+    "a/DT/2/det group/NN/0/root in/IN/5/case a/DT/5/det park/NN/2/nmod sitting/VBG/2/acl":
+        "group; park; group, in, park; group, sit",
+    "boats/NNS/3/nsubjpass are/VBP/3/auxpass docked/VBN/0/root and/CC/3/cc shine/VB/3/conj": "boat; boat, docked; boat, shine",
+    "lots/NNS/0/root of/IN/3/case red/JJ/1/nmod": "lot",
     "one/CD/0/root of/IN/4/case the/DT/4/det dogs/NNS/1/nmod": "dog; dog, one",
     "one/NN/0/root of/IN/3/case dogs/NNS/1/nmod": "one; dog; one, of, dog",
     "many/JJ/2/det:qmod dogs/NNS/0/root": "dog; dog, many",
@@ -140,6 +144,9 @@ MISREAD = {
         "man; man, sit; dog; dog, sleep",
     "with/IN/4/mark a/DT/3/det dog/NN/4/nsubj sitting/VBG/0/root": "dog; dog, sit",
     A_MAN + "by/IN/4/mark walking/VBG/2/advcl": "man; man, walk",
+    "a/DT/2/det sink/NN/0/root and/CC/2/cc a/DT/5/det tub/NN/2/conj sitting/VBG/2/acl there/RB/6/advmod":
+        "sink; tub; sink, sit; tub, sit",
+    "a/DT/4/det man/NN/3/compound holding/NN/4/compound cup/NN/0/root": "cup; cup, holding",
     # Adjectives as prepositions.
     "very/RB/2/advmod full/JJ/4/case of/IN/4/case food/NN/0/root": "food",
 }  # fmt: skip

@@ -124,7 +124,7 @@ std::string WordNet::stem(std::string_view word) const {
     if (!body.ends_with(cut)) continue;
     std::string tried(body.substr(0, body.size() - cut.size()));
     tried += add;
-    if (tried != body && !synsets(tried).empty()) return tried.append(end);
+    if (!synsets(tried).empty()) return tried.append(end);
   }
   return "";
 }
