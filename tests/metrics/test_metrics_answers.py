@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -227,6 +228,10 @@ def test_multiple_choice() -> None:
     )
     some = pairs.select(np.array([True] * 3 + [False] * 3))
     assert AllChosen().measure(some, Work()).values.tolist() == [[1, 1, 0.25], [0, 1, 0.5], [0, 0, 0], [0, 0, 0]]
+    none = sides([["A"], ["B"]], ["A", "B"], choices=["", ""])
+    silent = sy.evaluate("answers", *none, ["choice", "choice_all"], confidence=None)
+    assert math.isnan(silent["choice"].value)
+    assert silent["choice"].notes == silent["choice_all"].notes == ()
     right = sides([["A"]], ["A"], choices=['["a", "b"]'])
     assert sy.evaluate("answers", *right, ["choice"], confidence=None)["choice"].notes == (
         "choice: guessing alone would score 0.5.",

@@ -190,6 +190,10 @@ def test_yes_and_no() -> None:
     assert made.theirs == pytest.approx(
         {"yn_accuracy": 2 / 8, "yn_precision": 1 / 2, "yn_recall": 1 / 2, "yn_f1": 2 / 4, "yes_ratio": 4 / 8}
     )
+    marks = explained(sides([[text] for text in YES], HEARD), "vlmevalkit")  # "no:" is neither there
+    assert marks.theirs == pytest.approx(
+        {"yn_accuracy": 3 / 8, "yn_precision": 2 / 3, "yn_recall": 2 / 4, "yn_f1": 4 / 7}
+    )
     lost = explained(sides([["yes"], ["no"]], ["yes", "no"], outcome=["lost", "ok"]), "vlmevalkit")
     assert lost.ours["yn_accuracy"] == 1 / 2
     assert np.isnan(lost.ours["yn_precision"])

@@ -214,6 +214,8 @@ def test_degrees_above_the_highest() -> None:
         "metric 'err': a relevance of 2.5 is above max=2", "", "Set max to the highest degree: err(max=3).",
     ]  # fmt: skip
     assert values("rankings", {"q": {"a": 2}}, {"q": {"a": 1.0}}, "err(max=2)") == [3 / 4]
+    half = (2**0.5 - 1) / 16
+    assert values("rankings", {"q": {"a": 0.5}}, {"q": {"a": 1.0}}, "err", "ndcg") == pytest.approx([half, 1])
 
 
 def test_hits_are_a_proportion() -> None:

@@ -222,6 +222,13 @@ def test_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
+def test_no_query() -> None:
+    parts = embeddings._Parts([side(query_label=np.zeros(0, np.int64), gallery_label=[1, 2])])
+    assert (parts.itself.tolist(), parts.query.tolist(), parts.gallery.tolist()) == ([], [], [0, 1])
+    none = embeddings._Parts([side(query_label=[1, 2], gallery_label=np.zeros(0, np.int64), query_id=["a", "b"])])
+    assert (none.itself.tolist(), none.gallery.tolist()) == ([-1, -1], [])
+
+
 def test_a_part_that_is_not_there() -> None:
     assert refusal(embeddings._Parts, [side("x", gallery_label=[1])]) == [
         "there is no 'query'", "x", "Give it on both sides.",
