@@ -41,7 +41,7 @@ class Counted:
         numbers = np.array([int(name) for name in self.classes])
         short = numbers.astype(np.min_scalar_type(-1 - int(numbers.max(initial=0))))
         cells = np.flatnonzero(self.matrix)
-        place = np.divmod(cells, max(1, len(self.classes)))[side]
+        place = np.divmod(cells, len(self.classes))[side]
         return {"label": np.repeat(short[place], self.matrix.ravel()[cells])}
 
 

@@ -123,20 +123,20 @@ def class_units(
     if entries is None:
         return None
     units, classes = state.units, entries.size // 3
-    kind, place = np.divmod(entries.code.astype(np.int64), max(classes, 1))
+    kind, place = np.divmod(entries.code.astype(np.int64), classes)
     if pooled:
         place, classes = np.zeros_like(place), 1
     pair, at = np.unique(entries.owner * classes + place, return_inverse=True)
     value = np.ones(len(kind)) if entries.value is None else entries.value
     cells: Floats = np.bincount(kind * len(pair) + at, weights=value, minlength=3 * len(pair)).astype(np.float64)
     tp, fn, fp = cells.reshape(3, -1)
-    owner, place = np.divmod(pair, max(classes, 1))
+    owner, place = np.divmod(pair, classes)
     stands = (fraction(Counts(tp, fp, fn, lambda: np.zeros(len(pair))))[1] > 0) & (units.counted[owner] > 0)
     owner, place = owner[stands], place[stands]
     if units.cluster is None:
         return np.bincount(place, weights=units.counted[owner], minlength=classes).astype(np.float64)
     seen = np.unique(units.drawn_as[1][owner] * classes + place)
-    return np.bincount(seen % max(classes, 1), minlength=classes).astype(np.float64)
+    return np.bincount(seen % classes, minlength=classes).astype(np.float64)
 
 
 def class_support(totals: Declared) -> Floats:

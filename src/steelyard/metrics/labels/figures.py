@@ -121,9 +121,9 @@ def near_figure(pairs: LabelPairs) -> Figure:
 
 def _shown(pairs: LabelPairs) -> list[int]:
     """The classes whose curves are drawn: the positive one of two, else those with the most rows."""
-    facts, classes = pairs.facts, len(pairs.classes)
+    classes = len(pairs.classes)
     if not pairs.several and classes == 2:
-        return [positive(facts) if positive(facts) >= 0 else 1]
+        return [positive(pairs.facts)]
     truth = pairs.coded.truth
     support = truth.sum(axis=0, dtype=np.int64) if pairs.several else np.bincount(truth, minlength=classes)
     given = pairs.scores if pairs.scores is not None else pairs.probabilities

@@ -261,7 +261,7 @@ class LabelDistance(Curve):
 
     def read(self, block: Any, weights: Weights, facts: Facts) -> Floats:
         """One value for each row of weights."""
-        e, classes = block.entries, max(1, facts.size("class"))
+        e, classes = block.entries, facts.size("class")
         lacking, cell = np.divmod(e.code.astype(np.int64), classes**2)
         truth, predicted = np.divmod(cell, classes)
         gap = np.abs(truth - np.where(lacking, -1, predicted)).astype(np.float64)

@@ -49,7 +49,7 @@ class LabelRows:
 
     @cached_property
     def _sides(self) -> tuple[Array, Array]:
-        truth, predicted = np.divmod(self._cells, max(1, self.classes))
+        truth, predicted = np.divmod(self._cells, self.classes)
         return truth, predicted
 
     @cached_property
