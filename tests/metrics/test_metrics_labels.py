@@ -295,6 +295,18 @@ def test_why_there_is_no_number(case: int) -> None:
         assert report[spec].why == why, spec
 
 
+def test_rows_without_a_weight() -> None:
+    truth = {"label": ["a", "b"], "weight": [0.0, 0.0]}
+    given = {"probability:a": [0.5, 0.5], "probability:b": [0.5, 0.5]}
+    reasons = {
+        "topk@1": "there is no row", "classwise_ece": "there is no row", "accuracy": "there is no row",
+        "macro(f1)": "no class has a value", "roc_auc(label=a)": metric("labels", "roc_auc").undefined_reason(),
+    }  # fmt: skip
+    report = sy.evaluate("labels", truth, given, list(reasons), confidence=None)
+    assert {spec: score.why for spec, score in report.scores.items()} == reasons
+    assert all(math.isnan(score.value) for score in report.scores.values())
+
+
 def test_a_class_that_there_is_not() -> None:
     assert refused("labels", *THREE, ["f1(label=d)"]) == [
         "metric 'f1(label=d)': there is no class 'd'", "", "Known: a, b, c.",

@@ -319,6 +319,7 @@ def test_labels_of_zero_and_one() -> None:
     """One score is for both, whichever of them stands in the truth."""
     assert pairs_of("labels", {"label": [1]}, {"score": [0.5]}).classes == ("0", "1")
     assert pairs_of("labels", {"label": [2]}, {"score": [0.5]}).classes == ("2",)
+    assert pairs_of("labels", {"label": [0]}, {"label": [0]}).classes == ("0",)
     assert pairs_of("labels", {"label": [1]}, {"score": [0.5], "label": [0]}).classes == ("0", "1")
     assert pairs_of("labels", {"label": ["x"]}, {"score:y": [0.5], "probability:x": [0.5]}).classes == ("x", "y")
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from metrics.made import check_alone, check_left_out, in_turn, metric, pairs_of, state_of
 
+from steelyard.core.block import CellsBlock
 from steelyard.core.facts import Facts
 from steelyard.core.options import Options
 from steelyard.core.plan import POINT, UNITS
@@ -206,6 +207,10 @@ def test_rows_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert state.totals(POINT)[ClassCounts()].tolist() == [[[0, 2], [1, 1], [1, 1]]]
     assert state.totals(POINT)[RowSum("right")].tolist() == [2]
     assert state.totals(POINT)[Confusion()].tolist() == [[[[0, 1], [1, 2]], [[0, 0], [0, 0]]]]
+    entries = {need: block.entries for need, block in state.blocks.items() if isinstance(block, CellsBlock)}
+    assert entries[Confusion()].code.tolist() == [1, 2, 3]
+    assert entries[ClassCounts()].code.tolist() == [2, 5, 3, 4, 1]  # a is missed, b is said; and back; b is right
+    assert entries[ClassCounts()].owner.tolist() == [0, 0, 1, 1, 2]
     listed = pairs.listed()
     assert (listed.counted, listed.kinds) == (None, None)
     assert LabelRows(listed).truth.tolist() == [1, 0, 1, 1]
