@@ -20,7 +20,7 @@ from steelyard.metrics.labels.ranking import Scores, positive_place
 from steelyard.metrics.labels.walks import NotedWalk, PairWalk, Ranked, Walk, walked
 
 READINGS = ["ap", "auc", "best_f1", "best_threshold", "tpr"]
-ROWS = 40
+ROWS = 24
 
 
 def written_out(reading: str, score: Any, positive: Any, weight: Any, limit: float = 0.0) -> float:
@@ -53,7 +53,7 @@ def drawn(weights: bool, grouped: bool) -> tuple[dict[str, Any], dict[str, Any]]
     if weights:
         truth["weight"] = rng.integers(0, 4, ROWS) / 2
     if grouped:
-        truth["group"] = np.sort(rng.integers(0, 12, ROWS))
+        truth["group"] = np.sort(rng.integers(0, 8, ROWS))
     return truth, {f"score:c{code}": scores[:, code] for code in range(3)}
 
 
@@ -81,7 +81,7 @@ def check_walks(reading: Any, weights: bool, grouped: bool) -> None:
         rows = np.concatenate(list(plan.bind(state.units).blocks())) if plan is not UNITS else np.eye(len(state))
         assert totals[each].shape == (len(rows), 3)
         assert totals[by_pair].shape == (len(rows), 3, 3)
-        for k in (0, len(rows) // 2, len(rows) - 1):
+        for k in {0, len(rows) // 2}:
             weight = rows[k][pairs.owned[1]] * own
             expected = [
                 written_out(reading, given[f"score:{c}"], label == c, weight, limit) for c in ("c0", "c1", "c2")
