@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from steelyard import _native
+from steelyard.language import scene
 from steelyard.language.texts import pack
 
 
@@ -113,3 +114,19 @@ def test_words_are_looked_up_in_small_letters_and_without_blanks() -> None:
     wordnet = net(cat=[1], puss=[1], hot_dog=[2], frank=[2])
     assert scores(wordnet, "CAT\n hot dog ", "puss\nfrank") == {"all": (2, 2, 2, 2), "object": (2, 2, 2, 2)}
     assert scores(wordnet, " ", "cat") == {"all": (1, 1, 0, 0), "object": (1, 1, 0, 0)}
+
+
+def test_blanks_and_captions_without_a_word() -> None:
+    """More blanks than one part words as one does; a caption without a word has no tree."""
+    plain, spaced, empty, blank = scene.trees(["a dog", " a  dog ", "", "  "])
+    assert [(token.word, token.tag) for token in plain] == [("a", "DT"), ("dog", "NN")]
+    assert (spaced, empty, blank) == (plain, [], [])
+
+
+def test_a_long_caption_is_read_in_pieces() -> None:
+    """Of 120 words each: heads count from the first word of all, and every piece has a root of its own."""
+    whole, full, rest = scene.trees([" ".join(["a dog"] * many) for many in (130, 60, 10)])
+    assert len(whole) == 260
+    for begin, piece in ((0, full), (120, full), (240, rest)):
+        moved = [scene.Token(t.word, t.tag, t.head + begin if t.head else 0, t.relation) for t in piece]
+        assert whole[begin : begin + len(piece)] == moved
