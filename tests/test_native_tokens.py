@@ -75,6 +75,8 @@ STANFORD = {
     "> >> < << * ** = #": "> >> < << * ** = #",
     "$5 % ^ @ ~ | \\ / _ a_b": "$ 5 % ^ @ ~ | \\ / _ a_b",
     "tab\tx\x7fy": "tab x y",
+    "#dog #Dog's #1a a#dog #é #dog#cat ## # x": "#dog #dog 's # 1a a #dog #é #dog #cat ## # x",
+    "@Dog_1 @5a me@dog @é @dog.cat @@x @ x": "@dog_1 @ 5a me@dog @ é @dog cat @@ x @ x",
     "'nx '90x d'x 5. x": "nx 90x d' x 5 x",
     "5.5. é.b. é. x www. x": "5.5 é.b é x www x",
     "5'4\" tall 5' 90's": "5 4 tall 5 90 's",

@@ -366,6 +366,14 @@ class Tokeniser {
         emit("&");
         ++at_;
         return;
+      case '#': case '@': {  // a tag or a name: "#tbt", "@home"
+        std::size_t end = at_ = same_run(std::string_view(&c, 1));
+        auto part = [&](std::size_t k) { return word_char(k) && (c == '#' ? byte(k) != '_' : static_cast<std::uint8_t>(byte(k)) < 0x80); };
+        if (at_ - from == 1 && !digit(at_)) while (part(end)) end += look(text_, end).length;
+        emit(lowered(from, end));
+        at_ = end;
+        return;
+      }
       case '>': case '<': case '*': case '=': at_ = same_run(std::string_view(&c, 1)); emit(text_.substr(from, at_ - from)); return;
       default: break;
     }
