@@ -207,3 +207,76 @@ def test_states_of_rankings_merge_by_class() -> None:
         parts.append(State.of(pairs_of("boxes", *sides), wanted))
     whole = State.merge(parts)
     assert whole.totals(POINT).of(metric) == pytest.approx([51 / 202])
+
+
+def test_groups_at_every_threshold() -> None:
+    """A detection inside a group is one hit at each of the ten, and another counts neither way."""
+    truth = boxes([("i", "cat", 0.0, 1), ("i", "cat", 5000.0, 0)], "group_of") | {"w": [1000.0, 100.0]}
+    found = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 500.0, 0.8), ("i", "cat", 5000.0, 0.7)], "score")
+    expected = {
+        "ap(iou=0.5:0.95, rule=openimages)": 1, "ap(iou=0.5:0.95, rule=openimages_v2)": 1, "ap(rule=openimages)": 1,
+        "ap(kind=step, iou=0.5, rule=openimages)": 1,
+    }  # fmt: skip
+    report = sy.evaluate("boxes", truth, found, list(expected), confidence=None)
+    assert {spec: report[spec].value for spec in expected} == pytest.approx(expected)
+    half = found | {"x": [-40.0, 500.0, 5000.0]}  # 60 % of the first lie inside: a hit of the group up to 0.6
+    spec = "ap(iou=0.55:0.65, rule=openimages)"
+    made = sy.evaluate("boxes", truth, half, [spec], confidence=None)[spec].value
+    assert made == pytest.approx((1 + 1 + 2 / 3) / 3)  # at 0.65 it is false, and the second one is the group's hit
+
+
+def test_hits_just_above_a_half() -> None:
+    """A box with IoU 0.52 is a hit at 0.5, and at no other of the ten thresholds."""
+    pairs = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [52.0]})
+    shown = figures.scores(pairs, Work(), 100).columns
+    assert (sum(shown["count"][:25]), sum(shown["count"][25:])) == (1, 0)
+    np.testing.assert_allclose(tables.classes(pairs, Work()).values, [[1, 1, 0.1, 1, 0, 0.1]])
+    assert tables.confusion(pairs, Work()).values.tolist() == [[1, 0], [0, 0]]
+    curves = figures.pr_by_iou(pairs, Work(), 100).columns["y"]
+    assert (curves[:101], sum(curves[101:])) == (pytest.approx([1] * 101), 0)
+    assert figures.pr_by_class(pairs, Work(), 100).columns["y"] == pytest.approx([1] * 101)
+    assert tables.operating(pairs, Work()).values[0, :4].tolist() == pytest.approx([1, 0.9, 1, 1])
+
+
+def test_the_classes_that_are_confused_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of four classes, cats and dogs are taken for each other; hens and cows are right."""
+    names = ("cat", "cow", "dog", "hen")
+    truth = boxes([("i", name, 1000.0 * k) for k, name in enumerate(names)])
+    found = truth | {"label": ["dog", "cow", "cat", "hen"], "score": [0.9] * 4}
+    pairs = pairs_of("boxes", truth, found)
+    monkeypatch.setattr(figures, "MOST_CLASSES", 2)
+    shown = figures.confusion_figure(pairs, Work(), 100)
+    assert shown.columns["row"] == ["cat"] * 3 + ["dog"] * 3 + ["(background)"] * 3
+    assert shown.columns["count"].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 0]
+    assert shown.caption.endswith(" The 2 of 4 classes that are confused most.")
+    monkeypatch.setattr(figures, "MOST_CLASSES", 4)
+    assert len(figures.confusion_figure(pairs, Work(), 100).columns["row"]) == 25
+
+
+def test_loose_and_repeated_boxes() -> None:
+    """A second box with just the IoU asked for is loose, as TIDE has it; with more it is a repeated one."""
+    truth = boxes([("i", "cat", 0.0), ("i", "cat", 1000.0)])
+    plain = (51 + 50 * 2 / 3) / 101
+    for width, loose, repeated in ((50.0, 1 - plain, 0), (51.0, 0, 1 - plain)):
+        found = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 0.0, 0.8), ("i", "cat", 1000.0, 0.7)], "score")
+        found["w"] = [width, width, 100.0]
+        report = sy.evaluate("boxes", truth, found, ["dap", "dap(error=dupe)"], confidence=None)
+        assert report["dap"].value == pytest.approx(loose, abs=1e-9)
+        assert report["dap(error=dupe)"].value == pytest.approx(repeated, abs=1e-9)
+    for left, near, far in ((81.0, True, False), (83.0, False, True)):  # IoU 19/181 and 17/183: a tenth parts them
+        found = boxes([("i", "cat", left, 0.9), ("i", "cat", 1000.0, 0.8)], "score")
+        report = sy.evaluate("boxes", truth, found, ["dap", "dap(error=bkg)"], confidence=None)
+        assert (report["dap"].value > 0.4, report["dap(error=bkg)"].value > 0) == (near, far)
+
+
+def test_no_class_at_all() -> None:
+    nothing = {"images": [{"id": 1}], "annotations": [], "categories": []}
+    specs = ["laece", "olrp", "cpm", "mr2", "map", "sensitivity@1.0"]
+    report = sy.evaluate("boxes", nothing, [], specs, confidence=None)
+    assert [score.defined for score in report.scores.values()] == [False] * 6
+    pairs = pairs_of("boxes", nothing, [])
+    metric: Any = catalogue.parse("laece", "boxes")
+    state = State.of(pairs, [metric.curve.ranking])
+    assert state.totals(POINT)[metric.curve].shape == (1, 1)
+    lrp: Any = catalogue.parse("olrp", "boxes")
+    assert State.of(pairs, [lrp.curve.ranking]).totals(POINT)[lrp.curve].shape == (1, 4)

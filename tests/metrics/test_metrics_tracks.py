@@ -81,6 +81,17 @@ def test_corners_and_sizes_say_the_same() -> None:
         for side, n in ((TRUTH, 6), (FOUND, 5))
     )
     assert values(truth, found, NUMBERS) == pytest.approx(list(NUMBERS.values()), abs=1e-12)
+    for name in ("right", "bottom"):  # one of them alone says nothing
+        sides = [{**side, name: [nan] * len(side["x"])} for side in (TRUTH, FOUND)]
+        assert values(*sides, ["mota", "hota"]) == pytest.approx([2 / 6, HOTA])
+
+
+def test_one_frame() -> None:
+    one = boxes(("a", 1, "t", 0.0))
+    assert values(one, one, ["hota_sequence", "mota_sequence", "hota", "idf1"]) == pytest.approx([1, 1, 1, 1])
+    shown = frames.scene(pairs_of("tracking", one, one), 0, Hota())
+    assert shown.summary == "matched 1, switches 0, missed 0, extra 0"
+    assert [shape.matched for shape in shown.shapes if isinstance(shape, BoxShape)] == [True, True]
 
 
 def test_few_boxes_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
