@@ -11,7 +11,7 @@ from metrics.test_metrics_answers import CHOSEN, HEARD, OFFERED, TEN, TRUE, YES_
 
 import steelyard as sy
 from steelyard.core.need import Work
-from steelyard.metrics.answers.sums import EditSums, NumberErrors, NumberHits, TextRemarks, numbers_of
+from steelyard.metrics.answers.sums import EditSums, NumberErrors, NumberHits, Questions, TextRemarks, numbers_of
 
 NUMBERS = [["10"], ["20", "30"], ["0"], ["2.5"], ["red"], ["7"]], ["12", "28", "1", "2.5", "3", "about 8"]
 
@@ -51,6 +51,12 @@ def test_what_is_kept_of_numbers() -> None:
     silent = numbers_of(pairs_of("answers", *sides([["x", "4", "5"]], ["9"], outcome=["lost"])), Work(), "whole")
     assert silent[0].tolist() == [4]
     assert np.isnan(silent[1]).all()
+
+
+def test_units_without_a_question() -> None:
+    pairs = pairs_of("answers", *sides(*NUMBERS, group=list("aabbcc"))).select(np.arange(6) < 2)
+    assert NumberHits(0.0, 2.0).measure(pairs, Work()).values.tolist() == [[2, 2], [0, 0], [0, 0]]
+    assert Questions().measure(pairs, Work()).values.tolist() == [2, 0, 0]
 
 
 TEXTS = [["the red car"], ["a b"], ["x"]], ["a red bus here", "b", "x"]  # S 2 I 1 of 3; D 1 of 2; right

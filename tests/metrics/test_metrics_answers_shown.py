@@ -57,6 +57,10 @@ def test_characters_that_are_mixed_up() -> None:
     pairs = pairs_of("answers", *given)
     assert views._counted(pairs) == [("a as o", 2), ("nothing as blank", 1)]
     assert views.confusions(pairs).values.tolist() == [[2], [1]]
+    later = pairs_of("answers", *sides([["x"], ["b"], ["a"], ["a"]], ["y", "c", "b", "b"]))
+    assert views._counted(later) == [("a as b", 2), ("b as c", 1), ("x as y", 1)]
+    many = pairs_of("answers", *sides([["a"], ["z"], ["z"]], ["b", "y", "y"]))
+    assert views._counted(many) == [("z as y", 2), ("a as b", 1)]
     right = pairs_of("answers", *sides([["a"]], ["a"]))
     assert views.confusions(right).values.shape == (0, 1)
 

@@ -74,6 +74,25 @@ def test_rows_behind_proportions(spec: str, expected: Any) -> None:
     assert (None if made is None else made.tolist()) == expected
 
 
+@in_turn(
+    ("spec", "names"),
+    [
+        ("macro(f1)", ["ClassCounts"]), ("macro(f1, undefined=zero)", ["ClassCounts"]), ("macro(ap)", ["Walk"]),
+        ("macro(ap, undefined=zero)", ["Walk", "ClassCounts"]), ("weighted(ap)", ["Walk", "ClassCounts"]),
+        ("micro(f1)", ["ClassCounts"]), ("micro(f1, undefined=zero)", ["ClassCounts", "RowSum"]), ("micro(ap)", ["Walk"]),
+        ("macro(specificity)", ["ClassCounts", "RowSum", "Present", "Present"]), ("accuracy", ["RowSum", "RowSum"]),
+        ("accuracy(label=a)", ["ClassCounts", "RowSum", "Present", "Present"]), ("ovo(ap)", ["PairWalk", "ClassCounts"]),
+        ("best_f1", ["Walk", "NotedWalk"]), ("log_loss", ["ProbabilitySum", "RowSum", "NoChance"]),
+        ("macro(brier)", ["ClassProbabilitySum", "RowSum"]), ("ece", ["ConfidenceBins"]), ("macro(ece)", ["ClassBins"]),
+        ("per_class(ap)", ["Walk"]), ("topk", ["TopHits", "RowSum"]), ("kappa", ["RowSum", "RowSum", "ClassCounts"]),
+        ("kappa(weights=linear)", ["LabelDistance", "RowSum", "ClassCounts"]), ("balanced_accuracy", ["ClassCounts"]),
+    ],
+)  # fmt: skip
+def test_what_metrics_need(spec: str, names: list[str]) -> None:
+    """No more than they read: what is not kept costs nothing."""
+    assert [type(need).__name__ for need in metric("labels", spec).needs()] == names
+
+
 def test_proportions_of_single_units() -> None:
     """A unit stands behind classes that it does not have, by what they are not."""
     asked = Macro(Specificity())

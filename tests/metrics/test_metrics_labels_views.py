@@ -148,3 +148,14 @@ def test_confidence_below_even(monkeypatch: pytest.MonkeyPatch) -> None:
         "labels", {"id": ["1"], "label": ["a"]}, {"id": ["2"], "probability": [0.5]}, Policy("skip", "skip")
     )
     assert figures.confidence_figure(none).columns == {"low": [], "high": [], "count": [], "series": []}
+
+
+def test_rows_that_are_right_are_not_confused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten rows of a are right: b and c are those that are confused most."""
+    monkeypatch.setattr(figures, "MOST_NEAR", 2)
+    pairs = pairs_of("labels", {"label": ["a"] * 10 + list("bbca")}, {"label": ["a"] * 10 + list("ccbb")})
+    near = figures.near_figure(pairs)
+    assert near.table is not None
+    assert (near.table.rows, near.table.values.tolist()) == (("b", "c"), [[0, 2], [1, 0]])
+    assert near.caption == "The 2 of 3 classes with the most confused pairs; shade is the share of the row here."
+    assert figures.confused_figure(pairs).columns["name"] == ["b → c", "a → b", "c → b"]
