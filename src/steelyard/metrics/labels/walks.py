@@ -202,7 +202,7 @@ class _PairStream:
                 steps = hits[rising] * (after[rising] / (after[rising] + fp + np.cumsum(false)[rising]))
                 self.area[code] = float(np.cumsum(np.concatenate([[area], steps]))[-1])
             self.fp[code] = fp + int(false.sum())
-        self.tp = int(after[-1]) if len(after) else self.tp
+        self.tp = int(after[-1])
 
     def result(self) -> Arrays:
         values = np.full((1, max(self.fp, default=-1) + 1), np.nan)
