@@ -120,6 +120,42 @@ def test_masks_of_other_sizes_cannot_be_compared() -> None:
             _native.mask_boundary(MASK, ratio)
 
 
+def test_a_mask_has_the_size_of_its_image() -> None:
+    assert _native.mask_pack(MASK, 2, 2) == _native.mask_pack(MASK) == PACKED
+    for height, width in ((2, 3), (3, 2), (-1, 2), (2, -1)):
+        with pytest.raises(ValueError, match="the mask's size is not that of its image"):
+            _native.mask_pack(MASK, height, width)
+    with pytest.raises(ValueError, match="masks of different size cannot be stacked"):
+        _native.mask_decode([MASK, {"size": [2, 3], "counts": [0, 6]}])
+
+
+CURVES: dict[str, Any] = {
+    "order": i64(1, 0), "score": f64(0.5, 0.9), "hit": np.ones((1, 2), np.uint8), "ignored": np.zeros((1, 2), np.uint8),
+    "positives": 2.0, "recalls": f64(0, 0.5, 1),
+}  # fmt: skip
+
+
+def test_curves_as_pycocotools_has_them() -> None:
+    """Both rows are hits: precision is 1 up to the end, and the score that of the row that reaches a recall."""
+    precision, recall, scores = _native.reference_curves(**CURVES)
+    assert precision.tolist() == [[1, 1, 1]]
+    assert recall.tolist() == [1]
+    assert scores.tolist() == [[0.9, 0.9, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ({"hit": np.ones((1, 3), np.uint8)}, "columns differ"), ({"ignored": np.ones((2, 2), np.uint8)}, "columns differ"),
+        ({"ignored": np.ones((1, 3), np.uint8)}, "columns differ"), ({"positives": 0.0}, "there must be a truth"),
+        ({"order": i64(0, 2)}, "a row is out of range"), ({"order": i64(-1, 0)}, "a row is out of range"),
+    ],
+)  # fmt: skip
+def test_curves_that_do_not_fit(part: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _native.reference_curves(**{**CURVES, **part})
+
+
 def changed(place: int, value: int) -> bytes:
     """The packed mask (height, width, area, left, top, right, low, counts) with another number at a place."""
     words = np.frombuffer(PACKED, np.uint32).copy()
@@ -198,7 +234,7 @@ def test_ids_one_after_the_other() -> None:
     assert packed[1].tolist() == plain[2].tolist()
     assert _native.pack_offsets(u8(*b"a  b"), i64(0, 1, 3, 4)) == 1
     assert _native.pack_offsets(np.full(65537, 65, np.uint8), i64(0, 1, 65537)) == 1
-    assert _native.pack_objects(column("a", 7)) == 1
+    assert _native.pack_objects(column("a", 7)) == _native.pack_runs(column("a", 7)) == 1
     assert _native.factor_texts(["a", 7]) is None
     for array in (np.array([1, 2]), column("a", "b").reshape(1, 2)):
         with pytest.raises(ValueError, match="an array of objects with one dimension"):

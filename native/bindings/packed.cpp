@@ -53,7 +53,7 @@ class PngFile {
     {
       nb::gil_scoped_release release;
       PngReader reader = this->reader();
-      for (std::size_t y = 0; y < header_.height && fault == PngFault::none; ++y, out += header_.width) {
+      for (std::size_t y = 0; y < header_.height; ++y, out += header_.width) {
         fault = reader.next();
         if (fault != PngFault::none) break;
         std::size_t x = 0;

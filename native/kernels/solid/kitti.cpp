@@ -154,7 +154,7 @@ class Frame {
       for (std::size_t l = k ? ends_[k - 1] : 0; l < ends_[k]; ++l) {
         const auto [j, overlap] = links_[l];
         if (role_[j] == kUnseen || taken_[j] || d_.score[first_ + j] < score) continue;
-        if (role_[j] == kCounted && (overlap > most || small)) {
+        if (role_[j] == kCounted && overlap > most) {  // a small one has no share in `most`
           most = overlap, chosen = j, small = false;
         } else if (role_[j] == kSmall && chosen == count_) {
           chosen = j, small = true;
