@@ -98,6 +98,24 @@ def test_weights_of_kinds(kind: str) -> None:
     ]  # fmt: skip
 
 
+def test_what_metrics_need() -> None:
+    """No more than they read."""
+    kept = {
+        spec: [str(need) for need in metric("captions", spec).needs()] for spec in ("bleu@1", "meteor", "spice_size")
+    }
+    images = "captions.images/1"
+    assert kept["bleu@1"] == [
+        *(f"captions.overlap/1(of={of}, tokens=ptb)" for of in ("matched1", "guessed1", "length", "closest")), images,
+    ]  # fmt: skip
+    assert kept["meteor"] == ["captions.meteor/1(of=score)", images]
+    assert [need.split("/")[0] for need in kept["spice_size"]] == [
+        "captions.spice", "captions.spice_count", "captions.spice_left_out",
+    ]  # fmt: skip
+    whole = metric("captions", "meteor(level=corpus)").needs()
+    assert len(whole) == 9
+    assert [str(need) for need in metric("captions", "bleu@3(level=image)").needs()] == ["captions.bleu/1(n=3)", images]
+
+
 def test_bleu() -> None:
     """Of the 6 words 4 stand in a reference, of the 4 pairs 2, of the 2 triples 1, of the one four none."""
     short = math.exp(1 - 7 / 6)  # 6 words, and 4 + 3 in the references nearest in length
@@ -228,13 +246,13 @@ def test_rows_of_images() -> None:
 def test_rows_of_images_without_rows() -> None:
     texts = np.array(["a", "a", "b", "c"], dtype=object)
     scores = np.array([0.5, 0.0, 0.25, 0.0])
-    begin = np.array([0, 0, 2, 3, 4])
-    table = RowTable(SpiderRows(), np.array([1, 2, 3, 4]), begin, {"text": texts, "spice": scores})
-    # "a" is in the references of one of four images: its weight is log 4, and the cosine of one of four orders is 1
-    assert SpiderRows().finish(table).values.tolist() == pytest.approx([0, (0.5 + 10 / 4) / 2, 0.125, 0])
-    assert CiderRows("d").finish(table).values.tolist() == pytest.approx([0, 10 / 4, 0, 0])
+    begin = np.array([0, 0, 2, 3, 4, 4])
+    table = RowTable(SpiderRows(), np.array([1, 2, 3, 4, 5]), begin, {"text": texts, "spice": scores})
+    # "a" is in the references of one of five images: its weight is log 5, and the cosine of one of four orders is 1
+    assert SpiderRows().finish(table).values.tolist() == pytest.approx([0, (0.5 + 10 / 4) / 2, 0.125, 0, 0])
+    assert CiderRows("d").finish(table).values.tolist() == pytest.approx([0, 10 / 4, 0, 0, 0])
     bare = SpiderRows().bare(table)
-    assert bare.begin.tolist() == [0, 0, 1, 2, 3]
+    assert bare.begin.tolist() == [0, 0, 1, 2, 3, 3]
     assert bare.columns["text"].tolist() == ["a", "b", "c"]
     assert bare.columns["spice"].tolist() == [0.5, 0.25, 0]
     assert bare.need == SpiderRows()
@@ -299,6 +317,11 @@ def test_one_to_one() -> None:
     cars = {"image": [1], "tuples": ['[["automobile"], ["railcar"]]']}  # both are cars, and neither is the other
     specs = "spice(value=precision)", "spice(matching=one, value=precision)"
     assert values("captions", truth, cars, *specs) == [1, 1 / 2]
+    assert values("captions", truth, cars, "spice_weighted", "spice_object", "spice_object(matching=one)") == [
+        1,
+        1,
+        1 / 2,
+    ]
 
 
 def test_weighted_kinds() -> None:

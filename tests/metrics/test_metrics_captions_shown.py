@@ -13,7 +13,7 @@ from metrics.shown import agree, check_figure, check_listing
 import steelyard as sy
 from steelyard.core.need import Work
 from steelyard.metrics.captions import figures
-from steelyard.metrics.captions.figures import PARTS, _matched, _scores
+from steelyard.metrics.captions.figures import PARTS, _matched, _same, _scores
 
 TRUTH: dict[str, Any] = {
     "image": ["i", "i", "j"],
@@ -101,6 +101,12 @@ def test_sentences_are_read_as_the_first_spice_reads_them() -> None:
         report = sy.evaluate("captions", truth, truth, ["bleu", f"spice(graph={graph})"], confidence=None)
         (shown,) = report.figure("sentences").facts["sentences"]
         assert [text for text in shown["matched"] if text.count("·") == 2] == relation
+
+
+def test_words_that_only_end_alike() -> None:
+    assert [_same(*pair) for pair in (("talks", "walk"), ("hats", "cat"), ("cats", "cat"), ("bees", "be"))] == [
+        False, False, True, False,
+    ]  # fmt: skip
 
 
 def test_a_report_of_nothing_shows_nothing() -> None:

@@ -304,6 +304,7 @@ def test_rows_without_a_weight() -> None:
     report = sy.evaluate("labels", truth, given, list(reasons), confidence=None)
     assert {spec: score.why for spec, score in report.scores.items()} == reasons
     assert all(math.isnan(score.value) for score in report.scores.values())
+    assert all(map(math.isnan, values("labels", truth, given, "mce", "ece", "log_loss", "brier", "macro(mce)")))
 
 
 def test_a_class_that_there_is_not() -> None:

@@ -198,8 +198,11 @@ def test_rows_of_groups() -> None:
     assert read(pairs, Present(ClassCounts())) == [[[1, 1], [1, 0], [0, 1]], [[0, 0], [0, 0], [0, 0]]]
     part = pairs.select(np.array([False, True, False, True]))
     assert (part.rows.tolist(), part.units.tolist(), part.owned[1].tolist()) == ([2, 1], ["p", "q"], [0, 1])
-    assert part.classes == ("a", "b")
+    assert (part.classes, part.prediction_rows.tolist()) == (("a", "b"), [2, 1])
     assert total(part, RowSum("rows")) == [0.5, 0]
+    plain = pairs_of("labels", {"label": ["a", "b"]}, {"label": ["b", "b"]}).select(np.array([False, True]))
+    assert (plain.rows.tolist(), plain.prediction_rows.tolist(), plain.units.tolist()) == ([1], [1], [0, 1])
+    assert total(plain, RowSum("right")) == [0, 1]
 
 
 def test_sums_without_weights() -> None:
