@@ -346,6 +346,9 @@ def test_what_a_ranking_holds() -> None:
     for start in range(0, 6, 3):
         cats.feed(part_of(CAT, start, start + 3))
     assert [part.tolist() for part in cats.result()] == [[5], [True], [0]]
+    dogs = summary.stream(Sizes(DOG), 2)
+    dogs.feed(part_of(DOG, 0, 1))
+    assert [part.tolist() for part in dogs.result()] == [[1], [True], [0]]
     assert summary.histogram(BLOCK, 10) == {}
     assert [part.tolist() for part in summary.bounded({}, FACTS, True)] == [[0], [1], [0]]
 

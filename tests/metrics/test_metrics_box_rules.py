@@ -11,6 +11,7 @@ from metrics.test_metrics_scenes import pairs_of
 import steelyard as sy
 from steelyard.core.need import Work
 from steelyard.core.plan import POINT
+from steelyard.core.records import Records
 from steelyard.core.state import State
 from steelyard.metrics import catalogue
 from steelyard.metrics.boxes import figures, tables
@@ -20,6 +21,7 @@ from steelyard.metrics.boxes.froc import FirstHits
 from steelyard.metrics.boxes.lrp import Located
 from steelyard.metrics.boxes.matches import match_input, match_objects, matches
 from steelyard.metrics.boxes.others import OURS, Way, hits_by_image, rank_in_image, straight_lines, values
+from steelyard.metrics.boxes.pairs import boxes_of
 from steelyard.metrics.boxes.ranking import detections
 from steelyard.metrics.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
 from steelyard.metrics.boxes3d.needs import KittiEvents
@@ -280,3 +282,51 @@ def test_no_class_at_all() -> None:
     assert state.totals(POINT)[metric.curve].shape == (1, 1)
     lrp: Any = catalogue.parse("olrp", "boxes")
     assert State.of(pairs, [lrp.curve.ranking]).totals(POINT)[lrp.curve].shape == (1, 4)
+
+
+def test_a_loose_box_on_an_object_that_is_taken() -> None:
+    """It is no match of another object, once it fits: it goes."""
+    truth = boxes([("i", "cat", 0.0), ("i", "cat", 1000.0)])
+    found = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 70.0, 0.8)], "score")
+    report = sy.evaluate("boxes", truth, found, ["dap", "dap(error=miss)"], confidence=None)
+    assert report["dap"].value == 0
+    assert report["dap(error=miss)"].value == pytest.approx(50 / 101)  # the other object is missed, whatever fits
+
+
+def test_errors_are_looked_at_in_all_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = pairs_of("boxes", TRUTH, FOUND)
+    for most, said in ((3, ""), (2, " From every 2th image: 1 of 2.")):
+        monkeypatch.setattr(figures, "MOST_LOOKED_AT", most)
+        assert figures.errors(pairs, Work()).caption == (
+            f"How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE).{said}"
+        )
+
+
+def test_boxes_that_lie_side_by_side_are_not_copied() -> None:
+    base = np.arange(12.0).reshape(3, 4).copy()  # the owner of its numbers
+
+    def records(x: Any, y: Any, w: Any, h: Any) -> Records:
+        return Records("truth", {"x": x, "y": y, "w": w, "h": h}, {}, str, {})
+
+    assert boxes_of(records(*base.T)) is base
+    for columns in (
+        base.T[[1, 0, 2, 3]], base.T.copy(), (*base.T[:3], base[:, 3].copy()), base.astype(np.float32).T,
+        (base[:, 1], base[:, 0], base[:, 2], base[:, 3]), base[::-1].T, np.asfortranarray(base).T,
+    ):  # fmt: skip
+        made = boxes_of(records(*columns))
+        assert made is not base
+        assert (made.dtype, made.flags.c_contiguous) == (np.float64, True)
+        np.testing.assert_array_equal(made, np.stack(list(columns), axis=1))
+    empty = np.zeros((0, 4))
+    assert boxes_of(records(*empty.T)).shape == (0, 4)
+
+
+def test_classes_that_are_not_detected() -> None:
+    """Calibration is of classes with detections; the others are missed."""
+    truth = boxes([("i", "cat", 0.0), ("i", "dog", 1000.0)])
+    found = boxes([("i", "cat", 0.0, 0.75)], "score")
+    expected = {"laece": 0.25, "laece(tau=0)": 0.25, "dece": 0.25, "olrp": 1 / 2, "olrp(part=fp)": 0, "cpm": 1 / 2}
+    report = sy.evaluate("boxes", truth, found, list(expected), confidence=None)
+    assert {spec: report[spec].value for spec in expected} == pytest.approx(expected)
+    nothing = sy.evaluate("boxes", truth, {name: [] for name in found}, ["laece", "dece"], confidence=None)
+    assert [score.defined for score in nothing.scores.values()] == [False, False]

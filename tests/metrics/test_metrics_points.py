@@ -78,6 +78,14 @@ def test_how_many_points_count() -> None:
         assert "visible" not in pairs.truth
 
 
+def test_similarity_of_all_pairs() -> None:
+    found = points(("i", 0, 0, 1, 10, 12, 1), ("i", 0, 0, 1, 10, 10, 1), score=[0.9, 0.8])
+    truth = points(("i", 0, 0, 2, 10, 10, 2), ("i", 2, 0, 2, 12, 10, 0), area=[100.0, 100.0])
+    both = match_input(pairs_of("keypoints", truth, found, sigmas=(0.1,)), Work())
+    near = overlaps(both, np.array([0, 1]), np.array([0, 1]))
+    np.testing.assert_allclose(near, [[(1 + math.exp(-0.5)) / 2, math.exp(-0.5)], [1, math.exp(-0.5)]])
+
+
 def test_a_truth_without_a_point_counts_neither_way() -> None:
     truth = points(
         ("i", 0, 0, 2, 10, 10, 2), ("i", 50, 0, 0, 60, 10, 0), x=[0.0, 50], y=[0.0, 0], w=[10.0] * 2, h=[10.0] * 2
@@ -134,6 +142,15 @@ def test_masks_by_pixels() -> None:
     both = match_input(pairs, Work())
     assert overlaps(both, np.array([0]), np.array([0])).tolist() == [[0.5]]
     assert overlaps(both, np.array([1]), np.array([1]), crowd=True).tolist() == [[0.75]]
+
+
+def test_regions_of_masks() -> None:
+    """One of two objects is found; the other lies in a region, and so does a detection: neither is held against it."""
+    truth = masks(("i", row(0, 4)), ("i", row(6, 7)), ("i", row(6, 12)), crowd=[0, 0, 1])
+    found = masks(("i", row(0, 4)), ("i", row(8, 11)), score=[0.95, 0.95])
+    report = sy.evaluate("masks", truth, found, ["ji", "precision"], confidence=None)
+    assert report["ji"].value == pytest.approx(1, abs=1e-5)
+    assert report["precision"].value == 1
 
 
 def test_areas_of_masks_that_are_given() -> None:

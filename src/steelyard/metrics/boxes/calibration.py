@@ -212,7 +212,7 @@ class LocalisationGaps(GroupCurve):
         starts = np.flatnonzero(np.append(True, code[1:] != code[:-1])) if len(code) else np.zeros(0, np.int64)
         made = [np.zeros((0, 1))]
         for w, _, objects in walk.steps(weights):
-            gaps = np.abs(np.add.reduceat(w * gap, starts, axis=1)).sum(axis=1) if len(code) else np.zeros(len(w))
+            gaps = np.abs(np.add.reduceat(w * gap, starts, axis=1)).sum(axis=1)
             made.append(np.where(objects > 0, ratio(gaps, w.sum(axis=1)), np.nan)[:, None])
         return (np.concatenate(made),)
 

@@ -195,7 +195,7 @@ def _rounded(box: Array) -> Array:
 
 def rank_in_image(s: MatchInput, kept: Array) -> Array:
     """The rank by falling score among the kept detections of an image, over all classes."""
-    rank = np.zeros(len(kept), dtype=np.int64)
+    rank = np.zeros_like(s.d_image)
     rows = np.flatnonzero(kept)
     order = rows[np.lexsort((-s.d_score[rows], s.d_image[rows]))]
     starts = np.flatnonzero(np.diff(s.d_image[order], prepend=-1))
@@ -259,7 +259,7 @@ def _trapezoids(right: Array, seen: Array, count: int) -> float:
 
 def _untied(data: MatchInput, m: Matches) -> Matches:
     """The same matches with the detections of each class in the order of an unstable sort."""
-    place = np.empty(len(m.order), dtype=np.int64)
+    place = np.empty_like(m.order)
     turn = np.argsort(-data.d_score[by_image(data)])
     place[by_image(data)[turn]] = np.arange(len(m.order))
     order = np.arange(len(m.order))

@@ -102,6 +102,6 @@ class ClassesSeen(Sum):
         present = np.unique(s.image.astype(np.int64) * classes + s.label)
         kept = s.d_score >= self.score
         detected = np.unique(s.d_image[kept].astype(np.int64) * classes + s.d_label[kept])
-        wrong = np.setdiff1d(detected, present, assume_unique=True)
+        wrong = np.setdiff1d(detected, present)
         columns = [np.bincount(codes // classes, minlength=s.units) for codes in (present, wrong)]
         return SumBlock(np.stack(columns, axis=1))

@@ -52,8 +52,8 @@ def classes(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> Table:
     precision, recall = read.figure, read.recall
     names = class_names(pairs.facts)
     columns = (
-        objects.astype(float),
-        detections.astype(float),
+        objects,
+        detections,
         precision.mean(axis=(0, 1)),
         precision[0].mean(axis=0),
         precision[IOUS.index(0.75)].mean(axis=0),
@@ -123,10 +123,10 @@ def confusion(
     predicted, partner = s.d_label[rest[order[used]]], partner[used]
     matched_rows = partner >= 0
     np.add.at(table, (s.label[truths[partner[matched_rows]]], predicted[matched_rows]), 1)
-    table[classes, :classes] += np.bincount(predicted[~matched_rows], minlength=classes)
+    table[classes, :classes] = np.bincount(predicted[~matched_rows], minlength=classes)
     missed = np.ones(len(truths), dtype=bool)
     missed[partner[matched_rows]] = False
-    table[:classes, classes] += np.bincount(s.label[truths[missed]], minlength=classes)
+    table[:classes, classes] = np.bincount(s.label[truths[missed]], minlength=classes)
     rows = (*names, BACKGROUND)
     title = f"Confusion matrix at IoU {iou:g} and score {score:g}: rows of truth by prediction"
     return Table("confusion", title, "truth", rows, rows, table.astype(float))
