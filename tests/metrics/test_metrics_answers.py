@@ -195,6 +195,9 @@ def test_answered() -> None:
     assert report["exact(of=answered)"].left_out == "questions without an answer"
     assert sy.evaluate("answers", *sides([["a"]], ["a"]), ["exact"], confidence=None)["exact"].notes == ()
     pairs = pairs_of("answers", *given)
+    for spec, left in (("exact", (0, "")), ("exact(of=answered)", (2, "questions without an answer"))):
+        asked = metric("answers", spec)
+        assert asked.left_out(state_of(pairs, asked).totals(POINT).only(asked.needs())) == left
     assert Questions().of_questions(pairs, Work()).tolist() == [1, 1, 1, 1]
     assert Questions("answered").of_questions(pairs, Work()).tolist() == [1, 0, 1, 0]
     empty = pairs_of("answers", *sides([[" "]], ["a"]))

@@ -229,6 +229,9 @@ def test_what_is_chosen() -> None:
     assert made.right.tolist() == [True, False, False, False, False]
     assert made.guess.tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 2, 0, 1 / 3])
     assert chosen(pairs, work, "strict") is made
+    first = {**predicted, "answer": ["", "B", "A", "x", "C"]}
+    silent = chosen(pairs_of("answers", truth, first), Work(), "strict")
+    assert silent.right.tolist() == [False, True, True, False, True]
 
 
 def test_options_that_are_refused() -> None:

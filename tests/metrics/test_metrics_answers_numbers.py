@@ -80,6 +80,8 @@ def test_rates_of_characters() -> None:
 def test_the_answer_with_the_lowest_rate() -> None:
     pairs = pairs_of("answers", *sides([["a b", "a b c d"], [" ", "z"], ["", "q"]], ["a b c", "", "r s"]))
     assert EditSums().of_questions(pairs, Work()).tolist() == [[3, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 1, 0, 1, 0]]
+    longer = pairs_of("answers", *sides([["a b c d", "a b c d e f g"]], ["a b c d e"]))  # 1 of 4, and 2 of 7
+    assert EditSums().of_questions(longer, Work()).tolist() == [[4, 0, 0, 1, 0]]
     work = Work()
     assert EditSums().of_questions(pairs, work) is EditSums().of_questions(pairs, work)
 
