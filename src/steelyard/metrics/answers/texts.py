@@ -70,7 +70,7 @@ def _said(pairs: AnswerPairs) -> Said:
     distinct = [every[i] for i in first.tolist()]
     reply = code[: len(replies)]
     blank = np.fromiter((not text or text.isspace() for text in distinct), dtype=bool, count=len(distinct))
-    answered = ~blank[reply] if len(reply) else np.zeros(0, bool)
+    answered = ~blank[reply]
     if "outcome" in pairs.prediction:
         good = np.array([text.strip() in ("", "ok") for text in pairs.prediction["outcome"].tolist()], dtype=bool)
         answered &= good[pairs.prediction_row] | (pairs.prediction_row < 0)
@@ -98,7 +98,7 @@ def _replies(pairs: AnswerPairs) -> list[str]:
 
 
 def _refuse_empty(pairs: AnswerPairs, texts: Said) -> bool:
-    wrong = np.flatnonzero(texts.blank[texts.accepted]) if len(texts.accepted) else np.zeros(0, np.int64)
+    wrong = np.flatnonzero(texts.blank[texts.accepted])
     if len(wrong):
         row = int(pairs.truth_row[texts.of[wrong[0]]])
         raise InputError(
