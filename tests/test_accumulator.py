@@ -195,3 +195,9 @@ def test_embeddings_cannot_be_gathered() -> None:
     gathered.update({"query_label": [0, 0, 1, 1]}, {"query": np.eye(4)})
     with pytest.raises(sy.InputError, match="embeddings are searched as a whole"):
         gathered.report()
+
+
+def test_metrics_are_said_to_the_report() -> None:
+    with pytest.raises(TypeError) as raised:
+        sy.Accumulator("weights", metrics=["mae"])  # type: ignore[call-arg]
+    assert str(raised.value) == "metrics are said when the report is made: report(metrics), or compact(metrics) before"

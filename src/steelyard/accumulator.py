@@ -69,6 +69,8 @@ class Accumulator:
         self, task: str, *, on_conflict: str = "error", device: Any = None, **settings: Unpack[Settings]
     ) -> None:
         self.task = catalogue.find_task(task)
+        if "metrics" in settings:
+            raise TypeError("metrics are said when the report is made: report(metrics), or compact(metrics) before")
         if on_conflict not in ON_CONFLICT:
             raise InputError(f"on_conflict='{on_conflict}' is no choice", remedy=nearest(on_conflict, ON_CONFLICT))
         self.request, self.on_conflict = Request.of(task, None, settings), on_conflict

@@ -96,7 +96,7 @@ class Request:
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
         """Check what was given. An unknown setting is an error that names the nearest."""
         given: dict[str, Any] = dict(settings or {})
-        known = [one.name for one in fields(cls) if one.name not in ("proxy", "judge_correction")]
+        known = [one.name for one in fields(cls) if one.name not in ("task", "metrics", "proxy", "judge_correction")]
         for name in given:
             if name not in known:
                 raise TypeError(f"there is no setting '{name}'. {nearest(name, known)}")
