@@ -96,6 +96,14 @@ def test_rows_of_weights(kind: str, by_class: bool) -> None:
     close(read.recall, [mean_of(RECALLS), *RECALLS[2]])
 
 
+def test_images_without_anything_count_in_miss_rates() -> None:
+    """With two images more there is a quarter of a false positive per image: three of nine numbers let it in."""
+    cats = math.exp((6 * math.log(2 / 3) + 3 * math.log(1 / 3)) / 9)
+    four = GivenRows(np.ones((1, 4)), Role.DRAWS)
+    for read in (figure("lamr").read(BLOCK, four, FACTS), by_groups(figure("lamr"), four)):
+        close(read.figure, [[(cats + 1) / 2, (2 / 3 + 1) / 2]])
+
+
 @pytest.mark.parametrize("kind", FIGURES)
 def test_images_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for few in (64, 1):

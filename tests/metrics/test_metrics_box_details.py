@@ -274,6 +274,7 @@ def test_what_metrics_read() -> None:
         ("ap(kind=voc11, label=cat)", RankingFigure(need, "voc11", 0, 100, None, "cat"), (0,)),
         ("map", RankingFigure(need, "coco", 0, 100), ten),
         ("map(kind=step, classes=[a])", RankingFigure(need, "step", 0, 100, None, None, ("classes", "a")), ten),
+        ("map(iou=0.5, kind=voc, classes=[a])", RankingFigure(need, "voc", 0, 100, 0, None, ("classes", "a")), (0,)),
         ("map75(frequency=c)", RankingFigure(need, "coco", 0, 100, None, None, ("frequency", "c")), (5,)),
         ("ar@10", RankingFigure(need, "recall", 0, 10), ten),
         ("ar@100", RankingFigure(need, "coco", 0, 100), ten),

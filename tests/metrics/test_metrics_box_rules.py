@@ -330,3 +330,33 @@ def test_classes_that_are_not_detected() -> None:
     assert {spec: report[spec].value for spec in expected} == pytest.approx(expected)
     nothing = sy.evaluate("boxes", truth, {name: [] for name in found}, ["laece", "dece"], confidence=None)
     assert [score.defined for score in nothing.scores.values()] == [False, False]
+
+
+def test_images_that_are_missed_altogether() -> None:
+    truth = boxes([("i", "cat", 0.0), ("j", "cat", 0.0)])
+    report = sy.evaluate("boxes", truth, boxes([("i", "cat", 0.0, 0.95)], "score"), ["ji"], confidence=None)
+    assert report["ji"].value == pytest.approx(1 / 2, abs=1e-5)
+    false = boxes([("i", "cat", 0.0, 0.95), ("j", "cat", 900.0, 0.95)], "score")
+    alone = sy.evaluate("boxes", boxes([("i", "cat", 0.0)]) | {"images": ["i", "j"]}, false, ["ji"], confidence=None)
+    assert alone["ji"].value == pytest.approx(1 / 2, abs=1e-5)
+
+
+def test_objects_and_detections_are_told_apart() -> None:
+    """Three cats that others are named for: they are confused most, by their row; cows, dogs and hens once each."""
+    truth = boxes([("i", "cat", 1000.0 * k) for k in range(3)])
+    pairs = pairs_of("boxes", truth, truth | {"label": ["dog", "hen", "cow"], "score": [0.9] * 3})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "MOST_CLASSES", 2)
+        shown = figures.confusion_figure(pairs, Work(), 100).columns
+    assert shown["row"] == ["cat"] * 3 + ["cow"] * 3 + ["(background)"] * 3
+    assert shown["count"].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0]
+    assert figures.ap_by_class(pairs, Work(), 100).columns["objects"].tolist() == [3]
+
+
+def test_which_of_two_objects_is_taken() -> None:
+    """A detection between two objects takes the last here, and the first there: then the next one finds nothing."""
+    truth = boxes([("i", "cat", 0.0), ("i", "cat", 20.0)])
+    found = boxes([("i", "cat", 10.0, 0.9), ("i", "cat", -30.0, 0.8)], "score")
+    pairs = pairs_of("boxes", truth, found)
+    assert values(pairs, Work(), OURS)["map50"] == pytest.approx(1)
+    assert values(pairs, Work(), Way(first="the first"))["map50"] == pytest.approx(51 / 101)

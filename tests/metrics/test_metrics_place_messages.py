@@ -139,6 +139,12 @@ def test_tracks() -> None:
         assert refused("tracking", TRACK, found) == said
 
 
+def test_classes_of_the_truth_alone() -> None:
+    assert refused("tracking", {**TRACK, "label": ["cow", "cow"]}, TRACK) == (
+        "predictions: truth has classes and predictions has none. Give both sides a label, or neither."
+    )
+
+
 def test_boxes_without_an_area_may_be_kept() -> None:
     flat = {**TRACK, "w": [9.0, 0.0]}
     report = sy.evaluate("tracking", TRACK, flat, ["fp", "fn"], options={"degenerate": "keep"}, confidence=None)

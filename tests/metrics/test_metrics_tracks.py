@@ -111,6 +111,12 @@ def test_sequences_count_alike() -> None:
     assert with_nothing == pytest.approx(both)
 
 
+def test_weights_of_sequences() -> None:
+    """Three times two of six, and two of two."""
+    truth = {**joined(TRUTH, PERFECT), "sample_weight": [3.0] * 6 + [1.0] * 2}
+    assert values(truth, joined(FOUND, PERFECT), ["mota"]) == pytest.approx([(3 * 2 + 2) / (3 * 6 + 2)])
+
+
 def test_counts_at_a_stricter_overlap() -> None:
     """Boxes that are one pixel off have IoU 9/11: matched at 0.8, not at 0.82."""
     found = {**FOUND, "x": [1.0] * 5}
@@ -358,6 +364,9 @@ def test_other_tools() -> None:
     first, second = views.explain(pairs_of("tracking", LOST, AGAIN), ["py-motmetrics", "trackeval"])
     same(first, Explanation("py-motmetrics", "1.4.0", PLAIN, steps, theirs, remarks))
     same(second, Explanation("trackeval", "1.3.0", PLAIN, (), PLAIN, evaluated))
+    lost = joined(LOST, boxes(*(("a", k, "u", 900.0) for k in range(1, 6))))  # another one that is never found
+    (more,) = views.explain(pairs_of("tracking", lost, AGAIN), ["py-motmetrics"])
+    assert [step.values["mt"] for step in more.steps] == [0, 1, 0]
     two = pairs_of("tracking", joined(COW, DOG), joined(FOUND_COW, DOG))
     (third, fourth) = views.explain(two, ["py-motmetrics", "trackeval"])
     assert (third.remarks, fourth.remarks) == ((*remarks, SUMMED), (*evaluated, SUMMED))
