@@ -360,3 +360,12 @@ def test_which_of_two_objects_is_taken() -> None:
     pairs = pairs_of("boxes", truth, found)
     assert values(pairs, Work(), OURS)["map50"] == pytest.approx(1)
     assert values(pairs, Work(), Way(first="the first"))["map50"] == pytest.approx(51 / 101)
+
+
+def test_crowds_take_errors_of_their_class() -> None:
+    """A detection inside a crowd of cats before a hit costs nothing; inside one of dogs it is on background."""
+    for label, cost in (("cat", 0), ("dog", 1 / 2)):
+        truth = boxes([("i", "cat", 0.0, 0), ("i", label, 1000.0, 1)], "crowd")
+        found = boxes([("i", "cat", 1010.0, 0.9), ("i", "cat", 0.0, 0.8)], "score")
+        report = sy.evaluate("boxes", truth, found, ["dap(error=bkg)", "dap(error=fp)"], confidence=None)
+        assert [score.value for score in report.scores.values()] == pytest.approx([cost, cost])

@@ -191,6 +191,15 @@ def test_a_barrier_looks_both_ways() -> None:
     )  # fmt: skip
 
 
+def test_attributes_that_are_not_predicted() -> None:
+    truth = boxes({**MOVING, "x": 10.0}, {**RIDDEN, "x": 20.0, "attribute": ""})
+    found = boxes({"vx": 1.0, "vy": 0.0, "x": 10.0, "score": 0.9}, {**RIDDEN, "x": 20.0, "score": 0.9})
+    del found["attribute"]
+    specs = ["maae(label=car)", "mave(label=car)", "maae(label=bicycle)"]
+    report = evaluated(specs, truth, found)
+    assert [report[spec].value for spec in specs[:2]] == [1, 0]
+
+
 def test_equal_scores_are_asked_from_the_last() -> None:
     """Of two with one score the later one comes first: it is right, and the other is false."""
     truth = boxes({**MOVING, "x": 10.0})

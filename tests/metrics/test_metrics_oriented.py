@@ -102,6 +102,19 @@ def test_a_picture() -> None:
         assert [(shape.matched, shape.facts) for shape in far.shapes][1::2] == [(False, "a"), (False, "a 0.80")]
 
 
+def test_columns_of_corners() -> None:
+    """Corners, the box around them and the area; a rectangle of five numbers where they are compared as Gaussians."""
+    for overlap, width in (("iou", 8), ("probiou", 5)):
+        truth = pairs_of("oriented", {**TRUTH, "area": [7.0, 9.0]}, FOUND, overlap=overlap).truth
+        assert truth["quad"][0].tolist() == [6, 7, 14, 7, 14, 13, 6, 13]
+        assert truth["shape"].shape == (2, width)
+        assert truth["area"].tolist() == [7, 9]
+        assert [truth[name].tolist() for name in "xywh"] == [[6, 28], [7, 8], [8, 4], [6, 4]]
+        assert truth["ignored"].tolist() == [False, False]
+    found = pairs_of("oriented", TRUTH, {**FOUND, "difficult": [1, 0]}).prediction
+    np.testing.assert_allclose(found["area"], [48, 16])
+
+
 def test_what_is_shown() -> None:
     pairs = pairs_of("oriented", TRUTH, FOUND)
     state = State.of(pairs, [detections(0.5, "all", 65535, "coco")[0]])

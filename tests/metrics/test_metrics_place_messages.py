@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
 
@@ -278,6 +279,9 @@ def test_contours() -> None:
         assert said.endswith(f". {remedy}")
         if why is not None:
             assert said == f"{start}{why}. {remedy}"
+    fitted = pairs_of("ellipses", fine, fine).truth
+    assert "points" not in fitted
+    np.testing.assert_allclose([fitted[name][0] for name in ("xc", "yc", "a", "b")], [5, 5, 4, 4])
     report = sy.evaluate("ellipses", fine, {**fine, "points": [circle, circle + 3]}, ["center_error"], confidence=None)
     assert report["center_error"].value == pytest.approx(math.sqrt(18) / 2)
 

@@ -59,6 +59,16 @@ def test_boxes_in_space() -> None:
     assert [side.row.tolist() for side in part] == [[1], [1]]
 
 
+def test_as_many_rows_as_units() -> None:
+    """A mask of two is of rows, where there are two of both: the truth of g, and what is found in f."""
+    truth = boxes([("f", "", nan), ("g", "car", 0.0)])
+    found = boxes([("f", "car", 0.0, 0.9), ("g", "", nan, nan)], "score")
+    pairs = pairs_of("boxes3d", truth, found)
+    assert owners(pairs) == [[1], [0]]
+    assert owners(pairs.select(np.array([True, False]))) == [[1], []]
+    assert owners(pairs.select(np.array([False, True]))) == [[], [0]]
+
+
 def test_columns_that_vary_inside_a_frame() -> None:
     truth = {**TRUTH, "size": ["big", "small", "big", ""]}
     found = {**FOUND, "size": ["big", "big", "small"]}
@@ -198,6 +208,14 @@ def test_tracks() -> None:
     assert [side.frame.tolist() for side in part] == [[1, 1], [1, 2]]
     assert pairs.frames.tolist() == [1, 2]
     assert pairs.slice_values("sequence")[0].tolist() == ["a", "b"]
+
+
+def test_tracks_without_classes() -> None:
+    truth = tracks(("a", 1, 1, 0, ""), ("b", 1, 1, 0, ""), ("b", 2, 1, 0, ""))
+    del truth["label"]
+    pairs = pairs_of("tracking", truth, truth)
+    assert [side.row.tolist() for side in pairs.select(np.array([False, True])).sides] == [[1, 2], [1, 2]]
+    assert [side.row.tolist() for side in pairs.select(np.array([True, False])).sides] == [[0], [0]]
 
 
 def test_shares_of_boxes_in_regions() -> None:

@@ -81,6 +81,17 @@ def test_thresholds() -> None:
     )  # fmt: skip
 
 
+def test_thresholds_of_loose_boxes() -> None:
+    """Two pixels off of nine: IoU 7/11, which is enough up to 0.6."""
+    loose = {**PREDICTED, "x": [2] * 5}
+    figure = sy.evaluate("tracking", TRUE, loose, METRICS, confidence=None).figure("thresholds")
+    hota, deta, assa, loca = np.reshape(figure.columns["y"], (4, 19))
+    assert hota.tolist() == pytest.approx([HOTA] * 12 + [0] * 7)
+    assert deta.tolist() == pytest.approx([DETA] * 12 + [0] * 7)
+    assert assa.tolist() == pytest.approx([ASSA] * 12 + [0] * 7)
+    assert loca.tolist() == pytest.approx([7 / 11] * 12 + [1] * 7)
+
+
 def test_the_plane() -> None:
     columns = {
         "x": [DETA, DETA], "y": [ASSA, ASSA], "hota": [HOTA, HOTA], "name": ["a", "all"], "series": ["sequence", "all"],

@@ -367,6 +367,10 @@ def test_other_tools() -> None:
     lost = joined(LOST, boxes(*(("a", k, "u", 900.0) for k in range(1, 6))))  # another one that is never found
     (more,) = views.explain(pairs_of("tracking", lost, AGAIN), ["py-motmetrics"])
     assert [step.values["mt"] for step in more.steps] == [0, 1, 0]
+    other = joined(LOST, {**LOST, "sequence": ["b"] * 5})  # of the same name, in another sequence without a prediction
+    far = joined(AGAIN, boxes(("b", 1, "p", 900.0)))
+    (more,) = views.explain(pairs_of("tracking", other, far), ["py-motmetrics"])
+    assert [step.values["mt"] for step in more.steps] == [0, 1, 0]
     two = pairs_of("tracking", joined(COW, DOG), joined(FOUND_COW, DOG))
     (third, fourth) = views.explain(two, ["py-motmetrics", "trackeval"])
     assert (third.remarks, fourth.remarks) == ((*remarks, SUMMED), (*evaluated, SUMMED))
