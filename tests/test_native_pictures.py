@@ -91,8 +91,8 @@ def test_pairs_of_equal_distance_stand_by_truth(distance: int, optimal: bool) ->
     """Four ellipses, found in another order: each lies on its own."""
     order = [2, 0, 3, 1]
     ends = i64(4)
-    found = _native.ellipse_match(FOUR, FOUR[order], ends, ends, distance, np.ones(5), optimal)
-    columns = [column.tolist() for column in found[:4]]
+    predicted = _native.ellipse_match(FOUR, FOUR[order], ends, ends, distance, np.ones(5), optimal)
+    columns = [column.tolist() for column in predicted[:4]]
     assert columns[0] == [0, 0, 0, 0]
     assert sorted(zip(columns[1], columns[2], strict=True)) == [(truth, order.index(truth)) for truth in range(4)]
     assert columns[3] == pytest.approx([0, 0, 0, 0], abs=1e-7)

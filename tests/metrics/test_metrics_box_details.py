@@ -128,23 +128,23 @@ def test_confusion_of_flags() -> None:
 def test_ids_that_are_numbers() -> None:
     """Classes of both sides in order, images of the truth; 12 comes behind 7."""
     truth = boxes([(10, 12, 0.0), (9, 7, 0.0)])
-    found = boxes([(9, 7, 0.0, 0.9), (9, 3, 0.0, 0.8), (10, 12, 0.0, 0.7)], "score")
-    pairs = pairs_of("boxes", truth, found)
+    predicted = boxes([(9, 7, 0.0, 0.9), (9, 3, 0.0, 0.8), (10, 12, 0.0, 0.7)], "score")
+    pairs = pairs_of("boxes", truth, predicted)
     assert (pairs.units.tolist(), pairs.labels.tolist()) == ([9, 10], [3, 7, 12])
     assert (pairs.truth_image.tolist(), pairs.truth_label.tolist()) == ([1, 0], [2, 1])
     assert (pairs.prediction_image.tolist(), pairs.prediction_label.tolist()) == ([0, 0, 1], [1, 0, 2])
-    table = sy.evaluate("boxes", truth, found, ["map"], confidence=None).table("classes")
+    table = sy.evaluate("boxes", truth, predicted, ["map"], confidence=None).table("classes")
     assert table.rows == ("3", "7", "12")
     np.testing.assert_allclose(table.values[:, :3], [[0, 1, nan], [1, 1, 1], [1, 1, 1]])
-    mixed = pairs_of("boxes", truth, {**found, "label": ["7", "b", "12"]})
+    mixed = pairs_of("boxes", truth, {**predicted, "label": ["7", "b", "12"]})
     assert mixed.labels.tolist() == ["12", "7", "b"]
     assert (mixed.truth_label.tolist(), mixed.prediction_label.tolist()) == ([0, 1], [1, 2, 0])
 
 
 def test_slices_by_class_and_by_image() -> None:
     truth = {**boxes([("i", "cat", 0.0), ("i", "dog", 50.0), ("j", "cat", 0.0)]), "light": ["day", "day", "night"]}
-    found = boxes([("i", "cat", 0.0, 0.9), ("i", "dog", 90.0, 0.9), ("j", "cat", 90.0, 0.9)], "score")
-    report = sy.evaluate("boxes", truth, found, ["recall", "precision"], by=["label", "light"], confidence=None)
+    predicted = boxes([("i", "cat", 0.0, 0.9), ("i", "dog", 90.0, 0.9), ("j", "cat", 90.0, 0.9)], "score")
+    report = sy.evaluate("boxes", truth, predicted, ["recall", "precision"], by=["label", "light"], confidence=None)
     by_label = {name: part["recall"].value for name, part in report.slices["label"].items()}
     assert by_label == {"cat": 0.5, "dog": 0}
     by_light = {name: (part["recall"].value, part["precision"].value) for name, part in report.slices["light"].items()}
@@ -158,14 +158,14 @@ def test_slices_by_class_and_by_image() -> None:
 def test_notes() -> None:
     """Two cows of classes without truth and a tie; the best F1 keeps the two right ones."""
     truth = boxes([("i", "cat", 0.0), ("i", "cat", 50.0)])
-    found = boxes(
+    predicted = boxes(
         [("i", "cat", 0.0, 0.9), ("i", "cat", 50.0, 0.8), ("i", "cat", 99.0, 0.7), ("i", "cow", 0.0, 0.6),
          ("i", "hen", 0.0, 0.5)],
         "score",
     )  # fmt: skip
 
     def notes(spec: str, **changed: Any) -> tuple[str, ...]:
-        return sy.evaluate("boxes", truth, {**found, **changed}, [spec], confidence=None)[spec].notes
+        return sy.evaluate("boxes", truth, {**predicted, **changed}, [spec], confidence=None)[spec].notes
 
     hidden = "2 detections are of 2 classes without truth: all wrong, and no AP counts them."
     assert notes("map") == (hidden,)
@@ -191,7 +191,7 @@ def test_notes() -> None:
 @pytest.mark.parametrize("quirks", [False, True])
 def test_arrays_of_the_reference(quirks: bool) -> None:
     """A small object found by the second detection; annotation 0 is never matched there."""
-    found = [
+    predicted = [
         {"image_id": 1, "category_id": 1, "bbox": [50, 0, 10, 10], "score": 0.9},
         {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10], "score": 0.8},
     ]
@@ -200,7 +200,7 @@ def test_arrays_of_the_reference(quirks: bool) -> None:
             "images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}],
             "annotations": [{"id": identity, "image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10], "area": 100}],
         }  # fmt: skip
-        pairs = pairs_of("boxes", truth, found)
+        pairs = pairs_of("boxes", truth, predicted)
         assert match_input(pairs, Work()).flags.tolist() == [LOST if identity == 0 else 0]
         arrays = reference_arrays(pairs, most=(1, 5)) if quirks else reference_arrays(pairs, quirks=False, most=(1, 5))
         lost = quirks and identity == 0
@@ -221,8 +221,8 @@ def test_arrays_of_the_reference(quirks: bool) -> None:
 def test_more_than_a_hundred_detections() -> None:
     """With as many as there are: the last of 101 finds the object. Only the first 100 count otherwise."""
     truth = boxes([("i", "cat", 0.0)])
-    found = boxes([("i", "cat", 0.0 if k == 100 else 500.0, 1 - k / 200) for k in range(101)], "score")
-    pairs = pairs_of("boxes", truth, found)
+    predicted = boxes([("i", "cat", 0.0 if k == 100 else 500.0, 1 - k / 200) for k in range(101)], "score")
+    pairs = pairs_of("boxes", truth, predicted)
     heads = ("objects", "detections", "ap", "ap50", "ap75")
     for most, last, counted, ap in ((100, "ar@100", 100, 0), (101, "ar", 101, 1 / 101)):
         table = tables.classes(pairs, Work(), most)
@@ -246,7 +246,7 @@ def test_more_than_a_hundred_detections() -> None:
 def test_few_detections_at_a_working_point() -> None:
     """The first of each class and image counts: a hit and two false ones remain of five."""
     truth = boxes([("i", "cat", 0.0), ("i", "cat", 50.0), ("j", "dog", 0.0)])
-    found = boxes(
+    predicted = boxes(
         [("i", "cat", 0.0, 0.9), ("i", "cat", 50.0, 0.8), ("j", "dog", 99.0, 0.7), ("j", "dog", 0.0, 0.6),
          ("j", "cat", 0.0, 0.4)],
         "score",
@@ -258,7 +258,7 @@ def test_few_detections_at_a_working_point() -> None:
         "precision(label=cat, score=0.3)": 2 / 3, "f1(label=cat, score=0.3)": 4 / 5, "fpr_image": 0,
         "fpr_image(score=0.4)": 1 / 2, "fbeta(beta=1)": 6 / 7,
     }  # fmt: skip
-    report = sy.evaluate("boxes", truth, found, list(expected), confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, list(expected), confidence=None)
     assert {spec: report[spec].value for spec in expected} == pytest.approx(expected)
 
 
@@ -290,11 +290,11 @@ def test_what_metrics_read() -> None:
 
 def test_scores_beyond_shares() -> None:
     truth = boxes([("i", "cat", 0.0)])
-    found = boxes([("i", "cat", 0.0, 4.0), ("i", "cat", 99.0, -1.0)], "score")
+    predicted = boxes([("i", "cat", 0.0, 4.0), ("i", "cat", 99.0, -1.0)], "score")
     edges = np.linspace(-1, 4, 26)
     counts = [0] * 25
     check_figure(
-        sy.evaluate("boxes", truth, found, ["map"], confidence=None).figure("scores"),
+        sy.evaluate("boxes", truth, predicted, ["map"], confidence=None).figure("scores"),
         ("scores", "histogram", "Scores of hits and false positives"),
         {
             "low": [*edges[:-1]] * 2, "high": [*edges[1:]] * 2, "count": [*counts[:-1], 1, 1, *counts[:-1]],
@@ -302,7 +302,7 @@ def test_scores_beyond_shares() -> None:
         },
         {"x": "score", "y": "detections"}, "At IoU 0.5. Where the two overlap, no score threshold can part them.",
     )  # fmt: skip
-    nothing = sy.evaluate("boxes", truth, {name: [] for name in found}, ["map"], confidence=None).figure("scores")
+    nothing = sy.evaluate("boxes", truth, {name: [] for name in predicted}, ["map"], confidence=None).figure("scores")
     assert nothing.columns == {"low": [], "high": [], "count": [], "series": []}
 
 

@@ -38,8 +38,8 @@ def test_images_that_the_truth_has_not() -> None:
 
 
 def coco(image: int = 1, category: int = 1) -> dict[str, Any]:
-    found = {"id": 1, "image_id": image, "category_id": category, "bbox": [0, 0, 5, 5], "area": 25, "iscrowd": 0}
-    return {"images": [{"id": 1}, {"id": 2}], "annotations": [found], "categories": [{"id": 1, "name": "cat"}]}
+    prediction = {"id": 1, "image_id": image, "category_id": category, "bbox": [0, 0, 5, 5], "area": 25, "iscrowd": 0}
+    return {"images": [{"id": 1}, {"id": 2}], "annotations": [prediction], "categories": [{"id": 1, "name": "cat"}]}
 
 
 def result(image: int, category: int) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def test_classes_that_the_truth_has_not() -> None:
 
 def test_what_the_truth_has_not_is_left_out_and_counted() -> None:
     """Of five detections one names another class and one another image."""
-    found = [result(1, 2), result(1, 1), result(3, 1), result(2, 1), result(1, 1)]
-    report = sy.evaluate("boxes", coco(), found, ["precision"], confidence=None, extra="skip")
+    prediction = [result(1, 2), result(1, 1), result(3, 1), result(2, 1), result(1, 1)]
+    report = sy.evaluate("boxes", coco(), prediction, ["precision"], confidence=None, extra="skip")
     assert report["precision"].value == pytest.approx(1 / 3)
     coverage = report.coverage
     assert (coverage.truth, coverage.predictions, coverage.matched) == (1, 5, 1)
@@ -158,8 +158,12 @@ def test_a_polygon_that_crosses_itself() -> None:
     square = {"x1": 0, "y1": 0, "x2": 4, "y2": 0, "x3": 4, "y3": 4, "x4": 0, "y4": 4}
     crossed = {**square, "x3": 0, "x4": 4}
     truth = {"image": ["i", "i"], "label": ["a", "a"], **{name: [float(v)] * 2 for name, v in square.items()}}
-    found = {**truth, **{name: [float(square[name]), float(crossed[name])] for name in square}, "score": [0.9, 0.8]}
-    assert refused("oriented", truth, found) == (
+    prediction = {
+        **truth,
+        **{name: [float(square[name]), float(crossed[name])] for name in square},
+        "score": [0.9, 0.8],
+    }
+    assert refused("oriented", truth, prediction) == (
         "predictions, row 1, column 'x1': the polygon crosses itself. List the corners in order around the box."
     )
 
@@ -199,9 +203,9 @@ KEYPOINTS: list[tuple[Any, ...]] = [
 
 
 def test_keypoints() -> None:
-    for truth, found, sigmas, said in KEYPOINTS:
+    for truth, prediction, sigmas, said in KEYPOINTS:
         options = {} if sigmas is None else {"sigmas": sigmas}
-        sides = {**POINTS, "keypoints": truth}, {**PLACED, "keypoints": found}
+        sides = {**POINTS, "keypoints": truth}, {**PLACED, "keypoints": prediction}
         assert refused("keypoints", *sides, options=options) == said
 
 
@@ -244,7 +248,7 @@ def test_images_of_masks_without_a_pixel() -> None:
     truth = coco()
     truth["images"] = [{"id": 1, "height": 4, "width": 4}, {"id": 7, "height": 0, "width": 9}]
     truth["annotations"][0]["segmentation"] = [[0, 0, 4, 0, 4, 4, 0, 4]]
-    found = [{"image_id": 1, "category_id": 1, "segmentation": mask(4, 4), "score": 0.9}]
-    assert refused("masks", truth, found) == (
+    prediction = [{"image_id": 1, "category_id": 1, "segmentation": mask(4, 4), "score": 0.9}]
+    assert refused("masks", truth, prediction) == (
         "truth, image 7: the image is 0 × 9. Give its height and width in pixels."
     )

@@ -85,7 +85,7 @@ def test_the_most_detections_of_a_class_and_image() -> None:
 
 def test_overlaps_at_a_threshold() -> None:
     """Half of the union: a hit at 0.5, except where more than that is asked for."""
-    truth, found = boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [50.0]}
+    truth, predicted = boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [50.0]}
     expected = {
         "map50": 1,
         "mr2": 1,
@@ -95,18 +95,18 @@ def test_overlaps_at_a_threshold() -> None:
         "ji": 1,
         "mean_iou": 0.5,
     }
-    report = sy.evaluate("boxes", truth, found, list(expected), confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, list(expected), confidence=None)
     assert {spec: report[spec].value for spec in expected} == pytest.approx(expected, abs=1e-5)
 
 
 def test_as_many_thresholds_as_bits() -> None:
     """A box with IoU 0.9 is a hit at each threshold up to there."""
-    truth, found = boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [90.5]}
+    truth, predicted = boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [90.5]}
     for spec, share in (
         ("map(iou=0.15:0.9)", 1), ("map(iou=0.1:0.9)", 1), ("map(iou=0.1:0.95)", 17 / 18), ("map(iou=0.59:0.9:0.01)", 1),
         ("map(iou=0.69:1:0.01)", 22 / 32),
     ):  # fmt: skip
-        made = sy.evaluate("boxes", truth, found, [spec], confidence=None)[spec]
+        made = sy.evaluate("boxes", truth, predicted, [spec], confidence=None)[spec]
         assert made.value == pytest.approx(share), spec
 
 
@@ -151,20 +151,20 @@ def test_sums_by_image() -> None:
 def test_ways_of_other_tools() -> None:
     """A crowd that takes what lies in it, or is an object, or nothing at all."""
     truth = boxes([("i", "cat", 0.0, 0), ("i", "cat", 1000.0, 1)], "crowd")
-    found = boxes([("i", "cat", 1000.0, 0.9), ("i", "cat", 0.0, 0.8)], "score")
-    s, work = pairs_of("boxes", truth, found), Work()
+    predicted = boxes([("i", "cat", 1000.0, 0.9), ("i", "cat", 0.0, 0.8)], "score")
+    s, work = pairs_of("boxes", truth, predicted), Work()
     assert values(s, work, OURS)["map"] == pytest.approx(1)
     assert values(s, work, Way(crowd="ordinary objects"))["map"] == pytest.approx(1)
     assert values(s, work, Way(crowd="left out"))["map"] == pytest.approx(1 / 2)
     lines = values(s, work, Way(curve="101 points, straight lines"))
     assert lines["map"] == pytest.approx(0.995)
     assert np.isnan(lines["map_small"])
-    only = pairs_of("boxes", truth, {name: column[:1] for name, column in found.items()})
+    only = pairs_of("boxes", truth, {name: column[:1] for name, column in predicted.items()})
     assert (
         values(only, Work(), Way(curve="101 points, straight lines"))["map"] == 0
     )  # all that there is counts neither way
     assert values(s, Work(), Way(least="0.001"))["map"] == pytest.approx(1)
-    low = pairs_of("boxes", truth, {**found, "score": [0.9, 0.001]})
+    low = pairs_of("boxes", truth, {**predicted, "score": [0.9, 0.001]})
     assert values(low, Work(), Way(least="0.001"))["map"] == 0
     assert values(low, Work(), OURS)["map"] == pytest.approx(1)
 
@@ -214,14 +214,14 @@ def test_states_of_rankings_merge_by_class() -> None:
 def test_groups_at_every_threshold() -> None:
     """A detection inside a group is one hit at each of the ten, and another counts neither way."""
     truth = boxes([("i", "cat", 0.0, 1), ("i", "cat", 5000.0, 0)], "group_of") | {"w": [1000.0, 100.0]}
-    found = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 500.0, 0.8), ("i", "cat", 5000.0, 0.7)], "score")
+    predicted = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 500.0, 0.8), ("i", "cat", 5000.0, 0.7)], "score")
     expected = {
         "ap(iou=0.5:0.95, rule=openimages)": 1, "ap(iou=0.5:0.95, rule=openimages_v2)": 1, "ap(rule=openimages)": 1,
         "ap(kind=step, iou=0.5, rule=openimages)": 1,
     }  # fmt: skip
-    report = sy.evaluate("boxes", truth, found, list(expected), confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, list(expected), confidence=None)
     assert {spec: report[spec].value for spec in expected} == pytest.approx(expected)
-    half = found | {"x": [-40.0, 500.0, 5000.0]}  # 60 % of the first lie inside: a hit of the group up to 0.6
+    half = predicted | {"x": [-40.0, 500.0, 5000.0]}  # 60 % of the first lie inside: a hit of the group up to 0.6
     spec = "ap(iou=0.55:0.65, rule=openimages)"
     made = sy.evaluate("boxes", truth, half, [spec], confidence=None)[spec].value
     assert made == pytest.approx((1 + 1 + 2 / 3) / 3)  # at 0.65 it is false, and the second one is the group's hit
@@ -244,8 +244,8 @@ def test_the_classes_that_are_confused_most(monkeypatch: pytest.MonkeyPatch) -> 
     """Of four classes, cats and dogs are taken for each other; hens and cows are right."""
     names = ("cat", "cow", "dog", "hen")
     truth = boxes([("i", name, 1000.0 * k) for k, name in enumerate(names)])
-    found = truth | {"label": ["dog", "cow", "cat", "hen"], "score": [0.9] * 4}
-    pairs = pairs_of("boxes", truth, found)
+    predicted = truth | {"label": ["dog", "cow", "cat", "hen"], "score": [0.9] * 4}
+    pairs = pairs_of("boxes", truth, predicted)
     monkeypatch.setattr(figures, "MOST_CLASSES", 2)
     shown = figures.confusion_figure(pairs, Work(), 100)
     assert shown.columns["row"] == ["cat"] * 3 + ["dog"] * 3 + ["(background)"] * 3
@@ -260,14 +260,14 @@ def test_loose_and_repeated_boxes() -> None:
     truth = boxes([("i", "cat", 0.0), ("i", "cat", 1000.0)])
     plain = (51 + 50 * 2 / 3) / 101
     for width, loose, repeated in ((50.0, 1 - plain, 0), (51.0, 0, 1 - plain)):
-        found = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 0.0, 0.8), ("i", "cat", 1000.0, 0.7)], "score")
-        found["w"] = [width, width, 100.0]
-        report = sy.evaluate("boxes", truth, found, ["dap", "dap(error=dupe)"], confidence=None)
+        predicted = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 0.0, 0.8), ("i", "cat", 1000.0, 0.7)], "score")
+        predicted["w"] = [width, width, 100.0]
+        report = sy.evaluate("boxes", truth, predicted, ["dap", "dap(error=dupe)"], confidence=None)
         assert report["dap"].value == pytest.approx(loose, abs=1e-9)
         assert report["dap(error=dupe)"].value == pytest.approx(repeated, abs=1e-9)
     for left, near, far in ((81.0, True, False), (83.0, False, True)):  # IoU 19/181 and 17/183: a tenth parts them
-        found = boxes([("i", "cat", left, 0.9), ("i", "cat", 1000.0, 0.8)], "score")
-        report = sy.evaluate("boxes", truth, found, ["dap", "dap(error=bkg)"], confidence=None)
+        predicted = boxes([("i", "cat", left, 0.9), ("i", "cat", 1000.0, 0.8)], "score")
+        report = sy.evaluate("boxes", truth, predicted, ["dap", "dap(error=bkg)"], confidence=None)
         assert (report["dap"].value > 0.4, report["dap(error=bkg)"].value > 0) == (near, far)
 
 
@@ -287,8 +287,8 @@ def test_no_class_at_all() -> None:
 def test_a_loose_box_on_an_object_that_is_taken() -> None:
     """It is no match of another object, once it fits: it goes."""
     truth = boxes([("i", "cat", 0.0), ("i", "cat", 1000.0)])
-    found = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 70.0, 0.8)], "score")
-    report = sy.evaluate("boxes", truth, found, ["dap", "dap(error=miss)"], confidence=None)
+    predicted = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 70.0, 0.8)], "score")
+    report = sy.evaluate("boxes", truth, predicted, ["dap", "dap(error=miss)"], confidence=None)
     assert report["dap"].value == 0
     assert report["dap(error=miss)"].value == pytest.approx(50 / 101)  # the other object is missed, whatever fits
 
@@ -324,11 +324,11 @@ def test_boxes_that_lie_side_by_side_are_not_copied() -> None:
 def test_classes_that_are_not_detected() -> None:
     """Calibration is of classes with detections; the others are missed."""
     truth = boxes([("i", "cat", 0.0), ("i", "dog", 1000.0)])
-    found = boxes([("i", "cat", 0.0, 0.75)], "score")
+    predicted = boxes([("i", "cat", 0.0, 0.75)], "score")
     expected = {"laece": 0.25, "laece(tau=0)": 0.25, "dece": 0.25, "olrp": 1 / 2, "olrp(part=fp)": 0, "cpm": 1 / 2}
-    report = sy.evaluate("boxes", truth, found, list(expected), confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, list(expected), confidence=None)
     assert {spec: report[spec].value for spec in expected} == pytest.approx(expected)
-    nothing = sy.evaluate("boxes", truth, {name: [] for name in found}, ["laece", "dece"], confidence=None)
+    nothing = sy.evaluate("boxes", truth, {name: [] for name in predicted}, ["laece", "dece"], confidence=None)
     assert [score.defined for score in nothing.scores.values()] == [False, False]
 
 
@@ -356,8 +356,8 @@ def test_objects_and_detections_are_told_apart() -> None:
 def test_which_of_two_objects_is_taken() -> None:
     """A detection between two objects takes the last here, and the first there: then the next one finds nothing."""
     truth = boxes([("i", "cat", 0.0), ("i", "cat", 20.0)])
-    found = boxes([("i", "cat", 10.0, 0.9), ("i", "cat", -30.0, 0.8)], "score")
-    pairs = pairs_of("boxes", truth, found)
+    predicted = boxes([("i", "cat", 10.0, 0.9), ("i", "cat", -30.0, 0.8)], "score")
+    pairs = pairs_of("boxes", truth, predicted)
     assert values(pairs, Work(), OURS)["map50"] == pytest.approx(1)
     assert values(pairs, Work(), Way(first="the first"))["map50"] == pytest.approx(51 / 101)
 
@@ -366,6 +366,6 @@ def test_crowds_take_errors_of_their_class() -> None:
     """A detection inside a crowd of cats before a hit costs nothing; inside one of dogs it is on background."""
     for label, cost in (("cat", 0), ("dog", 1 / 2)):
         truth = boxes([("i", "cat", 0.0, 0), ("i", label, 1000.0, 1)], "crowd")
-        found = boxes([("i", "cat", 1010.0, 0.9), ("i", "cat", 0.0, 0.8)], "score")
-        report = sy.evaluate("boxes", truth, found, ["dap(error=bkg)", "dap(error=fp)"], confidence=None)
+        predicted = boxes([("i", "cat", 1010.0, 0.9), ("i", "cat", 0.0, 0.8)], "score")
+        report = sy.evaluate("boxes", truth, predicted, ["dap(error=bkg)", "dap(error=fp)"], confidence=None)
         assert [score.value for score in report.scores.values()] == pytest.approx([cost, cost])

@@ -148,14 +148,14 @@ def boxes(*places: float, **more: Any) -> dict[str, list[Any]]:
 def test_jaccard_index() -> None:
     """Two persons, of whom one is found twice; a region with a detection; scores part them at 0.3 and 0.6."""
     truth = boxes(0.0, 50.0, 200.0, crowd=[0, 0, 1])
-    found = boxes(0.0, 1.0, 50.0, 203.0, 900.0, score=[0.95, 0.65, 0.35, 0.35, 0.05])
-    block = JaccardParts(0.5).measure(pairs_of("boxes", truth, found), Work())
+    predicted = boxes(0.0, 1.0, 50.0, 203.0, 900.0, score=[0.95, 0.65, 0.35, 0.35, 0.05])
+    block = JaccardParts(0.5).measure(pairs_of("boxes", truth, predicted), Work())
     sums = block.values.reshape(2, 10)
     small = 1e-6
     all_of_them, no_far, two, first = 2 / (4 + small), 2 / (3 + small), 1 / (3 + small), 1 / (2 + small)
     expected = [all_of_them, *[no_far] * 3, *[two] * 3, *[first] * 3]
     np.testing.assert_allclose(sums, [expected, [1] * 10])
-    report = sy.evaluate("boxes", truth, found, ["ji"], confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, ["ji"], confidence=None)
     assert report["ji"].value == pytest.approx(2 / 3, abs=1e-6)
     assert report["ji"].notes == ("The best Jaccard index is reached with detections of score above 0.1.",)
     nothing = {"images": [{"id": 1}], "annotations": [], "categories": [{"id": 1, "name": "p"}]}
@@ -175,7 +175,7 @@ def test_costs_of_errors() -> None:
     # .95 hits the first; .9 again on it; .85 is loose on the second (IoU 3/17); .8 is on nothing. Two are missed, but one
     # of them is what the loose one could be.
     truth = boxes(0.0, 100.0, 200.0)
-    found = boxes(0.0, 0.5, 107.0, 500.0, score=[0.95, 0.9, 0.85, 0.8])
+    predicted = boxes(0.0, 0.5, 107.0, 500.0, score=[0.95, 0.9, 0.85, 0.8])
     plain = 34 / 101
     gains = {
         "dupe": 0,
@@ -188,9 +188,9 @@ def test_costs_of_errors() -> None:
         "fn": 1 - plain,  # one of one
     }
     specs = ["dap" if kind == "loc" else f"dap(error={kind})" for kind in gains]
-    report = sy.evaluate("boxes", truth, found, specs, confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, specs, confidence=None)
     assert [score.value for score in report.scores.values()] == pytest.approx(list(gains.values()), abs=1e-9)
-    late = {**found, "score": [0.7, 0.9, 0.85, 0.95]}  # on nothing, twice, loose, and then the other of the two
+    late = {**predicted, "score": [0.7, 0.9, 0.85, 0.95]}  # on nothing, twice, loose, and then the other of the two
     report = sy.evaluate("boxes", truth, late, specs, confidence=None)
     assert report["dap(error=bkg)"].value == pytest.approx(34 * (1 - 1 / 2) / 101)
     assert report["dap(error=fp)"].value == pytest.approx(34 * (1 - 1 / 2) / 101)
@@ -215,8 +215,8 @@ def test_costs_without_a_detection_and_of_the_first_object() -> None:
 def test_costs_of_wrong_classes() -> None:
     """A box of another class on an object, and one that is loose as well; a crowd takes what lies in it."""
     truth = boxes(0.0, 100.0, 300.0, label=["p", "p", "q"], crowd=[0, 0, 1])
-    found = boxes(0.0, 107.0, 301.0, label=["q", "q", "q"], score=[0.9, 0.8, 0.7])
+    predicted = boxes(0.0, 107.0, 301.0, label=["q", "q", "q"], score=[0.9, 0.8, 0.7])
     specs = ["dap(error=cls)", "dap(error=both)", "dap(error=bkg)", "dap(error=miss)"]
-    report = sy.evaluate("boxes", truth, found, specs, confidence=None)
+    report = sy.evaluate("boxes", truth, predicted, specs, confidence=None)
     # Only p has objects that count: of the right class the first is found, and the second is missed
     assert [score.value for score in report.scores.values()] == pytest.approx([51 / 101, 0, 0, 0])

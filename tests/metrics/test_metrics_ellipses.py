@@ -43,8 +43,8 @@ FOUND = circles(("i", 9.0), ("i", 21.0), ("k", 0.0), ("n",))
 GREEDY, OPTIMAL = (1 + 5 / 21) / 2, (5 / 9 + 5 / 11) / 2
 
 
-def evaluated(spec: str, truth: Any = TRUTH, found: Any = FOUND, **settings: Any) -> Any:
-    return sy.evaluate("ellipses", truth, found, [spec], confidence=None, **settings)[spec]
+def evaluated(spec: str, truth: Any = TRUTH, predicted: Any = FOUND, **settings: Any) -> Any:
+    return sy.evaluate("ellipses", truth, predicted, [spec], confidence=None, **settings)[spec]
 
 
 PAIRINGS: list[tuple[Any, ...]] = [
@@ -95,7 +95,7 @@ def test_what_is_left_out() -> None:
 
 def test_axes() -> None:
     """Off by 2 of 10 and 1 of 4, and another that fits."""
-    truth, found = (
+    truth, predicted = (
         table([("i", 0, 0, 0, 10, 4), ("k", 0, 0, 0, 9, 3)]),
         table([("i", 0, 0, 0, 12, 5), ("k", 0, 0, 0, 9, 3)]),
     )
@@ -104,7 +104,7 @@ def test_axes() -> None:
         ("axis_error(relative=true)", (0.2 + 0.25) / 4), ("axis_error(axis=minor, relative=true)", 0.125),
         ("axis_error(within=0.1, axis=major)", 0),
     ):  # fmt: skip
-        assert evaluated(spec, truth, found).value == pytest.approx(expected)
+        assert evaluated(spec, truth, predicted).value == pytest.approx(expected)
 
 
 def test_images_alone() -> None:
@@ -127,8 +127,8 @@ def test_images_alone() -> None:
 def test_the_images_that_are_drawn() -> None:
     """Of eight: the four worst, the one in the middle, the best; each further off by one, of five that count nothing."""
     truth = circles(*((f"i{k}", 0.0) for k in range(8)))
-    found = circles(*((f"i{k}", 5.0 + k) for k in range(8)))
-    report = sy.evaluate("ellipses", truth, found, ["score(distance=center)"], confidence=None)
+    predicted = circles(*((f"i{k}", 5.0 + k) for k in range(8)))
+    report = sy.evaluate("ellipses", truth, predicted, ["score(distance=center)"], confidence=None)
     figure = report.figure("overlays")
     drawn = (7, 6, 5, 4, 3, 0)
     assert figure.facts == {
@@ -153,7 +153,7 @@ def test_the_images_that_are_drawn() -> None:
 def test_distances() -> None:
     """Of a hundred pairs one is a hundred pixels off: it stands beyond the 99th percentile."""
     truth = circles(*((f"i{k}", 0.0) for k in range(100)))
-    found = circles(*((f"i{k}", 100.0 if k == 50 else 2.0) for k in range(100)))
+    predicted = circles(*((f"i{k}", 100.0 if k == 50 else 2.0) for k in range(100)))
     metric = Score(distance="center")
     most = 2 + 98 * (0.99 * 99 - 98)  # between the last two of a hundred
     counts = [0] * 24
@@ -162,7 +162,7 @@ def test_distances() -> None:
         "low": [k * most / 24 for k in range(24)], "high": [(k + 1) * most / 24 for k in range(24)], "count": counts,
     }  # fmt: skip
     check_figure(
-        figures.distances(pairs_of("ellipses", truth, found), metric),
+        figures.distances(pairs_of("ellipses", truth, predicted), metric),
         ("distances", "histogram", "Distances of the pairs"), columns, {"x": "distance", "y": "pairs"},
         f"The distance that score(distance=center) measures. 1 of 100 pairs are beyond {most:.3g}.",
     )  # fmt: skip
@@ -208,14 +208,14 @@ def test_listed_images() -> None:
 def test_options() -> None:
     """Radians, full axes and y upward, on one side: the same ellipse."""
     truth = table([("i", 5.0, 30.0, 60.0, 4.0, 2.0)])
-    for found, options in (
+    for predicted, options in (
         (table([("i", 5.0, 30.0, math.pi / 3, 4.0, 2.0)]), {"prediction.angle": "radians"}),
         (table([("i", 5.0, 30.0, 60.0, 8.0, 4.0)]), {"prediction.axes": "full"}),
         (table([("i", 5.0, 70.0, -60.0, 4.0, 2.0)]), {"prediction.y_up": 100.0}),
         (table([("i", 5.0, 30.0, -30.0, 2.0, 4.0)]), {}),
     ):
         for spec, expected in (("mean_distance", 0), ("mean_iou", 1), ("angle_error", 0), ("axis_error", 0)):
-            assert evaluated(spec, truth, found, options=options).value == pytest.approx(expected, abs=1e-9)
+            assert evaluated(spec, truth, predicted, options=options).value == pytest.approx(expected, abs=1e-9)
     moved = table([("i", 5.0, 33.0, 60.0, 4.0, 2.0)])
     assert evaluated("center_error", truth, moved, options={"y_up": 50.0}).value == pytest.approx(3)
 
@@ -254,8 +254,8 @@ def test_average_precision() -> None:
 
 
 def test_hits_by_score() -> None:
-    found = {**SCORED, "image": ["i"] * 4, "xc": [1.0, 0.0, 900.0, 901.0], "b": [10.0] * 4}
-    pairs = pairs_of("ellipses", circles(("i", 0.0)), found)
+    predicted = {**SCORED, "image": ["i"] * 4, "xc": [1.0, 0.0, 900.0, 901.0], "b": [10.0] * 4}
+    pairs = pairs_of("ellipses", circles(("i", 0.0)), predicted)
     assert hits(pairs, Work(), (0.5, 0.95)).tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
     assert match_input(pairs, Work()).score.tolist() == [0.9, 0.8, 0.7, 0.7]
     block = Detections(0.5).measure(pairs, Work())

@@ -201,8 +201,8 @@ def test_places() -> None:
         facts, said,
     )  # fmt: skip
     image = tuple(PLACE)[2:]
-    truth, found = without(with_label(TRUTH, "Cyclist"), image), without(with_label(FOUND, "Cyclist"), image)
-    two = sy.evaluate("boxes3d", truth, found, ["aos"], confidence=None)
+    truth, predicted = without(with_label(TRUTH, "Cyclist"), image), without(with_label(FOUND, "Cyclist"), image)
+    two = sy.evaluate("boxes3d", truth, predicted, ["aos"], confidence=None)
     assert two.figures == ("places",)
     check_figure(
         two.figure("places"), ("places", "curves", "Precision at KITTI's 41 places, bbox"),

@@ -56,8 +56,8 @@ def area(recall: list[float], precision: list[float]) -> float:
     return float(np.mean(np.maximum(at - 0.1, 0)) / 0.9)
 
 
-def evaluated(specs: list[str], truth: Any = TRUTH, found: Any = FOUND, **settings: Any) -> sy.Report:
-    return sy.evaluate("boxes3d", truth, found, specs, confidence=None, **settings)
+def evaluated(specs: list[str], truth: Any = TRUTH, predicted: Any = FOUND, **settings: Any) -> sy.Report:
+    return sy.evaluate("boxes3d", truth, predicted, specs, confidence=None, **settings)
 
 
 LEFT_OUT = (
@@ -85,9 +85,9 @@ def test_all_that_is_left_is_right() -> None:
 
 def test_one_class_of_several() -> None:
     truth = boxes({**MOVING, "x": 10.0}, {**RIDDEN, "x": 20.0})
-    found = boxes({**MOVING, "x": 10.0, "score": 0.9})
+    predicted = boxes({**MOVING, "x": 10.0, "score": 0.9})
     report = evaluated(
-        ["nds(label=bicycle)", "map(label=bicycle)", "mate(label=bicycle)", "map", "nds(label=car)"], truth, found
+        ["nds(label=bicycle)", "map(label=bicycle)", "mate(label=bicycle)", "map", "nds(label=car)"], truth, predicted
     )
     assert [score.value for score in report.scores.values()] == pytest.approx([0, 0, 1, 0.1, 1])
     assert report["map"].notes[0].startswith("8 of 10 classes have no truth and count as AP 0")
@@ -122,8 +122,8 @@ def test_how_far_a_car_may_be() -> None:
     """A car counts below 50 m from the one that looks: by its own offset, or by where that one stands."""
     for x, y, kept in OFFSETS:
         offset = boxes({**MOVING, "x": 7.0, "ego_dx": x, "ego_dy": y})
-        found = boxes({**MOVING, "x": 7.0, "ego_dx": x, "ego_dy": y, "score": 0.9})
-        assert evaluated(["map(label=car)"], offset, found)["map(label=car)"].defined is kept
+        predicted = boxes({**MOVING, "x": 7.0, "ego_dx": x, "ego_dy": y, "score": 0.9})
+        assert evaluated(["map(label=car)"], offset, predicted)["map(label=car)"].defined is kept
         truth = boxes(
             {**MOVING, "x": 1007.0, "y": 5.0, "ego_dx": 7.0, "ego_dy": 5.0}
         )  # the one that looks is at (1000, 0)
@@ -161,13 +161,13 @@ def test_the_place_of_the_car() -> None:
 
 
 def test_too_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = boxes(*({**MOVING, "x": 10.0, "score": 0.9, "frame": "s"} for _ in range(501)))
-    found["frame"][0] = "t"
+    predicted = boxes(*({**MOVING, "x": 10.0, "score": 0.9, "frame": "s"} for _ in range(501)))
+    predicted["frame"][0] = "t"
     truth = boxes({**MOVING}, {**MOVING, "frame": "t"})
-    assert evaluated(["map"], truth, found)["map"].defined
-    found["frame"][0] = "s"
+    assert evaluated(["map"], truth, predicted)["map"].defined
+    predicted["frame"][0] = "s"
     with pytest.raises(sy.InputError) as raised:
-        evaluated(["map"], truth, found)
+        evaluated(["map"], truth, predicted)
     assert str(raised.value) == (
         "predictions, row 0: sample 's' has 501 results, and nuScenes allows 500. Keep those of highest score."
     )
@@ -176,14 +176,14 @@ def test_too_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_barrier_looks_both_ways() -> None:
     """Half a turn is no error of a barrier, and attributes and velocities are not asked of it."""
     truth = boxes({"label": "barrier", "vx": 0.0, "vy": 0.0, "attribute": ""}, {**MOVING, "x": 20.0})
-    found = boxes(
+    predicted = boxes(
         {"label": "barrier", "yaw": math.pi, "vx": 9.0, "vy": 0.0, "attribute": "", "score": 0.9},
         {**MOVING, "x": 20.0, "yaw": math.pi, "vx": 1.0, "vy": 3.0, "attribute": "vehicle.parked", "score": 0.9},
     )  # fmt: skip
     report = evaluated(
         ["maoe(label=barrier)", "maoe(label=car)", "mave(label=car)", "maae(label=car)", "mave(label=barrier)"],
         truth,
-        found,
+        predicted,
     )
     assert [score.value for score in report.scores.values()][:4] == pytest.approx([0, math.pi, 3, 1])
     assert (report["mave(label=barrier)"].defined, report["mave(label=barrier)"].why) == (
@@ -193,18 +193,20 @@ def test_a_barrier_looks_both_ways() -> None:
 
 def test_attributes_that_are_not_predicted() -> None:
     truth = boxes({**MOVING, "x": 10.0}, {**RIDDEN, "x": 20.0, "attribute": ""})
-    found = boxes({"vx": 1.0, "vy": 0.0, "x": 10.0, "score": 0.9}, {**RIDDEN, "x": 20.0, "score": 0.9})
-    del found["attribute"]
+    predicted = boxes({"vx": 1.0, "vy": 0.0, "x": 10.0, "score": 0.9}, {**RIDDEN, "x": 20.0, "score": 0.9})
+    del predicted["attribute"]
     specs = ["maae(label=car)", "mave(label=car)", "maae(label=bicycle)"]
-    report = evaluated(specs, truth, found)
+    report = evaluated(specs, truth, predicted)
     assert [report[spec].value for spec in specs[:2]] == [1, 0]
 
 
 def test_equal_scores_are_asked_from_the_last() -> None:
     """Of two with one score the later one comes first: it is right, and the other is false."""
     truth = boxes({**MOVING, "x": 10.0})
-    found = boxes({**MOVING, "x": 40.0, "score": 0.9}, {**MOVING, "x": 10.0, "score": 0.9})
-    assert evaluated(["map(label=car)"], truth, found)["map(label=car)"].value == pytest.approx(area([1, 1], [1, 0.5]))
+    predicted = boxes({**MOVING, "x": 40.0, "score": 0.9}, {**MOVING, "x": 10.0, "score": 0.9})
+    assert evaluated(["map(label=car)"], truth, predicted)["map(label=car)"].value == pytest.approx(
+        area([1, 1], [1, 0.5])
+    )
     turned = boxes({**MOVING, "x": 10.0, "score": 0.9}, {**MOVING, "x": 40.0, "score": 0.9})
     assert evaluated(["map(label=car)"], truth, turned)["map(label=car)"].value == pytest.approx(area([0, 1], [0, 0.5]))
 
@@ -217,16 +219,16 @@ CARS = area([1, 1], [1, 0.5])
 
 
 def test_why_a_class_has_no_number() -> None:
-    found = boxes({"x": 10.0, "score": 0.9}, {"frame": "t", "label": "hen", "x": 5.0, "score": 0.8})
+    predicted = boxes({"x": 10.0, "score": 0.9}, {"frame": "t", "label": "hen", "x": 5.0, "score": 0.8})
     image = {"left": [0.0] * 2, "top": [0.0] * 2, "right": [50.0] * 2, "bottom": [50.0] * 2}
     for spec in ("map(label=hen)", "mate(label=hen)"):
-        score = evaluated([spec], TWO, found)[spec]
+        score = evaluated([spec], TWO, predicted)[spec]
         assert (score.defined, score.why) == (False, "there is no truth")
         assert (
-            evaluated([spec.replace("hen", "cow")], TWO, found)[spec.replace("hen", "cow")].why
+            evaluated([spec.replace("hen", "cow")], TWO, predicted)[spec.replace("hen", "cow")].why
             == "there is no class 'cow'"
         )
-    cars, cyclists = {**TWO, **image, "label": ["Car", "Car"]}, {**found, **image, "label": ["Car", "Cyclist"]}
+    cars, cyclists = {**TWO, **image, "label": ["Car", "Car"]}, {**predicted, **image, "label": ["Car", "Cyclist"]}
     spec = "kitti_ap(label=Cyclist, view=bbox)"
     score = evaluated([spec], cars, cyclists)[spec]
     assert (score.defined, score.why) == (False, "no truth of the class counts")
@@ -284,11 +286,11 @@ def corners(x: float, y: float, along: float, across: float) -> tuple[float, ...
 def test_a_frame_from_above() -> None:
     """A car found 0.5 m ahead and turned by a quarter, another one missed, and one that is false."""
     truth = boxes({"x": 10.0, "y": 2.0}, {"x": 20.0, "y": -3.0}, {"frame": "t", "x": 99.0})
-    found = boxes(
+    predicted = boxes(
         {"x": 10.5, "y": 2.0, "yaw": math.pi / 2, "score": 0.9}, {"x": 30.0, "y": 8.0, "score": 0.75},
         {"frame": "t", "x": 99.0, "score": 0.5},
     )  # fmt: skip
-    shown = picture.scene(pairs_of("boxes3d", truth, found), 0, catalogue.parse("map", "boxes3d"))
+    shown = picture.scene(pairs_of("boxes3d", truth, predicted), 0, catalogue.parse("map", "boxes3d"))
     assert shown.title == "Frame s, from above"
     assert shown.summary == "2 true, 2 predicted, 1 found below 2 m; 10 pixels are a metre"
     assert shown.bounds == (60, -120, 340, 70)  # 4 m around the centres
@@ -304,7 +306,7 @@ def test_a_frame_from_above() -> None:
         assert (shape.role, shape.label, shape.matched, shape.facts) == (role, label, matched, facts)
         assert shape.points == pytest.approx(places)
     assert pair == LineShape("pair", 100, -20, 105, -20)
-    other = picture.scene(pairs_of("boxes3d", truth, found), 1, catalogue.parse("map", "boxes3d"))
+    other = picture.scene(pairs_of("boxes3d", truth, predicted), 1, catalogue.parse("map", "boxes3d"))
     assert (other.title, other.summary, len(other.shapes)) == (
         "Frame t, from above", "1 true, 1 predicted, 1 found below 2 m; 10 pixels are a metre", 3,
     )  # fmt: skip

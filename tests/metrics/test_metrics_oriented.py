@@ -33,8 +33,8 @@ HEAD = ("angles", "histogram", "Errors of the angle")
 FACTS = {"x": "degrees from the true long edge, x towards y", "y": "matched detections"}
 
 
-def angles(found: dict[str, list[Any]], truth: dict[str, list[Any]] = TRUTH, **options: Any) -> Any:
-    pairs = pairs_of("oriented", truth, found, **options)
+def angles(predicted: dict[str, list[Any]], truth: dict[str, list[Any]] = TRUTH, **options: Any) -> Any:
+    pairs = pairs_of("oriented", truth, predicted, **options)
     return oriented_views.figures(pairs, State.of(pairs, []), ())["angles"]()
 
 
@@ -64,11 +64,11 @@ def test_long_edges() -> None:
     truth = np.array(
         [[0, 0, 4, 2, 0.0], [0, 0, 2, 4, 0.0], [0, 0, 2.3, 2, 0.0], [0, 0, 2.29, 2, 0.0], [0, 0, 4, 2, 0.0]]
     )
-    found = np.array(
+    predicted = np.array(
         [[0, 0, 4, 2, math.pi], [0, 0, 4, 2, math.pi / 2], [0, 0, 2, 4, -math.pi / 2 + 0.1], [0, 0, 4, 2, 0.0],
          [0, 0, 4, 2, -0.2]]
     )  # fmt: skip
-    off = oriented_views.angle_errors(found, truth)
+    off = oriented_views.angle_errors(predicted, truth)
     np.testing.assert_allclose(off, [0, 0, math.degrees(0.1), np.nan, -math.degrees(0.2)], atol=1e-9)
 
 
@@ -111,8 +111,8 @@ def test_columns_of_corners() -> None:
         assert truth["area"].tolist() == [7, 9]
         assert [truth[name].tolist() for name in "xywh"] == [[6, 28], [7, 8], [8, 4], [6, 4]]
         assert truth["ignored"].tolist() == [False, False]
-    found = pairs_of("oriented", TRUTH, {**FOUND, "difficult": [1, 0]}).prediction
-    np.testing.assert_allclose(found["area"], [48, 16])
+    predicted = pairs_of("oriented", TRUTH, {**FOUND, "difficult": [1, 0]}).prediction
+    np.testing.assert_allclose(predicted["area"], [48, 16])
 
 
 def test_what_is_shown() -> None:
@@ -181,8 +181,8 @@ def test_rectangles_around_corners() -> None:
     """A triangle, with two corners in one, is half of the rectangle around it."""
     square = {"x1": 0, "y1": 0, "x2": 10, "y2": 0, "x3": 10, "y3": 6, "x4": 0, "y4": 6}
     truth = {"image": ["i"], "label": ["a"], **{name: [float(v)] for name, v in (square | {"x3": 10, "y3": 0}).items()}}
-    found = {"image": ["i"], "label": ["a"], **{name: [float(v)] for name, v in square.items()}, "score": [0.9]}
-    s = match_input(pairs_of("oriented", truth, found), Work())
+    predicted = {"image": ["i"], "label": ["a"], **{name: [float(v)] for name, v in square.items()}, "score": [0.9]}
+    s = match_input(pairs_of("oriented", truth, predicted), Work())
     assert values(s, COCO, OURS)["map"] == pytest.approx(0.1)
     assert values(s, COCO, Way(overlap="IoU of the smallest rectangles"))["map"] == pytest.approx(1)
     assert values(s, COCO, Way(overlap="probIoU"))["map"] == pytest.approx(1)
@@ -193,10 +193,10 @@ def test_most_detections() -> None:
     for wrong, limit, kept in ((100, "100 of a class and image", 0), (99, "100 of a class and image", 1 / 100),
                                (300, "300 of an image", 0), (299, "300 of an image", 1 / 150)):  # fmt: skip
         rows = [(500.0 * (k + 1), 10.0, 10.0) for k in range(wrong)]
-        found = shapes(*rows, (0, 10, 10), score=[1 - k / 1000 for k in range(wrong + 1)])
+        predicted = shapes(*rows, (0, 10, 10), score=[1 - k / 1000 for k in range(wrong + 1)])
         if wrong >= 299:
-            found["label"] = ["a" if k % 2 else "b" for k in range(wrong)] + ["a"]
-        s = match_input(pairs_of("oriented", shapes((0, 10, 10)), found), Work())
+            predicted["label"] = ["a" if k % 2 else "b" for k in range(wrong)] + ["a"]
+        s = match_input(pairs_of("oriented", shapes((0, 10, 10)), predicted), Work())
         own = wrong if wrong < 299 else wrong // 2
         assert values(s, COCO, OURS)["map50"] == pytest.approx(1 / (own + 1))
         assert values(s, COCO, Way(limit=limit))["map50"] == pytest.approx(kept)

@@ -14,9 +14,9 @@ import steelyard as sy
 nan = math.nan
 
 
-def refused(task: str, truth: Any, found: Any, metrics: Any = None, **settings: Any) -> str:
+def refused(task: str, truth: Any, predicted: Any, metrics: Any = None, **settings: Any) -> str:
     with pytest.raises(sy.InputError) as raised:
-        sy.evaluate(task, truth, found, metrics, confidence=None, **settings)
+        sy.evaluate(task, truth, predicted, metrics, confidence=None, **settings)
     return str(raised.value)
 
 
@@ -93,9 +93,11 @@ def test_names_of_nuscenes() -> None:
     for side, changed, said in NAMES:
         known = {**PLACE, "vx": [0.0, 0.0], "vy": [0.0, 0.0], "attribute": ["", ""]}
         truth = known | (changed if side == "truth" else {})
-        found = known | {"score": [0.5, 0.5]} | (changed if side == "predictions" else {})
-        assert refused("boxes3d", truth, found) == f"{side}, {said}"
-        assert sy.evaluate("boxes3d", truth, found, ["map"], options={"rules": "none"}, confidence=None)["map"].defined
+        predicted = known | {"score": [0.5, 0.5]} | (changed if side == "predictions" else {})
+        assert refused("boxes3d", truth, predicted) == f"{side}, {said}"
+        assert sy.evaluate("boxes3d", truth, predicted, ["map"], options={"rules": "none"}, confidence=None)[
+            "map"
+        ].defined
 
 
 TRACK: dict[str, list[Any]] = {
@@ -136,8 +138,8 @@ TRACKS: list[tuple[Any, ...]] = [
 
 
 def test_tracks() -> None:
-    for found, said in TRACKS:
-        assert refused("tracking", TRACK, found) == said
+    for predicted, said in TRACKS:
+        assert refused("tracking", TRACK, predicted) == said
 
 
 def test_classes_of_the_truth_alone() -> None:

@@ -28,8 +28,8 @@ FOUND = points(("i", 0, 0, 1, 10, 12, 1), score=[0.9])
 ONE = {"sigmas": [0.1]}
 
 
-def value(spec: str, truth: Any = TRUTH, found: Any = FOUND, **options: Any) -> float:
-    made = sy.evaluate("keypoints", truth, found, [spec], options={**ONE, **options}, confidence=None)
+def value(spec: str, truth: Any = TRUTH, predicted: Any = FOUND, **options: Any) -> float:
+    made = sy.evaluate("keypoints", truth, predicted, [spec], options={**ONE, **options}, confidence=None)
     return float(made[spec].value)
 
 
@@ -50,8 +50,8 @@ def test_similarity() -> None:
 
 def test_boxes_around_points() -> None:
     truth = points(("i", 5, 7, 2, 1, 2, 0, 9, 11, 1), ("i", 5, 7, 0, 1, 2, 0, 9, 11, 0))
-    found = points(("i", 5, 7, 0, 1, 2, 0, 9, 11, 0), score=[0.5])
-    pairs = pairs_of("keypoints", truth, found, sigmas=(0.1,))
+    predicted = points(("i", 5, 7, 0, 1, 2, 0, 9, 11, 0), score=[0.5])
+    pairs = pairs_of("keypoints", truth, predicted, sigmas=(0.1,))
     columns = {name: pairs.truth[name].tolist() for name in ("x", "y", "w", "h", "area", "ignored")}
     assert columns == {
         "x": [5, 0], "y": [7, 0], "w": [4, 0], "h": [4, 0], "area": [16, 0], "ignored": [False, True],
@@ -79,9 +79,9 @@ def test_how_many_points_count() -> None:
 
 
 def test_similarity_of_all_pairs() -> None:
-    found = points(("i", 0, 0, 1, 10, 12, 1), ("i", 0, 0, 1, 10, 10, 1), score=[0.9, 0.8])
+    predicted = points(("i", 0, 0, 1, 10, 12, 1), ("i", 0, 0, 1, 10, 10, 1), score=[0.9, 0.8])
     truth = points(("i", 0, 0, 2, 10, 10, 2), ("i", 2, 0, 2, 12, 10, 0), area=[100.0, 100.0])
-    both = match_input(pairs_of("keypoints", truth, found, sigmas=(0.1,)), Work())
+    both = match_input(pairs_of("keypoints", truth, predicted, sigmas=(0.1,)), Work())
     near = overlaps(both, np.array([0, 1]), np.array([0, 1]))
     np.testing.assert_allclose(near, [[(1 + math.exp(-0.5)) / 2, math.exp(-0.5)], [1, math.exp(-0.5)]])
 
@@ -90,11 +90,11 @@ def test_a_truth_without_a_point_counts_neither_way() -> None:
     truth = points(
         ("i", 0, 0, 2, 10, 10, 2), ("i", 50, 0, 0, 60, 10, 0), x=[0.0, 50], y=[0.0, 0], w=[10.0] * 2, h=[10.0] * 2
     )
-    found = points(
+    predicted = points(
         ("i", 0, 0, 1, 10, 10, 1), ("i", 50, 0, 1, 60, 10, 1), ("i", 500, 0, 1, 560, 10, 1), score=[0.9, 0.8, 0.7]
     )
-    assert value("precision", truth, found) == 1 / 2
-    assert value("recall", truth, found) == 1
+    assert value("precision", truth, predicted) == 1 / 2
+    assert value("recall", truth, predicted) == 1
 
 
 def test_sigmas() -> None:
@@ -130,10 +130,10 @@ def masks(*rows: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
 def test_masks_by_pixels() -> None:
     """Two of four pixels, then three of four; images may differ in size."""
     truth = masks(("i", row(0, 4)), ("j", row(2, 5, 20)))
-    found = masks(("i", row(0, 2)), ("j", row(2, 6, 20)), score=[0.9, 0.8])
-    report = sy.evaluate("masks", truth, found, ["mean_iou", "f1", "f1(iou=0.6)"], confidence=None)
+    predicted = masks(("i", row(0, 2)), ("j", row(2, 6, 20)), score=[0.9, 0.8])
+    report = sy.evaluate("masks", truth, predicted, ["mean_iou", "f1", "f1(iou=0.6)"], confidence=None)
     assert [score.value for score in report.scores.values()] == pytest.approx([(1 / 2 + 3 / 4) / 2, 1, 1 / 2])
-    pairs = pairs_of("masks", truth, found)
+    pairs = pairs_of("masks", truth, predicted)
     assert pairs.similarity == ("masks", 0.0)
     assert {name: pairs.truth[name].tolist() for name in ("x", "y", "w", "h", "area", "ignored")} == {
         "x": [0, 2], "y": [0, 0], "w": [4, 3], "h": [1, 1], "area": [4, 3], "ignored": [False, False],
@@ -147,28 +147,28 @@ def test_masks_by_pixels() -> None:
 def test_regions_of_masks() -> None:
     """One of two objects is found; the other lies in a region, and so does a detection: neither is held against it."""
     truth = masks(("i", row(0, 4)), ("i", row(6, 7)), ("i", row(6, 12)), crowd=[0, 0, 1])
-    found = masks(("i", row(0, 4)), ("i", row(8, 11)), score=[0.95, 0.95])
-    report = sy.evaluate("masks", truth, found, ["ji", "precision"], confidence=None)
+    predicted = masks(("i", row(0, 4)), ("i", row(8, 11)), score=[0.95, 0.95])
+    report = sy.evaluate("masks", truth, predicted, ["ji", "precision"], confidence=None)
     assert report["ji"].value == pytest.approx(1, abs=1e-5)
     assert report["precision"].value == 1
 
 
 def test_areas_of_masks_that_are_given() -> None:
     truth = masks(("i", row(0, 4)), area=[5000.0])
-    found = masks(("i", row(0, 4)), score=[0.9])
+    predicted = masks(("i", row(0, 4)), score=[0.9])
     specs = ["recall", "map(area=medium)", "map(area=small)"]
-    report = sy.evaluate("masks", truth, found, specs, confidence=None)
+    report = sy.evaluate("masks", truth, predicted, specs, confidence=None)
     assert report["map(area=medium)"].value == pytest.approx(1)
     assert not report["map(area=small)"].defined
-    assert pairs_of("masks", truth, found).truth["area"].tolist() == [5000]
+    assert pairs_of("masks", truth, predicted).truth["area"].tolist() == [5000]
 
 
 def test_boundaries_of_masks() -> None:
     """All of ten by ten against its ring of one pixel: IoU 36/100 by pixels, and the boundaries are the same."""
     whole, ring = np.ones((10, 10), dtype=bool), np.ones((10, 10), dtype=bool)
     ring[1:-1, 1:-1] = False
-    truth, found = masks(("i", whole)), masks(("i", ring), score=[0.9])  # type: ignore[arg-type]
-    plain = sy.evaluate("masks", truth, found, ["mean_iou(iou=0.1)"], confidence=None)
+    truth, predicted = masks(("i", whole)), masks(("i", ring), score=[0.9])  # type: ignore[arg-type]
+    plain = sy.evaluate("masks", truth, predicted, ["mean_iou(iou=0.1)"], confidence=None)
     assert plain["mean_iou(iou=0.1)"].value == pytest.approx(0.36)
     inner = np.zeros((10, 10), dtype=bool)
     inner[1:, 1:] = True

@@ -62,8 +62,8 @@ def test_boxes_in_space() -> None:
 def test_as_many_rows_as_units() -> None:
     """A mask of two is of rows, where there are two of both: the truth of g, and what is found in f."""
     truth = boxes([("f", "", nan), ("g", "car", 0.0)])
-    found = boxes([("f", "car", 0.0, 0.9), ("g", "", nan, nan)], "score")
-    pairs = pairs_of("boxes3d", truth, found)
+    predicted = boxes([("f", "car", 0.0, 0.9), ("g", "", nan, nan)], "score")
+    pairs = pairs_of("boxes3d", truth, predicted)
     assert owners(pairs) == [[1], [0]]
     assert owners(pairs.select(np.array([True, False]))) == [[1], []]
     assert owners(pairs.select(np.array([False, True]))) == [[], [0]]
@@ -71,10 +71,10 @@ def test_as_many_rows_as_units() -> None:
 
 def test_columns_that_vary_inside_a_frame() -> None:
     truth = {**TRUTH, "size": ["big", "small", "big", ""]}
-    found = {**FOUND, "size": ["big", "big", "small"]}
-    values, owner = pairs_of("boxes3d", truth, found).slice_values("size")
+    predicted = {**FOUND, "size": ["big", "big", "small"]}
+    values, owner = pairs_of("boxes3d", truth, predicted).slice_values("size")
     assert (values.tolist(), owner.tolist()) == (["big", "small", "big", "big", "big", "small"], [0, 0, 1, 0, 1, 2])
-    report = sy.evaluate("boxes3d", truth, found, ["map(label=car)"], by=["size"], confidence=None)
+    report = sy.evaluate("boxes3d", truth, predicted, ["map(label=car)"], by=["size"], confidence=None)
     parts = report.slices["size"]
     assert parts["small"]["map(label=car)"].defined is False  # the small one is a bus
     assert parts["big"]["map(label=car)"].defined is True
@@ -92,7 +92,7 @@ def test_neighbours_are_sliced_by_their_class() -> None:
 def test_sides() -> None:
     """Places as the kernels take them: on the ground, from the low end to the high one."""
     turned = boxes([("f", "car", 3.0)])
-    found = {**turned, "score": [0.9], "vx": [1.0], "vy": [2.0]}
+    predicted = {**turned, "score": [0.9], "vx": [1.0], "vy": [2.0]}
     for options, low, high, ahead, angle in (
         ({"axes": "up", "anchor": "centre"}, 1.25, 2.75, 1.0, 0.25),
         ({"axes": "up", "anchor": "bottom"}, 2.0, 3.5, 1.0, 0.25),
@@ -101,7 +101,7 @@ def test_sides() -> None:
         ({}, 1.25, 2.75, 1.0, 0.25),
         ({"rules": "kitti"}, -0.5, 1.0, 2.0, -0.25),
     ):
-        pairs = pairs_of("boxes3d", turned | ({"label": ["Car"]} if "rules" in options else {}), found, **options)
+        pairs = pairs_of("boxes3d", turned | ({"label": ["Car"]} if "rules" in options else {}), predicted, **options)
         side = pairs.sides[0]
         assert side.solid.tolist() == [pytest.approx([3, ahead, low, high, 4, 2, angle])]
         assert side.centre[0, :6].tolist() == pytest.approx([3, ahead, 4, 2, 1.5, 0.25])
@@ -111,7 +111,7 @@ def test_sides() -> None:
         assert side.column("occluded", 7.0).tolist() == [7]
         assert side.begin(1).tolist() == [0, 1]
         assert len(side) == 1
-    around = pairs_of("boxes3d", {**turned, "yaw": [0.25 - 2 * math.pi]}, found, axes="up").sides[0]
+    around = pairs_of("boxes3d", {**turned, "yaw": [0.25 - 2 * math.pi]}, predicted, axes="up").sides[0]
     assert around.solid[0, 6] == pytest.approx(0.25)
 
 
@@ -121,9 +121,9 @@ def test_bits_of_levels() -> None:
         "frame": ["f"] * 4, "label": ["Car"] * 4,
     }  # fmt: skip
     pairs = pairs_of("boxes3d", image, {**image, "score": [0.9] * 4})
-    truth, found = pairs.sides
+    truth, predicted = pairs.sides
     assert truth.levels.tolist() == [0b1111, 0b1110, 0b1000, 0b1000]  # 41, 40, 25 and 25 pixels high
-    assert found.small.tolist() == [0, 0, 0b001, 0b001]
+    assert predicted.small.tolist() == [0, 0, 0b001, 0b001]
     low = pairs_of("boxes3d", image, {**image, "bottom": [39.0, 24, 30, 41], "score": [0.9] * 4}).sides[1]
     assert low.small.tolist() == [0b001, 0b111, 0b111, 0]
     assert solid_needs._repacked(np.array([0b1010, 0b0101], dtype=np.uint8), ("moderate", "all")).tolist() == [0b11, 0]
@@ -132,14 +132,14 @@ def test_bits_of_levels() -> None:
 def test_what_the_data_hold() -> None:
     turned, place = boxes([("f", "car", 3.0)]), {"place"}
     image: dict[str, list[Any]] = {"left": [0.0], "top": [0.0], "right": [5.0], "bottom": [5.0]}
-    for truth, found, expected in (
+    for truth, predicted, expected in (
         ({}, {}, place), (image, image, {*place, "image", "levels"}), (image, {}, place),
         ({"difficulty": [1.0]}, {}, {*place, "levels"}), ({"alpha": [0.0]}, {}, place),
         ({"alpha": [0.0]}, {"alpha": [1.0]}, {*place, "alpha"}), ({"alpha": [0.0]}, {"alpha": [-10.0]}, place),
         ({"vx": [0.0], "vy": [0.0], "attribute": [""]}, {}, {*place, "vx", "attribute"}),
         ({"points": [3.0]}, {}, {*place, "points"}), ({}, {"vx": [1.0], "points": [1.0]}, place),
     ):  # fmt: skip
-        made = pairs_of("boxes3d", {**turned, **truth}, {**turned, "score": [0.9], **found}, rules="none")
+        made = pairs_of("boxes3d", {**turned, **truth}, {**turned, "score": [0.9], **predicted}, rules="none")
         assert made.facts.holds == expected
         assert made.facts.flags == {"rules": "none"}
 
@@ -194,8 +194,8 @@ def tracks(*rows: tuple[Any, ...], **more: Any) -> dict[str, Any]:
 
 def test_tracks() -> None:
     truth = tracks(("a", 1, 1, 0, "cow"), ("a", 1, 2, 50, "dog"), ("b", 1, 1, 0, "dog"), light=["day", "day", "night"])
-    found = tracks(("a", 1, 1, 0, "cow"), ("a", 1, 2, 50, "cow"), ("b", 1, 1, 0, "dog"), ("b", 2, 1, 0, "dog"))
-    pairs = pairs_of("tracking", truth, found)
+    predicted = tracks(("a", 1, 1, 0, "cow"), ("a", 1, 2, 50, "cow"), ("b", 1, 1, 0, "dog"), ("b", 2, 1, 0, "dog"))
+    pairs = pairs_of("tracking", truth, predicted)
     values, owner = pairs.slice_values("label")
     assert values.tolist() == ["cow", "dog", "dog", "cow", "cow", "dog", "dog"]
     assert owner.tolist() == [0, 0, 1, 0, 0, 1, 1]
@@ -232,25 +232,25 @@ def kitti(*labels: str, **more: Any) -> dict[str, list[Any]]:
     return columns | {name: [v if label else nan for label in labels] for name, v in sides.items()} | more
 
 
-def prepared(truth: dict[str, list[Any]], found: dict[str, list[Any]], **options: Any) -> Any:
+def prepared(truth: dict[str, list[Any]], predicted: dict[str, list[Any]], **options: Any) -> Any:
     known = catalogue.find_task("boxes3d")
     given = Options(known.options, options)
-    return data.prepare(*read_sides(known, truth, found, {}, given), given)
+    return data.prepare(*read_sides(known, truth, predicted, {}, given), given)
 
 
 LABELS = ("Car", "van", "DontCare", "Person_sitting", "Pedestrian", "", "Tram")
 
 
 def test_rows_and_their_classes() -> None:
-    rules, truth, found = prepared(kitti(*LABELS), kitti("car", "Van", "Tram", "PEDESTRIAN", score=[0.9] * 4))
+    rules, truth, predicted = prepared(kitti(*LABELS), kitti("car", "Van", "Tram", "PEDESTRIAN", score=[0.9] * 4))
     assert (rules.name, rules.classes) == ("kitti", ("Car", "Pedestrian"))
     assert truth.group.tolist() == [0, 0, -1, 1, 1, -1, -1]
     assert truth.keep.tolist() == [True, True, False, True, True, False, True]
     assert truth.region.tolist() == [False, False, True, False, False, False, False]
     assert truth.own.tolist() == [True, False, True, False, True, True, True]
-    assert found.group.tolist() == [0, -1, -1, 1]  # what is found is never a neighbour
-    assert (found.keep.tolist(), found.own.tolist()) == ([True] * 4, [True] * 4)
-    assert (truth.dropped, found.dropped) == ({}, {})
+    assert predicted.group.tolist() == [0, -1, -1, 1]  # what is found is never a neighbour
+    assert (predicted.keep.tolist(), predicted.own.tolist()) == ([True] * 4, [True] * 4)
+    assert (truth.dropped, predicted.dropped) == ({}, {})
 
 
 def test_rows_of_chosen_classes_and_of_no_rules() -> None:
@@ -260,12 +260,12 @@ def test_rows_of_chosen_classes_and_of_no_rules() -> None:
     rules, truth, _ = prepared(kitti(*LABELS), kitti("Car", score=[0.9]), classes=named)
     assert (rules.classes, truth.group.tolist()) == (("Van", "Car"), [1, 0, -1, -1, -1, -1, -1])
     assert truth.own.tolist()[:2] == [True, True]  # a van is itself where it is asked for
-    rules, truth, found = prepared(kitti(*LABELS), kitti("van", "hen", score=[0.9] * 2), rules="none")
+    rules, truth, predicted = prepared(kitti(*LABELS), kitti("van", "hen", score=[0.9] * 2), rules="none")
     assert rules.classes == ("Car", "DontCare", "Pedestrian", "Person_sitting", "Tram", "hen", "van")
     assert truth.group.tolist() == [0, 6, 1, 3, 2, -1, 4]
     assert truth.keep.tolist() == [True] * 5 + [False, True]
-    assert (truth.region.any(), found.group.tolist()) == (np.False_, [6, 5])
+    assert (truth.region.any(), predicted.group.tolist()) == (np.False_, [6, 5])
     few = Records("classes", {"label": np.array(["Tram"], dtype=object)}, {}, lambda row: f"row {row}", {})
-    _, truth, found = prepared(kitti(*LABELS), kitti("van", "Tram", score=[0.9] * 2), rules="none", classes=few)
+    _, truth, predicted = prepared(kitti(*LABELS), kitti("van", "Tram", score=[0.9] * 2), rules="none", classes=few)
     assert truth.keep.tolist() == [False] * 6 + [True]
-    assert found.keep.tolist() == [False, True]
+    assert predicted.keep.tolist() == [False, True]

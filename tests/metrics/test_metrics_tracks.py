@@ -49,8 +49,8 @@ NUMBERS = {
 }  # fmt: skip
 
 
-def values(truth: Rows, found: Rows, specs: Any, **settings: Any) -> list[float]:
-    report = sy.evaluate("tracking", truth, found, list(specs), confidence=None, **settings)
+def values(truth: Rows, predicted: Rows, specs: Any, **settings: Any) -> list[float]:
+    report = sy.evaluate("tracking", truth, predicted, list(specs), confidence=None, **settings)
     return [report[spec].value for spec in specs]
 
 
@@ -65,22 +65,22 @@ def test_fragments() -> None:
 
 
 def test_numbers_and_texts_name_tracks_and_rows_stand_anyhow() -> None:
-    truth, found = ({name: column[::-1] for name, column in side.items()} for side in (TRUTH, FOUND))
+    truth, predicted = ({name: column[::-1] for name, column in side.items()} for side in (TRUTH, FOUND))
     number = {"t": 8, "p": 300, "q": 5, "r": 20}
-    for side in (truth, found):
+    for side in (truth, predicted):
         side["track"] = [number[name] for name in side["track"]]
-    assert values(truth, found, NUMBERS) == pytest.approx(list(NUMBERS.values()), abs=1e-12)
-    mixed = values(truth, {**found, "track": [str(name) for name in found["track"]]}, ["idsw", "hota"])
+    assert values(truth, predicted, NUMBERS) == pytest.approx(list(NUMBERS.values()), abs=1e-12)
+    mixed = values(truth, {**predicted, "track": [str(name) for name in predicted["track"]]}, ["idsw", "hota"])
     assert mixed == pytest.approx([3, HOTA])
 
 
 def test_corners_and_sizes_say_the_same() -> None:
-    truth, found = (
+    truth, predicted = (
         {name: column for name, column in side.items() if name not in "wh"}
         | {"right": [10.0] * n, "bottom": [10.0] * n}
         for side, n in ((TRUTH, 6), (FOUND, 5))
     )
-    assert values(truth, found, NUMBERS) == pytest.approx(list(NUMBERS.values()), abs=1e-12)
+    assert values(truth, predicted, NUMBERS) == pytest.approx(list(NUMBERS.values()), abs=1e-12)
     for name in ("right", "bottom"):  # one of them alone says nothing
         sides = [{**side, name: [nan] * len(side["x"])} for side in (TRUTH, FOUND)]
         assert values(*sides, ["mota", "hota"]) == pytest.approx([2 / 6, HOTA])
@@ -119,11 +119,11 @@ def test_weights_of_sequences() -> None:
 
 def test_counts_at_a_stricter_overlap() -> None:
     """Boxes that are one pixel off have IoU 9/11: matched at 0.8, not at 0.82."""
-    found = {**FOUND, "x": [1.0] * 5}
+    predicted = {**FOUND, "x": [1.0] * 5}
     specs = ["mota(iou=0.8)", "mota(iou=0.82)", "motp(iou=0.8)", "smota(iou=0.8)", "idf1(iou=0.82)", "loca", "deta@0.8"]
     smota = (5 * 9 / 11 - 3) / 6
-    assert values(TRUTH, found, specs) == pytest.approx([2 / 6, -5 / 6, 9 / 11, smota, 0, loca_of(9 / 11), 5 / 6])
-    assert values(TRUTH, found, ["deta@0.85", "hota@0.85"]) == [0, 0]
+    assert values(TRUTH, predicted, specs) == pytest.approx([2 / 6, -5 / 6, 9 / 11, smota, 0, loca_of(9 / 11), 5 / 6])
+    assert values(TRUTH, predicted, ["deta@0.85", "hota@0.85"]) == [0, 0]
 
 
 def loca_of(iou: float) -> float:
@@ -136,30 +136,30 @@ FOUND_COW = {**FOUND, "label": ["cow"] * 5}
 
 
 def test_classes() -> None:
-    truth, found = joined(COW, DOG), joined(FOUND_COW, DOG)
+    truth, predicted = joined(COW, DOG), joined(FOUND_COW, DOG)
     specs = [
         "mota", "mota(over=det)", "mota(label=cow)", "mota(label=dog)", "deta", "deta(over=det)", "idsw", "idsw(over=det)",
         "idsw(label=dog)", "hota(label=cow)",
     ]  # fmt: skip
     expected = [2 / 3, 4 / 8, 1 / 3, 1, (DETA + 1) / 2, 7 / 8, 3, 3, 0, HOTA]
-    assert values(truth, found, specs)[:6] == pytest.approx(expected[:6])
-    assert values(truth, found, specs)[7:] == pytest.approx(expected[7:])
-    score = sy.evaluate("tracking", truth, found, ["hota(label=hen)"], confidence=None)["hota(label=hen)"]
+    assert values(truth, predicted, specs)[:6] == pytest.approx(expected[:6])
+    assert values(truth, predicted, specs)[7:] == pytest.approx(expected[7:])
+    score = sy.evaluate("tracking", truth, predicted, ["hota(label=hen)"], confidence=None)["hota(label=hen)"]
     assert (score.defined, score.why) == (False, "there is no class 'hen'")
-    far = {**found, "x": [99.0] * 7}
+    far = {**predicted, "x": [99.0] * 7}
     score = sy.evaluate("tracking", truth, far, ["motp(label=cow)"], confidence=None)["motp(label=cow)"]
     assert (score.defined, score.why) == (False, "nothing is matched")
-    parts = sy.evaluate("tracking", truth, found, ["mota"], by=["label"], confidence=None).slices["label"]
+    parts = sy.evaluate("tracking", truth, predicted, ["mota"], by=["label"], confidence=None).slices["label"]
     assert {name: part["mota"].value for name, part in parts.items()} == pytest.approx({"cow": 1 / 3, "dog": 1})
-    chosen = values(truth, found, ["mota"], options={"classes": ["dog"]})
+    chosen = values(truth, predicted, ["mota"], options={"classes": ["dog"]})
     assert chosen == [1]
 
 
 def test_classes_that_are_numbers_are_in_order() -> None:
     truth = joined({**COW, "label": [10] * 6}, {**DOG, "label": [9] * 2})
-    found = joined({**FOUND_COW, "label": [10] * 5}, {**DOG, "label": [9] * 2})
-    assert pairs_of("tracking", truth, found).facts.axes["class"].ids == ("9", "10")
-    assert values(truth, found, ["mota(label=10)", "mota(label=9)"]) == pytest.approx([1 / 3, 1])
+    predicted = joined({**FOUND_COW, "label": [10] * 5}, {**DOG, "label": [9] * 2})
+    assert pairs_of("tracking", truth, predicted).facts.axes["class"].ids == ("9", "10")
+    assert values(truth, predicted, ["mota(label=10)", "mota(label=9)"]) == pytest.approx([1 / 3, 1])
 
 
 def test_classes_to_compare() -> None:
@@ -170,8 +170,8 @@ def test_classes_to_compare() -> None:
     assert views.class_metrics(State.of(pairs_of("tracking", TRUTH, FOUND), own)) == {}
 
 
-def notes(truth: Rows, found: Rows, **settings: Any) -> tuple[str, ...]:
-    return sy.evaluate("tracking", truth, found, ["fp"], confidence=None, **settings)["fp"].notes
+def notes(truth: Rows, predicted: Rows, **settings: Any) -> tuple[str, ...]:
+    return sy.evaluate("tracking", truth, predicted, ["fp"], confidence=None, **settings)["fp"].notes
 
 
 def test_few_sequences() -> None:
@@ -234,8 +234,10 @@ def test_what_mot_takes_out() -> None:
         kinds = [1, 1, 2, 7, 6, 12]
         rows = [("a", 1, k + 1, 100.0 * k) for k in range(6)]
         truth = boxes(*rows, label=kinds, flag=[1.0, 0.0, 1.0, 1.0, 1.0, 1.0])
-        found = boxes(*rows, ("a", 1, 9, 900.0))
-        made = sy.evaluate("tracking", truth, found, ["fp"], options={"benchmark": benchmark}, confidence=None)["fp"]
+        predicted = boxes(*rows, ("a", 1, 9, 900.0))
+        made = sy.evaluate("tracking", truth, predicted, ["fp"], options={"benchmark": benchmark}, confidence=None)[
+            "fp"
+        ]
         assert (made.value, made.notes) == (fp, (said,))
 
 
@@ -254,14 +256,14 @@ def test_masks() -> None:
         ("a", 1, 1, mask(0, 2)), ("a", 2, 1, mask(0, 3)), ("a", 2, 8, mask(6, 7)), ("a", 2, 9, mask(7, 9)),
         ("a", 4, 1, mask(0, 3)), ignore=[False, False, True, True, False],
     )  # fmt: skip
-    found = masks(
+    predicted = masks(
         ("a", 1, 1, mask(0, 4)), ("a", 2, 1, mask(0, 4)), ("a", 2, 2, mask(6, 10)), ("a", 2, 3, mask(10, 12)),
         ("a", 3, 1, mask(0, 4)),
     )  # fmt: skip
     specs = ["motp", "fp", "fn", "recall", "motp(iou=0.6)", "fn(iou=0.6)"]
-    assert values(truth, found, specs) == pytest.approx([5 / 8, 2, 1, 2 / 3, 3 / 4, 2])
-    assert notes(truth, found)[0] == "Taken out before scoring: 1 predictions inside regions to ignore."
-    shown = frames.scene(pairs_of("tracking", truth, found), 0, catalogue.parse("hota", "tracking"), 2)
+    assert values(truth, predicted, specs) == pytest.approx([5 / 8, 2, 1, 2 / 3, 3 / 4, 2])
+    assert notes(truth, predicted)[0] == "Taken out before scoring: 1 predictions inside regions to ignore."
+    shown = frames.scene(pairs_of("tracking", truth, predicted), 0, catalogue.parse("hota", "tracking"), 2)
     assert shown.shapes == (
         BoxShape("truth", 0, 0, 3, 1, "T1", True), LineShape("pair", 1.5, 0.5, 2, 0.5, ""),
         BoxShape("prediction", 0, 0, 4, 1, "P1", True), BoxShape("prediction", 10, 0, 2, 1, "P3", False),
@@ -274,8 +276,8 @@ def test_the_second_sequence() -> None:
     for first, second in (({}, {}), ({"label": ["dog"] * 2}, {"label": ["cow"] * 6})):
         truth = joined({**PERFECT, "sequence": ["a"] * 2, **first}, {**TRUTH, "sequence": ["b"] * 6, **second})
         second = {name: column[:5] for name, column in second.items()}
-        found = joined({**PERFECT, "sequence": ["a"] * 2, **first}, {**FOUND, "sequence": ["b"] * 5, **second})
-        pairs = pairs_of("tracking", truth, found)
+        predicted = joined({**PERFECT, "sequence": ["a"] * 2, **first}, {**FOUND, "sequence": ["b"] * 5, **second})
+        pairs = pairs_of("tracking", truth, predicted)
         shown = frames.scene(pairs, 1, Hota(), 4)
         assert (shown.title, shown.summary) == ("Sequence b, frame 4", "matched 1, switches 1, missed 0, extra 0")
         assert [shape.label for shape in shown.shapes] == ["Tt", "switch", "Pp"]
@@ -312,8 +314,8 @@ def test_the_timeline_of_two_tracks(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = boxes(
         ("a", 1, "u", 100.0), ("a", 2, "u", 100.0), ("a", 3, "u", 100.0), ("a", 2, "t", 0.0), ("a", 3, "t", 0.0)
     )
-    found = boxes(("a", 1, "p", 100.0), ("a", 3, "q", 100.0), ("a", 2, "z", 0.0), ("a", 3, "z", 0.0))
-    pairs = pairs_of("tracking", truth, found)
+    predicted = boxes(("a", 1, "p", 100.0), ("a", 3, "q", 100.0), ("a", 2, "z", 0.0), ("a", 3, "z", 0.0))
+    pairs = pairs_of("tracking", truth, predicted)
     said = "Each row is a true track, coloured by the name that it is found under; grey is missed, a tick is a switch."
     columns = {
         "row": ["u", "u", "u", "t"], "x": [1, 2, 3, 2], "x2": [2, 3, 4, 4], "series": ["p", "missed", "q", "z"],
