@@ -83,10 +83,12 @@ def _all_ious(p: Any, dts: list[Any], gts: list[Any], d_begin: Any, t_begin: Any
     lists = [dt["segmentation"] for dt in dts], [gt["segmentation"] for gt in gts]
     try:
         return _native.cell_mask_ious(d_begin, t_begin, *lists, crowd, ratio)
-    except ValueError:
+    except ValueError as error:
         for ann in (*dts, *gts):  # say which
             _check_mask(ann)
-        raise
+        raise InputError(
+            str(error), where=f"params.dilation_ratio, {ratio:g}", remedy="The usual one is 0.02."
+        ) from None
 
 
 def _check_mask(ann: Any) -> None:
