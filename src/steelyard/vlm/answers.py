@@ -250,8 +250,6 @@ def classify(text: str, most: float) -> Answer:
         return Answer("refusal" if declines(text) else "no_number")
     if odd:
         return Answer("many_numbers" if numbers else "one_number_in_text")
-    if not any(c.isalnum() or c in "$€£%" for c in text):
-        return Answer("no_number")
     if _SEPARATED.fullmatch(text):
         return Answer("ambiguous_separator", lenient=_plausible(_decimal_comma(text), most))
     span = _RANGE.search(text)

@@ -17,7 +17,6 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -245,12 +244,9 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _bounded(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
     """Lines with their numbers; none is longer than any that a run writes, so that a file cannot fill the memory."""
-    for number in count(1):
-        line = file.readline(MOST_LINE + 1)
+    for number, line in enumerate(iter(lambda: file.readline(MOST_LINE + 1), b""), 1):
         if len(line) > MOST_LINE:
             raise _damaged(path, number, f"it is longer than {MOST_LINE >> 20} MB")
-        if not line:
-            return
         yield number, line
 
 

@@ -38,8 +38,6 @@ def read_file(path: Path, what: str = "questions", begin: str = "Begin it with '
         else:
             held = _yaml(text, what)
     except (InputError, RecursionError, ValueError) as error:
-        if isinstance(error, InputError) and error.where:
-            raise
         why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         remedy = "" if isinstance(error, InputError) else "Correct the file; docs/vlm.md shows one."
         raise InputError(f"the {what} are not readable: {why}", where=where, remedy=remedy) from None
