@@ -16,7 +16,7 @@ from steelyard.core.numerals import is_whole
 from steelyard.io.formats import rle
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
-from steelyard.io.formats.numbers import coordinate, corners, exact, from_corners, plain, score
+from steelyard.io.formats.numbers import coordinate, corners, exact, from_corners, plain, polygon_of, score
 from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.formats.xml import Node, escape, quoted, read_xml
 
@@ -45,8 +45,9 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
             if shape.name in OTHERS:
                 left_out[shape.name] += 1
             elif shape.name in SHAPES:
-                turned += float(shape.attributes.get("rotation") or 0) != 0
-                _shape(gathered, shape, f"{source}, line {shape.line}", gathered.pictures[-1])
+                place = f"{source}, line {shape.line}"
+                turned += coordinate(shape.attributes.get("rotation") or "0", "rotation", place) != 0
+                _shape(gathered, shape, place, gathered.pictures[-1])
     _refuse_twice(gathered.pictures, source)
     notes = [f"{count} shapes of kind <{name}> are left out: they are no boxes." for name, count in left_out.items()]
     if turned:
@@ -178,13 +179,14 @@ def segmentation_fits(dataset: Dataset, row: int, picture: Picture) -> str:
     """`polygon` or `mask` where CVAT can hold a box and its segmentation as one shape; else empty."""
     shape = dataset.extra_of(row).get("segmentation")
     box = dataset.box[row].tolist()
-    if isinstance(shape, list) and len(shape) == 1 and len(shape[0]) >= 6 and len(shape[0]) % 2 == 0:
-        xs, ys = ([exact(float(v)) for v in shape[0][i::2]] for i in (0, 1))
+    flat = polygon_of(shape)
+    if flat is not None:
+        xs, ys = ([exact(v) for v in flat[i::2]] for i in (0, 1))
         return "polygon" if list(from_corners(min(xs), min(ys), max(xs), max(ys))) == box else ""
     if isinstance(shape, dict) and picture.width and picture.height:
         if shape.get("size") != [picture.height, picture.width]:
             return ""
-        bounds = rle.bounds(rle.counts_of(shape), picture.height)
+        bounds = rle.bounds(rle.counts_of(shape), picture.width, picture.height)
         return "mask" if bounds is not None and [float(v) for v in bounds] == box else ""
     return ""
 
@@ -202,7 +204,8 @@ def _shape_text(dataset: Dataset, row: int, picture: Picture) -> str:
         own = f'points="{pairs}"'
     elif kind == "mask":
         counts = rle.counts_of(extra["segmentation"])
-        runs, (left, top, width, height) = rle.to_rows(counts, picture.width or 0, picture.height or 0)
+        left, top, width, height = (int(v) for v in dataset.box[row])
+        runs = rle.to_rows(counts, (left, top, width, height), picture.width or 0, picture.height or 0)
         own = f'rle="{", ".join(map(str, runs))}" left="{left}" top="{top}" width="{width}" height="{height}"'
     else:
         kind = "box"

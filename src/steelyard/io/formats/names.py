@@ -51,8 +51,8 @@ def _block(lines: list[str], start: int, source: str) -> list[str]:
         if not line:
             continue
         where = f"{source}, line {number + 1}"
-        if line.startswith("- "):
-            listed.append(_scalar(line[2:], where))
+        if line == "-" or line.startswith("- "):
+            listed.append(_scalar(line[1:], where))
         elif lines[number][0] in " \t":
             key, colon, value = line.partition(":")
             if not colon:
@@ -79,9 +79,11 @@ def _inline(text: str, where: str) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """At commas outside quotes."""
-    parts = re.findall(r"""((?:'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|[^,])+)""", text)
-    return [part.strip() for part in parts if part.strip()]
+    """At commas outside quotes; nothing stands behind the last."""
+    parts = [part.strip() for part in re.findall(r"""((?:'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|[^,])*)(?:,|$)""", text)]
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts
 
 
 def _put(mapped: dict[int, str], key: str, value: str, where: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+from typing import Any
 
 from steelyard.core.errors import InputError
 
@@ -48,6 +49,16 @@ def corners(box: list[float]) -> tuple[Decimal, Decimal, Decimal, Decimal]:
     """Left, top, right, low."""
     x, y, w, h = map(exact, box)
     return x, y, EXACT.add(x, w), EXACT.add(y, h)
+
+
+def polygon_of(shape: Any) -> list[float] | None:
+    """The numbers of COCO's `segmentation` that is one polygon; None where it is something else."""
+    if not (isinstance(shape, list) and len(shape) == 1 and isinstance(shape[0], list)):
+        return None
+    flat = shape[0]
+    if len(flat) < 6 or len(flat) % 2 or not all(type(v) in (int, float) and abs(v) <= LARGEST for v in flat):
+        return None
+    return [float(v) for v in flat]
 
 
 def plain(value: Decimal) -> str:

@@ -15,11 +15,11 @@ LARGEST = 1 << 28  # pixels of one image
 
 
 def counts_of(shape: dict[str, Any]) -> list[int]:
-    """The runs of COCO's mask, written out or packed into text."""
+    """The runs of COCO's mask, written out or packed into text; none where they are something else."""
     counts = shape.get("counts")
     if isinstance(counts, list):
-        return [int(v) for v in counts]
-    text = counts.encode() if isinstance(counts, str) else bytes(counts or b"")
+        return counts if all(type(run) is int for run in counts) else []
+    text = counts.encode() if isinstance(counts, str) else b""
     runs: list[int] = []
     value = shift = 0
     for byte in text:
@@ -35,9 +35,9 @@ def counts_of(shape: dict[str, Any]) -> list[int]:
     return runs
 
 
-def bounds(counts: list[int], height: int) -> tuple[int, int, int, int] | None:
-    """Left, top, width, height of the mask; None where it is empty."""
-    if any(run < 0 for run in counts):
+def bounds(counts: list[int], width: int, height: int) -> tuple[int, int, int, int] | None:
+    """Left, top, width, height of the mask; None where it is empty, or where its runs do not fill its image."""
+    if any(run < 0 for run in counts) or sum(counts) != width * height or width * height > LARGEST:
         return None
     ends = np.cumsum(np.array(counts, dtype=np.int64))
     starts, stops = ends[0::2][: len(ends) // 2], ends[1::2]  # of the runs of ones
@@ -52,14 +52,11 @@ def bounds(counts: list[int], height: int) -> tuple[int, int, int, int] | None:
     return left, top, right - left + 1, low - top + 1
 
 
-def to_rows(counts: list[int], width: int, height: int) -> tuple[list[int], tuple[int, int, int, int]]:
-    """COCO's runs as CVAT's, and the box that those lie in."""
-    box = bounds(counts, height)
-    if box is None or sum(counts) != width * height or width * height > LARGEST:
-        raise ValueError("whose runs do not fill its image")
+def to_rows(counts: list[int], box: tuple[int, int, int, int], width: int, height: int) -> list[int]:
+    """COCO's runs as CVAT's, inside the box that `bounds` says."""
     flat = np.repeat(np.arange(len(counts)) % 2, counts).astype(np.uint8)
     left, top, wide, high = box
-    return _runs(flat.reshape(width, height).T[top : top + high, left : left + wide].ravel()), box
+    return _runs(flat.reshape(width, height).T[top : top + high, left : left + wide].ravel())
 
 
 def from_rows(runs: list[int], box: tuple[int, int, int, int], size: tuple[int, int]) -> list[int]:

@@ -16,6 +16,7 @@ from steelyard.io.formats.xml import Node, parse_xml
 
 MOT_COLUMNS = ("frame", "track", "x", "y", "w", "h", "flag", "label")
 NO_MASK: bytes = _native.mask_pack({"size": [1, 1], "counts": [1]})
+LARGEST = 1 << 53  # up to here a double knows every whole number
 IGNORED = 10  # the class of MOTS whose masks are regions
 
 
@@ -83,15 +84,15 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
                 place,
                 "Leave the row out, or give a number.",
             )
+    refuse(_no_whole(values[0]), "frame {} is not a whole number", 0, "Frames are counted.")
     frame = values[0].astype(np.int64)
-    refuse(frame != values[0], "frame {} is not a whole number", 0, "Frames are counted.")
     first = 1 if reading.first_frame is None else reading.first_frame
     refuse(
         frame < first, f"frame {{}}, and frames count from {first}", 0,
         "Are all frames of the file one lower? Then say -O first_frame=0, or prediction.first_frame for one side.",
     )  # fmt: skip
+    refuse(_no_whole(values[1]), "track {} is not a whole number", 1, "Give every object a whole number.")
     track = values[1].astype(np.int64)
-    refuse(track != values[1], "track {} is not a whole number", 1, "Give every object a whole number.")
     columns: dict[str, Array] = {"frame": frame + (1 - first), "track": track}
     for place, name in enumerate(MOT_COLUMNS[2:6], start=2):
         columns[name] = values[place]
@@ -101,18 +102,23 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
             (flag > 0) & (flag < 1), "column 7 of the truth is a flag (0 or not), not a score: {}", 6,
             "Write 1 for rows that are scored.",
         )  # fmt: skip
-        refuse(np.isnan(flag), "{} where a flag is needed", 6, "Write 1 for rows that are scored.")
+        refuse(~(np.abs(flag) < LARGEST), "{} where a flag is needed", 6, "Write 1 for rows that are scored.")
         columns["flag"] = _whole(flag)
     elif few >= 7:
         refuse(np.isnan(values[6]), "{} where a score is needed", 6, "Write 1 where there is none.")
     if few >= 8:
         label = values[7]
-        refuse(~(label == np.floor(label)), "class {} is not a whole number", 7, "Column 8 is the class.")
+        refuse(_no_whole(label), "class {} is not a whole number", 7, "Column 8 is the class.")
         if reading.side == "truth" or (label > 0).any():
             columns["label"] = _whole(label)
     first, last = int(lines[0]), int(lines[-1])
     every = range(first, last + 1) if last - first == count - 1 else lines.copy()  # no blank line between
     return _tracked(Rows(source, columns, every), track, reading)
+
+
+def _no_whole(values: Array) -> Array:
+    """Which numbers are no whole ones, or too large to tell from the next."""
+    return np.asarray(~((values == np.floor(values)) & (np.abs(values) < LARGEST)))
 
 
 def _whole(values: Array) -> Array:
@@ -235,7 +241,7 @@ def _whole_columns(
     for name in ("frame", "track", "label"):
         if name not in columns:
             continue
-        wrong = columns[name] != np.floor(columns[name])
+        wrong = _no_whole(columns[name])
         if name == "frame":
             wrong |= columns[name] < first
         if wrong.any():

@@ -17,7 +17,7 @@ from steelyard.io.csv import read_csv
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
 from steelyard.io.formats.names import read_names
-from steelyard.io.formats.numbers import EXACT, SHORT, coordinate, exact, plain, score
+from steelyard.io.formats.numbers import EXACT, SHORT, coordinate, exact, plain, polygon_of, score
 from steelyard.io.formats.reading import Reading
 from steelyard.io.formats.sizes import ENDINGS, picture_size, whole_pixels
 from steelyard.io.text import open_text
@@ -28,7 +28,7 @@ NAME_FILES = ("data.yaml", "dataset.yaml", "data.yml", "classes.txt", "obj.names
 NOT_LABELS = {"classes.txt", "names.txt", "train.txt", "val.txt", "test.txt", "readme.txt", "notes.txt"}
 DIGITS = (6, 10, 14, 18, 24, 40)
 MOST_SHARE = 10
-MANY_DIGITS = (350,)  # for numbers that no picture has
+MANY_DIGITS = 350  # for numbers that no picture has
 
 Size = tuple[int, int]
 
@@ -277,15 +277,13 @@ def _fractions(box: list[float], size: Size) -> list[str]:
     width, height = Decimal(size[0]), Decimal(size[1])
     half = Decimal("0.5")
     centre = EXACT.add(x, EXACT.multiply(w, half)), EXACT.add(y, EXACT.multiply(h, half))
-    texts: list[str] = []
-    for context, choices in ((SHORT, DIGITS), (EXACT, MANY_DIGITS)):
-        parts = [context.divide(v, n) for v, n in ((centre[0], width), (centre[1], height), (w, width), (h, height))]
-        for digits in choices:
-            rounded = [_rounded(part, digits) for part in parts]
-            texts = [plain(part) for part in rounded]
-            if _from_centre(rounded[0], rounded[1], rounded[2], rounded[3], size) == tuple(box):
-                return texts
-    return texts
+    parts = (centre[0], width), (centre[1], height), (w, width), (h, height)
+    short = [SHORT.divide(v, n) for v, n in parts]
+    for digits in DIGITS:
+        rounded = [_rounded(part, digits) for part in short]
+        if _from_centre(rounded[0], rounded[1], rounded[2], rounded[3], size) == tuple(box):
+            return [plain(part) for part in rounded]
+    return [plain(_rounded(EXACT.divide(v, n), MANY_DIGITS)) for v, n in parts]
 
 
 def _rounded(value: Decimal, digits: int) -> Decimal:
@@ -293,22 +291,19 @@ def _rounded(value: Decimal, digits: int) -> Decimal:
 
 
 def _polygon(dataset: Dataset, row: int, size: Size) -> str:
-    shape = dataset.extra_of(row).get("segmentation")
-    if not (isinstance(shape, list) and len(shape) == 1 and len(shape[0]) >= 6):
+    flat = polygon_of(dataset.extra_of(row).get("segmentation"))
+    if flat is None:
         raise InputError(
             "an object that is not one polygon",
             where=dataset.place(row),
             remedy="YOLO's polygons need exactly one for each object; leave --polygons out to write boxes.",
         )
     texts = []
-    for i, value in enumerate(shape[0]):
+    for i, value in enumerate(flat):
         side = Decimal(size[i % 2])
-        share = EXACT.divide(exact(float(value)), side)
-        for digits in (*DIGITS, *MANY_DIGITS):
-            rounded = _rounded(share, digits)
-            if float(EXACT.multiply(rounded, side)) == float(value):
-                break
-        texts.append(plain(rounded))
+        share = EXACT.divide(exact(value), side)
+        shorter = (_rounded(share, digits) for digits in (*DIGITS, MANY_DIGITS))
+        texts.append(plain(next((one for one in shorter if float(EXACT.multiply(one, side)) == value), share)))
     return " ".join(texts)
 
 
