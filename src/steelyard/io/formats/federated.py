@@ -121,8 +121,8 @@ def _ruled(truth: Federation, results: Results, width: int) -> tuple[BoxRecords,
     crowd = np.zeros(len(rows), dtype=bool)  # LVIS has none
     picture, category = rest // width, rest % width
     images, labels = first.images, first.labels
-    if images is None or labels is None:
-        raise InputError("no list of images and classes", where=first.source, remedy="LVIS lists both.")
+    assert images is not None  # a data set lists both
+    assert labels is not None
     added: dict[str, Any] = {
         "image": images[picture], "label": labels[category], "area": np.full(len(rest), EVERYWHERE[2] ** 2),
         **{name: np.full(len(rest), value) for name, value in zip(("x", "y", "w", "h"), EVERYWHERE, strict=True)},

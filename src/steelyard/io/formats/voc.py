@@ -42,7 +42,6 @@ def read(path: Path, source: str, side: str = "", pixels: str = "inclusive") -> 
     inner = path / "Annotations"
     base = path.parent if path.is_file() else inner if inner.is_dir() else path
     parts = 0
-    seen: dict[str, Path] = {}
     for file in files:
         root = read_xml(file, str(file))
         if root.name != "annotation":
@@ -50,9 +49,6 @@ def read(path: Path, source: str, side: str = "", pixels: str = "inclusive") -> 
                 f"<{root.name}> where <annotation> is expected", where=str(file), remedy="Is it a Pascal VOC file?"
             )
         name = file.relative_to(base).with_suffix("").as_posix()
-        if name in seen:
-            raise InputError(f"image '{name}' is described twice", where=str(file), remedy=f"See {seen[name]}.")
-        seen[name] = file
         gathered.pictures.append(_picture(root, name, str(file)))
         for node in root.all("object"):
             _object(gathered, node, f"{file}, line {node.line}", pixels)
