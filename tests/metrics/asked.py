@@ -8,28 +8,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
+from metrics import made
 from PIL import Image
 
 import steelyard as sy
-from steelyard.core.options import Options
 from steelyard.core.task import Policy
-from steelyard.io.sources import read_sides
-from steelyard.metrics import catalogue
 
 
 def pairs_of(task: str, truth: Any, predictions: Any, missing: Any = "error", **options: Any) -> Any:
     """Both sides, joined as the task joins them."""
-    known = catalogue.find_task(task)
-    given = Options(known.options, options)
-    return known.join(*read_sides(known, truth, predictions, {}, given), Policy(missing), given)
+    return made.pairs_of(task, truth, predictions, Policy(missing), **options)
 
 
-def refusal(call: Callable[..., Any], *args: Any, **settings: Any) -> tuple[str, str, str]:
+def refusal(call: Callable[..., Any], *args: Any, **settings: Any) -> tuple[str, ...]:
     """What is refused, where it stands, and the remedy."""
-    with pytest.raises(sy.InputError) as raised:
-        call(*args, **settings)
-    return raised.value.what, raised.value.where, raised.value.remedy
+    return tuple(made.refusal(call, *args, **settings))
 
 
 def values_of(task: str, truth: Any, predictions: Any, metrics: list[str], **settings: Any) -> dict[str, float]:

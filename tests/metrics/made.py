@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -55,6 +55,14 @@ def refusal(act: Callable[..., Any], *arguments: Any, **settings: Any) -> list[s
 def refused(task: str, truth: Any, predictions: Any, metrics: Any = None, **settings: Any) -> list[str]:
     """What an evaluation that cannot be made says."""
     return refusal(sy.evaluate, task, truth, predictions, metrics, confidence=None, **settings)
+
+
+def check_examples(task: str, expected: Mapping[str, tuple[tuple[str, str], ...]]) -> None:
+    """The examples of every metric of a task, as they are written and as they are called."""
+    known = catalogue.find_task(task)
+    assert {cls.name for cls in known.metrics} == set(expected)
+    for cls in known.metrics:
+        assert tuple((str(made), made.label) for made in cls.examples()) == expected[cls.name]
 
 
 def metric(task: str, spec: str) -> Metric:

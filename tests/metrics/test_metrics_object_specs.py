@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from metrics.made import check_examples
 
 import steelyard as sy
 from steelyard.metrics import catalogue
@@ -54,19 +55,10 @@ SOLID: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 
 
-EXAMPLES: list[tuple[Any, ...]] = [
-    ("ellipses", ELLIPSES),
-    ("tracking", TRACKING),
-    ("boxes3d", SOLID),
-]
-
-
 def test_examples_and_what_they_are_called() -> None:
-    for task, expected in EXAMPLES:
-        known = catalogue.find_task(task)
-        assert {cls.name for cls in known.metrics} == set(expected)
-        for cls in known.metrics:
-            assert tuple((str(metric), metric.label) for metric in cls.examples()) == expected[cls.name]
+    check_examples("ellipses", ELLIPSES)
+    check_examples("tracking", TRACKING)
+    check_examples("boxes3d", SOLID)
 
 
 NAMED = {
