@@ -1,0 +1,187 @@
+"""Gates, plans and stored results where few go: slices, pairs that are none, several models, and their refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.core.errors import InputError
+from steelyard.gating.judge import Against, spec_of
+from steelyard.gating.pairing import compare_results
+from steelyard.gating.plan import plan
+from steelyard.gating.rules import parse_rule
+from steelyard.gating.stored import compare_stored
+from steelyard.results.vlm import PromptScore, VlmScore
+
+TRUTH = {"dish": list("abcd"), "weight": [10.0, 20.0, 30.0, 40.0], "hall": list("xxyy"), "day": list("mmtt")}
+A = {"dish": list("abcd"), "weight": [11.0, 18.0, 33.0, 36.0]}
+B = {"dish": list("abcd"), "weight": [12.0, 17.0, 35.0, 46.0]}
+C = {"dish": list("abcd"), "weight": [10.0, 21.0, 31.0, 40.0]}
+
+
+def report(side: dict[str, Any], metrics: Any = ("mae",), **settings: Any) -> sy.Report:
+    return sy.evaluate("weights", TRUTH, side, list(metrics), draws=100, **settings)
+
+
+@pytest.fixture(scope="module")
+def three() -> sy.Lineup:
+    return sy.compare_all("weights", TRUTH, [A, B, C], ["mae"], draws=100)
+
+
+def refusal(call: Callable[[], Any]) -> str:
+    with pytest.raises(InputError) as refused:
+        call()
+    return str(refused.value)
+
+
+def test_results_of_other_clusters_are_not_paired() -> None:
+    one = report(A)
+    other = replace(one, request=replace(one.request, cluster="hall"))
+    assert [Against(one, base).unpaired for base in (one, other)] == ["", "clusters or strata differ"]
+
+
+def test_slices_that_are_not_there() -> None:
+    held = report(A, by=["hall"])
+    assert refusal(lambda: sy.gate(held, "mae[hall=xx] > 3")) == (
+        "rule 'mae[hall=xx] > 3': the result has no slice 'xx' by hall. Did you mean 'x'?"
+    )
+    less = replace(held, slices={"hall": {"y": held.slices["hall"]["y"]}})
+    assert refusal(lambda: sy.gate(held, "mae[hall=x] > baseline", baseline=less)) == (
+        "rule 'mae[hall=x] > baseline': the baseline has no slice 'x' by hall. Known: y."
+    )
+
+
+def test_no_slice_that_fits() -> None:
+    held = report(A, by=[("hall", "day")])
+    rule = "mae[hall=z,day=*] > 3"
+    assert refusal(lambda: sy.gate(held, rule)) == (
+        f"rule '{rule}': no slice by hall, day fits 'z, *'. Did you mean 'y, t'?"
+    )
+    assert [verdict.value for verdict in sy.gate(held, "mae[hall=x,day=*] > 3").verdicts] == [1.5]
+
+
+def test_too_few_units_for_a_level_are_said() -> None:
+    """B is worse in each of the 4 units: no exchange of their signs gives a smaller p than the one there is."""
+    both = sy.compare("weights", TRUTH, A, B, ["mae"], draws=100)
+    note = f"mae has no p below {both['mae'].p:.2g} with so few units: this rule cannot fail at 0.05."
+    (verdict,) = sy.gate(both, "mae > baseline, p < 0.05").verdicts
+    assert (verdict.outcome, verdict.notes) == ("pass", (note,))
+    assert both["mae"].p >= 2 / 16
+
+
+def test_the_size_of_a_score_without_an_interval() -> None:
+    held = report(A, ["bias"])
+    bare = replace(held, scores={"bias": replace(held.scores["bias"], interval=None)})
+    (verdict,) = sy.gate(bare, "|bias| > 3").verdicts
+    assert (verdict.outcome, verdict.value, verdict.interval) == ("pass", 0.5, None)
+
+
+def test_a_metric_is_taken_by_each_of_its_spellings() -> None:
+    rule = parse_rule("map(iou=0.50) > 0.3")
+    assert spec_of(rule, "boxes", {"map(iou=0.5)": 1}, "the result") == "map(iou=0.5)"
+    assert refusal(lambda: spec_of(parse_rule("mea > 3"), "of somebody else", {"mae": 1}, "the result")) == (
+        "rule 'mea > 3': the result has no score 'mea'. Did you mean 'mae'? Or evaluate with -m 'mea'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [("mae > baseline + 2 %", "the baseline + 2 %"), ("mae > baseline - 0.5", "the baseline − 0.5")],
+)
+def test_a_margin_is_said_with_the_baseline(text: str, target: str) -> None:
+    assert parse_rule(text).target == target
+
+
+def test_a_difference_of_what_is_undefined_is_undefined() -> None:
+    one = report(A)
+    bare = replace(one, scores={"mae": replace(one.scores["mae"], value=math.nan, interval=None, why="none")})
+    difference = compare_results(bare, one).differences["mae"]
+    assert [math.isnan(value) for value in (difference.difference, difference.p)] == [True, True]
+    assert difference.interval is None
+
+
+def test_plans_of_one_comparison_are_the_same_however_it_is_held(three: sy.Lineup) -> None:
+    two = sy.compare_all("weights", TRUTH, [A, B], ["mae"], draws=100)
+    assert plan(two, targets={"mae": 1.0}) == plan(two[0], targets={"mae": 1.0})
+    names = [three[0].a.name, *(comparison.b.name for comparison in three.comparisons)]
+    apart = [replace(report(side), request=three[0].b.request) for side in (C, B)]
+    held = plan(three, model=names[2], baseline=names[1])
+    assert held.metrics == plan(apart[0], baseline=apart[1]).metrics
+
+
+def test_plans_that_cannot_be_made(three: sy.Lineup) -> None:
+    one, same = report(A), sy.compare("weights", TRUTH, A, A, ["mae"], draws=100)
+    assert [
+        refusal(call)
+        for call in (
+            lambda: plan(same),
+            lambda: plan(three, baseline=one),
+            lambda: plan(one, model="a"),
+            lambda: plan(one, baseline=same),
+        )
+    ] == [
+        "no difference of the pilot has a standard error. Take a pilot whose two models differ somewhere.",
+        "a result of several models holds its own baselines. Name one of its models.",
+        "holds one model alone. Leave --model out.",
+        "is no result of 'evaluate'. Give a result.",
+    ]
+
+
+def stored(folder: Path, **held: Any) -> list[Path]:
+    for name, one in held.items():
+        one.to_json(folder / f"{name}.json")
+    return [folder / f"{name}.json" for name in held]
+
+
+def test_models_of_one_file_are_compared(three: sy.Lineup, tmp_path: Path) -> None:
+    (path,) = stored(tmp_path, three=three)
+    names = [three[0].a.name, *(comparison.b.name for comparison in three.comparisons)]
+    made = compare_stored([path], names[2], names[1])
+    assert (made.a.name, made.b.name) == (names[1], names[2])
+    assert made["mae"].difference == pytest.approx(0.5 - 4.0)  # errors 0, 1, 1, 0 and 2, 3, 5, 6
+    assert refusal(lambda: compare_stored([path], names[0])) == (
+        f"{path}: the first model has none to beat. Name it with --baseline."
+    )
+
+
+def test_files_that_cannot_be_compared(tmp_path: Path) -> None:
+    labels = {"id": [1, 2], "label": ["a", "b"]}
+    other = sy.evaluate("labels", labels, labels, ["accuracy"], draws=100)
+    both = sy.compare("weights", TRUTH, A, B, ["mae"], draws=100)
+    first, second, third, compared = stored(tmp_path, a=report(A), b=report(B), c=other, d=both)
+    assert refusal(lambda: compare_stored([first, second, third])) == (
+        f"{third}: is of task 'labels', and {first} of 'weights'. Give results of one task."
+    )
+    assert refusal(lambda: compare_stored([first, compared])) == (
+        f"{compared}: is a comparison, and two results of evaluate or vlm score are compared. Give a result."
+    )
+
+
+def prompt_score(name: str, held: sy.Report | None) -> PromptScore:
+    return PromptScore(
+        model="m", prompt=name, report=held, readings=4, parsed=4, followed_up=0, outcomes={"ok": 4}, lost={},
+        problems={}, constant=None, guess=math.nan, controls={},
+    )  # fmt: skip
+
+
+def vlm(*rows: PromptScore) -> VlmScore:
+    return VlmScore("weights", rows, (), 4, 0.95, 1)
+
+
+def test_prompts_that_were_not_compared_are_compared_by_their_reports() -> None:
+    held = vlm(prompt_score("one", report(A)), prompt_score("two", report(B)))
+    verdict = sy.gate(held, "mae > baseline", model="two", baseline="one").verdicts[0]
+    assert (verdict.value, verdict.baseline) == (4.0, 2.5)  # errors 2, 3, 5, 6 and 1, 2, 3, 4
+    assert refusal(lambda: sy.gate(held, "mae > baseline", model="two", baseline="two")) == (
+        "a model is no baseline of itself. Name another one."
+    )
+
+
+def test_a_score_without_an_answer_cannot_be_held_to_a_rule() -> None:
+    assert refusal(lambda: plan(vlm(prompt_score("one", None)))) == "holds no score: no reading gave an answer"
