@@ -1,0 +1,295 @@
+"""Parts of the viewer where few go, each alone: no server is started and no page is drawn in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.core.errors import InputError
+from steelyard.core.records import Records
+from steelyard.view import folder as folders
+from steelyard.view import index as indexes
+from steelyard.view import pages, units
+from steelyard.view.chart import Point, _mark, tick_texts
+from steelyard.view.entry import Entry, Shown, _number, _score, _text
+from steelyard.view.folder import Folder, Outside
+from steelyard.view.heads import NoHead, head_of
+from steelyard.view.images import ImageKind, image_kind
+from steelyard.view.index import Index
+from steelyard.view.runs import Run, Runs
+from steelyard.view.server import Guard
+from steelyard.view.site import Site
+from steelyard.view.strips import Scale, strip
+
+# --- images
+
+
+def segment(marker: int, body: bytes) -> bytes:
+    return struct.pack(">BBH", 0xFF, marker, len(body) + 2) + body
+
+
+FRAME = segment(0xC0, b"\x08" + struct.pack(">HH", 30, 40) + bytes(9))
+
+
+def exif(*entries: tuple[int, int], order: str = ">") -> bytes:
+    body = struct.pack(f"{order}H", len(entries))
+    for tag, value in entries:
+        body += struct.pack(f"{order}HHIHH", tag, 3, 1, value, 0)
+    mark = b"MM" if order == ">" else b"II"
+    return segment(0xE1, b"Exif\0\0" + mark + struct.pack(f"{order}HI", 42, 8) + body)
+
+
+@pytest.mark.parametrize(
+    ("head", "size"),
+    [
+        (b"", (40, 30)),
+        (b"\xff", (40, 30)),  # a byte that fills up
+        (b"\xff\xd0", (40, 30)),  # a marker without a length
+        (exif((0x0112, 6)), (30, 40)),
+        (exif((0x010F, 1), (0x0112, 8), order="<"), (30, 40)),
+        (exif((0x0112, 1)), (40, 30)),
+        (exif((0x010F, 1)), (40, 30)),
+        (exif().replace(b"MM", b"XX"), (40, 30)),
+    ],
+)
+def test_the_size_of_a_jpeg(head: bytes, size: tuple[int, int]) -> None:
+    assert image_kind(b"\xff\xd8" + head + FRAME) == ImageKind("image/jpeg", *size)
+
+
+@pytest.mark.parametrize("head", [segment(0xE0, b"") + bytes(12), b"\xff\xe0\x00\x01" + bytes(12)])
+def test_bytes_that_are_no_jpeg(head: bytes) -> None:
+    assert image_kind(b"\xff\xd8" + head + FRAME) is None
+
+
+# --- files of the folder
+
+
+def outside(call: Any) -> str:
+    with pytest.raises(Outside) as refused:
+        call()
+    return str(refused.value)
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Folder:
+    (tmp_path / "sub" / "deep").mkdir(parents=True)
+    (tmp_path / "sub" / "a.json").write_bytes(b"abc")
+    return Folder(tmp_path)
+
+
+def test_a_folder_behind_a_link_is_outside(held: Folder, tmp_path: Path) -> None:
+    (tmp_path / "way").symlink_to(tmp_path / "sub", target_is_directory=True)
+    assert outside(lambda: held.data("way/deep")) == "a link"
+    assert held.data("sub/deep") == Path(held.root) / "sub" / "deep"
+
+
+def test_a_file_that_resolves_elsewhere_is_outside(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders.os.path, "realpath", lambda path: "/elsewhere")
+    assert outside(lambda: held.path("sub/a.json")) == "a link"
+
+
+def test_a_folder_of_too_many_files_is_outside(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [name for name, _ in held.entries(".json")] == ["sub/a.json"]
+    monkeypatch.setattr(folders, "MOST_FILES", 0)
+    assert outside(lambda: held.data("sub")) == "too many files"
+    assert list(held.entries(".json")) == []
+
+
+def test_folders_deeper_than_that_are_passed_over(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    (Path(held.root) / "sub" / "deep" / "b.json").write_bytes(b"abc")
+    monkeypatch.setattr(folders, "DEEPEST", 1)
+    assert [name for name, _ in held.entries(".json")] == ["sub/a.json"]
+
+
+def test_files_are_read_where_folders_cannot_be_anchors(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = held.read("sub/a.json", 9), held.head("sub/a.json", 2)
+    monkeypatch.setattr(folders, "_ANCHORED", False)
+    assert (held.read("sub/a.json", 9), held.head("sub/a.json", 2)) == before == (b"abc", b"ab")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder cannot be opened there")
+def test_a_folder_is_no_file(held: Folder) -> None:
+    assert outside(lambda: held.head("sub", 2)) == "not a plain file"
+
+
+# --- heads and entries
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"format": "steelyard", "version": 2, "kind": 7, "body": {}}',
+        '{"format": "steelyard", "version": 2, "kind": "odd", "body": []}',
+        '{"format" 7}',
+        '{7: 7}',
+        '{"format": "steelyard" 7}',
+    ],
+)
+def test_texts_without_a_head(text: str) -> None:
+    with pytest.raises(NoHead):
+        head_of(text)
+
+
+def test_values_of_an_entry() -> None:
+    assert [_number(value) for value in (3, 0.5, "inf", "-inf")] == [3.0, 0.5, np.inf, -np.inf]
+    with pytest.raises(TypeError, match=r"^no text$"):
+        _text(7)
+    score = {"value": 1, "interval": [0, 2], "better": "lower", "label": "MAE", "measured_in": "g"}
+    assert _score(score) == Shown(1.0, (0.0, 2.0), "lower", "g", "MAE")
+    with pytest.raises(ValueError, match=r"^no direction$"):
+        _score(score | {"better": "sideways"})
+
+
+def test_more_foreign_files_than_are_listed(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    (Path(held.root) / "b.json").write_text("{}")
+    listed = Index(held)
+    assert [(entry.name, entry.foreign) for entry in listed.entries()] == [("b.json", True), ("sub/a.json", True)]
+    monkeypatch.setattr(indexes, "MOST_FOREIGN", 1)
+    assert [entry.name for entry in listed.entries()] == ["b.json"]
+
+
+def test_what_was_wrong_with_a_file_is_remembered_of_known_ones(held: Folder) -> None:
+    listed = Index(held)
+    listed.mark("sub/a.json", "cut off")  # nobody has listed it yet
+    assert listed._known == {}
+    listed.entries()
+    listed.mark("sub/a.json", "cut off")
+    assert [entry.problem for entry in listed.entries()] == ["cut off"]
+
+
+# --- charts and strips
+
+
+def shown(value: float, interval: tuple[float, float] | None = None) -> Shown:
+    return Shown(value, interval, "lower", "g", "MAE")
+
+
+def test_a_score_without_an_interval_is_a_point() -> None:
+    point = Point(0.0, shown(2.0), "", "run/1", "one")
+    assert _mark(point, 10.0, lambda value: 5 * value, 3, 4) == (
+        '<a href="run/1" tabindex="-1" class="c3"><title>one: 2</title><circle cx="10.0" cy="10.0" r="4"/></a>'
+    )
+
+
+def test_ticks_of_very_small_and_very_large_steps() -> None:
+    assert tick_texts([-1e-9, 0.0, 1e-9]) == ["−1e−09", "0", "1e−09"]
+    assert tick_texts([0.0, 2e9]) == ["0", "2e+09"]
+    assert tick_texts([0.0, 0.5]) == ["0.0", "0.5"]
+
+
+def test_strips_of_what_cannot_be_drawn() -> None:
+    scale = Scale(0.0, 10.0)
+    assert [strip(shown(value), used) for value, used in ((1.0, None), (np.inf, scale))] == ["", ""]
+    drawn = strip(shown(5.0), scale)
+    assert drawn.count("<line") == drawn.count('<line class="axis"') == drawn.count('<circle cx="80.0"') == 1
+
+
+# --- units
+
+
+def data_of(values: dict[str, list[float]], names: str = "abc") -> Any:
+    held = {spec: np.array(one) for spec, one in values.items()}
+    return SimpleNamespace(
+        units=np.array(list(names)), specs=list(held), values=held.__getitem__, report=SimpleNamespace(unit="dish")
+    )
+
+
+def test_units_by_their_change() -> None:
+    a, b = data_of({"x": [np.nan] * 3, "y": [1.0, 2.0, 3.0]}), data_of({"x": [1.0] * 3, "y": [2.0, 5.0, np.nan]})
+    assert pages.changes(a, b) == ("y", [(1, 3.0), (0, 1.0)])
+    assert pages.changes(a, data_of({"x": [1.0] * 3})) == ("", [])
+    assert pages.changes(a, data_of({"y": [1.0] * 3}, "abd")) == ("", [])
+
+
+def test_units_side_by_side_lead_to_their_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_shown", lambda *given: "")
+    monkeypatch.setattr(pages, "_unit_scores", lambda *given: "")
+    site = Site("/t", None)  # type: ignore[arg-type]
+    a, b = Run("1", "a.json", 0.0, None), Run("2", "b.json", 0.0, None)
+    both = data_of({"y": [1.0, 2.0, 3.0]}), data_of({"y": [2.0, 5.0, np.nan]})
+
+    def turns(unit: int) -> str:
+        page = pages.both_unit_page(site, a, b, both, unit)
+        return page.partition('<p class="turn">')[2].partition("</p>")[0]
+
+    assert turns(0) == '<a href="/t/both/1/2/unit/1" rel="prev">← changed more</a>'
+    assert turns(1) == '<a href="/t/both/1/2/unit/0" rel="next">changed less →</a>'
+    assert turns(2) == ""
+
+
+def test_a_unit_of_which_no_metric_makes_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scene(*given: Any) -> Any:
+        raise InputError("no pairs")
+
+    task = SimpleNamespace(scene=scene, view=lambda name: "", defaults=("mae", "bias"), name="weights")
+    monkeypatch.setattr(units, "catalogue", SimpleNamespace(find_task=lambda name: task, parse=lambda *given: given))
+    measured = SimpleNamespace(pairs=None)
+    data: Any = SimpleNamespace(report=SimpleNamespace(task="weights", scores={}), measured=measured)
+    assert units.unit_scene(data, 0) is None
+
+
+def test_rows_of_sides_that_do_not_know_the_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = SimpleNamespace(truth=SimpleNamespace(key=("image",)))
+    monkeypatch.setattr(units.catalogue, "find_task", lambda name: task)
+
+    def side(columns: dict[str, Any]) -> Records:
+        return Records("x.csv", {name: np.array(values) for name, values in columns.items()})
+
+    measured = SimpleNamespace(
+        pairs=None, truth=side({"image": ["a", "b"], "x": [1.0, 2.5]}), prediction=side({"other": ["a"]})
+    )
+    data: Any = SimpleNamespace(report=SimpleNamespace(task="t"), measured=measured, units=np.array(["b", "c"]))
+    assert units.unit_rows(data, 0) == [units.Rows("Truth", ("x",), (("2.5",),), ("",))]
+    assert units.unit_rows(data, 1) == []
+
+
+# --- runs
+
+
+def test_results_without_units_say_so(held: Folder) -> None:
+    truth = {"dish": ["a", "b"], "weight": [1.0, 2.0]}
+    compared = sy.compare("weights", truth, truth, truth, ["mae"], draws=100)
+    runs = Runs(held)
+    assert runs.data(Run("1", "a.json", 0.0, compared)) == (None, "A comparison holds no units.")
+    assert runs.data(Run("1", "a.json", 0.0, None)) == (None, "A file holds no units.")
+
+
+def test_data_that_may_not_be_read_again(held: Folder) -> None:
+    def report(task: str) -> Any:
+        return SimpleNamespace(task=task, request=SimpleNamespace(options={}))
+
+    runs = Runs(held)
+    assert outside(lambda: runs._options(report("of somebody"), "", [])) == "there is no task 'of somebody'"
+    assert outside(lambda: runs._options(report("boxes"), "", ["a.XML"])) == "XML may look beside its file"
+    assert runs._options(report("boxes"), "", ["a.json"]) == {}
+
+
+def test_a_few_dozen_things_are_kept(held: Folder) -> None:
+    runs, made = Runs(held), []
+    for i in [*range(42), 41, 0]:
+        runs.once((i,), lambda i=i: made.append(i) or i)
+    assert made == [*range(42), 0]
+
+
+def test_a_socket_is_refused() -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask(kind: str) -> None:
+        await Guard(None, "token", frozenset())({"type": kind}, None, send)  # type: ignore[arg-type]
+
+    asyncio.run(ask("lifespan"))
+    assert sent == []
+    asyncio.run(ask("websocket"))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+    assert Entry("1", "a", 0.0).model == ""
