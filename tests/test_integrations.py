@@ -26,7 +26,7 @@ import steelyard as sy
 from steelyard.integrations import fiftyone, ultralytics
 from steelyard.integrations import lightning as of_lightning
 from steelyard.integrations.sklearn import scorer
-from steelyard.integrations.torchmetrics import Score, Scores
+from steelyard.integrations.torchmetrics import Score, Scores, _only
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -288,3 +288,38 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delitem(sys.modules, f"steelyard.integrations.{name}", raising=False)
         with pytest.raises(sy.SteelyardError, match=f"needs the package {name}: pip install {name}"):
             __import__(f"steelyard.integrations.{name}")
+
+
+def test_metrics_of_other_libraries_are_not_merged() -> None:
+    with pytest.raises(sy.InputError) as refused:
+        Scores("labels", ["accuracy"]).merge_state({})
+    assert str(refused.value) == "only metrics of Steelyard can be merged into one. Give the metric itself."
+    with pytest.raises(sy.InputError) as refused:
+        _only({"a": 1, "b": 2})
+    assert str(refused.value) == "the metric is 2 numbers. Use Scores, or ask for one."
+
+
+def test_a_callback_takes_the_sides_of_a_function_and_logs_no_trial() -> None:
+    columns = {"id": [1, 2], "label": ["a", "b"]}
+    callback = of_lightning.Evaluation("labels", ["accuracy"], sides=lambda outputs, batch: (batch, outputs))
+    logged: list[Any] = []
+    module = SimpleNamespace(log_dict=logged.append)
+    trainer = SimpleNamespace(sanity_checking=True, global_rank=0)
+    callback.on_validation_batch_end(trainer, module, columns, columns, 0)
+    callback.on_validation_epoch_end(trainer, module)
+    assert (logged, callback.report) == ([], None)
+    trainer.sanity_checking = False
+    callback.on_validation_epoch_end(trainer, module)
+    assert logged == [{"val/accuracy": 1.0}]
+
+
+def test_one_column_of_keras_is_one_number_per_row() -> None:
+    from steelyard.integrations.keras import Evaluation
+
+    callback = Evaluation("weights", None, np.array([10.0, 20.0]), ["mae"])
+    callback.set_model(SimpleNamespace(predict=lambda x, **_: np.array([[11.0], [18.0]])))
+    callback.on_epoch_end(0)
+    assert callback.reports[0]["mae"].value == 1.5
+    logs: dict[str, Any] = {}
+    callback.on_epoch_end(1, logs)
+    assert logs == {"val_mae": 1.5}

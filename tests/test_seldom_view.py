@@ -129,7 +129,7 @@ def test_a_folder_is_no_file(held: Folder) -> None:
         '{"format": "steelyard", "version": 2, "kind": 7, "body": {}}',
         '{"format": "steelyard", "version": 2, "kind": "odd", "body": []}',
         '{"format" 7}',
-        '{7: 7}',
+        "{7: 7}",
         '{"format": "steelyard" 7}',
     ],
 )
