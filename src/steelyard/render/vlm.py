@@ -47,11 +47,12 @@ def groups(rows: Sequence[PromptScore]) -> list[list[PromptScore]]:
 
 def _side_by_side(score: VlmScore, rows: Sequence[PromptScore], width: int) -> list[str]:
     """As many prompts side by side as there is room for."""
-    for across in range(min(4, len(rows)), 0, -1):
+    across = min(4, len(rows))
+    while True:
         tables = [_model(score, rows[i : i + across], width) for i in range(0, len(rows), across)]
         if across == 1 or max(len(line) for table in tables for line in table.splitlines()) <= width:
-            break
-    return tables
+            return tables
+        across -= 1
 
 
 def _first_report(score: VlmScore) -> list[Any]:

@@ -1,0 +1,324 @@
+"""Texts, tables and drawings of results that few have: nothing defined, nothing known, one model alone."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.core.errors import InputError
+from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.core.scene import RasterShape, Scene
+from steelyard.gating.plan import plan
+from steelyard.render import explanation, gate, latex, notebook, verdicts, vlm_parts
+from steelyard.render import vlm as vlm_text
+from steelyard.render.brief import score_brief
+from steelyard.render.charts import maps
+from steelyard.render.charts.export import export_figures
+from steelyard.render.charts.generic import cloud
+from steelyard.render.charts.layout import ticks
+from steelyard.render.frames import report_sheets
+from steelyard.render.page import comparison as compared
+from steelyard.render.page import figures, scores, sketch, worst
+from steelyard.render.page import vlm as vlm_page
+from steelyard.render.page.board import _cell
+from steelyard.render.page.compared_figures import score_figures, unit_figures
+from steelyard.render.scene import as_svg
+from steelyard.render.svg_parts import Backdrop
+from steelyard.render.svg_rasters import rasters_svg
+from steelyard.results.forms import form_of
+from steelyard.results.read import parse_result
+from steelyard.results.result import with_stored
+from steelyard.results.same import same
+from steelyard.results.score import canonical
+from steelyard.results.unit_table import UnitTable
+from steelyard.results.vlm import Effort, PromptScore, VlmScore
+
+TRUTH = {"dish": list("abcd"), "weight": [10.0, 20.0, 30.0, 40.0], "hall": list("xxyy")}
+A = {"dish": list("abcd"), "weight": [11.0, 18.0, 33.0, 36.0]}
+B = {"dish": list("abcd"), "weight": [12.0, 17.0, 35.0, 46.0]}
+
+
+@pytest.fixture(scope="module")
+def report() -> sy.Report:
+    return sy.evaluate("weights", TRUTH, A, ["mae", "bias"], draws=100, by=["hall"])
+
+
+@pytest.fixture(scope="module")
+def both() -> sy.Comparison:
+    return sy.compare("weights", TRUTH, A, B, ["mae"], draws=100)
+
+
+@pytest.fixture(scope="module")
+def undefined(report: sy.Report) -> sy.Score:
+    return replace(report.scores["mae"], value=math.nan, interval=None, why="nothing was weighed")
+
+
+def refusal(call: Any) -> str:
+    with pytest.raises(InputError) as refused:
+        call()
+    return str(refused.value)
+
+
+def test_one_pair_is_shown_as_a_comparison() -> None:
+    two = sy.compare_all("weights", TRUTH, [A, B], ["mae"], draws=100)
+    assert two.to_text() == two[0].to_text()
+    assert two.to_markdown() == two[0].to_markdown()
+    assert refusal(lambda: latex.lineup_latex(two, marks="letters")) == (
+        "these models have no letters. Compare three models or more, or leave marks out."
+    )
+
+
+def test_a_score_that_is_undefined(undefined: sy.Score) -> None:
+    assert score_brief(undefined) == "Score(mae is undefined: nothing was weighed)"
+    assert latex._value(undefined, "sub") == "--"
+    card = scores.cards([undefined], {}, 0.95)
+    assert '<p class="number">–</p>' in card
+    assert "undefined: nothing was weighed" in card
+
+
+def test_the_best_of_one_value_or_of_none_that_is_better(report: sy.Report) -> None:
+    one, other = report.scores["mae"], replace(report.scores["mae"], value=3.0)
+    assert latex._best({0: one, 1: other}, "lower") == {0}
+    assert latex._best({0: one, 1: other}, "none") == set()
+    assert latex._best({0: one}, "lower") == set()
+
+
+def test_a_table_without_descriptions_does_not_point_at_them(report: sy.Report) -> None:
+    table = scores.score_table(list(report.scores.values()), {}, None)
+    assert "Point at a metric" not in table
+    assert table.count("<tr") == 3
+
+
+def test_empty_pictures_are_not_written(tmp_path: Any) -> None:
+    empty = Figure("none", "histogram", "None", {"low": [], "high": [], "count": []})
+    assert export_figures([empty], tmp_path, formats=["svg"]) == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cloud_of_counts_is_of_cells() -> None:
+    columns = {"x": [0.0], "y": [0.0], "x2": [1.0], "y2": [2.0], "count": [7]}
+    cells, points = (
+        cloud(Figure("c", "cloud", "C", held), "x:Q", "y:Q").to_dict() for held in (columns, {"x": [0.0], "y": [0.0]})
+    )
+    assert [chart["mark"]["type"] for chart in (cells, points)] == ["rect", "circle"]
+    assert cells["encoding"]["opacity"]["field"] == "count"
+
+
+def test_ticks_have_room_or_there_are_none() -> None:
+    assert ticks(0.0, 1.0, 300.0) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert ticks(1000000.0, 2000000.0, 80.0) == [1000000.0, 2000000.0]
+    assert ticks(0.0, 1.0, 5.0) == []
+
+
+def test_maps_of_odd_texts_are_left_out() -> None:
+    assert (maps._panel("<b>", "truth", "a"), maps._entry("tree", "red")) == ("", "")
+    assert 'fill="#ff0000"' in maps._entry("tree", "ff0000")
+
+
+def test_settings_that_leave_a_number_undefined() -> None:
+    nan = math.nan
+    pairs = [(nan, nan), (nan, 1.0), (1.0, nan), (1.0, 1.0), (1.5, 1.0), (0.5, 1.0)]
+    shown = [explanation.difference_shown(*pair) for pair in pairs]
+    assert shown == ["=", "undefined", "1.00000", "=", "+0.50000", "−0.50000"]
+    assert [explanation._moves(*pair) for pair in pairs] == [False, True, True, False, True, True]
+
+
+def test_a_verdict_of_an_undefined_difference_shows_the_score_alone(both: sy.Comparison) -> None:
+    verdict = sy.gate(both, "mae > baseline, p < 0.05").verdicts[0]
+    bare = replace(verdict, difference=math.nan, interval=(1.0, 7.0))
+    assert gate.seen(bare) == "4.00 g"
+
+
+def test_a_strip_needs_an_interval_and_a_scale() -> None:
+    held = [
+        notebook._strip(2.0, *ends) for ends in ((None, (0.0, 4.0)), ((1.0, 3.0), None), ((1.0, math.inf), (0.0, 4.0)))
+    ]
+    assert held == ["", "", ""]
+    assert notebook._strip(2.0, (1.0, 3.0), (0.0, 4.0)) != ""
+
+
+def test_a_cell_without_a_standing_has_no_rank(report: sy.Report) -> None:
+    assert "rank" not in _cell(report.scores["mae"], 0, None, None).html
+
+
+def test_figures_of_what_nobody_knows(both: sy.Comparison, undefined: sy.Score) -> None:
+    mae = both.differences["mae"]
+    bare = replace(both, differences={"mae": replace(mae, a=undefined)})
+    assert score_figures([bare]) == []
+    assert len(score_figures([both])) == 1
+    one = UnitTable("dish", np.array(["a", "b"]), {"mae": np.array([1.0, math.nan])})
+    held = SimpleNamespace(evidence=SimpleNamespace(units=lambda: one), units=lambda: (one, one), a=both.a, b=both.b)
+    held.differences = both.differences
+    assert unit_figures([held]) == []  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("gain", "better", "text"),
+    [
+        (0.0, "higher", "equal"),
+        (2.0, "none", "changed"),
+        (2.0, "lower", '<span class="verdict better">better</span>'),
+        (-2.0, "lower", '<span class="verdict worse">worse</span>'),
+    ],
+)
+def test_how_a_unit_changed(gain: float, better: str, text: str) -> None:
+    assert compared._change(gain, better) == text
+
+
+def test_gains_of_what_is_best_at_zero() -> None:
+    """Of −2 to −1 the size falls, of 1 to 3 it grows, and of 2 to −2 it stays."""
+    near = {"dish": list("abc"), "weight": [10.0, 20.0, 30.0]}
+    first, second = ({"dish": list("abc"), "weight": weights} for weights in ([8.0, 21.0, 32.0], [9.0, 23.0, 28.0]))
+    page = compared._units([sy.compare("weights", near, first, second, ["bias"], draws=100)])
+    assert "<p>By Bias (mean signed error) B is better on 1 dish, worse on 1, equal on 1.</p>" in page
+    rows = page.rpartition("<tbody")[2]
+    assert (rows.count("verdict better"), rows.count("verdict worse"), rows.count("<td>equal</td>")) == (1, 1, 1)
+
+
+def test_charts_that_cannot_be_drawn_are_said(both: sy.Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = compared._remarks([both])
+    monkeypatch.setattr(compared, "available", lambda: False)
+    assert compared._remarks([both]) == [*before, compared.NO_CHARTS]
+
+
+def test_distributions_of_as_many_scores_as_wanted(report: sy.Report) -> None:
+    spread = np.arange(8.0)
+    units = UnitTable("dish", np.arange(8), {"mae": spread, "bias": spread})
+    assert [len(figures.distributions(units, report.scores, most)) for most in (1, 2, 3)] == [1, 2, 2]
+
+
+def test_a_sketch_of_nothing_has_a_range() -> None:
+    nothing, one, some = np.array([math.nan]), np.array([2.0]), np.array([1.0, math.nan, 4.0])
+    assert [sketch._range(values) for values in (nothing, one, some)] == [(0.0, 1.0), (1.5, 2.5), (1.0, 4.0)]
+
+
+def test_pages_of_models_without_an_answer() -> None:
+    score = VlmScore("weights", (), (), 4, None, 1)
+    assert vlm_page._every_prompt(score, [], {}) == "<p>No reading gave a number.</p>"
+    assert vlm_page._controls(score) == ""
+    assert "intervals" not in vlm_page._source(score)
+    assert "95 %, bootstrap over sequences" in vlm_page._source(replace(score, confidence=0.95))
+    assert list(vlm_parts.slice_tables(score, [])) == []
+    assert vlm_parts._tokens(Effort(replies=2, uncounted=2), 5, 0, "cached") == vlm_parts.NONE
+
+
+def test_worst_units_of_nothing_known(report: sy.Report) -> None:
+    units = UnitTable("dish", np.array(["a", "b"]), {"mae": np.array([math.nan, math.nan])})
+    assert worst.worst_table(report, units, None) == ""
+
+
+def test_listings_that_do_not_name_the_units() -> None:
+    names = Texts(np.array([0, 0, 1]), ["a", "b"])
+    listing = Listing("l", "L", {"dish": names, "off": np.array([math.nan, math.nan, 1.0])}, x="off")
+    assert worst.fields_of(listing, ["z"]) == {}
+    assert worst._wrong(listing, "dish", np.array([0, 1])) == ""
+
+
+def test_a_scene_with_relations_and_attributes() -> None:
+    drawn = as_svg(
+        "a red car beside a car", [("car",), ("car", "red"), ("car", "beside", "house"), ("car", "on", "car")]
+    )
+    assert drawn.count('<path class="edge" marker-end') == 2
+    assert drawn.count('v-8"/>') == 1
+    for word in ("red", "car", "house", "beside", "on"):
+        assert f">{word}</text>" in drawn
+
+
+def test_rasters_lie_over_the_image_or_are_left_out() -> None:
+    scene = Scene("t", "s", (), rasters=(RasterShape("truth", "QUJD", 2.0, 1.0), RasterShape("odd", "<b>", 2.0, 1.0)))
+    plain, over = rasters_svg(scene), rasters_svg(scene, Backdrop("there.png", 2.0, 1.0))
+    assert (plain.count("<image"), over.count("<image"), over.count('href="there.png"')) == (1, 3, 2)
+    assert ('opacity="0.62"' in plain, over.count('opacity="0.62"')) == (False, 1)
+
+
+def test_differences_that_were_not_corrected_and_flagged(both: sy.Comparison) -> None:
+    mae = both.differences["mae"]
+    assert verdicts.correction_text([replace(mae, p=math.nan)]) == "not corrected"
+    assert verdicts.verdict_remarks([replace(mae, verdict="flagged")], "dish")[0] == (
+        "flagged: worth a look; one in ten of those flagged may be chance."
+    )
+    assert [verdicts.size_text(value) for value in (math.nan, 0.0, 0.0123, 12.3)] == ["0", "0", "0.012", "12"]
+
+
+# --- results
+
+
+def test_what_is_equal(report: sy.Report) -> None:
+    assert (report == 7, report == copy.copy(report), same(np.zeros(2), [0.0, 0.0])) == (False, True, False)
+    assert with_stored(report, None) is report
+    assert canonical("mae", "") == "mae"
+
+
+def test_slices_that_no_run_gives(report: sy.Report) -> None:
+    def changed(i: int, **entry: Any) -> dict[str, Any]:
+        data = copy.deepcopy(report.to_dict())
+        data["body"]["slices"][i] |= entry
+        return data
+
+    remedy = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json."
+    assert parse_result(report.to_dict(), "r.json") == report
+    assert refusal(lambda: parse_result(changed(0, by=["hall", "day"]), "r.json")) == (
+        f'r.json: body.slices[0].value is ["x"] where a value for each of 2 columns is expected. {remedy}'
+    )
+    assert refusal(lambda: parse_result(changed(1, value=["x"]), "r.json")) == (
+        f"r.json: 'body.slices[1]' gives a slice twice. {remedy}"
+    )
+
+
+def test_types_that_no_result_holds() -> None:
+    with pytest.raises(TypeError, match=r"^a result cannot hold <class 'bytes'>$"):
+        form_of(bytes)
+
+
+def test_results_that_no_run_gives(both: sy.Comparison) -> None:
+    lineup = sy.compare_all("weights", TRUTH, [A, B], ["mae"], draws=100)
+    assert replace(lineup, comparisons=()).faults() == {"comparisons": "is empty"}
+    held = plan(both)
+    empty = replace(held, metrics=(replace(held.metrics[0], curve=()),))
+    assert (held.faults(), empty.faults()) == ({}, {"metrics": "holds a metric without a size"})
+
+
+def test_results_that_were_read_without_details(report: sy.Report, both: sy.Comparison) -> None:
+    bare = parse_result(both.to_dict(), "c.json")
+    with pytest.raises(ValueError, match=r"^this result holds no units: it was read from a file"):
+        bare.units()
+    alone = parse_result(report.to_dict(), "r.json")
+    assert list(report_sheets(alone)) == ["scores"]
+    assert list(report_sheets(report)) == ["scores", "units"]
+    assert len(figures.figures_of(alone)) <= len(figures.figures_of(report))
+
+
+def test_tables_are_sheets() -> None:
+    """Of a, b, b as a, a, b: a is right, one b is taken for a, the other is right."""
+    truth, given = {"id": [1, 2, 3], "label": list("abb")}, {"id": [1, 2, 3], "label": list("aab")}
+    header, rows = report_sheets(sy.evaluate("labels", truth, given, ["accuracy"], draws=100))["confusion"]
+    assert [header, *map(list, rows)] == [["truth", "a", "b"], ["a", 1.0, 0.0], ["b", 1.0, 1.0]]
+
+
+def prompt_score(name: str, held: sy.Report | None, **more: Any) -> PromptScore:
+    whole: dict[str, Any] = {"outcomes": {"ok": 4}, "lost": {}, "problems": {}, "controls": {}, **more}
+    return PromptScore(
+        model="m", prompt=name, report=held, readings=4, parsed=4, followed_up=0, constant=None, guess=math.nan, **whole
+    )
+
+
+def test_prompts_stand_below_each_other_where_there_is_no_room(report: sy.Report) -> None:
+    rows = tuple(prompt_score(f"a prompt with a long name, number {i}", report) for i in range(2))
+    wide, narrow = (vlm_text._side_by_side(VlmScore("weights", rows, (), 4, 0.95, 1), rows, w) for w in (400, 40))
+    assert [len(tables) for tables in (wide, narrow)] == [1, 2]
+
+
+def test_prompts_of_which_nothing_is_known(report: sy.Report, undefined: sy.Score) -> None:
+    bare = prompt_score("none", None, outcomes={"no_number": 4}, lost={"no_number": "no number"})
+    score = VlmScore("weights", (bare,), (), 4, 0.95, 1)
+    assert vlm_text.remarks(score)[0] == "m, none: no number from 4 readings: 4 no_number (no number)."
+    unknown = replace(report, scores={"mae": undefined})
+    page = vlm_page._prompts(score, [prompt_score("p", unknown)], {}, "p")
+    assert "<figure" not in page
