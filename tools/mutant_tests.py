@@ -24,7 +24,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,6 +31,7 @@ from typing import Any
 
 import pytest
 from _pytest.tmpdir import tmppath_result_key
+from _pytest.warnings import catch_warnings_for_item
 
 NOTICED, SURVIVED, UNTESTED, WENT_WRONG = 1, 0, 33, 35  # as mutmut writes them
 SLOW, LEAST_SECONDS = 5, 10  # a mutant may take so many times what the tests take, and never less than this
@@ -172,7 +172,7 @@ def module_of(name: str) -> str:
 
 def reached(items: Sequence[pytest.Item], beside: int) -> tuple[defaultdict[str, list[int]], dict[int, float]]:
     """The tests that reach each function, and what each test takes."""
-    kept, failing = known(items), []
+    kept, failing = known(items), set()
     new = [item for item in items if item.nodeid not in kept["tests"]]
     with tempfile.TemporaryDirectory() as folder:
         running: set[int] = set()
@@ -193,15 +193,18 @@ def reached(items: Sequence[pytest.Item], beside: int) -> tuple[defaultdict[str,
     for line in lines:
         test, hits, seconds, failed = json.loads(line)
         if failed:
-            failing.append(test)
+            failing.add(test)
             print(f"fails without any mutant: {test}: {failed:.300}", file=sys.__stderr__, flush=True)
-        kept["tests"][test] = [[] if failed else hits, seconds]
+        else:
+            kept["tests"][test] = [hits, seconds]
+    KEPT.write_text(json.dumps(kept), encoding="utf-8")
     if len(failing) > MOST_FAILING:
         raise pytest.UsageError(f"{len(failing)} tests fail without any mutant")
-    KEPT.write_text(json.dumps(kept), encoding="utf-8")
     reach: defaultdict[str, list[int]] = defaultdict(list)
     taken = {}
     for i, item in enumerate(items):
+        if item.nodeid in failing:
+            continue
         if item.nodeid not in kept["tests"]:
             raise pytest.UsageError("the tests ended before all were run")
         hits, taken[i] = kept["tests"][item.nodeid]
@@ -276,22 +279,22 @@ def run_commands_here() -> None:
 
 def faults(items: Sequence[pytest.Item]) -> Iterator[BaseException | None]:
     """What each test raises. No report is made of it: mutated files are so long that one takes seconds."""
-    warnings.simplefilter("error")
     for item, following in zip(items, [*items[1:], None], strict=True):
         item._initrequest()  # type: ignore[attr-defined]
         item.stash[tmppath_result_key] = {}
         fault: BaseException | None = None
-        try:
-            item.ihook.pytest_runtest_setup(item=item)
-            item.ihook.pytest_runtest_call(item=item)
-        except pytest.skip.Exception:
-            pass
-        except BaseException as error:
-            fault = error
-        try:
-            item.ihook.pytest_runtest_teardown(item=item, nextitem=following)
-        except BaseException as error:
-            fault = error
+        with catch_warnings_for_item(config=item.config, ihook=item.ihook, when="runtest", item=item):
+            try:
+                item.ihook.pytest_runtest_setup(item=item)
+                item.ihook.pytest_runtest_call(item=item)
+            except pytest.skip.Exception:
+                pass
+            except BaseException as error:
+                fault = error
+            try:
+                item.ihook.pytest_runtest_teardown(item=item, nextitem=following)
+            except BaseException as error:
+                fault = error
         yield fault
 
 
