@@ -1,8 +1,8 @@
 """PNG files of labels, read by the native core; what it refuses is named with the file.
 
 Grey and palette files give their values of 1 to 16 bits, RGB files red + 256 green + 65536 blue. Two maps are counted
-row by row, without either of them in memory. Interlaced files and colours of 16 bits are read by Pillow where it is
-installed.
+row by row, without either of them in memory. Interlaced files are read by Pillow where it is installed; colours of 16
+bits, of which it keeps half, are refused.
 """
 
 from __future__ import annotations
@@ -80,15 +80,16 @@ def png_file(data: bytes, source: str) -> PngFile:
 
 
 def _by_pillow(data: bytes, source: str) -> Array:
+    bits, colour = data[24], data[25]  # of the header, which stands first
+    if bits == 16 and colour != 0:
+        raise InputError("has colours of 16 bits", where=source, remedy="Write a PNG of 8 bits per channel.")
     try:
         from io import BytesIO
 
         from PIL import Image
     except ImportError:
         raise InputError(
-            "is interlaced, or has colours of 16 bits or transparency",
-            where=source,
-            remedy="Install Pillow to read it, or write a plain PNG.",
+            "is interlaced", where=source, remedy="Install Pillow to read it, or write a plain PNG."
         ) from None
     try:
         with Image.open(BytesIO(data)) as image:
@@ -97,7 +98,10 @@ def _by_pillow(data: bytes, source: str) -> Array:
         raise InputError(f"cannot be read: {error}", where=source, remedy=_DAMAGED) from None
     if grid.ndim == 2:
         kind = np.uint8 if grid.dtype.itemsize == 1 else np.uint16
-        return np.ascontiguousarray(grid, dtype=kind)
-    if grid.dtype != np.uint8 or grid.shape[2] < 3 or (grid.shape[2] == 4 and (grid[:, :, 3] != 255).any()):
-        raise InputError("a pixel is transparent, or has 16 bits a channel", where=source, remedy="Write a plain PNG.")
-    return np.ascontiguousarray(grid[:, :, :3].astype(np.uint32) @ np.array([1, 256, 65536], dtype=np.uint32))
+        spread = {2: 85, 4: 17}.get(bits, 1) if colour == 0 else 1  # grey of few bits reaches 255 there
+        return np.ascontiguousarray(grid // spread, dtype=kind)
+    channels = grid.shape[2]
+    if channels % 2 == 0 and (grid[:, :, -1] != 255).any():
+        raise InputError("a pixel is transparent", where=source, remedy="Write it without transparency.")
+    places = np.array([1, 256, 65536], dtype=np.uint32)
+    return np.ascontiguousarray(grid[:, :, :3].astype(np.uint32) @ places if channels > 2 else grid[:, :, 0])
