@@ -151,9 +151,8 @@ def arrow_text(frame: Any, name: str) -> tuple[Array, Array] | None:
     if column is None or column.null_count:
         return None
     kind = column.type
-    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or str(kind) == "string_view"):
-        return None
-    if isinstance(column, pyarrow.ChunkedArray):  # a column too long for one chunk
+    texts = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or str(kind) == "string_view"
+    if not texts or isinstance(column, pyarrow.ChunkedArray):  # a column too long for one chunk
         return None
     if str(kind) == "string_view":
         column = column.cast(pyarrow.large_string())

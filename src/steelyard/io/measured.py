@@ -98,7 +98,8 @@ def _check_block(need: Need, block: Block, state: State, name: str, source: str)
             raise unfit(source, f"the entries of '{name}' are not in the order of their units")
     elif isinstance(block, RankingBlock):
         _check_ranking(need, block, state, name, source)
-    elif isinstance(block, RowsBlock):
+    else:
+        assert isinstance(block, RowsBlock)
         _check_rows(block, units, name, source)
 
 

@@ -153,15 +153,12 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _refuse(values: list[list[Any]], key: str, count: int, source: str, word: str) -> None:
-    for i, value in enumerate(values):
-        where = f"{source}, {word} {i}, key '{key}'"
-        if len(value) != count:
-            raise InputError(
-                f"{len(value)} numbers where {count} are expected", where=where, remedy=f"Give {SPOKEN[count]}."
-            )
-        for number in value:
-            if type(number) not in (int, float):
-                raise InputError(f"'{number}' is not a number", where=where, remedy=f"Give {SPOKEN[count]}.")
+    """Name the first shape that has too few or too many numbers, or something else among them."""
+    others = [[number for number in value if type(number) not in (int, float)] for value in values]
+    row = next(i for i, value in enumerate(values) if len(value) != count or others[i])
+    few = len(values[row]) != count
+    what = f"{len(values[row])} numbers where {count} are expected" if few else f"'{others[row][0]}' is not a number"
+    raise InputError(what, where=f"{source}, {word} {row}, key '{key}'", remedy=f"Give {SPOKEN[count]}.")
 
 
 def columns_of_images(data: Sequence[Any], side: str, source: str) -> dict[str, Any]:
