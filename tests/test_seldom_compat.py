@@ -177,7 +177,8 @@ def test_images_are_fetched_once(tmp_path, monkeypatch, capsys):
 
 
 def test_annotations_are_drawn_with_and_without_boxes_and_points():
-    matplotlib = pytest.importorskip("matplotlib")
+    import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
