@@ -112,13 +112,15 @@ def write_workbook(path: str | os.PathLike[str], sheets: Mapping[str, Sheet]) ->
         raise InputError(
             "a workbook needs openpyxl", remedy="Install it: pip install 'steelyard[excel]', or write .csv."
         ) from None
+    lines = [[head, *rows] for head, rows in sheets.values()]
+    for name, own in zip(sheets, lines, strict=True):  # before anything is written, which would stay open
+        if len(own) > MOST_ROWS:
+            raise InputError(f"sheet '{name}' has more rows than a workbook holds", remedy="Write .csv instead.")
     book = Workbook(write_only=True)
-    for name, (head, rows) in zip(sheet_names(sheets), sheets.values(), strict=True):
+    for name, own in zip(sheet_names(sheets), lines, strict=True):
         sheet = book.create_sheet(name)
         sheet.freeze_panes = "A2"
-        for count, row in enumerate([head, *rows]):
-            if count >= MOST_ROWS:
-                raise InputError(f"sheet '{name}' has more rows than a workbook holds", remedy="Write .csv instead.")
+        for row in own:
             cells = []
             for value in row:
                 cell = WriteOnlyCell(sheet, _plain(value))
