@@ -14,7 +14,10 @@ from read_help import contents, png, refused, write
 
 import steelyard as sy
 from steelyard.io.formats.convert import read_dataset
+from steelyard.io.formats.detect import detect
+from steelyard.io.formats.federated import by_rules_of_lvis
 from steelyard.io.formats.fit import fit
+from steelyard.io.formats.reading import Reading
 from steelyard.io.formats.sizes import picture_size
 
 FRAME = b"\xff\xc0\x00\x11\x08\x00\x07\x00\x09"  # 9 × 7 pixels
@@ -170,3 +173,27 @@ def test_a_folder_that_was_moved_aside(tmp_path: Path) -> None:
     assert refused(lambda: sy.convert(tmp_path / "t.csv", tmp_path / "file" / "v", to_format="voc")) == (
         f"{tmp_path / 'file' / 'v'}: cannot be written: {os.strerror(errno.EEXIST)}"
     )
+
+
+def test_predictions_without_scores_have_no_rules_of_lvis(tmp_path: Path) -> None:
+    """A format of another package may give none."""
+    truth = read_dataset(lvis(tmp_path), Reading(format="lvis"))
+    assert refused(lambda: by_rules_of_lvis(truth, truth)) == (
+        f"{tmp_path / 't.json'}: predictions without scores. Give every box a score."
+    )
+
+
+def test_a_folder_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it holds neither XML nor label files, a format that is brought may know it."""
+    monkeypatch.setattr("steelyard.io.formats.detect.brought_for", lambda path: "dots")
+    assert detect(tmp_path, "x") == "dots"
+    write(tmp_path, {"a.txt": ""})
+    assert detect(tmp_path, "x") == "yolo"
+
+
+def test_flags_that_yolo_and_cvat_lose(tmp_path: Path) -> None:
+    write(tmp_path, {"t.csv": "image,label,x,y,w,h,width,height,difficult\na,0,0,0,1,1,4,4,true\n"})
+    for form in ("yolo", "cvat"):
+        done = sy.convert(tmp_path / "t.csv", tmp_path / form, to_format=form)
+        flags = [loss.text() for loss in done.losses if "flags" in loss.text()]
+        assert flags == [f"lost: difficult flags (1): {form} has none: they become ordinary objects"]

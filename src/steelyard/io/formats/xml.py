@@ -122,8 +122,7 @@ class _Builder:
         self.stack.pop().text = "".join(self.parts.pop())
 
     def _text(self, text: str) -> None:
-        if self.parts:
-            self.parts[-1].append(text)
+        self.parts[-1].append(text)
 
     def _refuse(self, *_: Any) -> int:
         raise InputError(
