@@ -136,7 +136,9 @@ def test_scores_of_a_state_that_are_no_numbers() -> None:
     columns = {"unit": np.array([0]), "score": np.array([np.nan])}
     part.next, part.prefix, part.columns, part.place = 0, "", ("unit", "score"), np.array([5])
     part.reader = SimpleNamespace(rows=lambda name, start, stop: columns[name], path="p")
-    assert "a score is not a number" in refusal(lambda: part._read(1))
+    assert refusal(lambda: part._read(1)) == (
+        "p: a score is not a number. It is no state that Steelyard wrote, or it is damaged: make it again."
+    )
     columns["score"] = np.array([0.5])
     assert {name: column.tolist() for name, column in part._read(1).items()} == {"unit": [5], "score": [0.5]}
 

@@ -219,11 +219,9 @@ def _turn(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: in
 
 def _decode(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
-        data = json.loads(line)
+        data: dict[str, Any] = json.loads(line)  # it begins with a brace: see `_lines`
     except (ValueError, RecursionError) as error:
         raise _damaged(path, number, str(error)) from None
-    if not isinstance(data, dict):
-        raise _damaged(path, number, "it is no object")
     return data
 
 
