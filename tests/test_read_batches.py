@@ -10,6 +10,7 @@ import torch
 from read_help import refused
 
 import steelyard as sy
+from steelyard.align.gather_rankings import as_rows
 from steelyard.align.rankings import as_rankings
 from steelyard.align.unit_digest import column_keys
 from steelyard.core.records import Records, as_object
@@ -107,6 +108,11 @@ def test_rankings_of_batches_with_numbers_as_ids() -> None:
     ]
     report = gathered(*zip(truth, runs, strict=True), task="rankings").report("ap", confidence=None)
     assert [score.value for score in report.scores.values()] == [0.75]
+
+
+def test_plain_records_beside_rankings_are_gathered_as_they_are() -> None:
+    plain = Records("x", {"query": as_object(["q"])}, {})
+    assert as_rows(plain, ("query", "doc")) is plain
 
 
 def test_keys_of_arrays() -> None:
