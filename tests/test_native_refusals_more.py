@@ -252,3 +252,19 @@ def test_codes_of_tracks_far_apart() -> None:
     both = _native.tracking_codes(i64(0, 0, 0, 0), i64(1, 1, 2, 2), i64(2, 4))
     assert (both[0].tolist(), both[1]) == ([0, 0, 0, 0], 1)
     assert _native.tracking_codes(i64(0, 1), i64(5, 5), i64(2))[1] == -1
+
+
+# Tables for data frames.
+@pytest.mark.parametrize(
+    ("kind", "cell", "message"),
+    [
+        ("u", 1, "a text is expected"),
+        ("g", "a", "a number is expected"),
+        ("g", b"b", "a number is expected"),
+        ("l", "a", "a count of 64 bits is expected"),
+        ("l", 1 << 70, "a count of 64 bits is expected"),
+    ],
+)
+def test_cells_of_another_kind_are_refused(kind: str, cell: object, message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        _native.arrow_stream(["a"], [kind], [[None, cell]])

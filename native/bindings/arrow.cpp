@@ -36,11 +36,14 @@ ArrowColumn column_of(const std::string& name, char kind, nb::list cells) {
       if (!text) throw nb::python_error();
       column.add_text(text, static_cast<size_t>(size));
     } else if (kind == 'g') {
-      const double value = nb::cast<double>(cell);
+      double value = 0;
+      if (!nb::try_cast<double>(cell, value)) throw nb::type_error("a number is expected");
       if (std::isnan(value)) column.add_null();
       else column.add_number(value);
     } else {
-      column.add_count(nb::cast<int64_t>(cell));
+      int64_t count = 0;
+      if (!nb::try_cast<int64_t>(cell, count)) throw nb::type_error("a count of 64 bits is expected");
+      column.add_count(count);
     }
   }
   return column;
