@@ -268,3 +268,12 @@ def test_codes_of_tracks_far_apart() -> None:
 def test_cells_of_another_kind_are_refused(kind: str, cell: object, message: str) -> None:
     with pytest.raises(TypeError, match=f"^{message}$"):
         _native.arrow_stream(["a"], [kind], [[None, cell]])
+
+
+def test_names_and_kinds_are_texts() -> None:
+    for names, kinds in (([1], ["g"]), (["a"], [1])):
+        with pytest.raises(TypeError, match=r"^a text is expected$"):
+            _native.arrow_stream(names, kinds, [[1.0]])
+    for names, kinds in ((["\ud800"], ["g"]), (["a"], ["\ud800"])):
+        with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+            _native.arrow_stream(names, kinds, [[1.0]])

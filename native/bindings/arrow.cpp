@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "support/arrow.hpp"
 
@@ -23,6 +25,14 @@ void free_stream(PyObject* capsule) noexcept {
   delete stream;
 }
 
+std::string_view text_of(nb::handle value) {
+  if (!nb::isinstance<nb::str>(value)) throw nb::type_error("a text is expected");
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+  if (!text) throw nb::python_error();
+  return {text, static_cast<std::size_t>(size)};
+}
+
 // Cells of one kind: 'u' texts, 'g' numbers (nan is null), 'l' counts; None is null.
 ArrowColumn column_of(const std::string& name, char kind, nb::list cells) {
   ArrowColumn column(name, kind);
@@ -30,11 +40,8 @@ ArrowColumn column_of(const std::string& name, char kind, nb::list cells) {
     if (cell.is_none()) {
       column.add_null();
     } else if (kind == 'u') {
-      if (!nb::isinstance<nb::str>(cell)) throw nb::type_error("a text is expected");
-      Py_ssize_t size = 0;
-      const char* text = PyUnicode_AsUTF8AndSize(cell.ptr(), &size);
-      if (!text) throw nb::python_error();
-      column.add_text(text, static_cast<size_t>(size));
+      const std::string_view text = text_of(cell);
+      column.add_text(text.data(), text.size());
     } else if (kind == 'g') {
       double value = 0;
       if (!nb::try_cast<double>(cell, value)) throw nb::type_error("a number is expected");
@@ -54,10 +61,10 @@ nb::object stream_of(nb::list names, nb::list kinds, nb::list columns) {
     throw nb::value_error("names, kinds and columns differ in number");
   std::vector<ArrowColumn> table;
   for (size_t i = 0; i < nb::len(columns); ++i) {
-    const std::string kind = nb::str(kinds[i]).c_str();
+    const std::string_view kind = text_of(kinds[i]);
     if (kind != "u" && kind != "g" && kind != "l") throw nb::value_error("a kind is 'u', 'g' or 'l'");
     if (!nb::isinstance<nb::list>(columns[i])) throw nb::type_error("a column is a list");
-    table.push_back(column_of(nb::str(names[i]).c_str(), kind[0], nb::cast<nb::list>(columns[i])));
+    table.push_back(column_of(std::string(text_of(names[i])), kind[0], nb::cast<nb::list>(columns[i])));
   }
   ArrowArrayStream* stream = arrow_stream(std::move(table));
   PyObject* capsule = PyCapsule_New(stream, kStream, free_stream);
