@@ -23,8 +23,8 @@ from metrics.made import (
 )
 
 import steelyard as sy
+from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
-from steelyard.metrics.labels.averages import as_spec
 from steelyard.metrics.labels.counts import Counts, PerClass
 from steelyard.metrics.labels.hard import F1
 

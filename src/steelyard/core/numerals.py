@@ -12,3 +12,8 @@ def is_whole(text: str, most: int = DIGITS, signed: bool = False) -> bool:
     """
     digits = text.removeprefix("-") if signed else text
     return digits.isascii() and digits.isdigit() and len(digits) <= most
+
+
+def as_spec(name: str) -> str | int:
+    """The name of a class as a spec has it: 3, not "3"."""
+    return int(name) if is_whole(name) and str(int(name)) == name else name

@@ -80,15 +80,18 @@ def _all_ious(p: Any, dts: list[Any], gts: list[Any], d_begin: Any, t_begin: Any
             parts.append(oks_table(detected, truth, box, area, sigmas).ravel())
         return np.concatenate(parts) if parts else np.zeros(0)
     ratio = float(p.dilation_ratio) if p.iouType == "boundary" else 0.0
+    if not 0 <= ratio <= 1:
+        raise InputError(
+            "the boundary's share of the diagonal is from 0 to 1", where=f"params.dilation_ratio, {ratio:g}",
+            remedy="The usual one is 0.02.",
+        )  # fmt: skip
     lists = [dt["segmentation"] for dt in dts], [gt["segmentation"] for gt in gts]
     try:
         return _native.cell_mask_ious(d_begin, t_begin, *lists, crowd, ratio)
-    except ValueError as error:
+    except ValueError:
         for ann in (*dts, *gts):  # say which
             _check_mask(ann)
-        raise InputError(
-            str(error), where=f"params.dilation_ratio, {ratio:g}", remedy="The usual one is 0.02."
-        ) from None
+        raise
 
 
 def _check_mask(ann: Any) -> None:

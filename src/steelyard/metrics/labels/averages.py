@@ -17,7 +17,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.numerals import is_whole
+from steelyard.core.numerals import as_spec
 from steelyard.core.pairs import Array
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, Role, ratio
@@ -310,11 +310,6 @@ class EachClass(Wrapper):
     def part_units(self, state: State) -> Floats | None:
         """Those of the mean."""
         return Macro(self.of).part_units(state)
-
-
-def as_spec(name: str) -> str | int:
-    """A class's name as a spec has it: 3, not "3"."""
-    return int(name) if is_whole(name) and str(int(name)) == name else name
 
 
 @frozen

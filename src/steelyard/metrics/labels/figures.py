@@ -11,11 +11,11 @@ import numpy as np
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
 from steelyard.core.need import Work
+from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
-from steelyard.metrics.labels.averages import as_spec
 from steelyard.metrics.labels.counts import classes_of, holds, positive, several
 from steelyard.metrics.labels.data import LabelPairs
 from steelyard.metrics.labels.hard import F1

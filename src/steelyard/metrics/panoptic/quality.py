@@ -15,11 +15,12 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.need import Cells, Work
+from steelyard.core.numerals import as_spec
 from steelyard.core.totals import Wanted
 from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.panoptic.data import PanopticPairs
 from steelyard.metrics.panoptic.fits import Fits
-from steelyard.metrics.segmentation.overlap import as_spec, mean_defined
+from steelyard.metrics.segmentation.overlap import mean_defined
 
 OVERLAP, TP, FP, FN, THING, STUFF = range(6)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts, worst_and_best
 from steelyard.core.metric import Metric
+from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
 from steelyard.core.table import Table
@@ -18,7 +19,6 @@ from steelyard.metrics.panoptic.data import PanopticPairs
 from steelyard.metrics.panoptic.explain import explain
 from steelyard.metrics.panoptic.picture import MEANINGS, pictures, scene
 from steelyard.metrics.panoptic.quality import FN, FP, OVERLAP, THING, TP, PanopticQuality, SegmentCounts
-from steelyard.metrics.segmentation.overlap import as_spec
 
 MOST_CLASSES = 40
 SHOWN = 6

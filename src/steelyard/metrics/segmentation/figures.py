@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts, worst_and_best
 from steelyard.core.metric import Metric
+from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
 from steelyard.core.table import Table
@@ -16,7 +17,7 @@ from steelyard.core.weights import ratio
 from steelyard.maps.raster import colour, coloured, thinned
 from steelyard.metrics.segmentation.counts import HIT, IMAGES, PREDICTED, TRUE, UNCLASSED, ClassPixels, coders
 from steelyard.metrics.segmentation.data import MapPairs
-from steelyard.metrics.segmentation.overlap import as_spec, figure_of
+from steelyard.metrics.segmentation.overlap import figure_of
 from steelyard.metrics.segmentation.picture import IGNORED_COLOUR, class_colour, error_picture
 from steelyard.metrics.segmentation.scores import Iou
 from steelyard.metrics.segmentation.tables import class_table, confusion

@@ -15,7 +15,7 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.need import Cells
-from steelyard.core.numerals import is_whole
+from steelyard.core.numerals import as_spec
 from steelyard.core.totals import Wanted
 from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.segmentation.counts import (
@@ -48,11 +48,6 @@ def class_place(facts: Facts, label: object) -> int:
     if place < 0:
         raise InputError(f"there is no class '{label}'", remedy=nearest(str(label), axis.shown))
     return place
-
-
-def as_spec(name: str) -> str | int:
-    """A class's name as a spec has it: 3, not "3"."""
-    return int(name) if is_whole(name) and str(int(name)) == name else name
 
 
 def figure_of(kind: str, cells: Floats) -> Floats:

@@ -11,9 +11,10 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
+from steelyard.core.numerals import as_spec
 from steelyard.core.totals import Wanted
 from steelyard.core.weights import Floats, ratio
-from steelyard.metrics.segmentation.overlap import as_spec, mean_defined
+from steelyard.metrics.segmentation.overlap import mean_defined
 from steelyard.metrics.volumes.cases import BARE, COUNT, EMPTY, MISSED, VALUE, CaseMean, CaseScore
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
 from steelyard.core.need import Work
+from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
 from steelyard.maps.raster import MOST_SIDE, colour
-from steelyard.metrics.segmentation.overlap import as_spec
 from steelyard.metrics.volumes.cases import COUNT, EMPTY, MISSED, VALUE, CaseScore, case_voxels
 from steelyard.metrics.volumes.curves import case_figures
 from steelyard.metrics.volumes.data import VolumePairs
