@@ -224,11 +224,11 @@ def test_native_files_say_why_they_are_shaped_so() -> None:
 
 
 def test_native_files_have_one_purpose() -> None:
-    """A file above 400 lines has two."""
+    """A file above 700 lines deserves a look: it often has two."""
     long = {
         path.name: n
         for path in NATIVE.rglob("*.?pp")
-        if (n := len(path.read_text(encoding="utf-8").splitlines())) > 400
+        if (n := len(path.read_text(encoding="utf-8").splitlines())) > 700
     }
     assert long == {}
 
