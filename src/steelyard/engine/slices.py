@@ -9,6 +9,7 @@ file of its own, which has a row for each unit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -142,7 +143,7 @@ def _split(pairs: Any, by: Sequence[str], task: Task | None) -> _Split:
 
 def text_of(value: object) -> str:
     """A cell as text, whole numbers without a point; nothing where it is empty or nan."""
-    if value is None or value != value:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))

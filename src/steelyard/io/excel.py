@@ -6,6 +6,7 @@ import math
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from io import BytesIO
@@ -22,7 +23,7 @@ from steelyard.io.text import check_readable, sheet_path
 from steelyard.io.write import write_bytes
 
 LONGEST = 31  # characters of a sheet's name
-MOST_ROWS = 1_048_576
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 MOST_UNPACKED = 2 << 30  # bytes of all members of a workbook that is read
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
 _NOT_IN_CELLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -33,17 +34,20 @@ def read_sheet(path: Path, source: str) -> Table:
     """The only sheet of a workbook that holds anything, or the one that `source` names: `book.xlsx#sheet`.
 
     The first row that is not empty is the header; rows without a value are left out. Formulas have the value that was
-    saved with them.
+    saved with them. The size that a sheet declares is ignored.
     """
     try:
         import openpyxl
     except ImportError:
         raise MissingExtra(f"{source}: reading a workbook", "excel") from None
     _check_workbook(path, source)
+    _check_cells(path, source)
     wanted = sheet_path(source)[1]
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         try:
+            for sheet in book.worksheets:
+                sheet.reset_dimensions()  # the size that a sheet declares may be smaller than the sheet
             if wanted and wanted not in book.sheetnames:
                 raise InputError(
                     f"there is no sheet '{wanted}'", where=str(path), remedy=nearest(wanted, book.sheetnames)
@@ -84,6 +88,59 @@ def _check_workbook(path: Path, source: str) -> None:
         raise InputError("is no workbook", where=source, remedy="Is the file whole? .xls is not read.") from None
     if size > MOST_UNPACKED:
         raise InputError("the workbook holds too much", where=source, remedy="Export the sheet as CSV.")
+
+
+def _check_cells(path: Path, source: str) -> None:
+    """Raise where rows or cells are out of order, repeated or beyond a sheet's limits: openpyxl drops such cells."""
+    from xml.parsers.expat import ExpatError, ParserCreate
+
+    sheet, row, column = "", 0, 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal row, column
+        kind, place = name.rpartition(":")[2], attributes.get("r", "")
+        if kind == "row":
+            before, row, column = row, _row_number(place) if place else row + 1, 0
+            if not before < row <= MOST_ROWS:
+                raise _misplaced(f"row {place or row} follows row {before}", sheet, source)
+        elif kind == "c":
+            letters = place.rstrip("0123456789")
+            before, column = column, _column_number(letters.upper()) if place else column + 1
+            if not before < column <= MOST_COLUMNS or (place and place[len(letters) :] != str(row)):
+                raise _misplaced(f"cell {place or column} is out of order in row {row}", sheet, source)
+
+    with zipfile.ZipFile(path) as archive:
+        for sheet in archive.namelist():
+            if not re.fullmatch(r"/?xl/worksheets/[^/]*\.xml", sheet, re.IGNORECASE):
+                continue
+            row = column = 0
+            parser = ParserCreate()
+            parser.StartElementHandler = start
+            try:
+                with archive.open(sheet) as file:
+                    parser.ParseFile(file)
+            except (ExpatError, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
+                raise InputError(
+                    f"the workbook cannot be read: {error}", where=source, remedy="Save it again."
+                ) from None
+
+
+def _row_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+
+
+def _column_number(letters: str) -> int:
+    """The number of a column by its letters, A being 1; -1 where it has none."""
+    number = 0
+    for letter in letters if len(letters) <= 3 else "?":
+        if not "A" <= letter <= "Z":
+            return -1
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number or -1
+
+
+def _misplaced(what: str, sheet: str, source: str) -> InputError:
+    return InputError(f"{what} of {sheet}", where=source, remedy="Open the workbook in Excel and save it again.")
 
 
 def _sheet_table(source: str, rows: list[tuple[int, tuple[Any, ...]]]) -> Table:

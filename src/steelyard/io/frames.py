@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,11 @@ def from_memory(data: Any, source: str) -> Table:
     library = type(data).__module__.partition(".")[0]
     if library == "pandas" and hasattr(data, "columns"):
         _refuse_equal(data.columns, source)
-        return _table({str(name): data[name].to_numpy() for name in data.columns}, source)
+        return _table({str(name): cells(data[name]) for name in data.columns}, source)
     if library == "polars" and hasattr(data, "collect"):  # a LazyFrame
         data = data.collect()
     if library == "polars" and hasattr(data, "get_column"):
-        return _table({name: data.get_column(name).to_numpy() for name in data.columns}, source)
+        return _table({name: cells(data.get_column(name)) for name in data.columns}, source)
     if library == "pyarrow" and hasattr(data, "column_names"):
         return from_arrow(data, source)
     if isinstance(data, Mapping):
@@ -39,7 +40,89 @@ def from_memory(data: Any, source: str) -> Table:
 def from_arrow(data: Any, source: str) -> Table:
     """Take a pyarrow table."""
     _refuse_equal(data.column_names, source)
-    return _table({name: data.column(name).to_numpy(zero_copy_only=False) for name in data.column_names}, source)
+    return _table({name: cells(data.column(name)) for name in data.column_names}, source)
+
+
+def cells(column: Any) -> Array:
+    """The values of a frame's column, of pandas, polars or pyarrow.
+
+    A missing value is None, or nan in a column of floating-point numbers. Whole numbers stay whole beside missing ones,
+    and dates and times are texts in ISO 8601, in UTC where they have a time zone.
+    """
+    library = type(column).__module__.partition(".")[0]
+    if library == "pyarrow":
+        return _arrow_cells(column)
+    return _polars_cells(column) if library == "polars" else _pandas_cells(column)
+
+
+def _arrow_cells(column: Any) -> Array:
+    import pyarrow
+    from pyarrow import types
+
+    parts = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
+    kind = column.type
+    while types.is_dictionary(kind) or isinstance(kind, pyarrow.BaseExtensionType):
+        # pyarrow's to_numpy takes the last category of a dictionary for a missing value
+        parts = [part.dictionary_decode() if types.is_dictionary(kind) else part.storage for part in parts]
+        kind = kind.value_type if types.is_dictionary(kind) else kind.storage_type
+    if types.is_run_end_encoded(kind):
+        import pyarrow.compute
+
+        kind = kind.value_type
+        parts = [pyarrow.compute.run_end_decode(part) for part in parts]
+    whole = pyarrow.chunked_array(parts, type=kind)
+    if types.is_integer(kind) and whole.null_count:
+        return as_object(whole.to_pylist())  # a float does not hold every whole number
+    return _times_as_text(whole.to_numpy(), zoned=getattr(kind, "tz", None) is not None)
+
+
+def _polars_cells(column: Any) -> Array:
+    kind = column.dtype
+    listed = type(kind).__name__ in ("Struct", "Array", "Null")  # as arrays they have two dimensions, or are floats
+    if listed or (kind.is_integer() and column.null_count()):
+        return as_object(column.to_list())
+    return _times_as_text(column.to_numpy(), zoned=getattr(kind, "time_zone", None) is not None)
+
+
+def _pandas_cells(column: Any) -> Array:
+    kind = column.dtype
+    values = np.asarray(column.to_numpy())
+    if isinstance(kind, np.dtype) and values.dtype != object:
+        return _times_as_text(values, zoned=False)
+    missing = column.isna().to_numpy(dtype=bool)
+    if values.dtype.kind == "f" and getattr(getattr(kind, "categories", column), "dtype", kind).kind in "iu":
+        values = column.astype(object).to_numpy()  # a float does not hold every whole number
+    if values.dtype == object and missing.any():
+        values = values.copy()
+        values[missing] = None
+    return _times_as_text(values, zoned=False)
+
+
+def _times_as_text(values: Array, *, zoned: bool) -> Array:
+    """The values with times as texts. Those of a zone are in UTC, in arrays of NumPy without saying so."""
+    if values.dtype.kind not in "MmO":
+        return values
+    first = next((value for value in values.flat if value is not None), None) if values.dtype == object else None
+    if values.dtype == object and not isinstance(first, date | time | timedelta):
+        return values
+    empty = np.isnat(values) if values.dtype != object else np.array([value is None for value in values.tolist()])
+    texts = as_object([None] * len(values))
+    for row in np.flatnonzero(~empty).tolist():
+        texts[row] = _time_text(values[row]) + ("+00:00" if zoned else "")
+    return texts
+
+
+def _time_text(value: Any) -> str:
+    """A date or a time as ISO 8601 writes it, without zeros after the seconds; a duration as Python writes it."""
+    if isinstance(value, np.timedelta64):
+        value = value.astype("timedelta64[us]").item()
+    if isinstance(value, timedelta):
+        return str(value)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        text, zone = value.astimezone(UTC).replace(tzinfo=None).isoformat(), "+00:00"
+    else:
+        text, zone = str(value) if isinstance(value, np.datetime64) else value.isoformat(), ""
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + zone
 
 
 def _wide(name: str, values: Any) -> list[tuple[str, Any]]:
@@ -79,7 +162,7 @@ def _array(values: Any, name: str, source: str) -> Array:
         array = as_object(list(values))
     if array.ndim != 1:
         raise InputError(f"column '{name}' has {array.ndim} dimensions", where=source, remedy="Give one value per row.")
-    return array
+    return _times_as_text(array, zoned=False)
 
 
 def _table(columns: dict[str, Array], source: str) -> Table:
@@ -107,10 +190,7 @@ class _Lazy(Mapping[str, Array]):
         self.names = {str(name): name for name in names}
 
     def __getitem__(self, name: str) -> Array:
-        column = self.frame[self.names[name]]
-        if hasattr(column, "combine_chunks"):
-            return np.asarray(column.to_numpy(zero_copy_only=False))
-        return np.asarray(column.to_numpy())
+        return cells(self.frame[self.names[name]])
 
     def __contains__(self, name: object) -> bool:
         return name in self.names  # the default would convert the column to find out

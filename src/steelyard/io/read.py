@@ -166,7 +166,7 @@ def _convert(table: Table, name: str, column: Column, type_: ColumnType) -> Arra
     if type_ == "label":
         return _labels(table, name, values, column)
     if type_ == "labels":
-        return _label_sets(values)
+        return _label_sets(table, name, values)
     if type_ == "mask":
         from steelyard.io.shapes import mask_column
 
@@ -187,6 +187,7 @@ def _texts(table: Table, name: str, values: Array) -> Array:
     if set(map(type, raw)) <= {str}:
         texts = ["" if text.isspace() else text for text in raw]
     else:
+        _refuse_bytes(table, name, raw)
         texts = [_text(value) for value in raw]
     try:
         "".join(texts).encode()
@@ -225,6 +226,12 @@ def _problem(table: Table, name: str, row: int, what: str, remedy: str) -> Input
     return InputError(what, where=f"{table.place(row)}, column '{name}'", remedy=remedy)
 
 
+def _refuse_bytes(table: Table, name: str, cells: list[Any]) -> None:
+    row = next((i for i, value in enumerate(cells) if isinstance(value, bytes)), None)
+    if row is not None:
+        raise _problem(table, name, row, f"{_shown(cells[row])} is bytes, not text", "Decode the column to text.")
+
+
 def as_ids(table: Table, name: str, values: Array) -> Array:
     """Ids as whole numbers where all of them are, else as text without blanks around it."""
     whole = _whole(table, name, values)
@@ -239,6 +246,7 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
             raise _problem(table, name, row, "the id is empty", "Give every row an id.")
         if isinstance(value, list | tuple | dict | set | np.ndarray):
             raise _problem(table, name, row, f"{_shown(value)} is no id", "Give a text or a whole number.")
+    _refuse_bytes(table, name, texts)
     return as_object([str(v) for v in texts])
 
 
@@ -277,18 +285,25 @@ def _labels(table: Table, name: str, values: Array, column: Column) -> Array:
             raise _problem(
                 table, name, row, f"{_shown(value)} is not one label", "Several labels per row go in a column 'labels'."
             )
+        if isinstance(value, float) and value.is_integer() and abs(value) > MOST_WHOLE:
+            what = f"{value:.17g} is a floating-point number, which does not hold every whole number of that size"
+            raise _problem(table, name, row, what, "Give whole numbers or texts.")
+    _refuse_bytes(table, name, raw)
     return as_object(["" if is_empty(v) else _label_text(v) for v in raw])
 
 
 def _label_text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    whole = isinstance(value, bool | np.bool_) or (isinstance(value, float) and value.is_integer())
+    return str(int(value)) if whole else str(value)
 
 
-def _label_sets(values: Array) -> Array:
+def _label_sets(table: Table, name: str, values: Array) -> Array:
     """Sets of labels: a list in the cell, or texts between `|`; an empty cell is the empty set."""
     sets: Array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values.tolist()):
         if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+            if any(map(is_empty, value)):
+                raise _problem(table, name, row, "a label of the list is empty", "Leave it out of the list.")
             sets[row] = tuple(dict.fromkeys(_label_text(v).strip() for v in value))
         elif is_empty(value):
             sets[row] = ()
