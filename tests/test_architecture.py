@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "counted": {"core", "engine", "results", "api"},
     "accumulator": {"core", "io", "align", "metrics", "engine", "results", "api", "compacted", "counted", "version"},
     "torch": {"core", "accumulator"},
-    "device": {"core", "metrics"},
+    "device": {"core", "maps", "metrics"},
     "scale": {
         "checks",
         "core",

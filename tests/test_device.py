@@ -101,7 +101,7 @@ def gathered_maps(options: dict[str, Any], truth: Any, predicted: Any, names: An
     "options",
     [
         OPTIONS,
-        {"classes": 4, "ignore": 255, "prediction.shift": -1, "unknown": "wrong"},
+        {"classes": 3, "ignore": [3, 255], "prediction.shift": -1, "unknown": "wrong"},
         {"relabel": ["0=2", "1=0", "2=1", "3=ignore", "255=ignore"], "unknown": "wrong"},
         {"classes": 3, "reduce_zero": "truth", "ignore": 255, "unknown": "wrong"},
     ],
@@ -172,6 +172,21 @@ def test_wrong_labels_are_refused(sides: Any, settings: dict[str, Any], message:
         ({"map": torch.full((1, 2, 2), 9)}, "gathered predictions: 4 pixels are no class: value 9"),
         ({"map": torch.full((1, 4, 2, 2), torch.nan)}, "4 pixels have a score that is not finite"),
         ({"map": torch.zeros(1, 2, 3, dtype=torch.int64)}, "has shape"),
+        ({"map": torch.zeros(1, 3, 2, 2)}, "batch 0, predictions: 3 channels of scores, and the classes need 4"),
+        ({"map": torch.zeros(1, 4, 2, 2, dtype=torch.int64)}, "4 channels of int64"),
+        ({"map": torch.zeros(1, 1, 1, 2, 2)}, "has shape"),
+        ({"truth": torch.zeros(1, 4, 2, 2)}, "has shape"),
+        ({"truth": torch.zeros(1, 2, 2)}, "batch 0, truth: is of type float32"),
+        ({"map": torch.full((1, 1, 2, 2), 0.4)}, "batch 0, predictions: is of type float32"),
+        ({"options": OPTIONS | {"threshold": 0.5}}, "the predictions are labels, and the option threshold"),
+        (
+            {"map": torch.full((1, 1, 2, 2), torch.nan), "options": {"classes": 2, "threshold": 0.5}},
+            "4 pixels have a score that is not finite",
+        ),
+        (
+            {"map": torch.full((1, 2, 2), 0.4), "options": OPTIONS | {"threshold": 0.5}},
+            "one channel of scores, and the classes need 4",
+        ),
         ({"names": ["b"]}, "the images are not those of the truth"),
         ({"names": []}, "batch 0, predictions: names 0 images and has 1 maps"),
         ({"options": {}}, "the classes are not declared"),
@@ -191,6 +206,21 @@ def test_wrong_maps_are_refused(change: dict[str, Any], message: str) -> None:
 
     with pytest.raises(InputError, match=message):
         reported()
+
+
+def test_one_channel_is_dropped_or_cut_on_a_device() -> None:
+    truth = torch.tensor([[[[0, 1], [1, 0]]]])
+    for predicted, options in (
+        (truth, {"classes": 2}),
+        (truth.bool(), {"classes": 2}),
+        (torch.where(truth == 1, 0.9, 0.2), {"classes": 2, "threshold": 0.5}),
+        (torch.where(truth[:, 0] == 1, 0.5, 0.4), {"classes": 2, "threshold": 0.5}),
+    ):
+        gathered = sy.Accumulator("segmentation", device="cpu", options=options)
+        gathered.update({"image": ["a"], "map": truth}, {"image": ["a"], "map": predicted})
+        report = gathered.report(["miou"])
+        assert report["miou"].value == 1.0
+        assert ("threshold" in options) == any("from a score of 0.5" in note for note in report.notes)
 
 
 def test_counts_cannot_do_what_needs_rows() -> None:

@@ -313,6 +313,31 @@ def test_a_callback_takes_the_sides_of_a_function_and_logs_no_trial() -> None:
     assert logged == [{"val/accuracy": 1.0}]
 
 
+def test_label_maps_of_keras_have_their_channels_last() -> None:
+    from steelyard.integrations.keras import Evaluation
+
+    truth = np.array([[[0, 1, 1], [1, 0, 0]]])
+    right = np.where(truth == 1, 0.9, 0.2)[..., np.newaxis]
+    for y, given, options in (
+        (truth, right, {"threshold": 0.5}),
+        (truth[..., np.newaxis], np.concatenate([1 - right, right], axis=-1), {"classes": 2}),
+    ):
+        callback = Evaluation("segmentation", None, y, ["miou"], options=options)
+        callback.set_model(SimpleNamespace(predict=lambda x, given=given, **_: given))
+        callback.on_epoch_end(0)
+        assert callback.reports[0]["miou"].value == 1.0
+
+
+def test_one_channel_of_label_maps_in_the_shape_of_torchmetrics() -> None:
+    from steelyard.integrations.torchmetrics import Score
+
+    truth = torch.tensor([[[[0, 1, 1], [1, 0, 0]]]])
+    metric = Score("segmentation", "miou", options={"threshold": 0.5})
+    target = {"image": ["a"], "map": truth}
+    assert float(metric({"image": ["a"], "map": torch.where(truth == 1, 0.9, 0.2)}, target)) == 1.0
+    assert float(Score("segmentation", "miou")({"image": ["a"], "map": 1 - truth}, target)) == 0.0
+
+
 def test_one_column_of_keras_is_one_number_per_row() -> None:
     from steelyard.integrations.keras import Evaluation
 

@@ -119,6 +119,36 @@ def test_boundary_iou_as_its_authors_code_gives_it(ratio: str) -> None:
     assert result == [expected["iou"], example["mask_iou"]]
 
 
+def test_ignored_pixels_cut_the_bands_of_both_sides_alike() -> None:
+    """A perfect map scores 1, whatever stands under a stripe that is ignored and crosses an edge."""
+    rng = np.random.default_rng(0)
+    truth = np.zeros((1, 30, 40), dtype=np.uint8)
+    truth[:, 8:22, 10:30] = 1
+    truth[:, 12:15] = 255
+    metrics = ["mbiou", "boundary_iou(label=1)", "boundary_iou(label=0, width=0.1)", "boundary_f1"]
+    right = np.where(truth == 255, 0, truth)
+    moved = np.roll(right, 2, axis=2)
+    expected = scores(truth, moved, metrics, options={"ignore": 255, "classes": 2})
+    assert all(0 < value < 1 for value in expected)
+    for _ in range(3):
+        anything = rng.integers(0, 2, truth.shape)
+        full = np.where(truth == 255, anything, right)
+        assert scores(truth, full, metrics, options={"ignore": 255, "classes": 2}) == [1.0] * 4
+        other = np.where(truth == 255, anything, moved)
+        assert scores(truth, other, metrics, options={"ignore": 255, "classes": 2}) == expected
+
+
+def test_a_band_beside_ignored_pixels_by_hand() -> None:
+    """One row: truth 1 1 1 1 x x 0 0 0 0, prediction 1 1 1 0 . . 0 0 0 0, bands one pixel wide, ends are edges.
+
+    Class 1: the row is one pixel high, so that every pixel is at the rim and in its band: 4 true, 3 predicted, 3 both.
+    """
+    truth = np.array([[[1, 1, 1, 1, 9, 9, 0, 0, 0, 0]]])
+    prediction = np.array([[[1, 1, 1, 0, 1, 0, 0, 0, 0, 0]]])
+    result = scores(truth, prediction, ["boundary_iou"], options={"ignore": 9, "classes": 2})
+    assert result == [4 / 5, 3 / 4]
+
+
 def test_boundary_f1_by_hand() -> None:
     """A square of 4 moved by one pixel: every edge pixel has one of the other within 1, and 7 of 15 at distance 0.
 
@@ -173,6 +203,106 @@ def test_scores_of_classes_become_the_highest_and_tensors_are_taken() -> None:
     truth = rng.integers(0, 4, (3, 7, 9))
     expected = scores(truth, logits.argmax(axis=1), ["miou"])
     assert scores(torch.tensor(truth), torch.tensor(logits), ["miou"]) == expected
+
+
+BINARY = np.array([[[0, 1], [1, 0]], [[1, 1], [0, 0]]])  # two images of 2×2 pixels, half of each class
+RIGHT = np.where(BINARY == 1, 0.9, 0.2)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int64", "bool", "float32"])
+def test_a_channel_axis_of_one_is_dropped_on_both_sides(kind: str) -> None:
+    """Every pixel is right: 1. Every pixel is wrong: 0. With the truth and both sides alike."""
+    right, wrong = BINARY[:, np.newaxis].astype(kind), (1 - BINARY[:, np.newaxis]).astype(kind)
+    assert scores(right, right, ["miou"]) == [1.0]
+    assert scores(BINARY, right, ["miou"]) == [1.0]
+    assert scores(right, wrong, ["miou", "accuracy"]) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("axis", [None, 1])
+def test_one_channel_of_scores_is_cut_at_the_threshold(axis: int | None) -> None:
+    probability = RIGHT if axis is None else np.expand_dims(RIGHT, axis)
+    report = sy.evaluate(
+        "segmentation", BINARY, torch.tensor(probability), ["miou"], options={"threshold": 0.5}, confidence=None
+    )
+    assert report["miou"].value == 1.0
+    assert any("a pixel is of class 1 from a score of 0.5" in note for note in report.notes)
+    logits = np.log(probability / (1 - probability))
+    assert scores(BINARY, logits, ["miou"], options={"threshold": 0, "classes": 2}) == [1.0]
+    # A score of the threshold itself is class 1: of 8 pixels 4 are true, and all are predicted.
+    assert scores(BINARY, np.full_like(probability, 0.5), ["iou"], options={"threshold": 0.5}) == [0.0, 0.5]
+
+
+def test_scores_in_files_are_read_as_those_in_memory(tmp_path: Path) -> None:
+    for side in ("truth", "one", "two"):
+        (tmp_path / side).mkdir()
+    for k in range(2):
+        np.save(tmp_path / "truth" / f"{k}.npy", BINARY[k][np.newaxis])
+        np.save(tmp_path / "one" / f"{k}.npy", RIGHT[k])
+        np.save(tmp_path / "two" / f"{k}.npy", np.stack([1 - RIGHT[k], RIGHT[k]]))
+    assert scores(tmp_path / "truth", tmp_path / "one", ["miou"], options={"threshold": 0.5}) == [1.0]
+    assert scores(tmp_path / "truth", tmp_path / "two", ["miou"], options={"classes": 2}) == [1.0]
+    with pytest.raises(InputError, match=r"two.0\.npy: 2 channels of scores, and the classes need 3"):
+        scores(tmp_path / "truth", tmp_path / "two", ["miou"], options={"classes": 3})
+    with pytest.raises(InputError, match=r"two.0\.npy: a true map of shape 2×2×2"):
+        scores(tmp_path / "two", tmp_path / "two", ["miou"])
+    save(tmp_path / "png" / "0.png", BINARY[0].astype(np.uint8))
+    save(tmp_path / "png" / "1.png", BINARY[1].astype(np.uint8))
+    with pytest.raises(InputError, match=r"0\.png: the predictions are labels, and the option threshold is for scores"):
+        scores(tmp_path / "truth", tmp_path / "png", ["miou"], options={"threshold": 0.5})
+
+
+TWO = np.stack([1 - RIGHT, RIGHT], axis=1)
+NOT_SCORES = [
+    (BINARY, RIGHT, {}, "value 0.2 is not a class .4 pixels.*threshold: 0.5 for probabilities, 0 for logits"),
+    (BINARY, RIGHT[:, np.newaxis], {}, "value 0.2 is not a class"),
+    (RIGHT, BINARY, {}, "truth, row 0, column 'map': value 0.2 is no class"),
+    (TWO, BINARY, {}, "truth, row 0, column 'map': a true map of shape 2×2×2. Give the class of each pixel"),
+    (TWO > 0.5, BINARY, {}, "a true map of shape 2×2×2"),
+    (BINARY[:, np.newaxis, np.newaxis], BINARY, {}, "a map of shape 1×1×2×2"),
+    (BINARY, BINARY[:, np.newaxis, np.newaxis], {}, "a map of shape 1×1×2×2"),
+    (BINARY, np.full((2, 3, 2, 2), np.nan), {}, "4 pixels have a score that is not finite"),
+    (BINARY, np.where(TWO > 0.8, np.inf, TWO), {}, "pixels have a score that is not finite"),
+    (BINARY, np.full((2, 1, 2, 2), np.nan), {"threshold": 0.5}, "4 pixels have a score that is not finite"),
+    (BINARY, TWO, {"classes": 3}, "2 channels of scores, and the classes need 3"),
+    (BINARY, np.repeat(TWO, 2, axis=1), {"names": ["a", "b"]}, "4 channels of scores, and the classes need 2"),
+    (BINARY, np.repeat(TWO, 9, axis=1), {"labels": "cityscapes"}, "18 channels of scores, and the classes need 34"),
+    (BINARY, TWO, {"palette": ["a=000000", "b=010000"]}, "an array of shape 2×2×2, and the classes are colours"),
+    (BINARY, TWO, {"threshold": 0.5}, "2 channels of scores, and the option threshold is for one"),
+    (BINARY, BINARY, {"threshold": 0.5}, "the predictions are labels .int64., and the option threshold is for scores"),
+    (BINARY, RIGHT, {"threshold": 0.5, "classes": 3}, "one channel of scores, and the classes need 3"),
+    (BINARY, (100 * TWO).astype(np.uint8), {}, "2 channels of uint8 that are not one-hot"),
+    (BINARY, np.zeros((2, 9, 9, 1)), {}, "scores of shape 9×9×1. Classes come first: 1×9×9"),
+    (BINARY, np.zeros((2, 2, 2, 3)), {"classes": 3}, "2 channels of scores.*classes × height × width"),
+]
+
+
+@pytest.mark.parametrize(("truth", "prediction", "options", "message"), NOT_SCORES, ids=[r[3] for r in NOT_SCORES])
+@pytest.mark.parametrize("way", ["evaluate", "accumulator"])
+def test_scores_that_are_refused(truth: Any, prediction: Any, options: Any, message: str, way: str) -> None:
+    def reported() -> None:
+        if way == "evaluate":
+            sy.evaluate("segmentation", truth, prediction, ["miou"], options=options, confidence=None)
+        gathered = sy.Accumulator("segmentation", options=options)
+        gathered.update({"image": ["a", "b"], "map": truth}, {"image": ["a", "b"], "map": prediction})
+
+    with pytest.raises(InputError, match=message):
+        reported()
+
+
+def test_one_hot_predictions_are_labels() -> None:
+    one_hot = np.stack([BINARY == 0, BINARY == 1], axis=1)
+    assert scores(BINARY, one_hot, ["miou"], options={"classes": 2}) == [1.0]
+    assert scores(BINARY, one_hot.astype(np.int64), ["miou"]) == [1.0]
+
+
+def test_channels_that_the_options_give_no_class() -> None:
+    """A third channel that is nowhere the highest; values beyond the classes are said to be wrong, or have no class."""
+    three = np.concatenate([TWO, np.zeros_like(TWO[:, :1])], axis=1)
+    assert scores(BINARY, three, ["miou"], options={"classes": 2, "unknown": "wrong"}) == [1.0]
+    relabel = ["0=1", "1=0", "2=ignore"]
+    assert scores(1 - BINARY, three, ["miou"], options={"classes": 2, "prediction.relabel": relabel}) == [1.0]
+    with pytest.raises(InputError, match="2 channels of scores, and the classes need 3"):
+        scores(1 - BINARY, TWO, ["miou"], options={"classes": 2, "prediction.relabel": ["0=1", "2=0"]})
 
 
 def test_batches_give_the_report_of_all() -> None:
@@ -263,7 +393,7 @@ REFUSED = [
     ({"map": np.zeros((1, 4, 5), int)}, {}, {}, r"5×4 pixels, and .* has 3×4.*Resize the predictions"),
     ({}, {"map": np.full((1, 4, 3), 7)}, {"classes": 3}, r"value 7 at row 0, column 0 \(12 pixels\) is no class"),
     ({"map": np.full((1, 4, 3), 34)}, {}, {"classes": 3}, r"value 34 .*3 classes are named: 0 to 2.*--ignore 34"),
-    ({}, {"map": np.full((1, 4, 3), 0.37)}, {}, r"value 0.37 is no class.*scores need a class axis"),
+    ({}, {"map": np.full((1, 4, 3), 0.37)}, {}, r"value 0.37 is not a class.*threshold: 0.5 for"),
     ({"map": np.full((1, 4, 3), -1)}, {}, {}, r"value -1 is out of range"),
     ({}, {"map": np.zeros((1, 40, 30, 2))}, {}, r"scores of shape 40×30×2.*Classes come first: 2×40×30"),
     ({}, {"image": [9]}, {}, "have no prediction"),

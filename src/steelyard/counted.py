@@ -44,4 +44,5 @@ def report_counts(task: Task, request: Request, options: Options, counter: Any) 
     if request.metrics is None:
         request = replace(request, metrics=counter.metrics(task.defaults))
     data = measure_records(task, request, options, *counter.sides())
-    return report_of(task, request, data, findings(data, task.name))
+    report = report_of(task, request, data, findings(data, task.name))
+    return replace(report, notes=(*counter.notes(), *report.notes))

@@ -45,7 +45,8 @@ class Task:
 
     `plain(truth, predictions)` makes columns of bare arrays, with notes on how they were taken, or gives None where the
     sides have names. `device` names a module that counts tensors on their device: see `steelyard.device`.
-    `spellings` are what other tools call a metric, by spec: {"f1_macro": "macro(f1)"}.
+    `spellings` are what other tools call a metric, by spec: {"f1_macro": "macro(f1)"}. `score_rules(options)` says how
+    scores in channels become a predicted label map, where the task takes such scores.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Task:
     device: str = ""
     plain: Callable[[Any, Any], tuple[Any, Any, tuple[str, ...]] | None] | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
+    score_rules: Callable[[Options], Any] | None = None
 
     def view(self, name: str) -> Any:
         """What the module `views` has under a name, or None.

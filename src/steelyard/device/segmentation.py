@@ -12,8 +12,9 @@ from steelyard.core.options import Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records, as_object
 from steelyard.device.tensors import Counter, Extremes, best, column, device_of, tensor, whole
+from steelyard.maps.scores import ScoreRules
 from steelyard.metrics.segmentation.data import CountedMaps, Scan
-from steelyard.metrics.segmentation.labelling import IGNORED, Labelling, labelling_of
+from steelyard.metrics.segmentation.labelling import IGNORED, Labelling, labelling_of, score_rules
 
 SOURCES = ("gathered truth", "gathered predictions")
 MOST_VALUES = 1 << 20
@@ -25,14 +26,14 @@ def counter(options: Options, device: Any) -> MapCounter:
     if known.ids is None or known.colours:
         what = "colours are not counted on a device" if known.colours else "the classes are not declared"
         raise InputError(what, remedy="Say how many there are: options={'classes': 19}.")
-    return MapCounter(device_of(device), known, known.ids)
+    return MapCounter(device_of(device), known, known.ids, score_rules(options))
 
 
 class MapCounter(Counter):
     """A matrix of counts for each image, truth by prediction, with places for what is ignored and what is no class."""
 
-    def __init__(self, device: torch.device, known: Labelling, ids: tuple[int, ...]) -> None:
-        self.device, self.known, self.classes = device, known, len(ids)
+    def __init__(self, device: torch.device, known: Labelling, ids: tuple[int, ...], rules: ScoreRules) -> None:
+        self.device, self.known, self.classes, self.rules = device, known, len(ids), rules
         self.shape = (len(ids) + 2, len(ids) + 1)
         self.images: list[Any] = []
         self.sizes: list[tuple[int, int]] = []
@@ -52,9 +53,8 @@ class MapCounter(Counter):
             for side, where in zip((truth, predictions), named, strict=True)
         ]
         images = _images((truth, predictions), named, len(given[0]))
-        unready = None
-        if given[1].ndim == 4:
-            given[1], unready = best(given[1], 1)
+        given = [_one_channel(maps) for maps in given]
+        given[1], unready = self._classes(given[1], named[1])
         if given[0].ndim != 3 or given[1].shape != given[0].shape:
             raise InputError(
                 f"has shape {tuple(given[1].shape)}, and the truth {tuple(given[0].shape)}", where=named[1],
@@ -74,6 +74,30 @@ class MapCounter(Counter):
         self.sizes += [(given[0].shape[1], given[0].shape[2])] * many
         if unready is not None:
             self.unready += unready
+
+    def _classes(self, maps: torch.Tensor, where: str) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Predicted classes, and how many pixels have a score that is not finite; None where there are no scores."""
+        if maps.ndim == 4:
+            self.rules.check_channels(maps.shape[1], where)
+            if not maps.is_floating_point():
+                raise InputError(
+                    f"{maps.shape[1]} channels of {str(maps.dtype).removeprefix('torch.')}", where=where,
+                    remedy="Give labels (images × height × width), or scores as floating-point numbers.",
+                )  # fmt: skip
+            return best(maps, 1)
+        if self.rules.threshold is None:
+            return maps, None
+        if not maps.is_floating_point():
+            raise InputError(
+                "the predictions are labels, and the option threshold is for scores", where=where,
+                remedy="Leave threshold out, or give scores as floating-point numbers.",
+            )  # fmt: skip
+        self.rules.check_threshold(where)
+        return maps >= self.rules.threshold, (~torch.isfinite(maps)).sum()
+
+    def notes(self) -> tuple[str, ...]:
+        """The threshold of scores."""
+        return (self.rules.note,) if self.rules.note else ()
 
     def _placed(self, values: torch.Tensor, side: int) -> torch.Tensor:
         """Places of values; the last for what is no class."""
@@ -118,6 +142,11 @@ class MapCounter(Counter):
         maps = as_object([counts[i].tobytes() for i in range(len(kept))])
         truth, prediction = (CountedMaps(source, {"image": ids, "map": maps}, scan=scan) for source in SOURCES)
         return truth, prediction
+
+
+def _one_channel(maps: torch.Tensor) -> torch.Tensor:
+    """Maps without a channel axis of 1."""
+    return maps[:, 0] if maps.ndim == 4 and maps.shape[1] == 1 else maps
 
 
 def _places(known: Labelling, ids: tuple[int, ...], side: int) -> Array:

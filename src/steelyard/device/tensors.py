@@ -37,6 +37,10 @@ class Counter(ABC):
         """The metrics of a report that asks for none, of the task's; None where counts are enough for all."""
         return None
 
+    def notes(self) -> tuple[str, ...]:
+        """What a report says of how the tensors were taken."""
+        return ()
+
 
 class Extremes:
     """How many values were no class, and the smallest and the largest of them, kept on the device."""

@@ -8,8 +8,10 @@ import numpy as np
 
 from steelyard import api
 from steelyard.core.errors import MissingPackage
+from steelyard.core.plain import to_numpy
 from steelyard.core.request import Metrics
 from steelyard.loggers.flat import flat
+from steelyard.metrics import catalogue
 from steelyard.results.report import Report
 
 try:
@@ -23,7 +25,7 @@ class Evaluation(keras.callbacks.Callback):
 
     Scores go into the epoch's logs as `val_accuracy`, where EarlyStopping and ModelCheckpoint see them if they come
     later in the list; `reports` keeps the reports. `intervals` makes intervals too; other settings are those of
-    `evaluate`.
+    `evaluate`. Label maps have their channels where Keras has them (`keras.config.image_data_format()`).
     """
 
     def __init__(
@@ -41,6 +43,16 @@ class Evaluation(keras.callbacks.Callback):
         given = np.asarray(self.model.predict(self.x, batch_size=self.batch_size, verbose=0))
         if given.ndim == 2 and given.shape[1] == 1:
             given = given[:, 0]
-        self.reports.append(api.evaluate(self.task, self.y, given, self.metrics, **self.settings))
+        truth = self.y
+        if catalogue.find_task(self.task).score_rules is not None:
+            truth, given = _channels_first(truth), _channels_first(given)
+        self.reports.append(api.evaluate(self.task, truth, given, self.metrics, **self.settings))
         if logs is not None:
             logs.update(flat(self.reports[-1], self.prefix))
+
+
+def _channels_first(maps: Any) -> Any:
+    """Images × height × width × channels with the channels behind the images; other shapes as they are."""
+    if getattr(maps, "ndim", 0) != 4 or keras.config.image_data_format() == "channels_first":
+        return maps
+    return np.moveaxis(np.asarray(to_numpy(maps)), -1, 1)

@@ -1,4 +1,4 @@
-"""Label maps in the cells of a table: paths, arrays, and scores of classes."""
+"""Label maps in the cells of a table: paths, or arrays."""
 
 from __future__ import annotations
 
@@ -12,20 +12,16 @@ from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
 from steelyard.io.table import Table
 from steelyard.maps.load import as_grid, pack_map
+from steelyard.maps.scores import ScoreRules, shape_text
 
 
-def shape_text(array: Array) -> str:
-    """The shape of an array in words."""
-    return "×".join(map(str, array.shape))
-
-
-def _grid(value: Any, where: str) -> Array:
+def array_of(value: Any, where: str) -> Array:
     """An array, or rows within rows as a table of lists has them, or their JSON."""
     try:
         value = json.loads(value) if isinstance(value, str) else value
         grid = np.asarray(value)
         if grid.dtype == object:
-            grid = np.array([np.asarray(_grid(row, where)) for row in grid.tolist()] if grid.ndim else None)
+            grid = np.array([np.asarray(array_of(row, where)) for row in grid.tolist()] if grid.ndim else None)
         if grid.dtype != object:
             return grid
     except (ValueError, TypeError, RecursionError):
@@ -34,21 +30,16 @@ def _grid(value: Any, where: str) -> Array:
 
 
 def map_column(table: Table, name: str, values: Array, volume: bool) -> Array:
-    """Each cell as a path or as packed runs. Scores (classes × height × width) become the class with the highest."""
+    """Each cell as a path or as packed runs; a channel axis of 1 is dropped."""
     cells: Array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values.tolist() if values.dtype == object else list(values)):
         where = f"{table.place(row)}, column '{name}'"
-        if isinstance(value, bytes) or (isinstance(value, str) and value and not value.startswith("[[")):
+        if is_path(value):
             cells[row] = value
             continue
-        grid = _grid(to_numpy(value), where)
-        if grid.ndim == 3 and not volume:
-            if grid.shape[2] < min(grid.shape[:2]) and grid.dtype.kind == "f" and grid.shape[0] > 4 * grid.shape[2]:
-                turned = f"{grid.shape[2]}×{grid.shape[0]}×{grid.shape[1]}"
-                raise InputError(
-                    f"scores of shape {shape_text(grid)}", where=where, remedy=f"Classes come first: {turned}."
-                )
-            grid = grid.argmax(axis=0)
+        grid = array_of(to_numpy(value), where)
+        if not volume:
+            grid = ScoreRules().truth(grid, where)
         if grid.ndim != 2 and not (volume and grid.ndim == 3):
             raise InputError(
                 f"a map of shape {shape_text(grid)}",
@@ -56,4 +47,21 @@ def map_column(table: Table, name: str, values: Array, volume: bool) -> Array:
                 remedy="Give height × width" + (" (× depth)." * volume),
             )
         cells[row] = pack_map(as_grid(grid, where))
+    return cells
+
+
+def is_path(value: Any) -> bool:
+    """Whether a cell names a file or is packed already."""
+    return isinstance(value, bytes) or (isinstance(value, str) and bool(value) and not value.startswith("[["))
+
+
+def predicted_cells(table: Table, name: str, rules: ScoreRules) -> Array:
+    """Each predicted map as a path or as packed runs; scores of classes become the class with the highest."""
+    values = table.columns[name]
+    cells: Array = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values.tolist() if values.dtype == object else list(values)):
+        cells[row] = value
+        if not is_path(value):
+            where = f"{table.place(row)}, column '{name}'"
+            cells[row] = pack_map(as_grid(rules.prediction(array_of(to_numpy(value), where), where), where))
     return cells

@@ -20,6 +20,7 @@ from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
+from steelyard.io.dialect import note
 from steelyard.maps.load import INSIDE
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ def read_sides(
     sides = [
         _side(task, data, columns, side, options) for data, side in ((truth, "truth"), (predictions, "prediction"))
     ]
+    if task.score_rules is not None:
+        said = task.score_rules(options).note
+        if said:
+            note(said)
     key = task.truth.key[0]
     if not len(sides[0]):
         raise InputError("there are no maps", where=sides[0].source, remedy="The truth needs at least one.")
@@ -86,10 +91,24 @@ def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, options:
 
     schema = task.truth if side == "truth" else task.prediction
     if not isinstance(data, str | PathLike):
-        return to_records(read_table(in_rows(data, key, name), name), schema, columns, side)
+        table = _labelled(read_table(in_rows(data, key, name), name), task, columns, side, options)
+        return to_records(table, schema, columns, side)
     table = read_table(data, name)
     check_mapping(columns, {side: task.truth}, {side: table})
-    return to_records(_beside(table, Path(path).parent, columns, side), schema, columns, side)
+    table = _labelled(_beside(table, Path(path).parent, columns, side), task, columns, side, options)
+    return to_records(table, schema, columns, side)
+
+
+def _labelled(table: Table, task: Task, columns: Mapping[str, str], side: str, options: Options) -> Table:
+    """The table with predicted arrays as maps of classes, where the task takes scores."""
+    name = columns.get(f"{side}.map") or columns.get("map", "map")
+    name = name if name in table.columns else "map"
+    if side == "truth" or task.score_rules is None or name not in table.columns:
+        return table
+    from steelyard.io.map_cells import predicted_cells
+
+    cells = predicted_cells(table, name, task.score_rules(options))
+    return replace(table, columns={**table.columns, name: cells})
 
 
 def _records(key: str, source: str, ids: list[str], maps: list[str], folders: list[str]) -> Records:
@@ -176,7 +195,7 @@ def in_rows(data: Any, key: str, source: str) -> Any:
         return data
     maps = to_numpy(data["map"])
     if isinstance(maps, np.ndarray) and maps.dtype != object and maps.ndim < 3:
-        from steelyard.io.map_cells import shape_text
+        from steelyard.maps.scores import shape_text
 
         raise InputError(
             f"the maps have shape {shape_text(maps)}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,13 @@ class Held:
 Opened = Held | PngFile
 
 
-def open_map(value: str | bytes, sums: dict[str, bytes] | None = None) -> Opened:
-    """A packed map or a file. The pixels of a PNG are read when they are wanted; its SHA-256 is put into `sums`."""
+def open_map(
+    value: str | bytes, sums: dict[str, bytes] | None = None, reduce: Callable[[Array, str], Array] | None = None
+) -> Opened:
+    """A packed map or a file. The pixels of a PNG are read when they are wanted; its SHA-256 is put into `sums`.
+
+    `reduce` makes a label map of an array of NumPy's files, which may hold scores.
+    """
     if isinstance(value, bytes):
         try:
             return Held(_native.map_unpack(value))
@@ -60,17 +66,18 @@ def open_map(value: str | bytes, sums: dict[str, bytes] | None = None) -> Opened
     path, _, inside = value.partition(INSIDE)
     ending = os.path.splitext(path)[1].lower()
     if ending in (".npy", ".npz"):
-        return Held(as_grid(numpy_file(path, inside), value))
+        array = numpy_file(path, inside)
+        return Held(as_grid(array if reduce is None else reduce(array, value), value))
     if ending in _LOSSY:
         raise InputError(f"{ending[1:].upper()} changes labels", where=path, remedy="Write PNG.")
     raise InputError(f"'{ending}' is no format of maps", where=path, remedy="Give .png, .npy or .npz.")
 
 
-def open_row(records: Records, row: int) -> Opened:
+def open_row(records: Records, row: int, reduce: Callable[[Array, str], Array] | None = None) -> Opened:
     """The map of a row of records; a file that is not there is named with the row that names it."""
     value = records["map"][row]
     try:
-        return open_map(value, records.sums if isinstance(records, MapRecords) else None)
+        return open_map(value, records.sums if isinstance(records, MapRecords) else None, reduce)
     except InputError:
         refuse_lost(records, row)
         raise

@@ -45,7 +45,8 @@ class BoundaryIou(Banded, OneClass):
     $\frac{|G_d \cap P_d|}{|G_d \cup P_d|}$
 
     G_d and P_d are the pixels of the class within d of its edge, in truth and prediction. d is `width` of the image's
-    diagonal, at least one pixel, and the image's rim is an edge (Cheng et al. 2021). Pixels of all images are added.
+    diagonal, at least one pixel, and the image's rim is an edge (Cheng et al. 2021), as is the rim of ignored pixels,
+    which are cut out of both sides. Pixels of all images are added.
 
     Undefined when neither side has a pixel of the class.
 
@@ -66,7 +67,8 @@ class MeanBoundaryIou(Banded, MeanOfClasses):
 
     $\frac{1}{|C|} \sum_{c \in C} \frac{|G_{c,d} \cap P_{c,d}|}{|G_{c,d} \cup P_{c,d}|}$
 
-    d is `width` of the image's diagonal, at least one pixel.
+    d is `width` of the image's diagonal, at least one pixel. Pixels that the truth ignores are cut out of both sides,
+    and their rim is an edge, as the image's is.
 
     Undefined when no class has a pixel on either side.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,9 @@ from steelyard.core.records import Column, Records, Schema, distinct_values
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
 from steelyard.maps.load import Opened, count_pairs, open_row
-from steelyard.metrics.segmentation.labelling import IGNORED, UNKNOWN, Labelling, labelling_of
+from steelyard.maps.png import PngFile
+from steelyard.maps.scores import ScoreRules
+from steelyard.metrics.segmentation.labelling import IGNORED, UNKNOWN, Labelling, labelling_of, score_rules
 
 NOTHING = -1  # the predicted value where there is no prediction
 _COLUMNS = (
@@ -71,6 +73,7 @@ class MapPairs(Pairs):
     """Images with both maps, which are read when they are counted: never more of them at once than threads."""
 
     labelling: Labelling = Labelling()
+    scores: ScoreRules = ScoreRules()
 
     @cached_property
     def facts(self) -> Facts:
@@ -122,10 +125,16 @@ class MapPairs(Pairs):
                 where=self.truth.source,
                 remedy="Leave device out, or ask for metrics of whole classes, such as miou.",
             )
-        truth = self._open(self.truth, row)
+        truth = self._open(self.truth, row, self.scores.truth)
         if other < 0:
             return truth, None
-        prediction = self._open(self.prediction, other)
+        prediction = self._open(self.prediction, other, self.scores.prediction)
+        if self.scores.threshold is not None and isinstance(prediction, PngFile):
+            raise InputError(
+                "the predictions are labels, and the option threshold is for scores",
+                where=_name(self.prediction, other),
+                remedy="Leave threshold out, or give scores as .npy files of floating-point numbers.",
+            )
         if truth.shape != prediction.shape:
             raise InputError(
                 f"{_size(truth.shape)} pixels, and {_name(self.prediction, other)} has {_size(prediction.shape)}",
@@ -138,8 +147,8 @@ class MapPairs(Pairs):
         """The pair of a unit."""
         return int(np.flatnonzero(self.owner == unit)[0])
 
-    def _open(self, records: Records, row: int) -> Opened:
-        grid = open_row(records, row)
+    def _open(self, records: Records, row: int, reduce: Callable[[Array, str], Array]) -> Opened:
+        grid = open_row(records, row, reduce)
         if len(grid.shape) != 2:
             raise InputError(
                 f"has {len(grid.shape)} axes", where=_name(records, row), remedy="A label map is height × width."
@@ -175,7 +184,9 @@ def _size(shape: tuple[int, ...]) -> str:
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> MapPairs:
     """Join the maps by image, and say what their values mean."""
     pairs = MapPairs(
-        **kept_units(join_rows(truth, prediction, ("image",), policy, "sample_weight")), labelling=labelling_of(options)
+        **kept_units(join_rows(truth, prediction, ("image",), policy, "sample_weight")),
+        labelling=labelling_of(options),
+        scores=score_rules(options),
     )
     if isinstance(truth, CountedMaps) and truth.scan is not None:
         pairs.__dict__["scan"] = _arranged(truth.scan, pairs)

@@ -13,6 +13,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
+from steelyard.maps.scores import ScoreRules
 
 IGNORED, UNKNOWN = -1, -2
 SIDES = ("truth", "prediction")
@@ -48,6 +49,8 @@ OPTIONS = (
     Option("labels", "choice", "classes and ignored values of a dataset", default="none", choices=PRESETS, sides=False),
     Option("unknown", "choice", "what predicted values without a class are: an error, or wrong", default="error",
            choices=("error", "wrong"), sides=False),
+    Option("threshold", "number", "the score from which a pixel is of class 1, for one channel of predicted scores",
+           sides=False, reads=True, metavar="SCORE"),
     Option("suffix", "text", "what stands behind the names of files, such as _labelIds; only files that have it count",
            reads=True, metavar="TEXT"),
 )  # fmt: skip
@@ -120,6 +123,22 @@ def labelling_of(options: Options) -> Labelling:
         ids, names, preset.groups, frozenset(ignore), (shift[0], shift[1]), (tables[0], tables[1]), colours,
         "wrong" if options.of("labels").startswith("cityscapes") else options.of("unknown"),
     )  # fmt: skip
+
+
+def score_rules(options: Options) -> ScoreRules:
+    """How predicted scores become classes: as many channels as the values of the declared classes need.
+
+    More are allowed where the options say what other values mean.
+    """
+    known, threshold = labelling_of(options), options.of("threshold")
+    if known.colours or known.ids is None:
+        return ScoreRules(threshold=threshold, colours=known.colours)
+    table = known.tables[1]
+    if table is None:
+        least = most = max(known.ids, default=-1) - known.shift[1] + 1
+    else:
+        least, most = (1 + max(values, default=-1) for values in ((v for v in table if table[v] >= 0), table))
+    return ScoreRules(least, None if known.unknown == "wrong" else most, threshold)
 
 
 def _preset(name: str) -> Labelling:

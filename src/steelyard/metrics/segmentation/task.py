@@ -14,7 +14,7 @@ from __future__ import annotations
 from steelyard.core.task import Task
 from steelyard.metrics.segmentation.boundary import BOUNDARY_METRICS
 from steelyard.metrics.segmentation.data import PREDICTION, TRUTH, join
-from steelyard.metrics.segmentation.labelling import OPTIONS
+from steelyard.metrics.segmentation.labelling import OPTIONS, score_rules
 from steelyard.metrics.segmentation.scores import OVERLAP_METRICS
 
 TASK = Task(
@@ -32,4 +32,5 @@ TASK = Task(
     views="steelyard.metrics.segmentation.views",
     checks="steelyard.checks.segmentation",
     device="steelyard.device.segmentation",
+    score_rules=score_rules,
 )
