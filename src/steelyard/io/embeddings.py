@@ -13,11 +13,11 @@ import numpy as np
 
 from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.opening import check_readable
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
 from steelyard.io.read import as_ids
 from steelyard.io.table import Table
-from steelyard.io.text import check_readable
 
 LARGEST = 1e100
 VECTORS = ("query", "gallery")

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, MissingExtra, nearest
+from steelyard.core.opening import check_readable
 from steelyard.core.records import as_object
 from steelyard.io.csv import check_header
 from steelyard.io.table import Table
-from steelyard.io.text import check_readable, sheet_path
+from steelyard.io.text import sheet_path
 from steelyard.io.write import write_bytes
 
 LONGEST = 31  # characters of a sheet's name

@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import check_readable
 from steelyard.core.records import as_object
 from steelyard.io.csv import read_csv
 from steelyard.io.excel import read_sheet
 from steelyard.io.json import expect, parse_json, read_json, read_json_lines
 from steelyard.io.log_replies import replies_of
 from steelyard.io.table import Table
-from steelyard.io.text import check_readable, ending, open_bytes, read_bytes
+from steelyard.io.text import ending, open_bytes, read_bytes
 
 Row = dict[str, Any]
 MOST_OF_MEMBER = 200 << 20

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.opening import check_readable
 from steelyard.io.frames import from_arrow
 from steelyard.io.table import Table
-from steelyard.io.text import check_readable
 
 
 def read_parquet(path: Path, source: str) -> Table:

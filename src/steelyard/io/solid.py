@@ -14,12 +14,13 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
+from steelyard.core.opening import check_readable
 from steelyard.core.options import Options
 from steelyard.core.records import Array, Records, as_object
 from steelyard.core.task import Task
 from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.io.table import Table
-from steelyard.io.text import check_readable, ending, is_plain, read_bytes
+from steelyard.io.text import ending, is_plain, read_bytes
 
 NUMBERS = (
     "truncated", "occluded", "alpha", "left", "top", "right", "bottom", "height", "width", "length", "x", "y", "z",

@@ -7,16 +7,16 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import Unpacked, open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
-LITTLE, MOST_TIMES, MOST_UNPACKED = 256 << 20, 200, 16 << 30  # bytes without a question; times the packed; ever
 _FOREIGN = (
     (b"\xff\xfe", "is UTF-16 text", "Save the file as UTF-8."),
     (b"\xfe\xff", "is UTF-16 text", "Save the file as UTF-8."),
@@ -62,13 +62,12 @@ def open_text(path: Path, source: str) -> Iterator[TextIO]:
 @contextmanager
 def open_bytes(path: Path, source: str) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked where gzip packed it; an archive and UTF-16 are refused by name."""
-    head = first_bytes(path, source)
-    refuse_foreign(head, source)
     try:
-        with path.open("rb") as file:
+        with open_regular(path, source, pipes=True) as file:
+            head = _head(file)
+            refuse_foreign(head, source)
             if head.startswith(GZIP):
-                size = os.fstat(file.fileno()).st_size
-                with io.BufferedReader(_Unpacked(file, size, source)) as unpacked:
+                with io.BufferedReader(Unpacked(file, source)) as unpacked:
                     refuse_foreign(unpacked.peek(8)[:8], source)
                     yield unpacked
             else:
@@ -91,13 +90,21 @@ def is_plain(path: Path, source: str) -> bool:
 
 
 def first_bytes(path: Path, source: str) -> bytes:
-    """The first few bytes, once the path is known to be readable. A pipe is not touched: what is read there is gone."""
-    check_readable(path, source)
+    """The first few bytes, once the path is known to be readable."""
     try:
-        with path.open("rb") as file:
-            return file.read(8) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+        with open_regular(path, source, pipes=True) as file:
+            return _head(file)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=source) from None
+
+
+def _head(file: BinaryIO) -> bytes:
+    """The first few bytes of a regular file, which stays where it is. What is read from a pipe is gone."""
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return b""
+    head = file.read(8)
+    file.seek(0)
+    return head
 
 
 def refuse_foreign(head: bytes, source: str) -> None:
@@ -107,59 +114,3 @@ def refuse_foreign(head: bytes, source: str) -> None:
             raise InputError(what, where=source, remedy=remedy)
     if len(head) >= 4 and (head[1] == head[3] == 0 != head[0] or head[0] == head[2] == 0 != head[1]):
         raise InputError("is UTF-16 text", where=source, remedy="Save the file as UTF-8.")
-
-
-def check_readable(path: Path, source: str) -> None:
-    """Say what is wrong with a path before anything reads it."""
-    try:
-        mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError("there is no such file", where=source, remedy="Check the path.") from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=source, remedy="Check the path.") from None
-    except ValueError as error:  # a zero byte in the name
-        raise InputError(f"cannot be read: {error}", where=ascii(source), remedy="Check the path.") from None
-    if stat.S_ISDIR(mode):
-        raise InputError("is a folder, not a file", where=source)
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise InputError("is a device, not a regular file", where=source, remedy="Some never end: give a file.")
-    if stat.S_ISFIFO(mode) and os.path.exists(os.path.realpath(path)):  # not that of `<(command)`, which has no name
-        raise InputError(
-            "is a named pipe, not a regular file",
-            where=source,
-            remedy="It may wait without end: give <(command), or a file.",
-        )
-    if not os.access(path, os.R_OK):
-        raise InputError("cannot be read: Permission denied", where=source)
-
-
-class _Unpacked(io.RawIOBase):
-    """What gzip packed, up to a limit: a small file must not fill the memory."""
-
-    def __init__(self, file: BinaryIO, size: int, source: str) -> None:
-        import gzip  # few files are packed
-        import zlib
-
-        self.inner, self.source, self.count = gzip.GzipFile(fileobj=file), source, 0
-        self.faults = (EOFError, gzip.BadGzipFile, zlib.error)
-        self.most = min(max(LITTLE, MOST_TIMES * size), MOST_UNPACKED)
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer; refuse what grows beyond the limit."""
-        try:
-            data = self.inner.read(len(buffer))
-        except self.faults as error:
-            raise InputError(f"cannot be unpacked: {error}", where=self.source, remedy="Is the file whole?") from None
-        self.count += len(data)
-        if self.count > self.most:
-            raise InputError(
-                f"holds more than {self.most >> 20:,} MB once unpacked, far more than its size says",
-                where=self.source,
-                remedy="Unpack it yourself if it is meant so.",
-            )
-        buffer[: len(data)] = data
-        return len(data)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra, MissingPackage
+from steelyard.core.opening import check_readable
 from steelyard.core.records import Array
 from steelyard.io.container import is_whole, read_facts, write_container
 from steelyard.io.parts import scratch, sweep
-from steelyard.io.text import check_readable
 from steelyard.version import __version__
 
 PACKAGES = {

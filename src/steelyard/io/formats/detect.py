@@ -10,10 +10,11 @@ from itertools import islice
 from pathlib import Path
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import check_readable
 from steelyard.io.formats import voc, yolo
 from steelyard.io.formats.known import brought_for, names
 from steelyard.io.formats.xml import root_name
-from steelyard.io.text import check_readable, ending, first_bytes, refuse_foreign
+from steelyard.io.text import ending, first_bytes, refuse_foreign
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
 ROOTS = {"annotation": "voc", "annotations": "cvat"}

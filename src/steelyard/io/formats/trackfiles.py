@@ -14,9 +14,10 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
+from steelyard.core.opening import check_readable
 from steelyard.core.records import Array, Records, as_object
 from steelyard.io.formats import trackrows
-from steelyard.io.text import check_readable, read_bytes
+from steelyard.io.text import read_bytes
 
 MOST_ZIPPED = 4 << 30  # bytes of a zip archive's files, unpacked
 _ATTRIBUTES = {"framerate": "frame_rate", "imwidth": "image_width", "imheight": "image_height"}

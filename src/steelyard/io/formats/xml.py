@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape as _escape
 from xml.sax.saxutils import quoteattr as _quoted
 
 from steelyard.core.errors import InputError
-from steelyard.io.text import check_readable
+from steelyard.core.opening import check_readable
 
 DEEPEST = 50
 
