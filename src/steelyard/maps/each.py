@@ -16,6 +16,7 @@ def for_each(count: int, work: Callable[[int], T]) -> list[T]:
     threads = min(MOST_THREADS, count, _threads())
     if threads < 2:
         return [work(i) for i in range(count)]
+    import contextvars
     import threading  # not concurrent.futures, which takes as long to load as it takes to read some maps
 
     results: list[Any] = [None] * count
@@ -31,7 +32,10 @@ def for_each(count: int, work: Callable[[int], T]) -> list[T]:
             except BaseException as error:
                 failures[i] = error
 
-    others = [threading.Thread(target=run, daemon=True) for _ in range(threads - 1)]
+    # A thread begins without the context of its maker, which says for instance what may be opened.
+    others = [
+        threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True) for _ in range(threads - 1)
+    ]
     for other in others:
         other.start()
     run()

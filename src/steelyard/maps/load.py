@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
+from steelyard.core.opening import read_regular
 from steelyard.core.records import MapRecords, Records
 from steelyard.maps.nifti import Volume, nifti_volume
 from steelyard.maps.png import PngFile, png_cells, png_file
@@ -139,11 +140,7 @@ def _sha256(data: bytes) -> bytes:
 
 
 def _bytes_of(path: str) -> bytes:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.readall()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", where=path) from None
+    return read_regular(path)
 
 
 def numpy_file(path: str, inside: str) -> Array:
