@@ -143,6 +143,7 @@ class FocalLoss(_Loss):
 
     name = "focal"
     title = "Focal loss"
+    aliases = ("focal loss",)
     reference = "effdet.loss.new_focal_loss"
 
     alpha: float = 0.25
@@ -278,6 +279,7 @@ class DetectionLossMetric(_Loss):
 
     name = "detection"
     title = "Detection loss"
+    aliases = ("loss",)
     reference = "effdet.loss.loss_fn"
 
     class_weight: float = 1.0

@@ -132,7 +132,7 @@ class Recall(_AtScore):
 
     name = "recall"
     title = "Recall (true positive rate)"
-    aliases = ("tpr",)
+    aliases = ("tpr", "true positive rate")
 
     def reduce(self, totals: Declared) -> Floats:
         """Hits over objects."""
@@ -161,6 +161,7 @@ class F1(_AtScore):
 
     name = "f1"
     title = "F1"
+    aliases = ("f1 score",)
 
     def reduce(self, totals: Declared) -> Floats:
         """Twice the hits over detections plus objects."""
@@ -289,6 +290,7 @@ class MeanIou(WorkingPoint):
 
     name = "mean_iou"
     title = "Mean IoU of the matched"
+    aliases = ("iou", "intersection over union")
 
     iou: float = 0.5
 

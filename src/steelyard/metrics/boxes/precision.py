@@ -122,6 +122,7 @@ class AveragePrecision(_Averaged):
 
     name = "ap"
     title = "Average precision"
+    also_at = "iou"
 
     kind: Kind = "coco"
     iou: float | Range = 0.5
@@ -180,6 +181,8 @@ class MeanAveragePrecision(_Averaged):
 
     name = "map"
     title = "mAP, IoU 0.5:0.95"
+    aliases = ("mean average precision",)
+    also_at = "iou"
 
     iou: float | Range = STANDARD
     area: AreaSetting = "all"
@@ -251,9 +254,11 @@ class _AtThreshold(_Averaged):
     max_dets: int = STANDARD_MOST
     frequency: Frequency | None = None
     classes: Classes | None = None
+    kind: Kind = "coco"
 
     def check(self) -> None:
         """Check every setting."""
+        one_of(self, "kind", *get_args(Kind))
         check_area(self, self.area)
         check_most(self, "max_dets")
         check_group(self)
@@ -265,8 +270,8 @@ class _AtThreshold(_Averaged):
 
     @property
     def figure(self) -> Read:
-        """The area at 101 recalls."""
-        return _figure("coco", self.iou, self.area, self.max_dets, group=class_group(self))
+        """The area of its kind."""
+        return _figure(self.kind, self.iou, self.area, self.max_dets, group=class_group(self))
 
 
 @frozen
