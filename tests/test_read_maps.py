@@ -79,7 +79,9 @@ def test_cells_of_an_interlaced_and_a_plain_file() -> None:
 
 def test_maps_that_are_no_maps() -> None:
     assert refused(lambda: open_map("a/b.jpg")) == "a/b.jpg: JPG changes labels. Write PNG."
-    assert refused(lambda: open_map("a/b.tif")) == "a/b.tif: '.tif' is no format of maps. Give .png, .npy or .npz."
+    assert refused(lambda: open_map("a/b.bmp")) == (
+        "a/b.bmp: '.bmp' is not a format of maps. Give .png, .npy, .npz, .tif, .tiff."
+    )
     message = refused(lambda: open_map(b"no runs"))
     assert message.startswith("a packed map: ")
     assert message.endswith(". Make it again.")
@@ -91,6 +93,7 @@ def nifti2(shape: tuple[int, ...], voxels: bytes, **more: Any) -> bytes:
     """A NIfTI-2 file of bytes, with a quaternion where it is given."""
     head = bytearray(540)
     struct.pack_into("<i", head, 0, 540)
+    head[4:12] = b"n+2\0\r\n\x1a\n"
     struct.pack_into("<h", head, 12, 2)
     struct.pack_into("<8q", head, 16, len(shape), *shape, *[1] * (7 - len(shape)))
     struct.pack_into("<8d", head, 104, more.get("sign", 1.0), 2.0, 3.0, 4.0, 1.0, 1.0, 1.0, 1.0)
@@ -107,8 +110,9 @@ def test_the_second_version_of_nifti() -> None:
     assert volume.grid.tolist() == [[[0, 1, 2]], [[3, 4, 5]]]
     assert volume.spacing == (4.0, 3.0, 2.0)
     assert volume.affine is None
-    assert refused(lambda: nifti_volume(nifti2((1, 1, 1, 2), bytes(2)), "a.nii")) == (
-        "a.nii: has 4 axes (2 channels). Give one volume per file."
+    assert nifti_volume(nifti2((1, 1, 1, 1, 2), bytes([3, 4])), "a.nii").grid.tolist() == [[[[3]]], [[[4]]]]
+    assert refused(lambda: nifti_volume(nifti2((1, 1, 1, 2, 2), bytes(4)), "a.nii")) == (
+        "a.nii: has 5 axes longer than 1. Give x, y, z and at most channels."
     )
     doubled = nifti_volume(nifti2((2, 1, 1), bytes([1, 2]), slope=2.0), "a.nii")
     assert doubled.grid.tolist() == [[[2.0, 4.0]]]
@@ -138,7 +142,7 @@ def test_folders_of_maps(tmp_path: Path) -> None:
     for name, message in (
         ("e", "{}: 'x' stands there as several files (.npy, .png). Keep one of them."),
         ("f", "{}/x.JPG: JPEG changes labels. Write PNG."),
-        ("g", "{}: no file ends in .png, .npy, .npz. Is it the right folder?"),
+        ("g", "{}: no file ends in .png, .npy, .npz, .tif, .tiff. Is it the right folder?"),
     ):
         folder = tmp_path / name
         assert refused(lambda folder=folder: ids(folder)).replace("\\", "/") == message.format(folder.as_posix())
@@ -163,7 +167,7 @@ def test_a_suffix_in_other_letters(tmp_path: Path) -> None:
 def test_files_of_numpy_and_tables_without_maps(tmp_path: Path) -> None:
     task = catalogue.find_task("segmentation")
     write(tmp_path, {"a.npz": "no archive", "t.csv": "image,maps\na,b\n", "e.csv": "image,map\n"})
-    assert refused(lambda: ids(tmp_path / "a.npz")).startswith(f"{tmp_path / 'a.npz'}: cannot be read: ")
+    assert refused(lambda: ids(tmp_path / "a.npz")).startswith(f"{tmp_path / 'a.npz'}: cannot be unpacked: ")
     with zipfile.ZipFile(tmp_path / "b.npz", "w") as packed:
         packed.writestr("x.npy", b"")
         packed.writestr("w.npy", b"")

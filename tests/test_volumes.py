@@ -272,13 +272,13 @@ def test_files_of_nifti(tmp_path: Path, kind: str, code: int, ending: str) -> No
 
 
 REFUSED = [
-    ({"spacing": (3.0, 1.0, 1.0)}, r"spacing 1×1×1 in the truth, 3×1×1 in the prediction"),
+    ({"spacing": (3.0, 1.0, 1.0)}, r"spacing 1×1×1 mm in the truth, 3×1×1 mm in the prediction \(z×y×x\)"),
     ({"spacing": (1.0, 1.0, 0.0)}, r"p.case.nii: spacing 1×1×0 of 3 axes.*above zero"),
     ({"flip": -1.0}, r"the prediction is mirrored along axis 0"),
     ({"origin": 5.0}, r"their affines differ by 5"),
     ({"kind": "<f4", "code": 16, "add": 0.5}, r"case.nii: 24 voxels are not whole \(0.5 at 0, 0, 0\).*nearest neighbour"),
     ({"scale": (0.5, 0.0), "add": 1}, r"voxels are not whole"),
-    ({"channels": (4,), "times": 4}, r"has 4 axes \(4 channels\)"),
+    ({"channels": (4,), "times": 4, "add": 2}, r"its 4 channels are neither one-hot nor probabilities"),
     ({"code": 128}, r"of type 128"),
     ({"cut": 100}, r"the header is cut off|is no NIfTI"),
     ({"cut": 380}, r"ends before its 24 voxels do"),

@@ -65,6 +65,7 @@ def nifti(grid: Any, spacing: Any = (1.0, 1.0, 1.0)) -> bytes:
     struct.pack_into("<h", header, 70, 2)
     struct.pack_into("<8f", header, 76, 1.0, *spacing[::-1], 0, 0, 0, 0)
     struct.pack_into("<3f", header, 108, 352.0, 1.0, 0.0)
+    header[344:348] = b"n+1\0"
     return bytes(header) + grid.astype(np.uint8).tobytes()
 
 
@@ -94,7 +95,7 @@ ROWS: list[Row] = [
     maps("data that are not deflated", png().replace(b"x\x9c", b"zz"), "p/a.png", "checksum"),
     maps("transparent pixels", png(np.zeros((2, 3, 4), np.uint8), colour=6), "p/a.png", "three channels"),
     maps("a JPEG", b"\xff\xd8\xff", "JPEG changes labels", "Write PNG", end="jpg"),
-    maps("labels that are not whole", npy(GRID + 0.5), "a.npy", "0.5", "is no class", end="npy"),
+    maps("labels that are not whole", npy(GRID + 0.5), "a.npy", "0.5", "is not a class", end="npy"),
     maps("labels below zero", npy(GRID.astype(int) - 3), "a.npy", "-3", "out of range", end="npy"),
     maps("pickled objects", npy(np.array([{"a": 1}], dtype=object)), "a.npy", "cannot be read", end="npy"),
     row("segmentation: a missing partner", "evaluate segmentation t p -o out.json", "1 of 2 rows of the truth", "b",
@@ -119,11 +120,11 @@ ROWS: list[Row] = [
     panoptic("sizes that differ", "t/a.png", "3×2", "3×1", ids=IDS[:1]),
     volume("a spacing of zero", nifti(CUBE, (1, 0, 1)), "p/a.nii", "spacing 1×0×1", "above zero"),
     volume("a spacing of nan", nifti(CUBE, (1, float("nan"), 1)), "p/a.nii", "spacing", "above zero"),
-    volume("another spacing", nifti(CUBE, (3, 1, 1)), "t/a.nii", "3×1×1 in the prediction"),
+    volume("another spacing", nifti(CUBE, (3, 1, 1)), "t/a.nii", "3×1×1 mm in the prediction"),
     volume("another size", nifti(CUBE[:1]), "t/a.nii", "2×3×4", "1×3×4"),
     volume("a header cut off", nifti(CUBE)[:90], "p/a.nii", "header is cut off"),
     volume("voxels cut off", nifti(CUBE)[:-3], "p/a.nii", "ends before its 24 voxels"),
-    volume("no NIfTI", b"hello", "p/a.nii", "is no NIfTI file"),
+    volume("no NIfTI", b"hello", "p/a.nii", "is not a NIfTI file"),
     volume("an archive cut off", gzip.compress(nifti(CUBE))[:-9], "a.nii.gz", "cannot be unpacked", end="nii.gz"),
     volume("regions that are none", nifti(CUBE), "'WT' is no structure", options="--regions WT"),
     volume("an option spacing of zero", nifti(CUBE), "option spacing", options="--spacing 0,1,1"),

@@ -11,6 +11,7 @@ from steelyard import api
 from steelyard.cli.options import (
     TaskCommand,
     check_outputs,
+    complete_task,
     given_options,
     parse_confidence,
     parse_mapping,
@@ -18,7 +19,6 @@ from steelyard.cli.options import (
     put_out,
     says_dialect,
     shared_options,
-    task_argument,
 )
 from steelyard.cli.shards import are_shards, evaluate_shards, shard_options, work_folder
 from steelyard.core.errors import InputError
@@ -27,7 +27,7 @@ from steelyard.core.request import CORRECTIONS
 
 
 @click.command(cls=TaskCommand)
-@task_argument()
+@click.argument("task", shell_complete=complete_task)
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path(), required=False)
 @click.option(

@@ -10,9 +10,11 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
+from steelyard.io.dialect import note
 from steelyard.io.table import Table
 from steelyard.maps.load import as_grid, pack_map
 from steelyard.maps.scores import ScoreRules, shape_text
+from steelyard.maps.volume import labels_of_channels
 
 
 def array_of(value: Any, where: str) -> Array:
@@ -31,21 +33,33 @@ def array_of(value: Any, where: str) -> Array:
 
 def map_column(table: Table, name: str, values: Array, volume: bool) -> Array:
     """Each cell as a path or as packed runs; a channel axis of 1 is dropped."""
+    if volume:
+        return volume_cells(table, name, values, scores=False)
     cells: Array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values.tolist() if values.dtype == object else list(values)):
         where = f"{table.place(row)}, column '{name}'"
+        cells[row] = value
+        if not is_path(value):
+            cells[row] = pack_map(as_grid(ScoreRules().truth(array_of(to_numpy(value), where), where), where))
+    return cells
+
+
+def volume_cells(table: Table, name: str, values: Array, scores: bool) -> Array:
+    """Each volume as a path or as packed runs; channels become labels, and with `scores` they may be probabilities."""
+    cells: Array = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values.tolist() if values.dtype == object else list(values)):
+        cells[row] = value
         if is_path(value):
-            cells[row] = value
             continue
+        where = f"{table.place(row)}, column '{name}'"
         grid = array_of(to_numpy(value), where)
-        if not volume:
-            grid = ScoreRules().truth(grid, where)
-        if grid.ndim != 2 and not (volume and grid.ndim == 3):
-            raise InputError(
-                f"a map of shape {shape_text(grid)}",
-                where=where,
-                remedy="Give height × width" + (" (× depth)." * volume),
-            )
+        if grid.ndim == 4:
+            grid, said = labels_of_channels(grid, where, scores)
+            if said:
+                note(f"{table.source}: {said}.")
+        if grid.ndim not in (2, 3):
+            remedy = "Give z × y × x or y × x, with channels in front at most."
+            raise InputError(f"a volume of shape {shape_text(grid)}", where=where, remedy=remedy)
         cells[row] = pack_map(as_grid(grid, where))
     return cells
 

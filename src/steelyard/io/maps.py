@@ -1,4 +1,4 @@
-"""Both sides of a task whose units are maps: folders of files, NumPy's files, tables of paths, or arrays in memory.
+"""Both sides of a task whose units are maps: folders or files of maps, NumPy's files, tables of paths, or arrays.
 
 A file is not read here: a record holds its path, and a map in memory as packed runs. So memory does not grow with the
 number of images.
@@ -16,25 +16,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import check_readable
 from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
 from steelyard.io.dialect import note
-from steelyard.maps.load import INSIDE
+from steelyard.maps.load import INSIDE, MAPS, VOLUMES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from steelyard.io.table import Table
 
-ENDINGS = {"maps": (".png", ".npy", ".npz"), "volumes": (".nii", ".nii.gz", ".npy", ".npz", ".png")}
+ENDINGS = {"maps": MAPS, "volumes": VOLUMES}
 _LOSSY = (".jpg", ".jpeg")
 # What datasets put behind the name of an image; taken off where no name is equal on both sides.
 _SUFFIX = re.compile(
     r"_gt(Fine|Coarse)(_\w+)?$|_leftImg8bit(_\w+)?$|_(labelIds|labelTrainIds|instanceIds|labels?|mask|masks|gt|pred"
-    r"|prediction|segmentation|seg)$"
+    r"|prediction|segmentation|seg)$|\.seg$"
 )
+_CHANNEL = "_0000"  # behind the name of a case's first channel, as nnU-Net names images
 
 
 def read_sides(
@@ -53,17 +55,79 @@ def read_sides(
     key = task.truth.key[0]
     if not len(sides[0]):
         raise InputError("there are no maps", where=sides[0].source, remedy="The truth needs at least one.")
-    own = [set(map(str, side[key].tolist())) for side in sides]
-    if not own[0] & own[1]:
-        bare = [_bare(side, key) for side in sides]
-        if {*bare[0][key].tolist()} & {*bare[1][key].tolist()}:
-            sides = bare
-    return sides[0], sides[1]
+    if all(_is_map_file(data, task) for data in (truth, predictions)):
+        return sides[0], replace(sides[1], columns={**sides[1].columns, key: sides[0][key]})
+    return _joinable(sides[0], sides[1], key)
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side by itself."""
     return _side(task, data, columns, side, Options(task.options))
+
+
+def _joinable(truth: Records, prediction: Records, key: str) -> tuple[Records, Records]:
+    """Both sides with ids that fit, where the names of files differ in a known way; a note says what was done."""
+    own = [set(map(str, side[key].tolist())) for side in (truth, prediction)]
+    if not own[0] & own[1]:
+        bare = [_bare(side, key) for side in (truth, prediction)]
+        if {*bare[0][key].tolist()} & {*bare[1][key].tolist()}:
+            return bare[0], bare[1]
+    if not all(isinstance(side, MapRecords) for side in (truth, prediction)):
+        return truth, prediction
+    truth, prediction = _without_channel(truth, prediction, key)
+    return _by_base_name(truth, prediction, key)
+
+
+def _without_channel(truth: Records, prediction: Records, key: str) -> tuple[Records, Records]:
+    """Ids without `_0000` where the other side has the rest of them."""
+    sides = [truth, prediction]
+    for side, other in ((0, 1), (1, 0)):
+        ids, known = sides[side][key].tolist(), set(sides[other][key].tolist())
+        free = known - set(ids)
+        bare = [name.removesuffix(_CHANNEL) for name in ids]
+        new = [short if name not in known and short in free else name for name, short in zip(ids, bare, strict=True)]
+        changed = sum(a != b for a, b in zip(ids, new, strict=True))
+        if changed:
+            sides[side] = replace(sides[side], columns={**sides[side].columns, key: as_object(new)})
+            note(f"{sides[side].source}: '{_CHANNEL}' at the end of {changed} names is nnU-Net's channel and left out.")
+    return sides[0], sides[1]
+
+
+def _by_base_name(truth: Records, prediction: Records, key: str) -> tuple[Records, Records]:
+    """Files of a flat folder by the names of files in subfolders of the other side, where each name is there once."""
+    known, ids = truth[key].tolist(), prediction[key].tolist()
+    matched = set(known) & set(ids)
+    nested: dict[str, list[str]] = {}
+    flat, deep = (ids, known) if not any("/" in name for name in ids) else (known, ids)
+    if any("/" in name for name in flat):
+        return truth, prediction
+    for name in deep:
+        nested.setdefault(name.rpartition("/")[2], []).append(name)
+    twice = next((name for name in flat if name not in matched and len(nested.get(name, ())) > 1), None)
+    if twice is not None and not matched:
+        a, b = nested[twice][:2]
+        raise InputError(
+            f"'{twice}' may be '{a}' or '{b}'",
+            where=(prediction if flat is ids else truth).source,
+            remedy="Lay both sides out in the same subfolders.",
+        )
+    place = {name: paths[0] for name, paths in nested.items() if len(paths) == 1 and paths[0] not in matched}
+    # Predictions get the ids of the truth; a flat truth keeps its ids.
+    pairs = place if flat is ids else {path: name for name, path in place.items() if name in set(known)}
+    new = [pairs.get(name, name) if name not in matched else name for name in ids]
+    changed = sum(a != b for a, b in zip(ids, new, strict=True))
+    if not changed:
+        return truth, prediction
+    note(f"{prediction.source}: {changed} files are joined by their names alone, without the subfolder.")
+    return truth, replace(prediction, columns={**prediction.columns, key: as_object(new)})
+
+
+def _is_map_file(data: Any, task: Task) -> bool:
+    """Whether a side is one file that holds one map."""
+    if not isinstance(data, str | PathLike):
+        return False
+    path = os.fsdecode(data).lower()
+    return path.endswith(ENDINGS[task.reader]) and not path.endswith((".npy", ".npz")) and not os.path.isdir(data)
 
 
 def _bare(records: Records, key: str) -> Records:
@@ -81,7 +145,12 @@ def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, options:
         if os.path.isdir(path):
             return _records(key, path, *_folder(path, ENDINGS[task.reader], str(options.of("suffix", side) or "")))
         if suffix in (".npy", ".npz"):
-            return _records(key, path, *_numpy(path))
+            return _records(key, path, *_numpy(path, task))
+        if _is_map_file(data, task):
+            check_readable(path)
+            name = os.path.basename(path)
+            ending = next(e for e in ENDINGS[task.reader] if name.lower().endswith(e))
+            return _records(key, path, [name[: -len(ending)]], [path], ["."])
         if not suffix and not os.path.exists(path):
             raise InputError("there is no such folder", where=path)
     # Not before: a folder of files needs no reader of tables, which takes as long to load as many maps take to count.
@@ -91,6 +160,9 @@ def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, options:
 
     schema = task.truth if side == "truth" else task.prediction
     if not isinstance(data, str | PathLike):
+        shape: tuple[int, ...] = getattr(data, "shape", ())
+        if task.reader == "volumes" and len(shape) == 3 and shape[0] > 1:
+            _note_flat_cases(shape, name)
         table = _labelled(read_table(in_rows(data, key, name), name), task, columns, side, options)
         return to_records(table, schema, columns, side)
     table = read_table(data, name)
@@ -103,11 +175,15 @@ def _labelled(table: Table, task: Task, columns: Mapping[str, str], side: str, o
     """The table with predicted arrays as maps of classes, where the task takes scores."""
     name = columns.get(f"{side}.map") or columns.get("map", "map")
     name = name if name in table.columns else "map"
-    if side == "truth" or task.score_rules is None or name not in table.columns:
+    volumes = task.reader == "volumes"
+    if side == "truth" or (task.score_rules is None and not volumes) or name not in table.columns:
         return table
-    from steelyard.io.map_cells import predicted_cells
+    from steelyard.io.map_cells import predicted_cells, volume_cells
 
-    cells = predicted_cells(table, name, task.score_rules(options))
+    if task.score_rules is None:
+        cells = volume_cells(table, name, table.columns[name], scores=True)
+    else:
+        cells = predicted_cells(table, name, task.score_rules(options))
     return replace(table, columns={**table.columns, name: cells})
 
 
@@ -161,19 +237,30 @@ def _files(path: str) -> Iterable[str]:
                 yield below + name
 
 
-def _numpy(path: str) -> tuple[list[str], list[str], list[str]]:
+def _numpy(path: str, task: Task) -> tuple[list[str], list[str], list[str]]:
     """The maps in one file of NumPy: an array that begins with the images, or arrays by name."""
-    from steelyard.maps.load import numpy_file
+    from steelyard.maps.arrays import array_names, numpy_file
 
     if path[-4:].lower() == ".npz":
-        try:
-            with np.load(path, allow_pickle=False) as held:
-                ids = sorted(held.files)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"cannot be read: {error}", where=path, remedy="Is the file whole?") from None
+        ids = array_names(path)
     else:
-        ids = [str(i) for i in range(len(numpy_file(path, "")))]
+        array = numpy_file(path, "")
+        if array.ndim < 3:
+            remedy = "The first axis counts the maps: give 1 × height × width for one."
+            raise InputError(f"holds {'×'.join(map(str, array.shape))} values", where=path, remedy=remedy)
+        if array.ndim == 3 and len(array) > 1 and task.reader == "volumes":
+            _note_flat_cases(array.shape, path)
+        ids = [str(i) for i in range(len(array))]
     return ids, [f"{path}{INSIDE}{name}" for name in ids], ["."] * len(ids)
+
+
+def _note_flat_cases(shape: Sequence[int], source: str) -> None:
+    """Say that an array of three axes is cases of two, which one volume could be taken for."""
+    count, height, width = shape
+    note(
+        f"{source}: the array of shape {count}×{height}×{width} is taken as {count} cases of {height}×{width}; "
+        f"one volume is 1×{count}×{height}×{width}."
+    )
 
 
 def _beside(table: Table, folder: Path, columns: Mapping[str, str], side: str) -> Table:
@@ -190,7 +277,7 @@ def in_rows(data: Any, key: str, source: str) -> Any:
     """Arrays in memory as a table: one map per row. An array alone has the numbers of its rows as ids."""
     data = to_numpy(data)
     if isinstance(data, np.ndarray) or (isinstance(data, list | tuple) and not isinstance(data, Mapping)):
-        data = {key: np.arange(len(data)), "map": data}
+        data = {key: np.arange(len(data) if getattr(data, "ndim", 1) else 1), "map": data}
     if not isinstance(data, Mapping) or "map" not in data:
         return data
     maps = to_numpy(data["map"])

@@ -1,8 +1,9 @@
-"""Any map as a grid: packed bytes, a PNG, NumPy's files or a NIfTI file; what cannot be one is named."""
+"""Any map as a grid: packed bytes, or a file of any format that is read; what cannot be one is named."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,24 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import read_regular
 from steelyard.core.records import MapRecords, Records
-from steelyard.maps.nifti import Volume, nifti_volume
+from steelyard.maps.arrays import numpy_file
 from steelyard.maps.png import PngFile, png_cells, png_file
+from steelyard.maps.volume import MOST_VOXELS, Volume, labels_of_channels, sizes_text
 
 Array = NDArray[Any]
 INSIDE = "::"  # between a file and the name of what is meant inside it
+MAPS = (".png", ".npy", ".npz", ".tif", ".tiff")
+# A format's longest ending comes first.
+VOLUMES = (".nii.gz", ".nii", ".hdr.gz", ".hdr", ".nrrd", ".nhdr", ".mha", ".mhd", *MAPS)
+ARRAYS = (".npy", ".npz")  # files whose axes have no names of their own
 _LOSSY = (".jpg", ".jpeg", ".webp")
+_HEADERS = (".hdr.gz", ".hdr", ".nrrd", ".nhdr", ".mha", ".mhd")  # whose voxels may lie in a second file
 _TYPES = (np.uint8, np.uint16, np.uint32)
 
 
 @frozen
 class Held:
-    """A map that is in memory, with the same face as one in a PNG."""
+    """A map that is in memory, with the same interface as one in a PNG."""
 
     grid: Array
+    rgb: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -37,7 +45,7 @@ class Held:
     @property
     def colours(self) -> bool:
         """Whether pixels may be colours: those of a file are of four bytes."""
-        return self.grid.dtype == np.uint32
+        return self.rgb or self.grid.dtype == np.uint32
 
     def map(self) -> Array:
         """The pixels."""
@@ -52,7 +60,7 @@ def open_map(
 ) -> Opened:
     """A packed map or a file. The pixels of a PNG are read when they are wanted; its SHA-256 is put into `sums`.
 
-    `reduce` makes a label map of an array of NumPy's files, which may hold scores.
+    `reduce` makes a label map of an array of NumPy's files or of a TIFF page, which may hold scores.
     """
     if isinstance(value, bytes):
         try:
@@ -69,9 +77,17 @@ def open_map(
     if ending in (".npy", ".npz"):
         array = numpy_file(path, inside)
         return Held(as_grid(array if reduce is None else reduce(array, value), value))
+    if ending in (".tif", ".tiff"):
+        from steelyard.maps.tiff import tiff_pages  # few maps are TIFF files
+
+        pages, colours = tiff_pages(_bytes_of(path), path)
+        if len(pages) > 1:
+            raise InputError(f"has {len(pages)} pages", where=path, remedy="A label map is one page.")
+        page = pages[0] if reduce is None or colours else reduce(pages[0], value)
+        return Held(as_grid(page, path), colours)
     if ending in _LOSSY:
         raise InputError(f"{ending[1:].upper()} changes labels", where=path, remedy="Write PNG.")
-    raise InputError(f"'{ending}' is no format of maps", where=path, remedy="Give .png, .npy or .npz.")
+    raise InputError(f"'{ending}' is not a format of maps", where=path, remedy=f"Give {', '.join(MAPS)}.")
 
 
 def open_row(records: Records, row: int, reduce: Callable[[Array, str], Array] | None = None) -> Opened:
@@ -105,32 +121,113 @@ def count_pairs(a: Opened, b: Opened) -> tuple[Array, Array, Array]:
     return _native.map_cells(a.map(), b.map())
 
 
-def load_volume(value: str | bytes) -> Volume:
-    """The voxels of a packed map or of a file; spacing and place where the file says them."""
+def load_volume(value: str | bytes, scores: bool = False) -> Volume:
+    """The voxels of a packed map or of a file, with spacing and place where the file says them.
+
+    Channels become labels; with `scores` they may be probabilities.
+    """
     if isinstance(value, bytes):
         return Volume(load_map(value))
     path = value.partition(INSIDE)[0]
-    if not path.lower().endswith((".nii", ".nii.gz")):
-        return Volume(load_map(value))
-    volume = nifti_volume(_bytes_of(path), path)
-    if volume.grid.dtype.kind == "f":
-        wrong = np.flatnonzero(~(volume.grid == np.floor(volume.grid)).ravel())
+    volume = _stored(value, path, ending_of(path))
+    grid, remarks = volume.grid, dict(volume.remarks)
+    if grid.ndim == 4:
+        grid, said = labels_of_channels(grid, path, scores)
+        remarks |= {"channels": said} if said else {}
+    if grid.ndim not in (2, 3):
+        what = f"has {sizes_text(grid.shape)} values"
+        raise InputError(what, where=value, remedy="A volume is z × y × x, or y × x, with channels in front at most.")
+    if grid.dtype.kind == "f":
+        wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
         if len(wrong):
-            place = ", ".join(str(int(i)) for i in np.unravel_index(wrong[0], volume.grid.shape))
+            place = ", ".join(str(int(i)) for i in np.unravel_index(wrong[0], grid.shape))
             raise InputError(
-                f"{len(wrong):,} voxels are not whole ({volume.grid.ravel()[wrong[0]]:g} at {place})",
+                f"{len(wrong):,} voxels are not whole ({grid.ravel()[wrong[0]]:g} at {place})",
                 where=path,
                 remedy="Resample labels by nearest neighbour.",
             )
-    return Volume(as_grid(volume.grid, path), volume.spacing, volume.affine)
+    return Volume(as_grid(grid, path), volume.spacing, volume.affine, remarks)
+
+
+def ending_of(path: str) -> str:
+    """The ending that says the format of a map or volume; nothing where it is none of those."""
+    low = path.lower()
+    return next((ending for ending in VOLUMES if low.endswith(ending)), "")
+
+
+def is_array(value: str | bytes) -> bool:
+    """Whether a map has axes without names: an array in memory or in NumPy's files."""
+    return isinstance(value, bytes) or ending_of(value.partition(INSIDE)[0]) in ARRAYS
+
+
+def _stored(value: str, path: str, ending: str) -> Volume:
+    """A volume as its file has it. Each reader is imported where it is needed: few data have more than one format."""
+    if ending in ARRAYS:
+        return Volume(numpy_file(path, value.partition(INSIDE)[2]))
+    if ending in (".tif", ".tiff"):
+        from steelyard.maps.tiff import tiff_pages
+
+        pages, colours = tiff_pages(_bytes_of(path), path)
+        if colours:
+            raise InputError("has three channels", where=path, remedy="Write one channel of labels.")
+        return Volume(pages[0] if len(pages) == 1 else np.stack(pages))
+    if ending.startswith((".nii", ".hdr")):
+        from steelyard.maps.nifti import nifti_volume
+
+        image = _bytes_beside(path, _image_of(path)) if ending.startswith(".hdr") else None
+        return nifti_volume(_bytes_of(path), path, image)
+    if ending in (".nrrd", ".nhdr"):
+        from steelyard.maps.nrrd import nrrd_volume
+
+        return nrrd_volume(_bytes_of(path), path, lambda name: _bytes_beside(path, name))
+    if ending in (".mha", ".mhd"):
+        from steelyard.maps.metaimage import meta_volume
+
+        return meta_volume(_bytes_of(path), path, lambda name: _bytes_beside(path, name))
+    opened = open_map(value)
+    if isinstance(opened, PngFile) and opened.colours:
+        raise InputError("has three channels", where=path, remedy="Write one channel of labels.")
+    return Volume(opened.map())
+
+
+def _image_of(path: str) -> str:
+    """The name of the `.img` that belongs to a `.hdr`; one that is packed where only that is there."""
+    stem = os.path.basename(path)[: -len(ending_of(path))]
+    folder = os.path.dirname(path)
+    names = [stem + ending for ending in (".img", ".img.gz", ".IMG")]
+    return next((name for name in names if os.path.exists(os.path.join(folder, name))), names[0])
+
+
+def _bytes_beside(path: str, name: str) -> tuple[bytes, str]:
+    """The bytes of a data file that a header names, which lies in its folder or below, and its path."""
+    steps = name.replace("\\", "/").split("/")
+    if os.path.isabs(name) or ".." in steps or ":" in steps[0]:
+        raise InputError(f"names the data file '{name}' outside its folder", where=path, remedy="Put it beside it.")
+    if name.upper() == "LIST" or name.startswith("LIST ") or "%" in name:
+        raise InputError(f"names several data files ('{name}')", where=path, remedy="Write one file per volume.")
+    beside = os.path.join(os.path.dirname(path), *steps)
+    if not os.path.exists(beside):
+        raise InputError(f"there is no data file '{name}'", where=path, remedy="Put it beside the header.")
+    return _bytes_of(beside), beside
 
 
 def map_digest(value: str | bytes) -> bytes:
-    """SHA-256 of what says which map it is: packed runs, or what is meant inside a file and the bytes of the file."""
+    """SHA-256 of what says which map it is: packed runs, or what is meant inside a file and the bytes of its files."""
     if isinstance(value, bytes):
         return _sha256(value)
     path, _, inside = value.partition(INSIDE)
-    return _sha256(inside.encode("utf-8", "surrogatepass") + _bytes_of(path))
+    data = _bytes_of(path)
+    if ending_of(path) in _HEADERS:
+        name = _image_of(path) if ending_of(path).startswith(".hdr") else _data_file(data)
+        data += _bytes_beside(path, name)[0] if name else b""
+    return _sha256(inside.encode("utf-8", "surrogatepass") + data)
+
+
+def _data_file(header: bytes) -> str:
+    """The data file that a header of NRRD or MetaImage names; nothing where the voxels follow it."""
+    match = re.search(rb"^(?:data ?file *: *|ElementDataFile *= *)([^\r\n]+)", header[: 1 << 20], re.M | re.I)
+    name = match[1].decode("utf-8", "replace").strip() if match else ""
+    return "" if name.upper() == "LOCAL" else name
 
 
 def _sha256(data: bytes) -> bytes:
@@ -143,25 +240,6 @@ def _bytes_of(path: str) -> bytes:
     return read_regular(path)
 
 
-def numpy_file(path: str, inside: str) -> Array:
-    """An array of NumPy's own files; `inside` is its name, or its place along the first axis."""
-    from zipfile import BadZipFile  # few maps come in archives
-
-    try:
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded[int(inside)] if inside else loaded
-        with loaded:
-            if inside not in loaded.files:
-                raise InputError(f"holds no array '{inside}'", where=path, remedy=nearest(inside, loaded.files))
-            return np.asarray(loaded[inside])
-    except InputError:
-        raise
-    except (OSError, ValueError, EOFError, KeyError, IndexError, BadZipFile) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot be read: {reason}", where=path, remedy="Is the file whole?") from None
-
-
 def as_grid(array: Any, source: str) -> Array:
     """An array of whole numbers as the smallest unsigned type that holds them; what is no label is named."""
     grid = np.asarray(array)
@@ -170,6 +248,8 @@ def as_grid(array: Any, source: str) -> Array:
     if grid.dtype.kind not in "iuf" or not grid.size:
         what = "has no pixel" if not grid.size else f"holds {grid.dtype}, not numbers"
         raise InputError(what, where=source, remedy="Give whole numbers, one for each pixel.")
+    if grid.size > MOST_VOXELS:
+        raise InputError(f"has {grid.size:,} pixels", where=source, remedy=f"At most {MOST_VOXELS:,} are read.")
     if grid.dtype in _TYPES:
         return np.ascontiguousarray(grid)
     if grid.dtype.kind == "f":

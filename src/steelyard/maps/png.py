@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.opening import check_declared
 
 Array = NDArray[Any]
 Cells = tuple[Array, Array, Array]
@@ -76,6 +77,7 @@ def png_file(data: bytes, source: str) -> PngFile:
         raise InputError(
             f"has {width:,}×{height:,} pixels", where=source, remedy=f"From 1 to {MOST_PIXELS:,} pixels are read."
         )
+    check_declared(width * height * native.channels * data[24] // 8, len(data), source)
     return PngFile(source, data, native, (height, width))
 
 
@@ -91,6 +93,13 @@ def _by_pillow(data: bytes, source: str) -> Array:
         raise InputError(
             "is interlaced", where=source, remedy="Install Pillow to read it, or write a plain PNG."
         ) from None
+    width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    if width * height > (Image.MAX_IMAGE_PIXELS or MOST_PIXELS):
+        raise InputError(
+            f"is interlaced and has {width:,}×{height:,} pixels",
+            where=source,
+            remedy=f"Write a plain PNG: interlaced ones are read up to {Image.MAX_IMAGE_PIXELS:,} pixels.",
+        )
     try:
         with Image.open(BytesIO(data)) as image:
             grid = np.asarray(image)

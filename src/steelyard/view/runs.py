@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -111,8 +110,8 @@ class Runs:
 
     folder: Folder
     index: Index = field(init=False)
-    _made: dict[tuple[Any, ...], Future[Any]] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
+    _made: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    _lock: RLock = field(default_factory=RLock)
 
     def __post_init__(self) -> None:
         self.index = Index(self.folder)
@@ -264,20 +263,11 @@ class Runs:
         return self.once(key, lambda: compare_many(reports, [run.name for run in runs]))
 
     def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """Make a thing the first time; a few dozen are kept. Others wait for the same thing, and for nothing else."""
+        """Make a thing the first time; a few dozen are kept."""
         with self._lock:
-            held: Future[T] | None = self._made.get(key)
-            if held is None:
+            if key not in self._made:
                 if len(self._made) > 40:
                     self._made.pop(next(iter(self._made)))
-                mine = self._made[key] = Future[T]()
-        if held is not None:
-            return held.result()
-        try:
-            mine.set_result(make())
-        except BaseException as error:
-            with self._lock:
-                if self._made.get(key) is mine:
-                    del self._made[key]
-            mine.set_exception(error)
-        return mine.result()
+                self._made[key] = make()
+            made: T = self._made[key]
+            return made

@@ -184,7 +184,6 @@ class RougeL(_Mean):
 
     name = "rouge_l"
     title = "ROUGE-L"
-    aliases = ("rouge",)
     reference = "pycocoevalcap.rouge"
 
     @property

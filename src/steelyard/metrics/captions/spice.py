@@ -133,7 +133,6 @@ class SpiceObject(Spice):
 
     name = "spice_object"
     title = "SPICE, objects"
-    aliases = ("object f1",)
     category = "object"
 
 
@@ -156,7 +155,6 @@ class SpiceAttribute(Spice):
 
     name = "spice_attribute"
     title = "SPICE, attributes"
-    aliases = ("attribute f1",)
     category = "attribute"
 
 
@@ -179,7 +177,6 @@ class SpiceRelation(Spice):
 
     name = "spice_relation"
     title = "SPICE, relations"
-    aliases = ("relation f1",)
     category = "relation"
 
 
@@ -202,7 +199,6 @@ class SpiceColor(Spice):
 
     name = "spice_color"
     title = "SPICE, colours"
-    aliases = ("color f1",)
     category = "color"
 
 
@@ -225,7 +221,6 @@ class SpiceCount(Spice):
 
     name = "spice_count"
     title = "SPICE, counts"
-    aliases = ("count f1",)
     category = "count"
 
 
@@ -248,7 +243,6 @@ class SpiceSize(Spice):
 
     name = "spice_size"
     title = "SPICE, sizes"
-    aliases = ("size f1",)
     category = "size"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import field
 from typing import Literal
 
 from steelyard.align.sets import SetPairs
@@ -27,7 +26,7 @@ class Scored(Metric):
     """A mean over images of the pairs' closeness, divided by a number of ellipses. Settings say how pairs are made."""
 
     distance: DistanceName = "param"
-    t: float | None = field(default=None, metadata={"aliases": ("tresh_dist", "thresh_dist")})
+    t: float | None = None
     matching: Literal["greedy", "optimal"] = "greedy"
     weights: tuple[float, ...] = WEIGHTS
     normalise: bool = False
@@ -124,7 +123,6 @@ class Score(Scored):
 
     name = "score"
     title = "Ellipse score"
-    aliases = ("metrics_elps",)
 
     empty: Literal["one", "skip"] = "one"
 

@@ -55,7 +55,6 @@ class Accuracy(ProportionMetric):
 
     name = "accuracy"
     title = "Accuracy"
-    aliases = ("acc",)
     reference = "sklearn.metrics.accuracy_score"
     negatives = True
 

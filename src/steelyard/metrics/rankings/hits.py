@@ -172,7 +172,6 @@ class F1(_AtK):
 
     name = "f1"
     title = "F1"
-    aliases = ("f1 score",)
     formula = "f1"
     reference = "ranx: f1"
 

@@ -158,7 +158,7 @@ class MapPairs(Pairs):
                 raise InputError(
                     "has no colours", where=_name(records, row), remedy="Leave --palette out: its values are classes."
                 )
-            if records["map"][row].lower().endswith(".png"):
+            if records["map"][row].lower().endswith((".png", ".tif", ".tiff")):
                 raise InputError(
                     "has three channels",
                     where=_name(records, row),

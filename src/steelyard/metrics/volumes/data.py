@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,19 +14,25 @@ from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
 from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.options import Option, Options
+from steelyard.core.options import SIDES, Option, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
-from steelyard.maps.load import load_volume, refuse_lost
-from steelyard.maps.nifti import Volume
+from steelyard.maps.load import is_array, load_volume, refuse_lost
+from steelyard.maps.volume import Volume, sizes_text
 from steelyard.metrics.segmentation.data import kept_units
 
+TRIED = 3  # cases whose axes are reversed to see whether they fit better
 NEAR = 1e-3  # of spacings and affines of two files that lie on each other
 _COLUMNS = (
     Column("case", "id", meaning="the case, which is the unit; in a folder the file's path without its ending"),
-    Column("map", "volume", meaning="the label of each voxel, 0 for none: a NIfTI, .npy or .npz file, or an array"),
+    Column(
+        "map",
+        "volume",
+        meaning="the label of each voxel, 0 for none: a NIfTI, Analyze, NRRD, MetaImage, TIFF, PNG, "
+        ".npy or .npz file, or an array",
+    ),
     Column("spacing", "numbers", required=False, meaning="the size of a voxel along each axis, in mm"),
 )
 TRUTH = Schema(
@@ -42,6 +48,8 @@ OPTIONS = (
            sides=False, metavar="TEXT"),
     Option("spacing", "numbers", "the size of a voxel in mm along each axis of an array, where a file does not say it",
            sides=False, metavar="SIZES"),
+    Option("axes", "choice", "the order of the axes of arrays, in memory or in .npy and .npz files: zyx (slices first) "
+           "or xyz, as nibabel gives them", default="zyx", choices=("zyx", "xyz")),
     Option("suffix", "text", "what stands behind the names of files, such as _seg; only files that have it count",
            reads=True, metavar="TEXT"),
 )  # fmt: skip
@@ -49,12 +57,16 @@ OPTIONS = (
 
 @frozen
 class Scanned:
-    """A case that was counted: pairs of labels, the shape, the spacing in mm or None where it is not known."""
+    """A case that was counted: pairs of labels, the shape, the spacing in mm or None where it is not known.
+
+    `remarks` are those of its files, as (kind, file, text).
+    """
 
     cells: tuple[Array, Array, Array]
     shape: tuple[int, ...]
     spacing: Array | None
     where: str
+    remarks: tuple[tuple[str, str, str], ...] = ()
 
     def sizes(self) -> Array:
         """The spacing; an error where it is not known."""
@@ -81,6 +93,7 @@ class Case:
     prediction: Array
     spacing: Array | None
     where: str
+    remarks: tuple[tuple[str, str, str], ...] = ()
 
     @cached_property
     def _boxes(self) -> list[tuple[Array, Array]]:
@@ -118,11 +131,26 @@ def _box(values: Array, ends: Array, labels: tuple[int, ...], axes: int) -> tupl
 
 
 @frozen
+class ReversedFit:
+    """Dice of all labels over some cases, as they are and with the axes of the predictions reversed.
+
+    `option` is what reverses them, where one side is an array.
+    """
+
+    before: float
+    after: float
+    cases: int
+    where: str
+    option: str
+
+
+@frozen
 class VolumePairs(Pairs):
     """Cases with both volumes, which are read when they are measured."""
 
     regions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     given: tuple[float, ...] = ()
+    axes: tuple[str, str] = ("zyx", "zyx")
 
     @cached_property
     def scan(self) -> list[Scanned]:
@@ -130,7 +158,8 @@ class VolumePairs(Pairs):
 
         def counted(pair: int) -> Scanned:
             case = self.case(pair)
-            return Scanned(_native.map_cells(case.truth, case.prediction), case.truth.shape, case.spacing, case.where)
+            cells = _native.map_cells(case.truth, case.prediction)
+            return Scanned(cells, case.truth.shape, case.spacing, case.where, case.remarks)
 
         return for_each(len(self.owner), counted)
 
@@ -164,54 +193,112 @@ class VolumePairs(Pairs):
         """Both volumes of a pair; a missing prediction finds nothing."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
         where = place_of(self.truth, row)
-        truth = _volume(self.truth, row)
-        spacing = self._spacing(self.truth, row, truth)
+        truth = self._volume(0, row)
         if other < 0:
-            return Case(truth.grid, np.zeros_like(truth.grid), spacing, where)
-        prediction = _volume(self.prediction, other)
+            return Case(truth.grid, np.zeros_like(truth.grid), _sizes_of(truth), where, _remarks(truth, where))
+        prediction, place = self._volume(1, other), place_of(self.prediction, other)
         if truth.grid.shape != prediction.grid.shape:
+            raise self._unlike(truth.grid, prediction.grid, (row, other))
+        spacing, second = _sizes_of(truth), _sizes_of(prediction)
+        if spacing is not None and second is not None and np.abs(spacing - second).max() > _near(spacing):
             raise InputError(
-                f"{_shape(truth.grid)} voxels, and {place_of(self.prediction, other)} has {_shape(prediction.grid)}",
-                where=where,
-                remedy="Resample the predictions to the truth.",
-            )
-        second = self._spacing(self.prediction, other, prediction)
-        if spacing is not None and second is not None and np.abs(spacing - second).max() > NEAR:
-            raise InputError(
-                f"spacing {_sizes(spacing)} in the truth, {_sizes(second)} in the prediction",
+                f"spacing {sizes_text(spacing.tolist())} mm in the truth, {sizes_text(second.tolist())} mm in the "
+                f"prediction ({_order(spacing)})",
                 where=where,
                 remedy="Resample the predictions, or leave the wrong spacing out.",
             )
         _same_place(truth.affine, prediction.affine, where)
-        return Case(truth.grid, prediction.grid, spacing if spacing is not None else second, where)
+        remarks = _remarks(truth, where) + _remarks(prediction, place)
+        return Case(truth.grid, prediction.grid, spacing if spacing is not None else second, where, remarks)
 
-    def _spacing(self, records: Records, row: int, volume: Any) -> Array | None:
-        if "spacing" in records:
-            spacing: Any = records["spacing"][row]
-        else:
-            spacing = volume.spacing or self.given or None
-        if spacing is None:
-            return None
-        sizes = np.asarray(spacing, dtype=np.float64)
-        if len(sizes) != volume.grid.ndim or not (np.isfinite(sizes) & (sizes > 0)).all():
-            raise InputError(
-                f"spacing {_sizes(sizes)} of {volume.grid.ndim} axes",
-                where=place_of(records, row),
-                remedy="It is a size above zero for each axis.",
-            )
-        return sizes
+    def _volume(self, side: int, row: int) -> Volume:
+        """The volume of a row with its axes in the one order (z, y, x) and with the spacing that counts."""
+        records = (self.truth, self.prediction)[side]
+        value = records["map"][row]
+        try:
+            volume = load_volume(value, scores=side == 1)
+        except InputError:
+            refuse_lost(records, row)
+            raise
+        sizes: Any = records["spacing"][row] if "spacing" in records else volume.spacing or self.given or None
+        if sizes is not None:
+            sizes = tuple(np.asarray(sizes, dtype=np.float64).tolist())
+            if len(sizes) != volume.grid.ndim or not all(0 < size < np.inf for size in sizes):
+                remedy = "It is a size above zero for each axis."
+                if len(sizes) == 3 and volume.grid.ndim == 2 and is_array(value):
+                    remedy = "The first axis of an array counts the cases: one volume is 1 × z × y × x."
+                raise InputError(
+                    f"spacing {sizes_text(sizes)} of {volume.grid.ndim} axes",
+                    where=place_of(records, row),
+                    remedy=remedy,
+                )
+        if self.axes[side] == "xyz" and is_array(value):
+            return replace(volume, grid=np.ascontiguousarray(volume.grid.T), spacing=sizes and sizes[::-1])
+        return replace(volume, spacing=sizes)
+
+    def _unlike(self, truth: Array, prediction: Array, rows: tuple[int, int]) -> InputError:
+        """The error of volumes of different sizes; an array whose axes may be in the opposite order is named."""
+        remedy = "Resample the predictions to the truth."
+        if truth.shape == prediction.shape[::-1]:
+            remedy = "Their axes are in opposite orders: write both in the same order."
+            option = self._other_axes(rows)
+            if option:
+                remedy = f"Their axes are in opposite orders: set the option {option}."
+        return InputError(
+            f"{_shape(truth)} voxels, and {place_of(self.prediction, rows[1])} has {_shape(prediction)} "
+            f"({_order(truth)})",
+            where=place_of(self.truth, rows[0]),
+            remedy=remedy,
+        )
+
+    def reversed_fit(self) -> ReversedFit | None:
+        """How some badly fitting cases fit with their predictions reversed; None where no shape allows it."""
+        before = after = size = cases = 0
+        where = option = ""
+        for pair, scanned in enumerate(self.scan):
+            a, b, count = scanned.cells
+            own = int(count[a > 0].sum() + count[b > 0].sum())
+            shared = 2 * int(count[(a == b) & (a > 0)].sum())
+            if int(self.prediction_row[pair]) < 0 or scanned.shape != scanned.shape[::-1] or 2 * shared >= own:
+                continue
+            case = self.case(pair)
+            before, size, cases = before + shared, size + own, cases + 1
+            after += 2 * int(((case.truth == case.prediction.T) & (case.truth > 0)).sum())
+            where = where or case.where
+            option = option or self._other_axes((int(self.truth_row[pair]), int(self.prediction_row[pair])))
+            if cases == TRIED:
+                break
+        return ReversedFit(before / size, after / size, cases, where, option) if size else None
+
+    def _other_axes(self, rows: tuple[int, int]) -> str:
+        """The option that reverses the axes of an array; nothing where neither side is one."""
+        for side in (1, 0):
+            if is_array((self.truth, self.prediction)[side]["map"][rows[side]]):
+                return f"{SIDES[side]}.axes={'zyx' if self.axes[side] == 'xyz' else 'xyz'}"
+        return ""
 
 
-def _volume(records: Records, row: int) -> Volume:
-    try:
-        return load_volume(records["map"][row])
-    except InputError:
-        refuse_lost(records, row)
-        raise
+def _sizes_of(volume: Volume) -> Array | None:
+    return None if volume.spacing is None else np.array(volume.spacing, dtype=np.float64)
+
+
+def _remarks(volume: Volume, place: str) -> tuple[tuple[str, str, str], ...]:
+    return tuple((kind, place, text) for kind, text in volume.remarks.items())
+
+
+def _order(sizes: Array) -> str:
+    """The order of the axes that sizes are shown in."""
+    axes = sizes.ndim if sizes.ndim > 1 else len(sizes)
+    return "z×y×x" if axes == 3 else "y×x"
+
+
+def _near(sizes: Array) -> float:
+    """By how much spacings and places in mm may differ: a thousandth of a mm, or of a smaller voxel."""
+    return NEAR * min(1.0, float(sizes[sizes > 0].min(initial=1.0)))
 
 
 def _same_place(a: Array | None, b: Array | None, where: str) -> None:
-    if a is None or b is None or np.abs(a - b).max() <= NEAR:
+    if a is None or b is None or np.abs(a - b).max() <= _near(np.sqrt((a[:3, :3] ** 2).sum(axis=0))):
         return
     for axis in range(3):
         if np.dot(a[:3, axis], b[:3, axis]) < 0:
@@ -233,10 +320,6 @@ def place_of(records: Records, row: int) -> str:
 
 def _shape(grid: Array) -> str:
     return "×".join(map(str, grid.shape))
-
-
-def _sizes(sizes: Array) -> str:
-    return "×".join(f"{v:g}" for v in sizes.tolist())
 
 
 def regions_of(text: str | None) -> dict[str, tuple[int, ...]]:
@@ -263,5 +346,6 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     pairs = kept_units(join_rows(truth, prediction, ("case",), policy, "sample_weight"))
     given = tuple(options.of("spacing") or ())
     if any(size <= 0 for size in given):
-        raise InputError(f"option spacing: {_sizes(np.array(given))}", remedy="Every size is above zero.")
-    return VolumePairs(**pairs, regions=regions_of(options.of("regions")), given=given)
+        raise InputError(f"option spacing: {sizes_text(given)}", remedy="Every size is above zero.")
+    axes = (options.of("axes", "truth"), options.of("axes", "prediction"))
+    return VolumePairs(**pairs, regions=regions_of(options.of("regions")), given=given, axes=axes)

@@ -1,0 +1,88 @@
+"""Arrays in NumPy's files: `.npy`, mapped into memory, and members of `.npz`, checked before they are unpacked."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.opening import open_archive, open_regular
+
+Array = NDArray[Any]
+_WHOLE = "Is the file whole?"
+_ENDING = ".npy"
+
+
+def array_names(path: str) -> list[str]:
+    """The names of the arrays in a `.npz` file, in order."""
+    with open_archive(path) as archive:
+        return sorted(name.removesuffix(_ENDING) for name in archive.members)
+
+
+def numpy_file(path: str, inside: str) -> Array:
+    """An array of NumPy's own files; `inside` is its name, or its place along the first axis.
+
+    A `.npz` that holds one array needs no name.
+    """
+    if path[-4:].lower() == ".npz":
+        return _member(path, inside)
+    with open_regular(path) as file:
+        shape, fortran, dtype = _header(file, path)
+        start, end = file.tell(), os.fstat(file.fileno()).st_size
+        _check(shape, dtype, end - start, path)
+        array: Array = np.memmap(file, dtype, "r", start, shape, "F" if fortran else "C")
+    if not inside:
+        return array
+    try:
+        return np.asarray(array[int(inside)])
+    except (ValueError, IndexError):
+        raise InputError(f"holds no array '{inside}'", where=path, remedy=f"It holds {len(array):,}.") from None
+
+
+def _member(path: str, inside: str) -> Array:
+    with open_archive(path) as archive:
+        names = {name.removesuffix(_ENDING): name for name in archive.members}
+        if not inside:
+            if len(names) != 1:
+                what = f"holds {len(names)} arrays: {first_few(sorted(names))}" if names else "holds no array"
+                remedy = "Keep one per file, or name it in a table of paths: a.npz::NAME."
+                raise InputError(what, where=path, remedy=remedy)
+            inside = next(iter(names))
+        if inside not in names:
+            raise InputError(f"holds no array '{inside}'", where=path, remedy=nearest(inside, names))
+        data = archive.read(names[inside])
+    where = f"{path}::{inside}"
+    file = io.BytesIO(data)
+    shape, fortran, dtype = _header(file, where)
+    _check(shape, dtype, len(data) - file.tell(), where)
+    array: Array = np.frombuffer(data, dtype, math.prod(shape), file.tell())
+    return array.reshape(shape, order="F" if fortran else "C")
+
+
+def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    from numpy.lib import format as npy  # few maps are arrays
+
+    try:
+        version = npy.read_magic(file)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+        shape, fortran, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
+    except Exception as error:  # NumPy's parser raises what Python's does
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise InputError(f"cannot be read: {reason}", where=where, remedy=_WHOLE) from None
+    if dtype.hasobject:
+        raise InputError("cannot be read: it holds pickled objects", where=where, remedy="Save an array of numbers.")
+    return shape, fortran, dtype
+
+
+def _check(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, where: str) -> None:
+    if not math.prod(shape) or not dtype.itemsize:
+        raise InputError("has no pixel", where=where, remedy="Give whole numbers, one for each pixel.")
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > size:
+        declared = "×".join(map(str, shape))
+        raise InputError(f"ends before its {declared} values of {dtype} do", where=where, remedy=_WHOLE)
