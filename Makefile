@@ -1,5 +1,7 @@
 # make demo   set up a virtual environment, install, score the sample data, write a report
-# make test   the whole test suite, with every optional part it needs, and the C++ tests of the kernels
+# make test   the whole test suite, with every optional package it needs, and the C++ tests of the kernels; tests that need Chromium or
+#             LaTeX are skipped where these are missing
+# make test SYSTEM_PACKAGES=1  install Chromium and LaTeX with apt-get first (Debian, as root)
 # make kills  kill -9 in the middle of every command that writes, fifty times each, and of workers and drivers of every engine
 # make partitions  cut the data of every task in 10,000 ways: states and reports stay the same (minutes)
 # make simulate  hold intervals, p-values and plans to what they promise, by simulation (minutes)
@@ -41,7 +43,11 @@ NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
 
+# System packages are installed only where SYSTEM_PACKAGES=1 asks for them.
+SYSTEM = @$(if $(filter 1,$(SYSTEM_PACKAGES)),$(PY) tools/debian.py,:)
+
 test: $(VENV)/test build/ctest-plain/tested
+	$(SYSTEM)
 	$(PY) -m pytest -n 2 --dist worksteal --junitxml=$(OUT)/tests.xml
 
 kills: $(VENV)/test
@@ -110,6 +116,7 @@ mutants: $(VENV)/test
 	$(PY) tools/mutants.py $(if $(MUTANTS),--sample $(MUTANTS))
 
 coverage: $(VENV)/test
+	$(SYSTEM)
 	$(PIP) install --requirement requirements/coverage.txt
 	$(PY) tools/measure_coverage.py
 
@@ -117,6 +124,7 @@ trust: $(VENV)/test
 	$(PY) tools/make_trust.py --parity
 
 docs: $(VENV)/docs
+	$(SYSTEM)
 	$(PY) tools/build_docs.py
 
 docs-publish: $(VENV)/docs
@@ -150,8 +158,6 @@ $(VENV)/installed: $(NATIVE) | $(PY)
 
 $(VENV)/test: $(VENV)/installed requirements/test.txt requirements/constraints.txt
 	$(PIP) install --requirement requirements/test.txt
-	@$(PY) tools/browser.py
-	@$(PY) tools/latex.py
 	@touch $@
 
 $(VENV)/lint: $(VENV)/installed requirements/lint.txt

@@ -34,6 +34,9 @@ from steelyard.view.folder import Folder, Outside
 from steelyard.view.images import image_kind
 from steelyard.view.server import HEADERS, make_app
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
+from browser import HOW, find
+
 SAMPLES = Path(sy.__file__).parent / "samples"
 SECRET = "TOP-SECRET-8f3a91"
 TOKEN = "a-Token_of_the_Tests"
@@ -812,11 +815,11 @@ def test_more_kinds_of_images() -> None:
 
 # --- in a browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = find()
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+@pytest.mark.skipif(CHROMIUM is None, reason=HOW)
 def test_a_browser_shows_the_pages_without_complaint(server: Server, tmp_path: Path) -> None:
     """Every page loads with its style and images, and the console stays empty."""
     assert CHROMIUM is not None

@@ -18,6 +18,7 @@ from steelyard.vlm.answers import parse_reply
 from steelyard.vlm.backend import Conversation, ModelOptions
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.hf_inputs import messages_of
+from steelyard.vlm.hf_load import LEAST
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
 
@@ -165,6 +166,26 @@ def test_bad_models(tmp_path: Path) -> None:
     (broken / "model.safetensors").write_bytes(b"\0" * 64)
     with pytest.raises(InputError, match="cannot be loaded"):
         open_backend(f"hf:{broken}", ModelOptions(device="cpu"))
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "words"),
+    [
+        (transformers, "5.17.3", "needs transformers 5.18 or later, and 5.17.3 is installed"),
+        (transformers, "4.57.0.dev0", "needs transformers 5.18 or later, and 4.57.0.dev0 is installed"),
+        (torch, "2.3.1+cpu", r"needs torch 2.4 or later, and 2.3.1\+cpu is installed"),
+    ],
+)
+def test_older_packages_are_refused_at_the_first_use(package, version, words, monkeypatch) -> None:
+    monkeypatch.setattr(package, "__version__", version)
+    with pytest.raises(InputError, match=rf"{words}\. Run: pip install --upgrade 'steelyard\[vlm-local\]'"):
+        opened(share=False)
+
+
+def test_the_oldest_packages_are_those_of_the_extra() -> None:
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["vlm-local"]
+    for name, least in LEAST.items():
+        assert f"{name}>={'.'.join(map(str, least))}" in extra
 
 
 def test_import_does_not_bring_the_heavy_ones() -> None:

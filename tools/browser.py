@@ -1,11 +1,8 @@
 """A headless Chromium, spoken to by its DevTools protocol: what the browser tests, screenshots and benchmarks share.
 
-    with Browser() as browser:
-        page = browser.open(path, dark=True)
-        page.run("document.title")
-
-Finding one: `python tools/browser.py` prints where Chromium is, installs Debian's where it may (as root), or says in
-one line how to get it.
+with Browser() as browser:
+    page = browser.open(path, dark=True)
+    page.run("document.title")
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,11 +19,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-import debian
-
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-HOW = "there is no Chromium: install one, on Debian with 'apt-get install chromium', or name it in CHROMIUM"
+HOW = "needs Chromium: install it (Debian: apt-get install chromium), or set CHROMIUM to its path"
 # A browser that runs as root, in a container, with little shared memory; nothing that talks to the network on its own.
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
@@ -42,15 +35,6 @@ def find() -> str | None:
     if named:
         return named if os.path.exists(named) else None
     return next((path for name in NAMES if (path := shutil.which(name))), None)
-
-
-def install() -> None:
-    """Install Debian's Chromium where that can be done without asking; elsewhere say how."""
-    if find():
-        return
-    debian.install("chromium")
-    if not find():
-        print(f"The browser tests will be skipped: {HOW}", file=sys.stderr)
 
 
 class Page:
@@ -234,9 +218,3 @@ class Browser:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-if __name__ == "__main__":
-    install()
-    if find():
-        print(find())

@@ -1,13 +1,12 @@
-"""A LaTeX that tests compile tables with: `python tools/latex.py` installs Debian's where it may, or says how."""
+"""A LaTeX that tests compile tables with."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-HOW = "there is no pdflatex with booktabs: on Debian 'apt-get install texlive-latex-recommended'"
+HOW = "needs pdflatex with booktabs: install it (Debian: apt-get install texlive-latex-recommended)"
 DOCUMENT = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}%s\\end{document}\n"
 
 
@@ -30,12 +29,3 @@ def compiled(table: str, folder: Path) -> str:
     if done.returncode:
         raise AssertionError(said)
     return said
-
-
-if __name__ == "__main__":
-    if not find():
-        from debian import install
-
-        install("texlive-latex-recommended")
-    if not find():
-        print(f"The tests of LaTeX will be skipped: {HOW}", file=sys.stderr)

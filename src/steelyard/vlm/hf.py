@@ -16,7 +16,16 @@ from typing import Any
 from steelyard.core.errors import InputError, MissingExtra
 from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.hf_inputs import Inputs, open_inputs
-from steelyard.vlm.hf_load import family_of, fingerprint, first_line, greedy, load_model, model_folder, place_of
+from steelyard.vlm.hf_load import (
+    check_versions,
+    family_of,
+    fingerprint,
+    first_line,
+    greedy,
+    load_model,
+    model_folder,
+    place_of,
+)  # fmt: skip
 from steelyard.vlm.hf_share import Sharing, why_not
 
 
@@ -32,6 +41,7 @@ class HuggingFace:
             import transformers
         except ImportError:
             raise MissingExtra("an hf: model", "vlm-local") from None
+        check_versions(torch, transformers)
         self._torch = torch
         transformers.utils.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()

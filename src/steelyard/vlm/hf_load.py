@@ -13,6 +13,7 @@ from steelyard.vlm.backend import ModelOptions
 
 DTYPES = ("float32", "bfloat16", "float16")
 QUANTIZED = ("4bit", "8bit")
+LEAST = {"torch": (2, 4), "transformers": (5, 18)}  # as the extra vlm-local says
 _WEIGHTS = ("*.safetensors", "*.bin")
 _ENDINGS = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -69,6 +70,16 @@ def family_of(folder: Path, name: str, trusted: bool) -> str:
         )
         raise InputError(f"a model of type '{family}' is not supported here", where=name, remedy=remedy)
     return family
+
+
+def check_versions(*packages: Any) -> None:
+    """Refuse packages older than the extra `vlm-local` asks for, before anything is loaded."""
+    for package in packages:
+        least, version = LEAST[package.__name__], str(package.__version__)
+        if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < least:
+            name = f"{package.__name__} {'.'.join(map(str, least))} or later"
+            what = f"an hf: model needs {name}, and {version} is installed"
+            raise InputError(what, remedy="Run: pip install --upgrade 'steelyard[vlm-local]'.")
 
 
 def place_of(torch: Any, options: ModelOptions) -> tuple[Any, str]:
